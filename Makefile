@@ -1,0 +1,47 @@
+# The Python that makes .venv; after a change of mind, `make clean` first.
+PYTHON ?= python3
+BIN := .venv/bin
+
+# The package is installed in place, so only a change of these files calls for a new build.
+BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/loops/*.cpp)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench docs deep clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile
+
+demo: .venv/cli.installed ## show what the library does
+	$(BIN)/similitude demo
+
+test: .venv/test.installed ## run the tests and every example in the documentation
+	$(BIN)/python -m pytest
+
+lint: .venv/dev.installed ## check style, types, spelling and the layers of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/codespell
+	$(BIN)/lint-imports
+
+bench: .venv/test.installed ## run the benchmarks
+	$(BIN)/python -m benchmarks
+
+docs: .venv/dev.installed ## write the pages of the API into build/docs
+	$(BIN)/pdoc --docformat numpy --output-directory build/docs similitude
+
+deep: .venv/test.installed ## run the tests with the long checks
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -m "deep or not deep"
+
+clean: ## remove .venv and all that was built
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# One stamp for each set of extra packages.
+.venv/%.installed: $(BUILD_FILES) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@touch $@
+
+$(BIN)/python:
+	@sh tools/venv.sh "$(PYTHON)" .venv

@@ -1,0 +1,49 @@
+"""Learn from any kernel or similarity function."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from similitude.adapters import FromBlocks, FromPairs, Precomputed, as_similarity
+    from similitude.engines import use_engine
+    from similitude.similarity import Similarity
+    from similitude.validity import check_kernel, repair
+    from similitude.versions import show_versions
+
+_HOMES = {
+    "FromBlocks": "adapters",
+    "FromPairs": "adapters",
+    "Precomputed": "adapters",
+    "Similarity": "similarity",
+    "as_similarity": "adapters",
+    "check_kernel": "validity",
+    "repair": "validity",
+    "show_versions": "versions",
+    "use_engine": "engines",
+}
+
+__all__ = [
+    "FromBlocks",
+    "FromPairs",
+    "Precomputed",
+    "Similarity",
+    "as_similarity",
+    "check_kernel",
+    "repair",
+    "show_versions",
+    "use_engine",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"similitude.{_HOMES[name]}"), name)
+    if name in ("checks", "datasets", "engines", "kernels"):
+        return importlib.import_module(f"similitude.{name}")
+    raise AttributeError(f"module 'similitude' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "checks", "datasets", "engines", "kernels"])

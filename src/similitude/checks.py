@@ -1,0 +1,282 @@
+"""The contracts as test kits, for the library's own classes and for yours.
+
+A check raises AssertionError and says what was found; silence means that the contract is kept.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from similitude.encodings import check_objects, count, rows, take
+from similitude.engines import Engine
+from similitude.errors import PairError
+from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
+from similitude.similarity.claims import check_claims
+
+LARGEST_SAMPLE = 12
+"""Objects at most that are compared pair by pair."""
+
+
+def check_similarity(similarity: Similarity, objects: Any) -> None:
+    """Check that a similarity keeps its contract on some objects.
+
+    Gram equals pairs, cross equals Gram, diag equals the diagonal, encodings can be sliced, resolving twice changes
+    nothing, claims hold, precision and array namespace are kept, parameters make the round trip, another process
+    with another hash seed gives the same values, and inputs are left as they were.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        The one to check.
+    objects : sequence
+        A few objects of the kind it takes; of more than 12 the first 12 are used.
+
+    Raises
+    ------
+    AssertionError
+        Naming the check that failed and what was found.
+
+    Examples
+    --------
+    >>> from similitude.checks import check_similarity
+    >>> from similitude.kernels import Gaussian
+    >>> check_similarity(Gaussian(), [[0., 1.], [2., 0.], [1., 1.]])
+    """
+    assert isinstance(similarity, Similarity), f"expected a Similarity, got {type(similarity).__name__}"
+    X = take(objects, np.arange(min(check_objects(objects), LARGEST_SAMPLE)))
+    for check in SIMILARITY_CHECKS:
+        check(similarity, X)
+
+
+def check_gram_equals_pairs(k: Similarity, X: Any) -> None:
+    """Check that k.gram(X)[i, j] is k(x_i, x_j)."""
+    resolved, K = k.resolve(X), _array(k.gram(X))
+    singles = [_single(X, i) for i in range(len(K))]
+    pairs = np.array([[resolved(x, z) for z in singles] for x in singles])
+    _same("gram and pairs", K, pairs)
+
+
+def check_cross_equals_gram(k: Similarity, X: Any) -> None:
+    """Check that cross(X, X) and cross of parts of X give the Gram matrix and its parts."""
+    resolved, K = k.resolve(X), _array(k.gram(X))
+    some = np.arange(len(K))[::-2]
+    _same("cross(X, X) and gram(X)", _array(resolved.cross(X, copy.copy(X))), K)
+    _same("cross(part, X) and gram(X)", _array(resolved.cross(take(X, some), X)), K[some])
+
+
+def check_diag_equals_diagonal(k: Similarity, X: Any) -> None:
+    """Check that diag(X) is the diagonal of gram(X)."""
+    _same("diag and the diagonal of gram", _array(k.diag(X)), _array(k.gram(X)).diagonal())
+
+
+def check_encoding_slices(k: Similarity, X: Any) -> None:
+    """Check that an encoding is counted, sliced, and a pure function of each object."""
+    resolved, A = k.prepare(X)
+    n, K = check_objects(X), _array(k.gram(X))
+    assert count(A) == n, f"encode gave {count(A)} encoded objects for {n} objects"
+    first, some = slice(0, (n + 1) // 2), np.arange(n)[::-2]
+    part = _array(resolved.block(rows(A, first), rows(A, some)))
+    _same("a block of sliced encodings and the part of gram", part, K[first][:, some])
+    alone = resolved.encode(take(X, some))
+    _same("objects encoded alone and together", _array(resolved.block(alone, A)), K[some])
+
+
+def check_resolve_is_idempotent(k: Similarity, X: Any) -> None:
+    """Check that resolve fixes everything, once, and leaves the original as it was."""
+    before = k.fingerprint()
+    once = k.resolve(X)
+    assert not once.unresolved(), f"resolve left {once.unresolved()} of {k!r} open"
+    assert once.resolve(X) == once, f"resolving {once!r} again changed it"
+    assert k.fingerprint() == before, f"resolve changed {k!r} itself"
+    _same("gram before and after resolve", _array(once.gram(X)), _array(k.gram(X)))
+
+
+def check_claims_hold(k: Similarity, X: Any) -> None:
+    """Check every claim on the sample."""
+    claims = check_claims(k.claims)
+    resolved, A = k.prepare(X)
+    K = _array(resolved.block(A, rows(A, slice(0, count(A)))))
+    scale, tolerance = float(np.abs(K).max(initial=0.0)), _tolerance(K)
+    if SYMMETRIC in claims:
+        _same("K and its transpose, claimed SYMMETRIC,", K, K.T)
+    if PSD in claims:
+        smallest = float(np.linalg.eigvalsh(K.astype(float))[0])
+        assert smallest >= -tolerance * max(scale, 1e-300) * len(K), f"claimed PSD, smallest eigenvalue {smallest:.4g}"
+    if UNIT_DIAGONAL in claims:
+        _same("the diagonal and 1, claimed UNIT_DIAGONAL,", K.diagonal(), np.ones(len(K)))
+    if BOUNDED in claims:
+        assert scale <= 1 + tolerance, f"claimed BOUNDED by 1, found {scale:.6g}"
+
+
+def check_precision_is_kept(k: Similarity, X: Any) -> None:
+    """Check that a similarity of vectors returns the precision and the array namespace that it is given."""
+    if k.objects != "vectors" or not k.threadsafe:
+        return
+    resolved, X = k.resolve(X), np.asarray(X, dtype=float)
+    for dtype in (np.float32, np.float64):
+        found = resolved.gram(X.astype(dtype)).dtype
+        assert found == dtype, f"{np.dtype(dtype)} vectors gave {found} values"
+        diagonal = resolved.diag(X.astype(dtype)).dtype
+        assert diagonal == dtype, f"{np.dtype(dtype)} vectors gave a {diagonal} diagonal"
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        tensor = torch.asarray(X.astype(np.float32))
+        values = resolved.gram(tensor)
+        assert isinstance(values, torch.Tensor) and values.dtype == torch.float32, f"tensors gave {type(values)}"
+        _same("values of tensors and of arrays", _array(values), resolved.gram(X.astype(np.float32)))
+
+
+def check_params_round_trip(k: Similarity, X: Any) -> None:
+    """Check that the constructor stores its parameters, and that they make an equal similarity."""
+    params = k.get_params(deep=False)
+    again = type(k)(**params)
+    assert again == k, f"{type(k).__name__}(**k.get_params()) is {again!r}, not {k!r}"
+    for name, value in again.get_params(deep=False).items():
+        assert value is params[name] or value == params[name], f"the constructor changed the parameter {name}"
+    assert again.set_params(**params) is again, "set_params must return the object itself"
+    assert again.fingerprint() == k.fingerprint(), "equal similarities have different fingerprints"
+
+
+def check_other_process(k: Similarity, X: Any) -> None:
+    """Check that a pickled copy gives the same values in a new process with another hash seed."""
+    import cloudpickle
+
+    here = _array(k.gram(X))
+    with tempfile.TemporaryDirectory() as folder:
+        given, answer = Path(folder, "given"), Path(folder, "answer.npy")
+        given.write_bytes(cloudpickle.dumps((pickle.dumps(k), X)))
+        program = (
+            "import pickle, sys, numpy\n"
+            "k, X = pickle.load(open(sys.argv[1], 'rb'))\n"
+            "numpy.save(sys.argv[2], numpy.asarray(pickle.loads(k).gram(X)))"
+        )
+        seed = str((int(os.environ.get("PYTHONHASHSEED", "0") or 0) + 12345) % 2**32) if _seed_is_number() else "12345"
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command = [sys.executable, "-c", program, str(given), str(answer)]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, f"another process could not use the pickled {k!r}:\n{run.stderr}"
+        _same("values here and in another process", np.load(answer), here)
+
+
+def _seed_is_number() -> bool:
+    return os.environ.get("PYTHONHASHSEED", "0").isdigit()
+
+
+def check_inputs_unchanged(k: Similarity, X: Any) -> None:
+    """Check that neither objects nor encodings are changed by looking at them."""
+    import cloudpickle
+
+    if isinstance(X, np.ndarray):
+        X = X.copy()
+        X.setflags(write=False)
+    before = cloudpickle.dumps(X)
+    resolved, A = k.prepare(X)
+    encoded = cloudpickle.dumps(A)
+    resolved.block(A, A)
+    resolved.diagonal(A)
+    k.gram(X)
+    assert cloudpickle.dumps(X) == before, "the objects were changed"
+    assert cloudpickle.dumps(A) == encoded, "block or diagonal changed its encoded input"
+
+
+SIMILARITY_CHECKS: tuple[Callable[[Similarity, Any], None], ...] = (
+    check_gram_equals_pairs,
+    check_cross_equals_gram,
+    check_diag_equals_diagonal,
+    check_encoding_slices,
+    check_resolve_is_idempotent,
+    check_claims_hold,
+    check_precision_is_kept,
+    check_params_round_trip,
+    check_other_process,
+    check_inputs_unchanged,
+)
+
+
+def check_engine(engine: Engine) -> None:
+    """Check that an engine keeps its contract.
+
+    Results come in tile order; a diagonal tile gets the same object twice; an error names its pair by the place in
+    the whole matrix; the engine pickles, and a deep copy is the engine itself.
+
+    Parameters
+    ----------
+    engine : Engine
+        The one to check.
+
+    Raises
+    ------
+    AssertionError
+        Saying what was found.
+
+    Examples
+    --------
+    >>> from similitude.checks import check_engine
+    >>> from similitude.engines import LocalEngine
+    >>> check_engine(LocalEngine(threads=2))
+    """
+    numbers = list(range(40))
+    pieces = [slice(start, start + 7) for start in range(0, 35, 7)] + [slice(35, 40)]
+    tiles = [(down, right) for down in pieces for right in pieces]
+    found = list(engine.run(_Describe(), numbers, numbers, tiles))
+    assert found == [(down.start, right.start, down == right) for down, right in tiles], (
+        "results must come in tile order, with the same object twice on the diagonal and only there"
+    )
+    try:
+        list(engine.run(_Fail(), numbers, numbers, tiles))
+    except PairError as error:
+        assert (error.i, error.j) == (21, 2), f"the error of pair (21, 2) was reported as ({error.i}, {error.j})"
+    else:
+        raise AssertionError("an error inside a task was lost")
+    assert list(engine.run(_Describe(), numbers, numbers, [])) == [], "no tiles must give no results"
+    assert copy.deepcopy(engine) is engine, "an engine is configuration: a deep copy must be the engine itself"
+    assert pickle.loads(pickle.dumps(engine)) == engine, "an engine must pickle"
+
+
+class _Describe:
+    threadsafe = True
+
+    def __call__(self, a: Any, b: Any) -> tuple[int, int, bool]:
+        return a[0], b[0], a is b
+
+
+class _Fail:
+    threadsafe = True
+
+    def __call__(self, a: Any, b: Any) -> None:
+        if 21 in a and 2 in b:
+            raise PairError(a.index(21), b.index(2), "on purpose")
+
+
+def _single(X: Any, i: int) -> Any:
+    one = take(X, np.array([i]))
+    if hasattr(one, "iloc"):
+        return one.iloc[0]
+    return one if hasattr(one, "tocsr") else one[0]
+
+
+def _array(values: Any) -> np.ndarray:
+    return np.asarray(values)
+
+
+def _tolerance(values: np.ndarray) -> float:
+    return 1e-4 if values.dtype == np.float32 else 1e-8
+
+
+def _same(what: str, a: np.ndarray, b: np.ndarray) -> None:
+    assert a.shape == b.shape, f"{what} differ: shapes {a.shape} and {b.shape}"
+    gap = np.abs(a.astype(float) - b.astype(float))
+    allowed = max(_tolerance(a), _tolerance(b)) * max(float(np.abs(b).max(initial=0.0)), 1e-300)
+    if gap.max(initial=0.0) > allowed:
+        place = tuple(int(position) for position in np.unravel_index(gap.argmax(), gap.shape))
+        raise AssertionError(f"{what} differ at {place}: {a[place]!r} and {b[place]!r}")

@@ -1,0 +1,138 @@
+"""Counting and slicing objects, raw or encoded, whatever they are stored in.
+
+An *encoding* is what ``Similarity.encode`` returns: an array, a sparse matrix, a tensor, a list, a tuple of
+these (one entry per part of a composite), or any class with ``__len__`` and ``__getitem__(slice | int array)``.
+Nobody else looks inside one: :func:`count` and :func:`rows` are the only two ways in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Mapping, Set
+from typing import Any
+
+import numpy as np
+
+from similitude.errors import brief
+
+Encoding = Any
+Rows = slice | np.ndarray
+
+
+def count(encoding: Encoding) -> int:
+    """Return the number of encoded objects.
+
+    >>> count(np.zeros((3, 2))), count(["a", "b"]), count((np.zeros((3, 2)), [1, 2, 3]))
+    (3, 2, 3)
+    """
+    if isinstance(encoding, tuple):
+        return count(encoding[0])
+    return int(encoding.shape[0]) if hasattr(encoding, "shape") else len(encoding)
+
+
+def rows(encoding: Encoding, which: Rows) -> Encoding:
+    """Return some of the encoded objects, by slice or by integer array.
+
+    >>> rows((np.array([1., 2., 3.]), ["a", "b", "c"]), slice(1, 3))
+    (array([2., 3.]), ['b', 'c'])
+    """
+    if isinstance(encoding, tuple):
+        return tuple(rows(part, which) for part in encoding)
+    if isinstance(encoding, list) and not isinstance(which, slice):
+        return [encoding[i] for i in which]
+    return encoding[which]
+
+
+def keys(encoding: Encoding) -> np.ndarray:
+    """Return one 64-bit number per object, equal for equal objects.
+
+    >>> a, b, c = keys(["ab", "cd", "ab"]).tolist()
+    >>> a == c, a == b
+    (True, False)
+    """
+    single = (rows(encoding, slice(i, i + 1)) for i in range(count(encoding)))
+    return np.array([_digest(one) for one in single], dtype=np.uint64)
+
+
+def _digest(one: Encoding) -> int:
+    content = one.tobytes() if isinstance(one, np.ndarray) and one.dtype != object else pickle.dumps(one, protocol=4)
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
+
+
+def namespace(array: Any) -> Any:
+    """Return the module whose functions work on this array: NumPy, or the one that made a tensor."""
+    if isinstance(array, (np.ndarray, np.generic)) or is_sparse(array):
+        return np
+    from array_api_compat import array_namespace
+
+    return array_namespace(array)
+
+
+def is_table(X: Any) -> bool:
+    """Tell whether X is a pandas or polars data frame, without importing either."""
+    return type(X).__module__.split(".")[0] in ("pandas", "polars") and hasattr(X, "columns")
+
+
+def is_column(X: Any) -> bool:
+    """Tell whether X is a pandas or polars series, without importing either."""
+    return type(X).__module__.split(".")[0] in ("pandas", "polars") and hasattr(X, "dtype")
+
+
+def is_sparse(X: Any) -> bool:
+    """Tell whether X is a scipy sparse matrix or array, without importing scipy."""
+    return hasattr(X, "tocsr") and hasattr(X, "nnz")
+
+
+def itemsize(X: Any) -> int:
+    """Return the bytes that one similarity value will take for objects stored like X."""
+    return 4 if str(getattr(X, "dtype", "")).rsplit(".", 1)[-1] in ("float32", "float16") else 8
+
+
+def check_objects(X: Any, name: str = "X") -> int:
+    """Return how many objects X holds; refuse what is not a sequence of at least one object."""
+    if isinstance(X, (str, bytes)):
+        raise TypeError(f"{name} is one string, {brief(X)}: pass a list of objects, for instance [{brief(X)}]")
+    is_sequence = hasattr(X, "shape") or (hasattr(X, "__len__") and hasattr(X, "__getitem__"))
+    if isinstance(X, (Mapping, Set)) or not is_sequence:
+        raise TypeError(
+            f"{name} must be a sequence of objects (a list, an array, a data frame), got {type(X).__name__}"
+        )
+    if hasattr(X, "shape") and len(X.shape) == 0:
+        raise TypeError(f"{name} is a single number, {brief(X)}: pass a sequence of objects")
+    n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    if n == 0:
+        raise ValueError(f"{name} holds no objects: at least one is needed")
+    return n
+
+
+def take(X: Any, which: np.ndarray) -> Any:
+    """Return some of the raw objects, stored as they were.
+
+    >>> take(["a", "b", "c"], np.array([2, 0]))
+    ['c', 'a']
+    """
+    if hasattr(X, "iloc"):
+        return X.iloc[which]
+    if hasattr(X, "shape"):
+        return X[which]
+    return [X[i] for i in which]
+
+
+def as_objects(X: Any) -> list[Any]:
+    """Return the objects in X as a list: rows of an array, row dicts of a table, values of a single column.
+
+    >>> as_objects(np.array([[1, 2], [3, 4]]))
+    [array([1, 2]), array([3, 4])]
+    """
+    check_objects(X)
+    if is_table(X):
+        columns = [str(c) for c in X.columns]
+        if len(columns) == 1:
+            return list(X.iloc[:, 0] if hasattr(X, "iloc") else X.to_series())
+        cells = X.itertuples(index=False, name=None) if hasattr(X, "itertuples") else X.iter_rows()
+        return [dict(zip(columns, row, strict=True)) for row in cells]
+    if is_sparse(X):
+        X = X.tocsr()
+        return [X[i : i + 1] for i in range(X.shape[0])]
+    return list(X)

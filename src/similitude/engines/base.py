@@ -1,0 +1,107 @@
+"""The engine contract, and the one step that every engine takes: compute one tile."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from similitude.encodings import Encoding, rows
+from similitude.errors import PairError
+
+Tile = tuple[slice, slice]
+"""Which rows and which columns of the matrix; both slices have integer start and stop."""
+
+
+class Task(Protocol):
+    """What is done with one tile: picklable, holding no data."""
+
+    @property
+    def threadsafe(self) -> bool:
+        """Whether several threads may call it at once and gain from it."""
+
+    def __call__(self, a: Encoding, b: Encoding) -> Any:
+        """Compute the tile of the encoded queries `a` and the encoded objects `b`."""
+
+
+class Engine(ABC):
+    """Where tiles are computed.
+
+    Attributes
+    ----------
+    memory : int or str
+        Budget for results and tiles in flight, in bytes or as text such as ``"2GiB"``.
+    """
+
+    memory: int | str
+
+    @abstractmethod
+    def run(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
+        """Yield ``task(rows of A, rows of B)`` for each tile, in order, at most 2 x workers ahead of the reader.
+
+        Where `A` is `B` and a tile lies on the diagonal, the task gets the same object twice.
+        """
+
+    @abstractmethod
+    def workers(self, task: Task) -> int:
+        """Return how many tiles of this task are computed at once."""
+
+    @property
+    def budget(self) -> int:
+        """The memory budget in bytes."""
+        return parse_bytes(self.memory)
+
+
+def cut(A: Encoding, B: Encoding, tile: Tile) -> tuple[Encoding, Encoding]:
+    """Return the encoded rows and columns of one tile; the same object twice on the diagonal of a Gram."""
+    down, right = tile
+    a = rows(A, down)
+    return a, (a if A is B and down == right else rows(B, right))
+
+
+def compute(task: Task, a: Encoding, b: Encoding, tile: Tile) -> Any:
+    """Run the task on one cut tile; an error names its pair by the place in the whole matrix."""
+    try:
+        return task(a, b)
+    except PairError as error:
+        raise error.moved(tile[0].start, tile[1].start) from error.__cause__
+
+
+_UNITS = {
+    "": 1,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "KI": 2**10,
+    "MI": 2**20,
+    "GI": 2**30,
+    "TI": 2**40,
+}
+
+
+def parse_bytes(size: int | str) -> int:
+    """Read a size in bytes.
+
+    >>> parse_bytes("2GiB"), parse_bytes("1.5 MB"), parse_bytes(4096)
+    (2147483648, 1500000, 4096)
+    """
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?I?)B?\s*", str(size).upper())
+    number = float(match[1]) * _UNITS.get(match[2], 0) if match and match[1].count(".") <= 1 else 0
+    if number < 1:
+        raise ValueError(f"a memory size is a number of bytes or text such as '2GiB', got {size!r}")
+    return int(number)
+
+
+def format_bytes(size: float) -> str:
+    """Write a size in bytes for a person.
+
+    >>> format_bytes(3 * 2**30), format_bytes(512)
+    ('3.0 GiB', '512 bytes')
+    """
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
+        if size < 1024 or unit == "TiB":
+            break
+        size /= 1024
+    return f"{size:.0f} bytes" if unit == "bytes" else f"{size:.1f} {unit}"

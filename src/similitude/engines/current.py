@@ -1,0 +1,48 @@
+"""The engine in use where none is named."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from similitude.engines.base import Engine
+from similitude.engines.local import LocalEngine
+
+_current: list[Engine] = [LocalEngine()]
+
+
+def current_engine() -> Engine:
+    """Return the engine that is used where none is named."""
+    return _current[0]
+
+
+class use_engine:  # noqa: N801 (reads as a verb: a function and a context manager in one)
+    """Make `engine` the default from now on, or for a ``with`` block.
+
+    Parameters
+    ----------
+    engine : Engine
+        For instance ``LocalEngine(threads=1, memory="8GiB")``.
+
+    Examples
+    --------
+    >>> from similitude.engines import LocalEngine, current_engine, use_engine
+    >>> with use_engine(LocalEngine(threads=1)):
+    ...     current_engine().threads
+    1
+    >>> current_engine().threads is None
+    True
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        if not isinstance(engine, Engine):
+            raise TypeError(f"use_engine takes an engine such as LocalEngine(), got {type(engine).__name__}")
+        self._before = _current[0]
+        _current[0] = engine
+
+    def __enter__(self) -> Engine:
+        return _current[0]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _current[0] = self._before

@@ -1,0 +1,151 @@
+"""The machine at hand: threads over tiles, or processes for a Python function."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from similitude.encodings import Encoding
+from similitude.engines.base import Engine, Task, Tile, compute, cut
+from similitude.engines.progress import with_progress
+
+PATIENCE = 0.5
+"""Seconds that an interrupted run waits for tiles under way."""
+
+
+@dataclass(frozen=True)
+class LocalEngine(Engine):
+    """Compute tiles on this machine.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Threads over tiles, with BLAS held to one thread each. Default: one per available core.
+    processes : int, optional
+        Worker processes for similarities that call a user's Python function. Default: such a function runs in
+        the calling thread, one pair after another.
+    memory : int or str
+        Budget for results and for tiles in flight. What cannot fit is refused before the first kernel call.
+    progress : bool
+        Show progress on standard error, when that is a terminal.
+
+    Examples
+    --------
+    >>> from similitude.engines import LocalEngine
+    >>> LocalEngine(threads=2, memory="1GiB")
+    LocalEngine(threads=2, processes=None, memory='1GiB', progress=False)
+    """
+
+    threads: int | None = None
+    processes: int | None = None
+    memory: int | str = "2GiB"
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("threads", "processes"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise ValueError(f"{name} must be a positive integer or None, got {value!r}")
+        _ = self.budget
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LocalEngine:
+        return self
+
+    def workers(self, task: Task) -> int:
+        """Return how many tiles of this task are computed at once."""
+        return (self.threads or available_cores()) if task.threadsafe else (self.processes or 1)
+
+    def run(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
+        """Yield one result per tile, in order (see `Engine.run`)."""
+        if self.workers(task) == 1 or len(tiles) == 1:
+            results = self._serial(task, A, B, tiles)
+        elif task.threadsafe:
+            results = self._threaded(task, A, B, tiles)
+        else:
+            results = self._in_processes(task, A, B, tiles)
+        return with_progress(results, len(tiles)) if self.progress else results
+
+    def _serial(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
+        with _blas_threads(self.threads) if self.threads else nullcontext():
+            for tile in tiles:
+                yield compute(task, *cut(A, B, tile), tile)
+
+    def _threaded(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
+        def start(tile: Tile) -> Future[Any]:
+            return pool.submit(compute, task, *cut(A, B, tile), tile)
+
+        pool = ThreadPoolExecutor(self.workers(task), thread_name_prefix="similitude")
+        with _blas_threads(1):
+            yield from _in_order(start, tiles, 2 * self.workers(task), close=lambda busy: pool.shutdown(wait=not busy))
+
+    def _in_processes(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
+        import cloudpickle
+        import loky
+
+        def start(tile: Tile) -> Future[Any]:
+            a, b = cut(A, B, tile)
+            future: Future[Any] = pool.submit(_in_worker, written, a, None if b is a else b, tile)
+            return future
+
+        def close(busy: bool) -> None:
+            if busy:
+                pool.shutdown(kill_workers=True)
+
+        written = cloudpickle.dumps(task)
+        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        pool = loky.get_reusable_executor(
+            max_workers=self.processes, timeout=10, initializer=_ignore_interrupt, env=one_thread
+        )
+        yield from _in_order(start, tiles, 2 * self.workers(task), close)
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _in_order(
+    start: Callable[[Tile], Future[Any]], tiles: Sequence[Tile], ahead: int, close: Callable[[bool], None]
+) -> Iterator[Any]:
+    """Yield results in order, `ahead` tiles at most under way; however it ends, cancel the rest and close."""
+    pending: deque[Future[Any]] = deque()
+    try:
+        for tile in tiles:
+            if len(pending) == ahead:
+                yield pending.popleft().result()
+            pending.append(start(tile))
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        for future in pending:
+            future.cancel()
+        close(bool(wait(pending, timeout=PATIENCE).not_done))
+
+
+def _blas_threads(number: int) -> AbstractContextManager[Any]:
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=number, user_api="blas")
+
+
+def _ignore_interrupt() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@functools.lru_cache(maxsize=4)
+def _read(written: bytes) -> Task:
+    import pickle
+
+    task: Task = pickle.loads(written)
+    return task
+
+
+def _in_worker(written: bytes, a: Encoding, b: Encoding | None, tile: Tile) -> Any:
+    return compute(_read(written), a, a if b is None else b, tile)

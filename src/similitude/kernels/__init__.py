@@ -1,0 +1,19 @@
+"""Kernels and similarities, one module per kind of object."""
+
+from similitude.kernels.explicit import explicit_dimension, explicit_map
+from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
+from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
+
+__all__ = [
+    "Cosine",
+    "Gaussian",
+    "HistogramIntersection",
+    "Laplace",
+    "Linear",
+    "Matern",
+    "Polynomial",
+    "RationalQuadratic",
+    "Sigmoid",
+    "explicit_dimension",
+    "explicit_map",
+]

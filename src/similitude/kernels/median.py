@@ -1,0 +1,48 @@
+"""The median heuristic: a scale at which typical pairs are neither alike nor unlike."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from similitude.encodings import rows
+from similitude.randomness import generator
+
+SAMPLE = 1000
+"""Vectors at most whose pairs enter the median; more are sampled."""
+
+
+def median_distance(
+    A: Any, distances: Callable[[Any, Any], Any], random_state: Any = None, sample_weight: Any = None
+) -> float:
+    """Return the median distance between two different rows of A.
+
+    Above 1,000 rows a uniform sample of 1,000 stands for all of them (with weights: drawn by weight). A weight
+    counts as repetition. Where the median is zero, the mean positive distance is returned; where every distance
+    is zero, 1.
+    """
+    n = A.shape[0]
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    if n > SAMPLE:
+        logging.getLogger("similitude").info("median distance from a sample of %d of %d rows", SAMPLE, n)
+        chosen = generator(random_state).choice(n, SAMPLE, replace=False, p=weight / weight.sum())
+        A, weight = rows(A, np.sort(chosen)), np.ones(SAMPLE)
+    upper = np.triu_indices(len(weight), k=1)
+    values = np.asarray(distances(A, A), dtype=float)[upper]
+    copies = np.maximum(weight * (weight - 1) / 2, 0.0)
+    return _median(np.append(values, 0.0), np.append(weight[upper[0]] * weight[upper[1]], copies.sum()))
+
+
+def _median(values: np.ndarray, weight: np.ndarray) -> float:
+    order = np.argsort(values, kind="stable")
+    order = order[weight[order] > 0]
+    values, reached = values[order], np.cumsum(weight[order])
+    if len(values) == 0 or values[-1] == 0:
+        return 1.0
+    half = reached[-1] / 2
+    lower, upper = np.searchsorted(reached, half, side="left"), np.searchsorted(reached, half, side="right")
+    median = (values[lower] + values[upper]) / 2
+    return float(median if median > 0 else values[values > 0].mean())

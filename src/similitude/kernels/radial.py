@@ -1,0 +1,268 @@
+"""Similarities of vectors by their distance: Gaussian, Laplace, Matern, rational quadratic."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from similitude.encodings import Encoding, namespace
+from similitude.kernels.checking import check_positive, check_scale
+from similitude.kernels.matrix import as_matrix
+from similitude.kernels.median import median_distance
+from similitude.kernels.products import euclidean, exponential, manhattan, squared_distances
+from similitude.kernels.vectors import VectorSimilarity
+from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
+
+UNIT_KERNEL = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
+
+
+class Gaussian(VectorSimilarity):
+    r"""The Gaussian kernel, :math:`K(x, z) = \exp(-|x - z|^2 / (2\sigma^2))`.
+
+    (Balcan, lecture notes 10-315, section 1.2.1.) Other texts write the width otherwise: see `from_gamma` and
+    `from_c`.
+
+    Parameters
+    ----------
+    sigma : float or "median"
+        The width; ``"median"`` takes the median distance between the vectors it is resolved on.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Gaussian
+    >>> Gaussian(sigma=1.0)([0., 0.], [1., 1.])
+    0.36787944
+    >>> Gaussian().resolve([[0.], [1.], [3.]])
+    Gaussian(sigma=2.0)
+    """
+
+    claims = UNIT_KERNEL
+    reason = "exp(-t |x - z|^2) with t > 0, and |x - z|^2 is conditionally negative definite (Schoenberg, 1938)"
+    resolves = ("sigma",)
+
+    def __init__(self, sigma: float | str = "median") -> None:
+        self.sigma = sigma
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Gaussian:
+        """Return the kernel exp(-gamma |x - z|^2), as scikit-learn and LIBSVM write it.
+
+        >>> Gaussian.from_gamma(0.5)
+        Gaussian(sigma=1.0)
+        """
+        return cls(sigma=1.0 / math.sqrt(2.0 * check_positive("gamma", gamma)))
+
+    @classmethod
+    def from_c(cls, c: float) -> Gaussian:
+        """Return the kernel exp(-|x - z|^2 / c^2), as in Lecture 6: Kernels.
+
+        >>> Gaussian.from_c(1.0)([0., 0.], [1., 1.])
+        0.13533528
+        """
+        return cls(sigma=check_positive("c", c) / math.sqrt(2.0))
+
+    def check_params(self) -> None:
+        """Refuse a sigma that is neither "median" nor positive."""
+        check_scale("sigma", self.sigma)
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Gaussian:
+        """Fix sigma at the median distance of X."""
+        if not self.unresolved():
+            return self
+        return Gaussian(median_distance(as_matrix(X), euclidean, random_state, sample_weight))
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return exp of the scaled squared distances."""
+        D = squared_distances(A, B)
+        D *= -0.5 / float(self.sigma) ** 2
+        return exponential(D)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return ones."""
+        return ones(A)
+
+
+class Laplace(VectorSimilarity):
+    r"""The Laplace kernel, :math:`K(x, z) = \exp(-|x - z| / (2\sigma^2))` or :math:`\exp(-|x - z| / \sigma)`.
+
+    (Balcan, lecture notes 10-315, section 1.2.1, prints the first scale; the second is the usual one.)
+
+    Parameters
+    ----------
+    sigma : float or "median"
+        The width; ``"median"`` makes the exponent at the median distance -1/2 (squared scale) or -1.
+    norm : {1, 2}
+        The distance: sum of absolute differences, or Euclidean.
+    squared_scale : bool
+        Divide by 2 sigma^2 rather than by sigma.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Laplace
+    >>> Laplace(sigma=1.0)([0., 0.], [1., 1.])
+    0.49306869
+    >>> Laplace(sigma=1.0, squared_scale=False)([0., 0.], [1., 1.])
+    0.24311673
+    """
+
+    claims = UNIT_KERNEL
+    reason = "exp(-t |x - z|) with t > 0, and the norm is conditionally negative definite (Schoenberg, 1938)"
+    resolves = ("sigma",)
+
+    def __init__(self, sigma: float | str = "median", norm: int = 2, squared_scale: bool = True) -> None:
+        self.sigma = sigma
+        self.norm = norm
+        self.squared_scale = squared_scale
+
+    def check_params(self) -> None:
+        """Refuse a sigma that is neither "median" nor positive, and other norms."""
+        check_scale("sigma", self.sigma)
+        if self.norm not in (1, 2):
+            raise ValueError(f"norm must be 1 or 2, got {self.norm!r}")
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Laplace:
+        """Fix sigma by the median distance of X."""
+        if not self.unresolved():
+            return self
+        median = median_distance(as_matrix(X), self._distances, random_state, sample_weight)
+        return Laplace(math.sqrt(median) if self.squared_scale else median, self.norm, self.squared_scale)
+
+    def _distances(self, A: Any, B: Any) -> Any:
+        return euclidean(A, B) if self.norm == 2 else manhattan(A, B)
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return exp of the scaled distances."""
+        D = self._distances(A, B)
+        D *= -0.5 / float(self.sigma) ** 2 if self.squared_scale else -1.0 / float(self.sigma)
+        return exponential(D)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return ones."""
+        return ones(A)
+
+
+class Matern(VectorSimilarity):
+    r"""The Matern kernel of smoothness nu, a bridge from Laplace (nu = 1/2) to Gaussian (nu = inf).
+
+    :math:`K(x, z) = \frac{2^{1-\nu}}{\Gamma(\nu)} u^\nu K_\nu(u)` with :math:`u = \sqrt{2\nu}\,|x - z| / \ell` and
+    the modified Bessel function :math:`K_\nu`. (Rasmussen and Williams, Gaussian Processes for Machine Learning,
+    2006, section 4.2.1.)
+
+    Parameters
+    ----------
+    nu : float
+        Smoothness; 1/2, 3/2, 5/2 and infinity have simple formulas and are fast.
+    length : float or "median"
+        The length scale.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Matern
+    >>> Matern(nu=0.5, length=1.0)([0.], [1.])
+    0.36787944
+    """
+
+    claims = UNIT_KERNEL
+    reason = "its spectral density is positive (a Student t), so it is a kernel by Bochner's theorem"
+    resolves = ("length",)
+
+    def __init__(self, nu: float = 1.5, length: float | str = "median") -> None:
+        self.nu = nu
+        self.length = length
+
+    def check_params(self) -> None:
+        """Refuse a nu that is not positive and a length that is neither "median" nor positive."""
+        if self.nu != math.inf:
+            check_positive("nu", self.nu)
+        check_scale("length", self.length)
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Matern:
+        """Fix the length at the median distance of X."""
+        if not self.unresolved():
+            return self
+        return Matern(self.nu, median_distance(as_matrix(X), euclidean, random_state, sample_weight))
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the formula for this nu at the scaled distances."""
+        r = euclidean(A, B)
+        r *= 1.0 / float(self.length)
+        if self.nu == math.inf:
+            return exponential(-0.5 * r * r)
+        u = math.sqrt(2.0 * self.nu) * r
+        if self.nu in _MATERN_POLYNOMIALS:
+            return _MATERN_POLYNOMIALS[self.nu](u) * exponential(-u)
+        return _bessel_matern(u, float(self.nu))
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return ones."""
+        return ones(A)
+
+
+_MATERN_POLYNOMIALS = {0.5: lambda u: 1.0, 1.5: lambda u: 1.0 + u, 2.5: lambda u: 1.0 + u + u * u / 3.0}
+
+
+def _bessel_matern(u: Any, nu: float) -> Any:
+    from scipy.special import gamma, kv
+
+    if not isinstance(u, np.ndarray):
+        raise TypeError(f"Matern with nu={nu} works on NumPy arrays only; nu = 0.5, 1.5, 2.5 and inf work on tensors")
+    away = np.where(u > 1e-8, u, 1.0)
+    values = 2.0 ** (1.0 - nu) / gamma(nu) * away**nu * kv(nu, away)
+    return np.where(u > 1e-8, values, 1.0).astype(u.dtype)
+
+
+class RationalQuadratic(VectorSimilarity):
+    r"""A mixture of Gaussians of many widths, :math:`K(x, z) = (1 + |x - z|^2 / (2 \alpha \ell^2))^{-\alpha}`.
+
+    (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, section 4.2.1.)
+
+    Parameters
+    ----------
+    alpha : float
+        How alike the widths are; infinity would be one Gaussian.
+    length : float or "median"
+        The length scale.
+
+    Examples
+    --------
+    >>> from similitude.kernels import RationalQuadratic
+    >>> RationalQuadratic(alpha=1.0, length=1.0)([0., 0.], [1., 1.])
+    0.5
+    """
+
+    claims = UNIT_KERNEL
+    reason = "a mixture with weights >= 0 of Gaussian kernels of different widths"
+    resolves = ("length",)
+
+    def __init__(self, alpha: float = 1.0, length: float | str = "median") -> None:
+        self.alpha = alpha
+        self.length = length
+
+    def check_params(self) -> None:
+        """Refuse an alpha that is not positive and a length that is neither "median" nor positive."""
+        check_positive("alpha", self.alpha)
+        check_scale("length", self.length)
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> RationalQuadratic:
+        """Fix the length at the median distance of X."""
+        if not self.unresolved():
+            return self
+        return RationalQuadratic(self.alpha, median_distance(as_matrix(X), euclidean, random_state, sample_weight))
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the formula at the squared distances."""
+        D = squared_distances(A, B)
+        D *= 1.0 / (2.0 * float(self.alpha) * float(self.length) ** 2)
+        D += 1.0
+        return D ** -float(self.alpha)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return ones."""
+        return ones(A)
+
+
+def ones(A: Any) -> Any:
+    """Return one 1 per row, in the precision and namespace of A."""
+    return np.ones(A.shape[0], A.dtype) if namespace(A) is np else namespace(A).ones_like(A[:, 0])

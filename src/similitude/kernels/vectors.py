@@ -1,0 +1,213 @@
+"""Similarities of vectors of numbers, dense or sparse: dot products and what is made of them, histograms."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from similitude.encodings import Encoding, is_sparse, namespace
+from similitude.kernels.checking import check_number
+from similitude.kernels.matrix import as_matrix
+from similitude.kernels.products import inner, squared_norms, sum_over_features
+from similitude.similarity import BOUNDED, PSD, SYMMETRIC, Similarity
+
+KERNEL = frozenset({SYMMETRIC, PSD})
+
+
+class VectorSimilarity(Similarity):
+    """A similarity of the rows of a matrix."""
+
+    objects = "vectors"
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the vectors as the rows of one float matrix (sparse stays sparse)."""
+        return as_matrix(objects)
+
+
+class Linear(VectorSimilarity):
+    r"""The dot product, :math:`K(x, z) = \langle x, z\rangle`.
+
+    (Balcan, lecture notes 10-315, section 1.2.)
+
+    Examples
+    --------
+    >>> from similitude.kernels import Linear
+    >>> Linear().cross([[2., 3.]], [[1., 0.], [1., 1.]])
+    array([[2., 5.]])
+    """
+
+    claims = KERNEL
+    reason = "K(x, z) = <x, z> is the dot product of the vectors themselves"
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the dot products."""
+        return inner(A, B)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the squared norms."""
+        return squared_norms(A)
+
+
+class Polynomial(VectorSimilarity):
+    r"""The polynomial kernel, :math:`K(x, z) = (s\,\langle x, z\rangle + c)^d`.
+
+    ``coef0=0`` gives the homogeneous form :math:`\langle x, z\rangle^d`, ``coef0=1`` the form with all lower
+    degrees. (Balcan, lecture notes 10-315, section 1.2.1; Lecture 6: Kernels.) It is a kernel for a whole degree
+    and c, s >= 0; with a negative c or s it is a similarity without that claim.
+
+    Parameters
+    ----------
+    degree : int
+        d >= 1.
+    coef0 : float
+        c.
+    scale : float
+        s.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Polynomial
+    >>> Polynomial(degree=2, coef0=3.0)([1., 2., 3.], [2., -1., .5])
+    20.25
+    """
+
+    def __init__(self, degree: int = 3, coef0: float = 1.0, scale: float = 1.0) -> None:
+        self.degree = degree
+        self.coef0 = coef0
+        self.scale = scale
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """PSD where no coefficient is negative."""
+        return KERNEL if self.coef0 >= 0 and self.scale >= 0 else frozenset({SYMMETRIC})
+
+    @property
+    def reason(self) -> str:
+        """The feature map, or why there is none."""
+        if PSD not in self.claims:
+            return "with a negative coefficient (scale or coef0) a polynomial of <x, z> need not be a kernel"
+        return "a polynomial of <x, z> with coefficients >= 0: its features are the monomials of x, weighted"
+
+    def check_params(self) -> None:
+        """Refuse a degree that is no whole number >= 1."""
+        if not isinstance(self.degree, Real) or not float(self.degree).is_integer() or self.degree < 1:
+            raise ValueError(f"degree must be a whole number >= 1, got {self.degree!r}")
+        check_number("coef0", self.coef0)
+        check_number("scale", self.scale)
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the polynomial of the dot products."""
+        return self._polynomial(inner(A, B))
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the polynomial of the squared norms."""
+        return self._polynomial(squared_norms(A))
+
+    def _polynomial(self, values: Any) -> Any:
+        values *= float(self.scale)
+        values += float(self.coef0)
+        return values ** int(self.degree)
+
+
+class Cosine(VectorSimilarity):
+    r"""The cosine of the angle, :math:`K(x, z) = \langle x, z\rangle / (|x|\,|z|)`; zero for a zero vector.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Cosine
+    >>> Cosine()([3., 0.], [1., 1.])
+    0.70710678
+    """
+
+    claims = frozenset({SYMMETRIC, PSD, BOUNDED})
+    reason = "the dot product of the vectors scaled to length 1 (a zero vector stays zero)"
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the dot products, divided by the norms."""
+        K = inner(A, B)
+        K *= _inverse_norms(A)[:, None]
+        K *= _inverse_norms(B)[None, :]
+        return K
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return 1, or 0 for a zero vector."""
+        xp, norms = namespace(A), squared_norms(A)
+        return xp.where(norms > 0, xp.ones_like(norms), xp.zeros_like(norms))
+
+
+def _inverse_norms(A: Any) -> Any:
+    xp, norms = namespace(A), namespace(A).sqrt(squared_norms(A))
+    return xp.where(norms > 0, 1.0 / xp.where(norms > 0, norms, xp.ones_like(norms)), xp.zeros_like(norms))
+
+
+class Sigmoid(VectorSimilarity):
+    r"""The "neural" similarity :math:`K(x, z) = \tanh(s\,\langle x, z\rangle + c)`: not a kernel.
+
+    Parameters
+    ----------
+    scale : float
+        s.
+    coef0 : float
+        c.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Sigmoid
+    >>> Sigmoid(scale=1.0, coef0=-1.0)([0.], [0.])
+    -0.76159416
+    """
+
+    claims = frozenset({SYMMETRIC, BOUNDED})
+    reason = "tanh of a dot product is not a kernel in general"
+
+    def __init__(self, scale: float = 1.0, coef0: float = 0.0) -> None:
+        self.scale = scale
+        self.coef0 = coef0
+
+    def check_params(self) -> None:
+        """Refuse what is not a finite number."""
+        check_number("scale", self.scale)
+        check_number("coef0", self.coef0)
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return tanh of the scaled dot products."""
+        return self._tanh(inner(A, B))
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return tanh of the scaled squared norms."""
+        return self._tanh(squared_norms(A))
+
+    def _tanh(self, values: Any) -> Any:
+        return namespace(values).tanh(values * float(self.scale) + float(self.coef0))
+
+
+class HistogramIntersection(VectorSimilarity):
+    r"""What two histograms share, :math:`K(x, z) = \sum_k \min(x_k, z_k)`, for entries >= 0.
+
+    Examples
+    --------
+    >>> from similitude.kernels import HistogramIntersection
+    >>> HistogramIntersection()([1., 3., 0.], [2., 1., 5.])
+    2.0
+    """
+
+    claims = KERNEL
+    reason = "min(s, t) for s, t >= 0 is the dot product of the indicators of [0, s] and [0, t]; a sum of these"
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the vectors as a matrix; refuse negative entries."""
+        A = as_matrix(objects)
+        if (A.data if is_sparse(A) else A).min() < 0:
+            i, j = (int(place[0]) for place in np.nonzero(A < 0 if is_sparse(A) else np.asarray(A) < 0))
+            raise ValueError(f"X holds {float(A[i, j])} in row {i}, column {j}: a histogram has no negative entries")
+        return A
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the sums of the smaller entries."""
+        return sum_over_features(A, B, namespace(A).minimum)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the sums of the entries."""
+        return np.asarray(A.sum(axis=1)).ravel() if is_sparse(A) else A.sum(1)

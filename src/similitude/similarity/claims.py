@@ -1,0 +1,83 @@
+"""What can be claimed of a similarity, and the proof that it is a kernel.
+
+=================  ====================================================================
+SYMMETRIC          K(x, z) = K(z, x)
+PSD                every Gram matrix is positive semi-definite: K is a kernel
+UNIT_DIAGONAL      K(x, x) = 1
+BOUNDED            -1 <= K(x, z) <= 1, the range that Balcan and Blum (2006) assume
+=================  ====================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from similitude.results import Result
+
+SYMMETRIC = "SYMMETRIC"
+PSD = "PSD"
+UNIT_DIAGONAL = "UNIT_DIAGONAL"
+BOUNDED = "BOUNDED"
+
+CLAIMS = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
+
+
+def check_claims(claims: Iterable[str]) -> frozenset[str]:
+    """Return the claims as a frozenset; refuse what is not one of the four names."""
+    given = frozenset([claims] if isinstance(claims, str) else claims)
+    unknown = sorted(map(str, given - CLAIMS))
+    if unknown:
+        raise ValueError(f"unknown claim {unknown[0]!r}: a claim is one of {', '.join(sorted(CLAIMS))}")
+    return given
+
+
+@dataclass(frozen=True)
+class Proof(Result):
+    """The tree of reasons why a similarity is a kernel, or where the reasons end.
+
+    Attributes
+    ----------
+    similarity : str
+        What the node speaks of.
+    holds : bool
+        Whether it is proven to be a kernel.
+    reason : str
+        The rule that makes it one, or why none applies.
+    premises : tuple of Proof
+        What the rule rests on.
+    """
+
+    similarity: str
+    holds: bool
+    reason: str
+    premises: tuple[Proof, ...] = ()
+
+    def gaps(self) -> Iterator[Proof]:
+        """Yield the nodes where the proof ends: no rule applies although all they rest on is proven."""
+        open_premises = [premise for premise in self.premises if not premise.holds]
+        for premise in open_premises:
+            yield from premise.gaps()
+        if not self.holds and not open_premises:
+            yield self
+
+    def tree(self, indent: str = "") -> str:
+        """Return the reasons as a tree of lines."""
+        return "\n".join(self._lines(indent, indent))
+
+    def __str__(self) -> str:
+        if self.holds:
+            return f"{self.similarity} is a kernel:\n{self.tree('  ')}"
+        ends = "; ".join(f"{gap.similarity}: {gap.reason}" for gap in self.gaps())
+        return f"No proof that {self.similarity} is a kernel. The proof ends at {ends}."
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _lines(self, first: str, rest: str) -> Iterator[str]:
+        yield f"{first}{self.reason}"
+        for number, premise in enumerate(self.premises, start=1):
+            branch, below = ("└─ ", "   ") if number == len(self.premises) else ("├─ ", "│  ")
+            lines = premise._lines("", "")
+            yield f"{rest}{branch}{premise.similarity}: {next(lines)}"
+            yield from (f"{rest}{below}{line}" for line in lines)

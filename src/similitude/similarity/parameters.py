@@ -1,0 +1,167 @@
+"""The manners of parameters: read, set, compared, written, fingerprinted and pickled alike in every similarity."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import pickle
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from similitude.encodings import is_sparse
+
+
+class Parametric:
+    """An object that is its constructor parameters and nothing else, in scikit-learn's sense."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with `deep`, those of the parts too (``k1__sigma``)."""
+        found: dict[str, Any] = {}
+        for name, value in self._params().items():
+            found[name] = value
+            if deep and isinstance(value, Parametric):
+                found.update({f"{name}__{inner}": v for inner, v in value.get_params().items()})
+        return found
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters by name, ``part__name`` for those of a part, and return the object itself."""
+        for path, value in params.items():
+            name, _, inner = path.partition("__")
+            known = self._params()
+            if name not in known:
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has: {', '.join(known) or 'none'}"
+                )
+            if not inner:
+                self._set_param(name, value)
+            elif isinstance(known[name], Parametric):
+                known[name].set_params(**{inner: value})
+            else:
+                raise ValueError(f"{name} of {self!r} has no parameters of its own, so {path!r} cannot be set")
+        return self
+
+    def _params(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _constructor_names(type(self))}
+
+    def _set_param(self, name: str, value: Any) -> None:
+        setattr(self, name, value)
+
+    def __sklearn_clone__(self) -> Any:
+        copies = {k: v.__sklearn_clone__() if isinstance(v, Parametric) else v for k, v in self._params().items()}
+        return type(self)(**copies)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Parametric) or type(self) is not type(other):
+            return NotImplemented if not isinstance(other, Parametric) else False
+        mine, theirs = self._params(), other._params()
+        return mine.keys() == theirs.keys() and all(_same(mine[name], theirs[name]) for name in mine)
+
+    def __repr__(self) -> str:
+        params = ", ".join(f"{name}={_written(value)}" for name, value in self._params().items())
+        return f"{type(self).__name__}({params})"
+
+    def fingerprint(self) -> str:
+        """Return a short text that is equal for equal similarities, in every process.
+
+        A user's function enters by its compiled code, its defaults and what it encloses, so the text can differ
+        between two minor versions of Python.
+        """
+        digest = hashlib.sha256()
+        for piece in _content(self):
+            digest.update(piece + b"\0")
+        return digest.hexdigest()[:16]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: _Function(value) if _needs_cloudpickle(value) else value for name, value in vars(self).items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({k: v.function() if isinstance(v, _Function) else v for k, v in state.items()})
+
+
+class _Function:
+    """A function that plain pickle cannot write (a lambda, a closure), written by cloudpickle."""
+
+    def __init__(self, function: Any) -> None:
+        import cloudpickle
+
+        self.written = cloudpickle.dumps(function)
+
+    def function(self) -> Any:
+        return pickle.loads(self.written)
+
+
+def _needs_cloudpickle(value: Any) -> bool:
+    return callable(value) and not isinstance(value, (type, Parametric))
+
+
+def _constructor_names(cls: type) -> list[str]:
+    parameters = inspect.signature(cls).parameters.values()
+    return [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return isinstance(a, (int, float)) and isinstance(b, (int, float)) and a == b
+    if is_sparse(a):
+        return a.shape == b.shape and (a != b).nnz == 0
+    if hasattr(a, "shape"):
+        return tuple(a.shape) == tuple(b.shape) and a.dtype == b.dtype and bool((a == b).all())
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    return not _needs_cloudpickle(a) and bool(a == b)
+
+
+def _written(value: Any) -> str:
+    if hasattr(value, "shape") and np.ndim(value):
+        return f"<{' x '.join(map(str, value.shape))} {value.dtype}>"
+    if isinstance(value, (np.generic, np.ndarray)):
+        return repr(value.item())
+    if isinstance(value, frozenset):
+        return repr(tuple(sorted(value)))
+    return getattr(value, "__qualname__", repr(value)) if _needs_cloudpickle(value) else repr(value)
+
+
+def _content(value: Any) -> Iterator[bytes]:
+    """Yield bytes that spell a parameter, the same in every process."""
+    yield type(value).__qualname__.encode()
+    if isinstance(value, Parametric):
+        yield from _content(value._params())
+    elif isinstance(value, dict):
+        for key in sorted(value, key=repr):
+            yield from (*_content(key), *_content(value[key]))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _content(item)
+    elif isinstance(value, (set, frozenset)):
+        yield from sorted(b"".join(_content(item)) for item in value)
+    elif is_sparse(value):
+        csr = value.tocsr()
+        yield from (
+            *_content(csr.data),
+            *_content(csr.indices),
+            *_content(csr.indptr),
+            repr(csr.shape).encode(),
+        )
+    elif hasattr(value, "shape") and np.ndim(value):
+        array = np.asarray(value)
+        yield from (str(array.dtype).encode(), repr(array.shape).encode())
+        yield pickle.dumps(array.tolist(), protocol=4) if array.dtype == object else array.tobytes()
+    elif isinstance(value, CodeType):
+        yield value.co_code
+        yield from _content((value.co_consts, value.co_names, value.co_varnames))
+    elif inspect.isfunction(value):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        yield from _content((value.__code__, value.__defaults__, value.__kwdefaults__, cells))
+    elif _needs_cloudpickle(value):
+        yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value))}".encode()
+    else:
+        yield repr(value).encode()

@@ -1,0 +1,165 @@
+"""Similarities that look at another one's objects anew: normalised, symmetrised, pulled back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from similitude.encodings import Encoding, namespace
+from similitude.errors import PairError
+from similitude.similarity.algebra import Claims, in_brackets
+from similitude.similarity.base import Similarity, image
+from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
+
+
+class Wrapped(Similarity):
+    """A similarity that calls one part with its own encoding of the objects."""
+
+    k: Similarity
+
+    @property
+    def objects(self) -> str:
+        """What the part takes."""
+        return self.k.objects
+
+    @property
+    def threadsafe(self) -> bool:
+        """Whether the part gains from threads."""
+        return self.k.threadsafe
+
+
+class Normalised(Wrapped):
+    """K(x, z) / sqrt(K(x, x) K(z, z)), and 0 for an object with K(x, x) = 0."""
+
+    def __init__(self, k: Similarity) -> None:
+        self.k = k
+
+    @property
+    def claims(self) -> Claims:
+        """Symmetry and PSD of the part; the range follows from PSD; an object of norm zero has no unit diagonal."""
+        bounded = {BOUNDED} if PSD in self.k.claims else set()
+        return self.k.claims & {SYMMETRIC, PSD, UNIT_DIAGONAL} | bounded
+
+    reason = "a kernel stays one when normalised: its features, scaled to length 1"
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the part's encoding and 1 / sqrt(K(x, x)) per object."""
+        encoded = self.k.encode(objects)
+        diagonal = self.k.diagonal(encoded)
+        for i, value in enumerate(diagonal.tolist()):
+            if not value >= 0:
+                raise ValueError(f"object {i}: K(x, x) = {value:.6g} < 0, so {self.k!r} cannot be normalised")
+        xp = namespace(diagonal)
+        ones = xp.ones_like(diagonal)
+        return encoded, xp.where(diagonal > 0, ones / xp.sqrt(xp.where(diagonal > 0, diagonal, ones)), 0 * ones)
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the part's block, scaled from both sides."""
+        (a, left), (b, right) = A, B
+        values = self.k.block(a, b)
+        if PSD not in self.k.claims:
+            _refuse_zero_norm(values, left, right)
+        return values * left[:, None] * right[None, :]
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return 1, or 0 where K(x, x) = 0."""
+        scale = A[1]
+        xp = namespace(scale)
+        return xp.where(scale > 0, xp.ones_like(scale), xp.zeros_like(scale))
+
+    def __repr__(self) -> str:
+        return f"{in_brackets(self.k)}.normalised()"
+
+
+def _refuse_zero_norm(values: Any, left: Any, right: Any) -> None:
+    """A similarity that is not PSD may have K(x, x) = 0 and yet K(x, z) != 0: that pair has no normalised value."""
+    zero = (left == 0)[:, None] | (right == 0)[None, :]
+    bad = np.argwhere(np.asarray(zero & (values != 0)))
+    if len(bad):
+        i, j = (int(position) for position in bad[0])
+        raise PairError(i, j, f"K(x, z) = {float(values[i, j]):.6g} cannot be normalised, for K(x, x) or K(z, z) is 0")
+
+
+class Symmetrised(Wrapped):
+    """The symmetric part (K(x, z) + K(z, x)) / 2."""
+
+    def __init__(self, k: Similarity) -> None:
+        self.k = k
+
+    @property
+    def claims(self) -> Claims:
+        """Symmetry; PSD only where the part was symmetric already; range and diagonal as they were."""
+        lost = {PSD} if SYMMETRIC not in self.k.claims else set()
+        return frozenset(self.k.claims - lost | {SYMMETRIC})
+
+    @property
+    def reason(self) -> str:
+        """The rule for this part."""
+        if SYMMETRIC in self.k.claims:
+            return "a symmetric function is its own symmetric part"
+        return "the symmetric part of an asymmetric similarity need not be a kernel"
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the part's encoding."""
+        return self.k.encode(objects)
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the mean of the block and of the transposed block of the other order."""
+        there = self.k.block(A, B)
+        return (there + (there if A is B else self.k.block(B, A)).T) / 2
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the part's diagonal."""
+        return self.k.diagonal(A)
+
+    def __repr__(self) -> str:
+        return f"{in_brackets(self.k)}.symmetrised()"
+
+
+class Pullback(Wrapped):
+    """K(f(x), f(z)): the similarity of what a function makes of the objects."""
+
+    objects = "any"
+
+    def __init__(self, k: Similarity, f: Callable[[Any], Any], batched: bool = False) -> None:
+        self.k = k
+        self.f = f
+        self.batched = batched
+
+    @property
+    def claims(self) -> Claims:
+        """Whatever the part claims."""
+        return self.k.claims
+
+    reason = "a kernel of f(x) and f(z) is a kernel of x and z: its features are phi(f(x))"
+
+    def check_params(self) -> None:
+        """Refuse an `f` that cannot be called."""
+        if not callable(self.f):
+            raise TypeError(f"pullback takes a function of one object, got {type(self.f).__name__}")
+        self.k.check_params()
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
+        """Resolve the part on f(X)."""
+        if not self.k.unresolved():
+            return self
+        images = image(self.f, X, self.batched)
+        return Pullback(self.k.resolve(images, random_state, sample_weight), self.f, self.batched)
+
+    def encode(self, objects: Any) -> Encoding:
+        """Encode f(objects)."""
+        return self.k.encode(image(self.f, objects, self.batched))
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the part's block."""
+        return self.k.block(A, B)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the part's diagonal."""
+        return self.k.diagonal(A)
+
+    def __repr__(self) -> str:
+        name = getattr(self.f, "__qualname__", repr(self.f))
+        return f"{in_brackets(self.k)}.pullback({name}{', batched=True' if self.batched else ''})"

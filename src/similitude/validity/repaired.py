@@ -1,0 +1,200 @@
+"""Kernels made from similarities that are none, by changing the spectrum of their Gram matrix.
+
+(Chen, Garcia, Gupta, Rahimi and Cazzanti, Similarity-based Classification, JMLR 2009, section 3.1.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from similitude.adapters import as_similarity
+from similitude.blocks import Blocks, check_fits
+from similitude.encodings import Encoding, check_objects, keys
+from similitude.engines import current_engine
+from similitude.similarity import PSD, SYMMETRIC, Similarity
+from similitude.validity.witness import asymmetric_pair, entry_tolerance
+
+Spectrum = Callable[[np.ndarray], np.ndarray]
+_SPECTRA: dict[str, tuple[Spectrum, str]] = {
+    "clip": (lambda w: np.maximum(w, 0.0), "set to zero"),
+    "flip": (np.abs, "replaced by their absolute values"),
+    "square": (np.square, "squared, and all others with them"),
+}
+
+
+class Repaired(Similarity):
+    r"""A kernel made from an indefinite similarity: the dot product of features of its values on a sample.
+
+    With the sample's Gram matrix :math:`S = U \Lambda U'` and :math:`k(x) = (K(x, x_1), …, K(x, x_n))`, the features
+    are :math:`F(x) = k(x) W`. Every row, old or new, goes through the same linear map, and the Gram matrix of the
+    sample becomes :math:`U f(\Lambda) U'`. An object costs n calls of the similarity.
+
+    Parameters
+    ----------
+    k : Similarity
+        The similarity that was repaired.
+    sample : sequence of objects
+        The objects :math:`x_i`.
+    W : array of shape (n, r)
+        The linear map.
+    changes : str
+        What the repair changed, for people.
+    """
+
+    claims = frozenset({SYMMETRIC, PSD})
+    reason = "the dot product of explicit features: a linear map of the similarities to a sample"
+
+    def __init__(self, k: Similarity, sample: Any, W: np.ndarray, changes: str) -> None:
+        self.k = k
+        self.sample = sample
+        self.W = W
+        self.changes = changes
+
+    @property
+    def objects(self) -> str:
+        """What the repaired similarity takes."""
+        return self.k.objects
+
+    @property
+    def threadsafe(self) -> bool:
+        """Always: once encoded, objects are plain vectors."""
+        return True
+
+    def premises(self) -> tuple[Similarity, ...]:
+        """Return nothing: it is a kernel whatever the similarity was."""
+        return ()
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
+        """Return itself: everything was fixed by the repair."""
+        return self
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the features: similarities to the sample times W."""
+        return np.asarray(self.k.cross(objects, self.sample), dtype=np.float64) @ self.W
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the dot products of features."""
+        return A @ B.T
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the squared norms of features."""
+        return (A * A).sum(1)
+
+    def __repr__(self) -> str:
+        return f"Repaired({self.k!r}: {self.changes})"
+
+
+class RaisedDiagonal(Similarity):
+    """K(x, z) + amount where x and z are equal objects: the repair "shift".
+
+    The sample's Gram matrix becomes PSD; a new object keeps its similarities to all others. Nothing is promised for
+    new objects among themselves, so no PSD is claimed.
+    """
+
+    def __init__(self, k: Similarity, amount: float, changes: str) -> None:
+        self.k = k
+        self.amount = amount
+        self.changes = changes
+
+    reason = "the diagonal was raised enough for the sample, which proves nothing for other objects"
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """Symmetry, where it was claimed."""
+        return self.k.claims & {SYMMETRIC}
+
+    @property
+    def objects(self) -> str:
+        """What the repaired similarity takes."""
+        return self.k.objects
+
+    @property
+    def threadsafe(self) -> bool:
+        """As the repaired similarity."""
+        return self.k.threadsafe
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the encoding and a key that is equal for equal objects."""
+        encoded = self.k.encode(objects)
+        return encoded, keys(encoded)
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the similarities, raised for equal objects."""
+        (a, key_a), (b, key_b) = A, B
+        return self.k.block(a, b) + self.amount * (key_a[:, None] == key_b[None, :])
+
+    def __repr__(self) -> str:
+        return f"RaisedDiagonal({self.k!r}: {self.changes})"
+
+
+def repair(similarity: Any, X: Any, *, how: str = "clip") -> Similarity:
+    """Make a kernel of an indefinite similarity, from its Gram matrix on a sample.
+
+    Nothing is hidden: ``.changes`` and the repr of the result say what was changed. An asymmetric similarity is
+    refused: take ``k.symmetrised()`` first if its symmetric part is what you mean.
+
+    Parameters
+    ----------
+    similarity : Similarity, str, callable or array
+        See `as_similarity`.
+    X : sequence of objects
+        The sample; for a matrix its indices: ``repair(Precomputed(M), range(n))``.
+    how : {"clip", "flip", "shift", "square"}
+        What happens to the eigenvalues: negative ones set to zero; absolute values; all raised by the smallest;
+        all squared. For clip, flip and square, new rows go through the same linear map as the sample; shift
+        changes the similarity of an object to itself and nothing else.
+
+    Returns
+    -------
+    Similarity
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from similitude import Precomputed, repair
+    >>> k = repair(Precomputed(np.array([[1., 1., 0.], [1., 1., 1.], [0., 1., 1.]])), range(3))
+    >>> print(k.changes)
+    clip: 1 of 3 eigenvalues was negative (smallest -0.4142, 11 % of the spectrum); set to zero
+    >>> bool(np.linalg.eigvalsh(k.gram(range(3)))[0] > -1e-12)
+    True
+    """
+    k = as_similarity(similarity)
+    if how not in (*_SPECTRA, "shift"):
+        raise ValueError(f"how must be 'clip', 'flip', 'shift' or 'square', got {how!r}")
+    n = check_objects(X)
+    check_fits(n, n, 8, current_engine())
+    k, A = k.prepare(X)
+    S = np.asarray(Blocks(k, A).whole(), dtype=np.float64)
+    asymmetry, pair = asymmetric_pair(S)
+    if pair is not None:
+        raise ValueError(
+            f"{k!r} is not symmetric (objects {pair[0]} and {pair[1]} differ by {asymmetry:.4g}): repair needs a "
+            f"symmetric similarity, for instance k.symmetrised()"
+        )
+    w, U = np.linalg.eigh((S + S.T) / 2)
+    changes = f"{how}: {_negatives(w)}"
+    if how == "shift":
+        amount = float(max(-w[0], 0.0))
+        return RaisedDiagonal(k, amount, f"{changes}; all eigenvalues raised by {amount:.4g}")
+    spectrum, done = _SPECTRA[how]
+    return Repaired(k, X, _linear_map(w, U, spectrum), f"{changes}; {done}")
+
+
+def _negatives(w: np.ndarray) -> str:
+    negative = w[w < -entry_tolerance(w) * np.abs(w).max()]
+    if not len(negative):
+        return f"none of {len(w)} eigenvalues was negative"
+    were = "was" if len(negative) == 1 else "were"
+    share = 100 * np.abs(negative).sum() / np.abs(w).sum()
+    of_all = f"smallest {w[0]:.4g}, {share:.0f} % of the spectrum"
+    return f"{len(negative)} of {len(w)} eigenvalues {were} negative ({of_all})"
+
+
+def _linear_map(w: np.ndarray, U: np.ndarray, spectrum: Spectrum) -> np.ndarray:
+    """Return W with S W W' S = U f(w) U', from the eigenvalues that are not zero."""
+    new = spectrum(w)
+    kept = (np.abs(w) > entry_tolerance(w) * np.abs(w).max()) & (new > 0)
+    return U[:, kept] * (np.sqrt(new[kept]) / w[kept])

@@ -1,0 +1,152 @@
+"""Looking for a counterexample beyond the sample: vectors are moved, other objects mutated."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.encodings import check_objects, is_column, is_sparse, is_table, take
+from similitude.similarity import Similarity
+
+LARGEST_SET = 5
+"""Objects at most in one searched set."""
+
+STARTS = {"normal": 3, "high": 30}
+STEPS = {"normal": 80, "high": 400}
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search did: the counterexample, if any, and a sentence on the effort."""
+
+    objects: Any
+    gram: np.ndarray | None
+    effort: str
+
+
+def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str, rng: np.random.Generator) -> Search:
+    """Look for at most five objects with a negative direction, starting from objects of X."""
+    if mutate is not None:
+        move, kind = _mutations(X, mutate, rng), "mutated objects"
+    else:
+        matrix, why_not = _free_vectors(k, X)
+        if matrix is None:
+            return Search(None, None, f"no search beyond the sample ({why_not})")
+        move, kind = (
+            _moved_vectors(matrix, rng, wants_rows=np.ndim(X) == 2 or k.objects == "vectors"),
+            "moved vectors",
+        )
+    tried = 0
+    for size in range(1, LARGEST_SET + 1):
+        for _ in range(STARTS[effort]):
+            tried += 1
+            objects = move(lambda objects: lowness(k, objects), size, STEPS[effort])
+            gram = _gram(k, objects)
+            if gram is not None and _lowness_of(gram) < -np.sqrt(np.finfo(gram.dtype).eps):
+                return Search(objects, gram, f"{tried} local searches over {kind}")
+    return Search(None, None, f"{tried} local searches over {kind} found none")
+
+
+def lowness(k: Similarity, objects: Any) -> float:
+    """Return the smallest eigenvalue of the objects' Gram matrix relative to its largest entry; inf where undefined."""
+    gram = _gram(k, objects)
+    return np.inf if gram is None else _lowness_of(gram)
+
+
+def _gram(k: Similarity, objects: Any) -> np.ndarray | None:
+    """Return the Gram matrix, or None where the function is not defined: outside its domain nothing is shown."""
+    try:
+        encoded = k.encode(objects)
+        with np.errstate(all="ignore"):
+            gram = np.asarray(k.block(encoded, encoded))
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return None
+    return gram if np.isfinite(gram).all() else None
+
+
+def _lowness_of(gram: np.ndarray) -> float:
+    scale = float(np.abs(gram).max())
+    return float(np.linalg.eigvalsh(gram.astype(np.float64) / scale)[0]) if scale > 0 else 0.0
+
+
+Move = Callable[[Callable[[Any], float], int, int], Any]
+
+
+def _mutations(X: Any, mutate: Callable[..., Any], rng: np.random.Generator) -> Move:
+    changed = (lambda x: mutate(x, rng)) if _takes_two(mutate) else mutate
+    n = check_objects(X)
+
+    def climb(low: Callable[[Any], float], size: int, steps: int) -> Any:
+        objects = [take(X, np.array([i]))[0] for i in rng.choice(n, size=min(size, n), replace=False)]
+        value = low(objects)
+        for _ in range(steps):
+            place = int(rng.integers(len(objects)))
+            trial = [*objects[:place], changed(objects[place]), *objects[place + 1 :]]
+            trial_value = low(trial)
+            if trial_value <= value:
+                objects, value = trial, trial_value
+        return objects
+
+    return climb
+
+
+def _takes_two(mutate: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(mutate).bind(None, None)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _free_vectors(k: Similarity, X: Any) -> tuple[np.ndarray | None, str]:
+    """Return X as a matrix whose rows may move freely within the sample's range, or why they may not."""
+    if is_table(X) or is_column(X) or is_sparse(X) or k.objects not in ("vectors", "any"):
+        return None, "the objects are not dense vectors; mutate= says how to change one"
+    try:
+        matrix = np.asarray(X)
+    except ValueError:
+        matrix = np.empty(0, dtype=object)
+    if matrix.dtype.kind != "f" or matrix.ndim not in (1, 2):
+        return None, "the objects are not vectors of real numbers; mutate= says how to change one"
+    if k.objects == "any" and matrix.ndim == 2 and not hasattr(X, "shape"):
+        return None, "the objects are Python lists; mutate= says how to change one"
+    matrix = matrix.reshape(len(matrix), -1)
+    if k.objects == "any":
+        norms, sums = np.linalg.norm(matrix, axis=1), matrix.sum(axis=1)
+        if (matrix == np.rint(matrix)).all() or (matrix.shape[1] > 1 and (_constant(norms) or _constant(sums))):
+            return (
+                None,
+                "the vectors look bound (whole numbers, one norm or one sum); mutate= says how to change one",
+            )
+    return matrix, ""
+
+
+def _constant(values: np.ndarray) -> bool:
+    return bool(np.ptp(values) <= 1e-6 * np.abs(values).max())
+
+
+def _moved_vectors(matrix: np.ndarray, rng: np.random.Generator, wants_rows: bool) -> Move:
+    """Move points in a random plane through the sample, within the range of each coordinate."""
+    low, high = matrix.min(axis=0), matrix.max(axis=0)
+    plane = min(2, matrix.shape[1])
+
+    def descend(value: Callable[[Any], float], size: int, steps: int) -> Any:
+        from scipy.optimize import minimize
+
+        corners = matrix[rng.integers(len(matrix), size=plane + 1)]
+        start = matrix[rng.integers(len(matrix), size=size)]
+        directions = corners[1:] - corners[0] + 1e-3 * (high - low) * rng.standard_normal((plane, matrix.shape[1]))
+
+        def points(move: np.ndarray) -> np.ndarray:
+            moved = np.clip(start + move.reshape(size, plane) @ directions, low, high).astype(matrix.dtype)
+            return moved if wants_rows else moved[:, 0]
+
+        first = 0.3 * rng.standard_normal(size * plane)
+        best = minimize(lambda move: value(points(move)), first, method="Nelder-Mead", options={"maxfev": steps})
+        return points(best.x)
+
+    return descend

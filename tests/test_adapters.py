@@ -1,0 +1,432 @@
+"""What users bring: functions of pairs and of blocks, matrices and names; and how similarities behave as values."""
+
+import os
+import pickle
+import subprocess
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+
+import naive
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from similitude import FromBlocks, FromPairs, Precomputed, as_similarity, use_engine
+from similitude.engines import LocalEngine
+from similitude.errors import PairError
+from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import ParameterGrid
+
+G, L = Gaussian(1.2), Linear()
+
+
+def minus(x, z):
+    return 2.0 * float(x) - float(z)
+
+
+# as_similarity.
+
+
+def test_whatever_says_how_alike_two_objects_are_becomes_a_similarity():
+    assert as_similarity(G) is G
+    assert as_similarity("gaussian") == Gaussian()
+    assert as_similarity("linear") == L
+    assert as_similarity(minus) == FromPairs(minus)
+    M = np.arange(6.0).reshape(2, 3)
+    assert as_similarity(M).M is M
+    for name in ("laplace", "matern", "polynomial", "cosine"):
+        assert type(as_similarity(name)).__name__.lower() == name
+
+
+def test_an_unknown_name_suggests_the_nearest():
+    with pytest.raises(ValueError, match="gaussian"):
+        as_similarity("gausian")
+    for what in (None, 3.0, 1):
+        with pytest.raises(TypeError):
+            as_similarity(what)
+
+
+# Functions of pairs.
+
+
+def common(s, t):
+    return len(set(s) & set(t))
+
+
+OBJECTS = {
+    "strings": (["kernel", "colonel", "", "kernel"], common),
+    "tuples": ([("a", 1), ("a", 2), ("b",)], common),
+    "sets": ([{1, 2}, {2}, set()], common),
+    "dicts": ([{"a": 1}, {"a": 3}], lambda p, q: p["a"] - 2 * q["a"]),
+    "None": ([None, 1], lambda p, q: float(p is q)),
+    "graphs": ([nx.path_graph(3), nx.cycle_graph(4)], lambda g, h: g.number_of_edges() - 2 * h.number_of_nodes()),
+    "arrays of unequal length": ([np.ones(2), np.ones(3)], lambda x, z: x.sum() / z.sum()),
+}
+
+
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_objects_of_every_kind(kind):
+    X, f = OBJECTS[kind]
+    assert FromPairs(f).gram(X).tolist() == naive.matrix(f, X).tolist()
+    assert FromPairs(f).cross(X, X[:1]).tolist() == naive.matrix(f, X, X[:1]).tolist()
+    assert FromPairs(f).diag(X).tolist() == np.diag(naive.matrix(f, X)).tolist()
+    assert FromPairs(f)(X[0], X[1]) == f(X[0], X[1])
+
+
+@pytest.mark.parametrize(
+    "form", [list, np.asarray, sp.csr_array, pd.DataFrame, lambda X: pl.DataFrame(X.tolist(), orient="row")]
+)
+def test_rows_of_arrays_and_of_frames(form):
+    """A row of an array is an array, a row of a sparse one a 1 x d matrix, a row of a frame a dict."""
+    X = np.array([[1.0, 2.0], [3.0, 5.0], [0.0, -1.0]])
+
+    def numbers(x):
+        if isinstance(x, dict):
+            return list(x.values())
+        return x.toarray().ravel() if sp.issparse(x) else x
+
+    k = FromPairs(lambda x, z: 3 * numbers(x)[0] - numbers(z)[1])
+    assert k.gram(form(X)).tolist() == [[3 * x[0] - z[1] for z in X] for x in X]
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_give_row_dicts_with_names_and_one_column_its_values(frame):
+    people = frame({"age": [30, 40], "town": ["Bonn", "Ulm"]})
+    f = FromPairs(lambda p, q: p["age"] - q["age"] + 10 * (p["town"] == q["town"]))
+    assert f.gram(people).tolist() == [[10, -10], [10, 10]]
+    assert FromPairs(common).gram(people[["town"]]).tolist() == [[3, 0], [0, 3]]
+    assert FromPairs(common).gram(people["town"]).tolist() == [[3, 0], [0, 3]]
+
+
+@pytest.mark.parametrize("engine", [LocalEngine(), LocalEngine(memory="64KiB")])
+def test_asymmetric_functions_stay_asymmetric_with_the_query_first(engine):
+    X = list(range(60))
+    with use_engine(engine):
+        K = FromPairs(minus).gram(X)
+        assert K.tolist() == [[2 * x - z for z in X] for x in X]
+        assert FromPairs(minus).cross([1, 2], [10, 20, 30]).tolist() == [[-8, -18, -28], [-6, -16, -26]]
+        both = FromPairs(minus).symmetrised().gram(X)
+        assert both.tolist() == [[(x + z) / 2 for z in X] for x in X]
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(K, K.T)
+
+
+@pytest.mark.parametrize("n", [1, 5, 300])
+@pytest.mark.parametrize("engine", [LocalEngine(), LocalEngine(threads=1, memory="1MiB")])
+def test_the_function_is_called_as_often_as_needed(n, engine):
+    calls = []
+
+    def f(x, z):
+        calls.append((x, z))
+        return float(x * z)
+
+    with use_engine(engine):
+        K = FromPairs(f).gram(list(range(n)))
+        assert len(calls) == len(set(calls)) == n * n
+        calls.clear()
+        half = FromPairs(f, claims=["SYMMETRIC"]).gram(list(range(n)))
+        assert len(calls) == len({frozenset(pair) for pair in calls}) == n * (n + 1) // 2
+        calls.clear()
+        FromPairs(f, claims=["SYMMETRIC"]).cross(list(range(n)), [1, 2])
+        assert len(calls) == 2 * n
+        calls.clear()
+        FromPairs(f).diag(list(range(n)))
+        assert calls == [(i, i) for i in range(n)]
+    assert (half == K).all()
+    assert K.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "value",
+    [True, 1, 1.0, np.bool_(True), np.int8(1), np.float32(1), Fraction(1), Decimal(1), np.array(1.0), np.array(1)],
+    ids=lambda v: type(v).__name__,
+)
+def test_numbers_of_every_kind_are_taken(value):
+    assert FromPairs(lambda x, z: value).gram("ab".split()).tolist() == [[1.0]]
+    mixed = FromPairs(lambda x, z: value if x == z else 0.5)
+    assert mixed.gram(["a", "b"]).tolist() == [[1, 0.5], [0.5, 1]]
+
+
+def test_numbers_of_torch_are_taken():
+    torch = pytest.importorskip("torch")
+    assert FromPairs(lambda x, z: torch.tensor(1.5)).gram(["a", "b"]).tolist() == [[1.5, 1.5]] * 2
+
+
+BAD = [None, float("nan"), float("inf"), -np.inf, "1.0", 1j, np.complex128(1), np.array([1.0]), np.ones((1, 1)), [1.0]]
+serial_and_not = pytest.mark.parametrize(
+    "engine", [LocalEngine(), LocalEngine(processes=2)], ids=["serial", "processes"]
+)
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize("value", BAD, ids=repr)
+def test_what_is_no_finite_number_is_refused_by_name(value, everywhere):
+    k = FromPairs(lambda x, z: value if everywhere or (x, z) == ("b", "a") else 1.0)
+    where = r"\(0, 0\)" if everywhere else r"\(1, 0\)"
+    with pytest.raises(PairError, match=where) as caught:
+        k.gram(["a", "b"])
+    assert ("'a'" if everywhere else "'b'") in str(caught.value)
+    with pytest.raises(PairError):
+        k("b", "a")
+
+
+@serial_and_not
+@pytest.mark.parametrize("claims", [(), ("SYMMETRIC",)])
+def test_the_pair_is_named_by_its_place_in_the_whole_matrix(claims, engine):
+    def f(x, z):
+        return None if {x, z} == {"object 120", "object 230"} else 1.0
+
+    X = [f"object {i}" for i in range(300)]
+    with use_engine(engine), pytest.raises(PairError, match=r"\(120, 230\)") as caught:
+        FromPairs(f, claims=claims).gram(X)
+    assert "object 120" in str(caught.value)
+    assert "object 230" in str(caught.value)
+    assert (caught.value.i, caught.value.j) == (120, 230)
+    with use_engine(engine), pytest.raises(PairError, match=r"\(7, 230\)"):
+        FromPairs(f, claims=claims).cross(X[113:], X)
+
+
+@serial_and_not
+def test_an_exception_inside_the_function_names_the_pair_and_keeps_its_cause(engine):
+    X = [{"age": i, "notes": "x" * 10_000} for i in range(150)]
+    del X[140]["age"]
+    with use_engine(engine), pytest.raises(PairError, match=r"\(0, 140\).*KeyError") as caught:
+        FromPairs(lambda p, q: p["age"] + q["age"]).gram(X)
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert len(str(caught.value)) < 600
+
+
+def test_processes_give_the_same_values_also_for_lambdas():
+    X, c = list(range(230)), 3
+    for k in (FromPairs(lambda x, z: c * x - z), FromPairs(minus) + FromPairs(lambda x, z: c).symmetrised()):
+        with use_engine(LocalEngine(processes=2)):
+            K, C = k.gram(X), k.cross(X[:7], X)
+        assert (K == k.gram(X)).all()
+        assert (C == k.cross(X[:7], X)).all()
+
+
+# Functions of blocks.
+
+
+@pytest.mark.parametrize("engine", [LocalEngine(), LocalEngine(threads=1, memory="256KiB")])
+@pytest.mark.parametrize("form", [list, np.asarray, sp.csr_matrix, sp.csr_array, pd.DataFrame, pl.from_numpy])
+def test_functions_of_blocks_get_pieces_in_the_form_that_was_passed(form, engine):
+    X = np.random.default_rng(0).random((150, 3))
+    seen = set()
+
+    def f(A, B):
+        seen.add(type(A))
+        left, right = (M.toarray() if sp.issparse(M) else np.asarray(M) for M in (A, B))
+        assert len(left) and len(right)
+        return left @ right.T + left[:, :1]
+
+    made = form(X)
+    with use_engine(engine):
+        np.testing.assert_allclose(FromBlocks(f).gram(made), X @ X.T + X[:, :1], atol=1e-14)
+        np.testing.assert_allclose(FromBlocks(f).cross(made, form(X[:9])), X @ X[:9].T + X[:, :1], atol=1e-14)
+        np.testing.assert_allclose(FromBlocks(f).diag(made), (X * X).sum(1) + X[:, 0], atol=1e-14)
+    assert seen == {type(made)}
+
+
+@pytest.mark.parametrize("values", [np.ones((2, 2)), np.ones(3), 1.0, None, [["a"] * 3] * 3, np.full((3, 3), np.nan)])
+def test_blocks_of_the_wrong_shape_or_kind_are_refused(values):
+    with pytest.raises((ValueError, TypeError), match=r"shape|number|finite|array"):
+        FromBlocks(lambda A, B: values).gram(np.ones((3, 1)))
+
+
+# Matrices.
+
+
+def test_a_matrix_is_looked_up_rows_first_and_stays_asymmetric():
+    M = np.arange(9.0).reshape(3, 3)
+    k = Precomputed(M)
+    assert k.gram([2, 0, 2]).tolist() == [[8, 6, 8], [2, 0, 2], [8, 6, 8]]
+    assert k.gram(range(3)).tolist() == M.tolist()
+    assert k.cross(np.array([1]), [0, 2]).tolist() == [[3, 5]]
+    assert k.diag([2, 1]).tolist() == [8, 4]
+    assert k(1, 2) == 5
+    assert k.gram(pd.Series([0, 1])).tolist() == [[0, 1], [3, 4]]
+    assert Precomputed(M.astype(np.float32)).gram([0]).dtype == np.float32
+    assert Precomputed(M.astype(int)).gram([0]).dtype == np.float64
+
+
+@pytest.mark.parametrize("indices", [[0, 1], [0, 2]])
+@pytest.mark.parametrize("use", ["gram", "distance"])
+def test_a_rectangular_matrix_has_crosses_but_no_gram(use, indices):
+    k = Precomputed(np.arange(6.0).reshape(2, 3))
+    assert k.cross([1], [0, 2]).tolist() == [[3, 5]]
+    with pytest.raises((ValueError, IndexError), match=r"square|rectangular|2 x 3|\(2, 3\)"):
+        getattr(k, use)(indices)
+
+
+@pytest.mark.parametrize("indices", [[0, 3], [-1], [0.5], [1.0], ["a"], [None], [True, False], [[0, 1]], [0, 10**30]])
+def test_what_is_no_index_is_refused(indices):
+    with pytest.raises((ValueError, TypeError, IndexError), match=r"ind(ex|ices)|whole number"):
+        Precomputed(np.eye(3)).gram(indices)
+
+
+# Parameters.
+
+
+def test_parameters_of_parts_are_reached_by_name():
+    k = Gaussian(1.0) + Laplace(2.0) * Matern()
+    assert k.get_params()["k1__sigma"] == 1.0
+    assert k.get_params()["k2__k2__length"] == "median"
+    assert k.set_params(k1__sigma=3.0, k2__k1__norm=1) is k
+    assert k == Gaussian(3.0) + Laplace(2.0, norm=1) * Matern()
+    for unary in (2 * Gaussian(1.0), Gaussian(1.0).normalised(), Gaussian(1.0).exp(), Gaussian(1.0) ** 2):
+        assert unary.set_params(k__sigma=5.0).get_params()["k__sigma"] == 5.0
+    with pytest.raises(ValueError, match="gamma"):
+        Gaussian().set_params(gamma=1.0)
+
+
+@pytest.mark.parametrize("k", [Gaussian(), Gaussian() + Laplace(), (2 * Matern()).normalised() ** 3], ids=repr)
+def test_clone_keeps_the_median_and_shares_no_part(k):
+    copy, path = clone(k), k.unresolved()[0]
+    assert copy == k
+    assert copy is not k
+    copy.set_params(**{path: 1.0})
+    assert k.get_params()[path] == "median"
+
+
+def test_clone_shares_matrices_and_functions():
+    k = Precomputed(np.eye(3)) + FromPairs(minus)
+    copy = clone(k).get_params()
+    assert copy["k1__M"] is k.get_params()["k1__M"]
+    assert copy["k2__f"] is minus
+
+
+class Machine(BaseEstimator):
+    def __init__(self, kernel=None):
+        self.kernel = kernel
+
+
+def test_names_reach_through_an_estimator_and_a_grid():
+    machine = Machine(Gaussian() + 2 * Laplace())
+    grid = ParameterGrid({"kernel__k1__sigma": [1.0, 2.0], "kernel__k2__k__norm": [1, 2]})
+    found = [clone(machine).set_params(**point).kernel for point in grid]
+    assert found == [Gaussian(s) + 2 * Laplace(norm=n) for s in (1.0, 2.0) for n in (1, 2)]
+    assert machine.kernel == Gaussian() + 2 * Laplace()
+
+
+# Equality, fingerprints, pickles.
+
+
+def recursive():
+    def f(x, z):
+        return 1.0 if not x else f(x[1:], z)
+
+    return f
+
+
+class Times:
+    def __init__(self, c):
+        self.c = c
+
+    def __call__(self, x, z):
+        return self.c * x * z
+
+    def method(self, x, z):
+        return self.c * x * z
+
+
+def power(c, x, z):
+    return (x * z) ** c
+
+
+def closing_over(c):
+    return lambda x, z: c * x * z
+
+
+DIFFERENT = [
+    *(Gaussian(1.0), Gaussian(2.0), Gaussian(), Laplace(1.0), Laplace(1.0, norm=1), 2 * G, 3 * G, G + 2, G**2),
+    *(G + L, G * L, G.minimum(L), G.maximum(L), abs(L), L.exp(), L.normalised(), L.symmetrised()),
+    *(FromPairs(minus), FromPairs(minus, claims=["PSD"]), FromPairs(lambda x, z: 1.0), FromPairs(lambda x, z: 2.0)),
+    *(FromPairs(lambda x, z: x.a), FromPairs(lambda x, z: x.b), FromPairs(lambda x, z, c=1: c)),
+    *(FromPairs(lambda x, z, c=2: c), FromPairs(closing_over(1)), FromPairs(closing_over(2))),
+    *(FromPairs(partial(power, 2)), FromPairs(partial(power, 3)), FromPairs(Times(2)), FromPairs(Times(3))),
+    *(FromPairs(Times(4).method), FromPairs(Times(5).method)),
+    *(FromPairs(lambda x, z: [i for i in x if i > 1]), FromPairs(lambda x, z: [i for i in x if i > 2])),
+    *(L.pullback(round), L.pullback(abs), L.pullback(round, batched=True)),
+    *(Precomputed(np.eye(2)), Precomputed(np.eye(3)), Precomputed(2 * np.eye(2))),
+]
+
+
+def test_different_similarities_have_different_fingerprints():
+    prints = [k.fingerprint() for k in DIFFERENT]
+    alike = [(a, b) for i, a in enumerate(DIFFERENT) for j, b in enumerate(DIFFERENT[:i]) if prints[i] == prints[j]]
+    assert alike == []
+    assert not any(a == b for i, a in enumerate(DIFFERENT) for b in DIFFERENT[:i])
+
+
+@pytest.mark.parametrize(
+    ("k", "same"),
+    [
+        (Gaussian(1), Gaussian(1.0)),
+        (Gaussian(np.float64(1)), Gaussian(1.0)),
+        (Polynomial(np.int64(2)), Polynomial(2)),
+        (2 * G, G * np.float64(2)),
+        (Laplace(1.0, squared_scale=1), Laplace(1.0)),
+        (Precomputed(np.eye(3)), Precomputed(np.asfortranarray(np.eye(3)))),
+        (FromPairs(minus), FromPairs(minus)),
+    ],
+)
+def test_equal_similarities_have_equal_fingerprints(k, same):
+    assert k == same
+    assert not k != same
+    assert k.fingerprint() == same.fingerprint()
+
+
+def test_a_function_that_calls_itself_has_a_fingerprint():
+    assert FromPairs(recursive()).fingerprint() == FromPairs(recursive()).fingerprint()
+
+
+def test_functions_are_compared_by_identity_and_nothing_is_hashable():
+    f, g = closing_over(1), closing_over(1)
+    assert FromPairs(f) == FromPairs(f) != FromPairs(g)
+    assert G != 1.2 and G != "gaussian"
+    for k in (G, G + L, FromPairs(f), G.normalised()):
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(k)
+
+
+SCRIPT = """
+from similitude import FromPairs
+from similitude.kernels import Gaussian, Linear
+def close(over):
+    return lambda x, z: float(x in over)
+print(FromPairs(lambda x, z: x in {"a", "b", "c", "d"}).fingerprint())
+print(FromPairs(close({"p", "q", "r"}), claims={"SYMMETRIC", "PSD", "BOUNDED"}).fingerprint())
+print(FromPairs(lambda x, z, d={"a": 1, "b": 2}: [y in {"u", "v", "w"} for y in x][0]).fingerprint())
+print((Gaussian(1.0) + Linear().pullback(lambda x: {"s", "t", "u"})).normalised().fingerprint())
+"""
+
+
+def test_fingerprints_are_the_same_in_every_process():
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert runs[0] == runs[1] == runs[2]
+    assert len(set(runs[0].split())) == 4
+
+
+@pytest.mark.parametrize(
+    "k",
+    [FromPairs(lambda x, z: 3.0 * x * z), FromPairs(closing_over(2)), L.pullback(lambda x: x + 1).normalised()],
+)
+def test_lambdas_are_pickled(k):
+    again = pickle.loads(pickle.dumps(2 * k + 1))
+    assert again(2.0, 3.0) == (2 * k + 1)(2.0, 3.0)
+    assert again.fingerprint() == (2 * k + 1).fingerprint()

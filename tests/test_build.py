@@ -1,0 +1,88 @@
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from similitude import loops
+from similitude.loops import reference
+from similitude.versions import show_versions
+
+ROOT = Path(__file__).parents[1]
+
+compiled_only = pytest.mark.skipif(
+    not loops.COMPILED, reason="the compiled module similitude.loops._compiled is missing"
+)
+
+
+def random_matrix(n, seed):
+    K = np.random.default_rng(seed).uniform(-1, 1, (n, n))
+    K = (K + K.T) / 2
+    np.fill_diagonal(K, 1.0)
+    return K
+
+
+@compiled_only
+@pytest.mark.parametrize("n", [3, 4, 5, 17, 64])
+def test_compiled_worst_triple_equals_the_reference(n):
+    for seed in range(20):
+        K = random_matrix(n, seed)
+        assert loops.worst_triple(K) == reference.worst_triple(K)
+
+
+@pytest.mark.parametrize("module", [loops, reference])
+def test_of_equal_triples_the_first_is_the_worst(module):
+    assert module.worst_triple(np.eye(20)) == (0, 1, 2, 1.0)
+    K = np.eye(20)
+    for i, j in [(3, 9), (9, 18), (4, 5), (5, 17)]:
+        K[i, j] = K[j, i] = 0.5
+    assert module.worst_triple(K) == (3, 9, 18, 0.5)
+
+
+@pytest.mark.parametrize("module", [loops, reference])
+@pytest.mark.parametrize("K", [np.eye(2), np.ones((3, 4)), np.full((3, 3), np.nan)])
+def test_worst_triple_refuses_what_has_no_triple(module, K):
+    with pytest.raises(ValueError, match="worst_triple needs"):
+        module.worst_triple(K)
+
+
+def test_without_a_compiler_the_wheel_is_pure_python(tmp_path):
+    no_compiler = {
+        **os.environ,
+        "PATH": str(Path(sys.executable).parent),
+        "CC": str(tmp_path / "no-compiler"),
+        "CXX": str(tmp_path / "no-compiler"),
+    }
+    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*build, "--wheel-dir", str(tmp_path), str(ROOT)], env=no_compiler, check=True)
+
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    unzipped = tmp_path / "unzipped"
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        archive.extractall(unzipped)
+    assert not [name for name in names if name.endswith((".so", ".pyd", ".dylib", ".cpp"))]
+    data = [path.relative_to(ROOT / "src").as_posix() for path in ROOT.glob("src/similitude/datasets/*.csv")]
+    assert names.issuperset(["similitude/py.typed", *data])
+
+    # -S keeps out the import hook of an editable install, which would come before the path.
+    path = os.pathsep.join([str(unzipped), *sys.path])
+    answer = subprocess.run(
+        [sys.executable, "-S", "-c", "from similitude import loops; print(loops.COMPILED, loops.__file__)"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout.split() == ["False", str(unzipped / "similitude" / "loops" / "__init__.py")]
+
+
+def test_show_versions_tells_which_loops_are_in_use(capsys):
+    show_versions()
+    label, used = capsys.readouterr().out.splitlines()[-1].split(maxsplit=1)
+    assert label == "loops:"
+    assert used.startswith("compiled" if loops.COMPILED else "reference (no compiled module: ")

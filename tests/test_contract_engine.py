@@ -1,0 +1,96 @@
+"""Every engine keeps the contract, and a slow reader keeps it waiting."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from similitude import use_engine
+from similitude.checks import check_engine
+from similitude.engines import LocalEngine, current_engine
+from similitude.engines.base import format_bytes, parse_bytes
+
+ENGINES = [LocalEngine(), LocalEngine(threads=1), LocalEngine(threads=3), LocalEngine(threads=2, memory="1MiB")]
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=repr)
+def test_contract(engine):
+    check_engine(engine)
+
+
+class Counting:
+    """Counts how many tiles were started and not yet read."""
+
+    threadsafe = True
+
+    def __init__(self):
+        self.started = 0
+        self.lock = threading.Lock()
+
+    def __call__(self, a, b):
+        with self.lock:
+            self.started += 1
+        return self.started
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_slow_reader_holds_the_engine_back(threads):
+    task, read = Counting(), 0
+    tiles = [(slice(i, i + 1), slice(0, 1)) for i in range(40)]
+    for _ in LocalEngine(threads=threads).run(task, list(range(40)), list(range(40)), tiles):
+        time.sleep(0.003)
+        assert task.started - read <= 2 * threads
+        read += 1
+    assert read == 40
+
+
+def test_no_thread_is_left_when_a_reader_stops_early():
+    tiles = [(slice(i, i + 1), slice(0, 1)) for i in range(40)]
+    results = LocalEngine(threads=2).run(Counting(), list(range(40)), list(range(40)), tiles)
+    next(results)
+    results.close()
+    time.sleep(0.05)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("similitude")]
+
+
+def test_blas_is_held_to_one_thread_and_given_back():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    class Blas:
+        threadsafe = True
+
+        def __call__(self, a, b):
+            return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+
+    np.ones((2, 2)) @ np.ones((2, 2))
+    before = Blas()(None, None)
+    tiles = [(slice(i, i + 1), slice(0, 1)) for i in range(4)]
+    inside = list(LocalEngine(threads=2).run(Blas(), list(range(4)), [0], tiles))
+    assert all(set(found) <= {1} for found in inside)
+    assert Blas()(None, None) == before
+
+
+def test_use_engine_nests_and_restores():
+    before = current_engine()
+    with use_engine(LocalEngine(threads=1)) as outer:
+        with use_engine(LocalEngine(threads=2)):
+            assert current_engine().threads == 2
+        assert current_engine() is outer
+    assert current_engine() is before
+    with pytest.raises(TypeError, match="engine"):
+        use_engine("cuda")
+
+
+@pytest.mark.parametrize(
+    "bad", [{"threads": 0}, {"processes": -1}, {"memory": "much"}, {"memory": 0}, {"threads": True}]
+)
+def test_bad_configuration(bad):
+    with pytest.raises(ValueError, match="positive|memory"):
+        LocalEngine(**bad)
+
+
+def test_sizes():
+    assert parse_bytes("2GiB") == 2 * 2**30
+    assert parse_bytes("3 kB") == 3000
+    assert format_bytes(2**40 * 5000) == "5000.0 TiB"

@@ -1,0 +1,184 @@
+"""Every public similarity keeps the contract, and the kit notices the ones that do not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import similitude.similarity.algebra as algebra
+import similitude.similarity.wrappers as wrappers
+from similitude import FromBlocks, FromPairs, Precomputed, Similarity, repair
+from similitude.checks import check_similarity
+from similitude.kernels import (
+    Cosine,
+    Gaussian,
+    HistogramIntersection,
+    Laplace,
+    Linear,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
+from similitude.validity.repaired import RaisedDiagonal, Repaired
+
+rng = np.random.default_rng(0)
+VECTORS = rng.standard_normal((9, 3))
+VECTORS.setflags(write=False)
+WORDS = ["kernel", "colonel", "", "kern", "lek", "kernel"]
+MATRIX = rng.standard_normal((6, 6))
+
+
+def shared_letters(s: str, t: str) -> int:
+    return len(set(s) & set(t))
+
+
+def lengths(words: list[str]) -> np.ndarray:
+    return np.array([[len(word), word.count("e")] for word in words], dtype=float)
+
+
+EXAMPLES = [
+    (Linear(), VECTORS),
+    (Polynomial(), VECTORS),
+    (Polynomial(degree=2, coef0=-1.0, scale=0.5), VECTORS),
+    (Gaussian(), VECTORS),
+    (Gaussian(2.0), VECTORS.astype(np.float32)),
+    (Laplace(), VECTORS),
+    (Laplace(norm=1, squared_scale=False), VECTORS),
+    (Matern(), VECTORS),
+    (Matern(nu=0.5), VECTORS),
+    (Matern(nu=np.inf), VECTORS),
+    (RationalQuadratic(alpha=0.7), VECTORS),
+    (Cosine(), VECTORS),
+    (Sigmoid(0.3, 0.1), VECTORS),
+    (HistogramIntersection(), np.abs(VECTORS)),
+    (FromPairs(shared_letters), WORDS),
+    (FromPairs(lambda s, t: float(s < t)), WORDS),
+    (FromPairs(shared_letters, claims=["SYMMETRIC", "PSD"]), WORDS),
+    (FromPairs(lambda x, z: x["a"] * z["b"]), pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.0, 2.0]})),
+    (FromBlocks(lambda X, Z: np.minimum.outer(X[:, 0], Z[:, 0])), VECTORS),
+    (Precomputed(MATRIX), range(6)),
+    (algebra.Sum(Gaussian(), Linear(), Gaussian()), VECTORS),
+    (algebra.Product(Gaussian(), Polynomial(2)), VECTORS),
+    (algebra.Minimum(Gaussian(1.0), Laplace(1.0)), VECTORS),
+    (algebra.Maximum(Gaussian(1.0), Laplace(1.0)), VECTORS),
+    (algebra.Scaled(Linear(), -2.0), VECTORS),
+    (algebra.Shifted(Linear(), 3.0), VECTORS),
+    (algebra.Power(Linear(), 3), VECTORS),
+    (algebra.Power(Gaussian(), 0.5), VECTORS),
+    (algebra.Power(Linear(), 0), VECTORS),
+    (algebra.Absolute(Linear()), VECTORS),
+    (algebra.Exponential(Cosine()), VECTORS),
+    (wrappers.Normalised(Polynomial()), VECTORS),
+    (wrappers.Normalised(FromPairs(shared_letters, claims=["PSD"])), WORDS),
+    (wrappers.Symmetrised(FromPairs(lambda s, t: float(s < t))), WORDS),
+    (wrappers.Pullback(Gaussian(), len), WORDS),
+    (wrappers.Pullback(Gaussian(), lengths, batched=True), WORDS),
+    (Gaussian().pullback(len) + Linear().pullback(len) * 2.0 - FromPairs(shared_letters), WORDS),
+    (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS), WORDS),
+    (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS, how="shift"), WORDS),
+]
+ABSTRACT = {"VectorSimilarity", "Node", "Joined", "Wrapped", "Declared"}
+
+
+@pytest.mark.parametrize(("similarity", "objects"), EXAMPLES, ids=lambda value: repr(value)[:60])
+def test_contract(similarity, objects):
+    check_similarity(similarity, objects)
+
+
+def every_class(cls=Similarity):
+    for sub in cls.__subclasses__():
+        if sub.__module__.startswith("similitude."):
+            yield sub
+        yield from every_class(sub)
+
+
+def test_every_class_has_an_example():
+    assert {Repaired, RaisedDiagonal} <= {type(similarity) for similarity, _ in EXAMPLES}
+    missing = set(every_class()) - {type(similarity) for similarity, _ in EXAMPLES}
+    assert {cls.__name__ for cls in missing} <= ABSTRACT
+
+
+class Honest(Similarity):
+    """A user's own class, as the README shows it."""
+
+    claims = frozenset({"SYMMETRIC", "PSD"})
+
+    def __init__(self, years=5.0):
+        self.years = years
+
+    def encode(self, people):
+        return np.array([p["age"] for p in people], float)
+
+    def block(self, A, B):
+        return np.exp(-(((A[:, None] - B) / self.years) ** 2))
+
+
+PEOPLE = [{"age": age} for age in (20, 25, 40, 41)]
+
+
+def test_a_users_own_class_passes():
+    check_similarity(Honest(), PEOPLE)
+
+
+class LiesAboutSymmetry(Honest):
+    def block(self, A, B):
+        return A[:, None] - 0.5 * B
+
+
+class LiesAboutPSD(Honest):
+    def block(self, A, B):
+        return -np.abs(A[:, None] - B)
+
+
+class LooksAtTheBatch(Honest):
+    def encode(self, people):
+        ages = super().encode(people)
+        return ages - ages.mean() + ages**2 / ages.sum()
+
+
+class HashesStrings(Honest):
+    def encode(self, people):
+        return np.array([float(hash(str(sorted(p.items()))) % 97) for p in people])
+
+
+class ChangesItsInput(Honest):
+    def block(self, A, B):
+        A += 1.0
+        return np.exp(-(((A[:, None] - B) / self.years) ** 2))
+
+
+class WorksInItsConstructor(Honest):
+    def __init__(self, years=5.0):
+        self.years = years * 2
+
+
+class WrongDiagonal(Honest):
+    def diagonal(self, A):
+        return np.zeros(len(A))
+
+
+class ChangesTheObjects(Honest):
+    def encode(self, people):
+        for person in people:
+            person["age"] += 0.0
+            person["seen"] = person.get("seen", 0) + 1
+        return super().encode(people)
+
+
+@pytest.mark.parametrize(
+    ("similarity", "found"),
+    [
+        (LiesAboutSymmetry(), "SYMMETRIC|differ"),
+        (LiesAboutPSD(), "PSD"),
+        (LooksAtTheBatch(), "differ"),
+        (HashesStrings(), "another process"),
+        (ChangesItsInput(), "differ|changed"),
+        (WorksInItsConstructor(), "constructor|get_params"),
+        (WrongDiagonal(), "diag"),
+        (ChangesTheObjects(), "objects were changed"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_the_kit_notices(similarity, found):
+    with pytest.raises(AssertionError, match=found):
+        check_similarity(similarity, [dict(person) for person in PEOPLE])

@@ -1,0 +1,299 @@
+"""Verdicts: every case that the sources name, no false alarm, the smallest witness, repairs."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from similitude import FromPairs, Precomputed, Similarity, check_kernel, repair
+from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Polynomial, Sigmoid
+from similitude.validity.witness import asymmetric_pair
+
+rng = np.random.default_rng(0)
+NUMBERS = rng.standard_normal(60)
+PLANE = rng.standard_normal((60, 2))
+DOCUMENTS = [({"Ann"}, {"kernels"}), ({"Bob"}, {"kernels", "graphs"}), ({"Cid"}, {"graphs"})]
+
+
+def share_any(x, z):
+    return float(bool(x[0] & z[0] or x[1] & z[1]))
+
+
+def squared(x, z):
+    return float(np.sum((x - z) ** 2))
+
+
+INVALID = [
+    ("-<x,z>", lambda x, z: -x * z, NUMBERS, 1),
+    ("tanh(xz-1)", lambda x, z: math.tanh(x * z - 1), NUMBERS, 1),
+    ("gaussian - poly/2", lambda x, z: math.exp(-((x - z) ** 2) / 2) - 0.5 * (1 + x * z) ** 2, NUMBERS, 1),
+    ("(xz-1)^3", lambda x, z: (x * z - 1) ** 3, NUMBERS, 1),
+    ("-d^2", lambda x, z: -((x - z) ** 2), NUMBERS, 2),
+    ("multiquadric", lambda x, z: math.sqrt(1 + (x - z) ** 2), NUMBERS, 2),
+    ("tanh(xz+1)", lambda x, z: math.tanh(x * z + 1), NUMBERS, 2),
+    ("max(|x|,|z|)", lambda x, z: max(abs(x), abs(z)), NUMBERS, 2),
+    ("exp(-d^4)", lambda x, z: math.exp(-((x - z) ** 4)), NUMBERS, 3),
+    ("exp(-d^2.2)", lambda x, z: math.exp(-(abs(x - z) ** 2.2)), NUMBERS, 3),
+    ("box", lambda x, z: float(abs(x - z) < 1), NUMBERS, 3),
+    ("Epanechnikov", lambda x, z: max(0.0, 1 - (x - z) ** 2), NUMBERS, 3),
+    ("|<x,z>|", lambda x, z: abs(float(x @ z)), PLANE, 4),
+]
+VALID = [
+    ("Gaussian", lambda x, z: math.exp(-((x - z) ** 2)), NUMBERS),
+    ("Laplace", lambda x, z: math.exp(-abs(x - z)), NUMBERS),
+    ("min", min, np.abs(NUMBERS)),
+    ("cos", lambda x, z: math.cos(x - z), NUMBERS),
+    ("(xz)^3", lambda x, z: (x * z) ** 3, NUMBERS),
+]
+
+
+def holds(witness, f):
+    """The witness is what it says: a negative value of the quadratic form, found again by plain Python."""
+    a, objects = witness.coefficients, witness.objects
+    value = sum(a[i] * a[j] * f(objects[i], objects[j]) for i in range(len(a)) for j in range(len(a)))
+    return value == pytest.approx(witness.value) and value < 0 and max(map(abs, a)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("name", "f", "X", "size"), INVALID, ids=[case[0] for case in INVALID])
+def test_what_is_no_kernel_is_refuted_by_the_smallest_witness(name, f, X, size):
+    validity = check_kernel(f, X)
+    assert validity.verdict == "INVALID"
+    assert len(validity.witness.indices) == size
+    assert holds(validity.witness, f)
+    for i, x in zip(validity.witness.indices, validity.witness.objects, strict=True):
+        np.testing.assert_array_equal(X[i], x)
+    assert validity.min_eigenvalue < 0
+
+
+@pytest.mark.parametrize(("name", "f", "X"), VALID, ids=[case[0] for case in VALID])
+@pytest.mark.parametrize("effort", ["normal", "high"])
+def test_no_false_alarm(name, f, X, effort):
+    validity = check_kernel(f, X, effort=effort)
+    assert validity.verdict == "UNKNOWN"
+    assert "searches" in validity.effort
+    assert "The proof ends at" in str(validity)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_false_alarm_from_rounding(scale, offset, dtype):
+    X = (scale * (rng.standard_normal((200, 3)) + offset)).astype(dtype)
+    X[100:] = X[:100]
+
+    class Unproven(Similarity):
+        """A kernel of which nothing is known."""
+
+        objects = "vectors"
+
+        def __init__(self, k):
+            self.k = k
+
+        def encode(self, objects):
+            return self.k.encode(objects)
+
+        def block(self, A, B):
+            return self.k.block(A, B)
+
+    for k in (Linear(), Polynomial(2), Gaussian(scale), Laplace(scale, squared_scale=False), Cosine()):
+        assert check_kernel(Unproven(k), X).verdict == "UNKNOWN", k
+
+
+def test_documents():
+    validity = check_kernel(share_any, DOCUMENTS)
+    assert validity.min_eigenvalue == pytest.approx(1 - math.sqrt(2))
+    assert validity.witness.indices == (0, 1, 2)
+    assert np.abs(validity.witness.coefficients) == pytest.approx([math.sqrt(0.5), 1, math.sqrt(0.5)])
+    assert validity.witness.value == pytest.approx(2 - 2 * math.sqrt(2))
+    a = np.array([1, -1, 1])
+    assert a @ validity.witness.gram @ a == -1
+    assert "Whole weights 1, -1, 1 do as well: -1." in str(validity)
+    count = FromPairs(lambda x, z: len(x[0] & z[0]) + len(x[1] & z[1]))
+    assert check_kernel(count, DOCUMENTS).verdict == "UNKNOWN"
+
+
+def test_one_point_refutes_the_negative_dot_product():
+    validity = check_kernel(-Linear(), [[1.0, 2.0]])
+    assert validity.witness.value == -5.0
+    assert "no length is negative" in str(validity)
+
+
+@pytest.mark.parametrize("n", [50, 200, 600])
+def test_the_two_tenths_similarity_is_good_but_no_kernel(n):
+    labels = np.arange(n) % 2
+    same = labels[:, None] == labels[None, :]
+    S = np.triu(np.where(same, rng.uniform(0.2, 1, (n, n)), rng.uniform(-1, 1, (n, n))), 1)
+    validity = check_kernel(S + S.T + np.eye(n))
+    assert validity.verdict == "INVALID"
+    assert len(validity.witness.indices) <= 3
+
+
+def test_the_algebra_proves_without_data():
+    validity = check_kernel((Gaussian() + 2 * Linear() ** 3).exp().normalised())
+    assert validity.verdict == "VALID"
+    assert validity.proof.holds
+    assert validity.witness is None
+    assert "Schoenberg" in str(validity)
+
+
+@pytest.mark.parametrize(
+    "k", [-Linear(), Sigmoid(1.0, -1.0), Polynomial(3, coef0=-1.0), Gaussian(1.0) - 0.5 * Polynomial(2), abs(Linear())]
+)
+def test_similarities_of_vectors_need_no_sample(k):
+    validity = check_kernel(k)
+    assert validity.verdict == "INVALID"
+    assert holds(validity.witness, k)
+
+
+def test_a_false_claim_is_found_out():
+    k = FromPairs(lambda x, z: -abs(x - z), claims=["SYMMETRIC", "PSD"])
+    assert check_kernel(k, NUMBERS).verdict == "INVALID"
+    asymmetric = FromPairs(lambda x, z: 1.0 + (x < z), claims=["SYMMETRIC", "PSD"])
+    assert "not symmetric" in str(check_kernel(asymmetric, NUMBERS))
+    true = FromPairs(lambda x, z: x * z, claims=["SYMMETRIC", "PSD"])
+    assert check_kernel(true, NUMBERS).verdict == "UNKNOWN"
+    assert "declared" in str(check_kernel(true))
+
+
+def test_an_asymmetric_pair_is_named():
+    M = np.eye(5)
+    M[1, 3] = 0.5
+    validity = check_kernel(M)
+    assert validity.verdict == "INVALID"
+    assert sorted(validity.witness.indices) == [1, 3]
+    assert validity.asymmetry == 0.5
+    assert abs(validity.witness.value) == 0.5
+    assert asymmetric_pair(M)[1] in [(1, 3), (3, 1)]
+
+
+def test_a_whole_matrix_is_decided():
+    assert check_kernel(np.array([[2.0, 1.0], [1.0, 2.0]])).verdict == "VALID"
+    assert check_kernel(np.array([[1.0, 2.0], [2.0, 1.0]])).verdict == "INVALID"
+    assert check_kernel(np.array([[0.0, 1.0], [1.0, 0.0]])).witness.indices == (0, 1)
+    assert check_kernel(np.ones((3, 3))).verdict == "UNKNOWN"
+    assert check_kernel(np.zeros((3, 3))).verdict == "UNKNOWN"
+    assert check_kernel(np.diag([1e9, -1.0])).verdict == "INVALID"
+
+
+@given(st.integers(0, 10_000), st.integers(2, 7))
+def test_the_verdict_on_a_matrix_is_that_of_its_eigenvalues(seed, n):
+    numbers = np.random.default_rng(seed).integers(-3, 4, (n, n))
+    K = (numbers + numbers.T).astype(float)
+    validity = check_kernel(K)
+    smallest = np.linalg.eigvalsh(K)[0]
+    if smallest > 1e-6:
+        assert validity.verdict == "VALID"
+    elif smallest < -1e-6:
+        assert validity.verdict == "INVALID"
+        few = list(validity.witness.indices)
+        a = np.array(validity.witness.coefficients)
+        assert a @ K[np.ix_(few, few)] @ a == pytest.approx(validity.witness.value)
+        assert validity.witness.value < 0
+        if len(few) <= 3:
+            for fewer in itertools.combinations(range(n), len(few) - 1):
+                assert len(fewer) == 0 or np.linalg.eigvalsh(K[np.ix_(fewer, fewer)])[0] > -1e-9
+
+
+def test_search_finds_what_the_sample_does_not_show():
+    X = np.array([[0.0, 3.0], [3.0, 0.0], [0.0, 0.0]])
+
+    class Dip(Similarity):
+        objects = "vectors"
+
+        def encode(self, objects):
+            return np.asarray(objects, dtype=float)
+
+        def block(self, A, B):
+            near = np.exp(-np.sum((A - 1.0) ** 2, axis=1))[:, None] * np.exp(-np.sum((B - 1.0) ** 2, axis=1))
+            return A @ B.T + np.eye(1) - 8.0 * near
+
+    validity = check_kernel(Dip(), X)
+    assert validity.verdict == "INVALID"
+    assert validity.witness.indices == ()
+    assert "found by search" in str(validity)
+
+
+def test_mutate_searches_among_other_objects():
+    def f(s, t):
+        return len(set(s) & set(t)) - 3.0 * ("x" in s and "x" in t)
+
+    def mutate(word, random):
+        return word + random.choice(list("abx"))
+
+    words = ["a", "ab", "b"]
+    assert check_kernel(f, words).verdict == "UNKNOWN"
+    validity = check_kernel(f, words, mutate=mutate)
+    assert validity.verdict == "INVALID"
+    assert "x" in validity.witness.objects[0]
+    assert check_kernel(f, words, mutate=lambda word: word + "x").verdict == "INVALID"
+
+
+def test_bound_vectors_are_not_moved_out_of_their_domain():
+    angles = rng.uniform(0, 2 * np.pi, 40)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    arc = FromPairs(lambda x, z: 1 - math.acos(min(1.0, max(-1.0, float(x @ z)))) / math.pi)
+    validity = check_kernel(arc, circle)
+    assert validity.verdict == "UNKNOWN"
+    assert "bound" in validity.effort
+
+
+def test_a_large_sample_is_announced_and_indices_are_those_of_x():
+    X = np.linspace(-1, 1, 3000)
+    validity = check_kernel(lambda x, z: -x * z, X[:1200], random_state=3)
+    assert "1,000 of 1,200 objects" in validity.effort
+    assert X[validity.witness.indices[0]] == validity.witness.objects[0]
+
+
+def test_results_can_be_stored_and_shown():
+    validity = check_kernel(share_any, DOCUMENTS)
+    stored = validity.to_dict()
+    assert stored["verdict"] == "INVALID"
+    assert stored["witness"]["indices"] == [0, 1, 2]
+    assert "<pre>" in validity._repr_html_()
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="effort"):
+        check_kernel(Linear(), effort="huge")
+    with pytest.raises(ValueError, match="how"):
+        repair(share_any, DOCUMENTS, how="hope")
+    with pytest.raises(ValueError, match="symmetrised"):
+        repair(Precomputed(np.array([[1.0, 2.0], [0.0, 1.0]])), range(2))
+
+
+SPECTRA = {
+    "clip": lambda w: np.maximum(w, 0),
+    "flip": np.abs,
+    "shift": lambda w: w - min(w.min(), 0),
+    "square": np.square,
+}
+
+
+@pytest.mark.parametrize("how", SPECTRA)
+def test_repair_changes_the_spectrum_as_it_says(how):
+    M = rng.standard_normal((30, 30))
+    M = M + M.T
+    k = repair(Precomputed(M), range(20), how=how)
+    w, U = np.linalg.eigh(M[:20, :20])
+    np.testing.assert_allclose(k.gram(range(20)), (U * SPECTRA[how](w)) @ U.T, atol=1e-8)
+    assert how in k.changes
+    assert "negative" in k.changes
+    linear_map = {"clip": w > 0, "flip": np.sign(w), "square": w, "shift": np.ones(20)}[how]
+    expected = M[20:, :20] @ (U * linear_map) @ U.T
+    np.testing.assert_allclose(k.cross(range(20, 30), range(20)), expected, atol=1e-8)
+
+
+def test_what_repair_returns_is_proven_where_it_can_be():
+    assert check_kernel(repair(share_any, DOCUMENTS)).verdict == "VALID"
+    shifted = repair(share_any, DOCUMENTS, how="shift")
+    assert "PSD" not in shifted.claims
+    assert check_kernel(shifted, DOCUMENTS).verdict == "UNKNOWN"
+
+
+def test_repair_of_a_kernel_changes_nothing():
+    k = repair(Gaussian(1.0), PLANE)
+    np.testing.assert_allclose(k.gram(PLANE), Gaussian(1.0).gram(PLANE), atol=1e-6)
+    assert "none of 60 eigenvalues was negative" in k.changes
