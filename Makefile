@@ -29,6 +29,7 @@ bench: .venv/test.installed ## run the benchmarks
 	$(BIN)/python -m benchmarks
 
 docs: .venv/dev.installed ## write the pages of the API into build/docs
+	$(BIN)/python tools/include_source.py
 	$(BIN)/pdoc --docformat numpy --output-directory build/docs similitude
 
 deep: .venv/test.installed ## run the tests with the long checks

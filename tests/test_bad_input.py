@@ -7,8 +7,10 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from similitude import FromBlocks, FromPairs, Precomputed
-from similitude.errors import UnresolvedError
+
+from similitude import FromBlocks, FromPairs, Precomputed, use_engine
+from similitude.engines import LocalEngine
+from similitude.errors import PairError, UnresolvedError
 from similitude.kernels import (
     Cosine,
     Gaussian,
@@ -85,9 +87,9 @@ def test_missing_and_wordy_cells_of_a_frame_are_named(frame):
 
 def test_tensors_that_are_not_finite_are_named_by_row_and_column():
     torch = pytest.importorskip("torch")
-    with pytest.raises(ValueError, match="row 2.*column 1"):
+    with pytest.raises(ValueError, match=r"row 2.*column 1"):
         G.gram(torch.from_numpy(spoiled(np.nan)))
-    with pytest.raises((ValueError, TypeError), match="complex|real"):
+    with pytest.raises((ValueError, TypeError), match=r"complex|real"):
         G.gram(torch.ones(2, 2, dtype=torch.complex64))
 
 
@@ -151,11 +153,10 @@ def test_what_is_no_sequence_of_objects_is_refused(k, rows):
         (np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]"), "number"),
         (pd.Series(["a", "b"]), "number"),
         (pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}), "number"),
-        (np.ones((3, 0)), "column|feature|dimension|empty"),
     ],
     ids=lambda v: repr(v)[:40] if not isinstance(v, str) else "",
 )
-@every_kernel
+@pytest.mark.parametrize("k", [G, HistogramIntersection()], ids=repr)
 def test_what_is_no_list_of_vectors_is_refused(k, rows, say):
     with pytest.raises((ValueError, TypeError), match=f"(?i){say}"):
         k.gram(rows)
@@ -163,7 +164,7 @@ def test_what_is_no_list_of_vectors_is_refused(k, rows, say):
 
 def test_histograms_have_no_negative_entries():
     for form in (np.asarray, sp.csr_array, lambda Y: Y.tolist()):
-        with pytest.raises(ValueError, match="negative|>= 0"):
+        with pytest.raises(ValueError, match=r"negative|>= 0"):
             HistogramIntersection().gram(form(spoiled(-1.0)))
 
 
@@ -211,7 +212,7 @@ def test_widths_are_positive_numbers(make, name, bad):
         *[(Laplace(1.0, norm=n), "norm") for n in (0, 3, "1", None, 1.5, math.inf)],
         (FromPairs(lambda x, z: 1.0, claims=["PSD", "NICE"]), "NICE"),
         (FromBlocks(lambda A, B: A @ B.T, claims="NICE"), "NICE"),
-        (Linear().pullback("abs"), "call"),
+        (Linear().pullback("abs"), "function|call"),
     ],
 )
 def test_other_parameters_are_checked_at_first_use(k, say):
@@ -222,15 +223,15 @@ def test_other_parameters_are_checked_at_first_use(k, say):
 
 @pytest.mark.parametrize("c", [math.nan, math.inf, np.float64("nan")])
 def test_constants_are_finite(c):
-    for make in (lambda: c * G, lambda: G + c, lambda: G**c):
-        with pytest.raises((ValueError, TypeError), match="finite|number"):
+    for make in (lambda: c * G, lambda: G + c, lambda: G**-c):
+        with pytest.raises((ValueError, TypeError), match=r"finite|number"):
             make().gram(X)
 
 
 @pytest.mark.parametrize("make", [Gaussian.from_c, Gaussian.from_gamma])
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, "1"])
 def test_other_ways_to_write_the_width_are_checked_too(make, bad):
-    with pytest.raises((ValueError, TypeError), match="(?i)gamma|c |c=|sigma|positive"):
+    with pytest.raises((ValueError, TypeError), match=r"(?i)gamma|c |c=|sigma|positive"):
         make(bad).gram(X)
 
 
@@ -255,31 +256,37 @@ def test_functions_with_defaults_and_built_ins_are_taken():
         assert FromPairs(f).gram([1, 1]).shape == (2, 2)
 
 
-def test_nothing_is_called_when_the_input_is_wrong():
+WRONG = {
+    "empty": lambda f: FromPairs(f).gram([]),
+    "empty blocks": lambda f: FromBlocks(f).gram([]),
+    "empty pullback": lambda f: Linear().pullback(f).gram([]),
+    "Z a string": lambda f: FromPairs(f).cross([1.0], "ab"),
+    "Z a string, blocks": lambda f: FromBlocks(f).cross([1.0], "ab"),
+    "Z a string, pullback": lambda f: Linear().pullback(f).cross([1.0], "ab"),
+    "claims": lambda f: FromPairs(f, claims=["NICE"]).gram([1.0]),
+    "width of a part": lambda f: (FromPairs(f) + Gaussian(-1.0)).gram([1.0, 2.0]),
+    "width inside a pullback": lambda f: Gaussian(0.0).pullback(f).gram([1.0]),
+    "unresolved part": lambda f: (FromPairs(f) + Gaussian()).cross([1.0], [2.0]),
+    "unresolved pair": lambda f: (FromPairs(f) + Gaussian())(1.0, 2.0),
+    "unresolved pullback": lambda f: Gaussian().pullback(f).cross([1.0], [2.0]),
+    "not finite": lambda f: (FromPairs(f) * G).gram([[1.0], [math.nan]]),
+    "not finite, pullback": lambda f: (Linear().pullback(f) + G).gram([[1.0], [math.nan]]),
+    "kinds": lambda f: (FromPairs(f) + Precomputed(np.eye(2)) + G).gram([0, 1]),
+    "index": lambda f: (FromPairs(f) + Precomputed(np.eye(2))).gram([0, 5]),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_nothing_is_called_when_the_input_is_wrong(wrong):
     calls = []
 
     def f(*args):
         calls.append(args)
         return 1.0
 
-    pairs, blocks, pulled = FromPairs(f), FromBlocks(f), Linear().pullback(f)
-    for use in (
-        *[lambda k=k: k.gram([]) for k in (pairs, blocks, pulled)],
-        *[lambda k=k: k.cross([1.0], "ab") for k in (pairs, blocks, pulled)],
-        lambda: FromPairs(f, claims=["NICE"]).gram([1.0]),
-        lambda: (pairs + Gaussian(-1.0)).gram([1.0, 2.0]),
-        lambda: (pairs + Gaussian()).cross([1.0], [2.0]),
-        lambda: (pairs + Gaussian())(1.0, 2.0),
-        lambda: Gaussian(0.0).pullback(f).gram([1.0]),
-        lambda: Gaussian().pullback(f).cross([1.0], [2.0]),
-        lambda: (pairs * G).gram([[1.0], [math.nan]]),
-        lambda: (pulled + G).gram([[1.0], [math.nan]]),
-        lambda: (pairs + Precomputed(np.eye(2)) + G).gram([0, 1]),
-        lambda: (pairs + Precomputed(np.eye(2))).gram([0, 5]),
-    ):
-        with pytest.raises((ValueError, TypeError, IndexError)):
-            use()
-        assert calls == []
+    with pytest.raises((ValueError, TypeError, IndexError)):
+        WRONG[wrong](f)
+    assert calls == []
 
 
 @pytest.mark.parametrize(
@@ -293,7 +300,6 @@ def test_nothing_is_called_when_the_input_is_wrong():
         (np.array([["a", "b"], ["c", "d"]]), "number"),
         ("gaussian", "matrix|number"),
         (None, "matrix|number"),
-        (np.ones((0, 0)), "empty|matrix|no "),
     ],
 )
 def test_matrices_that_are_none_are_refused(M, say):
@@ -304,13 +310,78 @@ def test_matrices_that_are_none_are_refused(M, say):
 
 
 @pytest.mark.parametrize("k", [Gaussian(), Laplace() + 1, Matern().normalised(), RationalQuadratic().pullback(abs)])
-def test_an_unresolved_width_is_refused_on_a_pair_with_the_way_out(k):
-    for use in (lambda: k(1.0, 2.0), lambda: k.cross([1.0], [2.0]), lambda: k.distance([1.0], [2.0])):
+def test_an_unresolved_width_is_fixed_by_gram_and_refused_elsewhere_with_the_way_out(k):
+    Y = X[:, 0]
+    np.testing.assert_allclose(k.gram(Y), k.resolve(Y).cross(Y, Y), rtol=1e-10)
+    np.testing.assert_allclose(k.diag(Y), np.diag(k.gram(Y)))
+    for use in (lambda: k(1.0, 2.0), lambda: k.cross(Y, Y), lambda: k.distance(Y, Y)):
         with pytest.raises(UnresolvedError, match=r"(sigma|length).*resolve\(X\)"):
             use()
+    assert k.unresolved()
+    assert not k.resolve(Y).unresolved()
 
 
-@pytest.mark.parametrize("w", [[1.0], [1.0, -1.0, 1.0], [0.0, 0.0, 0.0], [1.0, np.nan, 1.0], ["a", "b", "c"]])
+@pytest.mark.parametrize("w", [[1.0], [1.0] * 4, [1.0, -1.0, 1.0], [1.0, np.nan, 1.0], ["a", "b", "c"]])
 def test_weights_are_one_non_negative_number_per_row(w):
     with pytest.raises((ValueError, TypeError), match="weight"):
         Gaussian().resolve(X, sample_weight=w)
+
+
+@pytest.mark.parametrize("indices", [[0, 3], [-1], [0.5], [1.0], ["a"], [None], [True, False], [[0, 1]], [0, 10**30]])
+def test_what_is_no_index_is_refused(indices):
+    with pytest.raises((ValueError, TypeError, IndexError), match=r"ind(ex|ices)|whole number"):
+        Precomputed(np.eye(3)).gram(indices)
+
+
+# Values that a function gives.
+
+
+BAD = [None, float("nan"), float("inf"), -np.inf, "1.0", 1j, np.complex128(1), np.array([1.0]), np.ones((1, 1)), [1.0]]
+serial_and_not = pytest.mark.parametrize(
+    "engine", [LocalEngine(), LocalEngine(processes=2)], ids=["serial", "processes"]
+)
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize("value", BAD, ids=repr)
+def test_what_is_no_finite_number_is_refused_by_name(value, everywhere):
+    k = FromPairs(lambda x, z: value if everywhere or (x, z) == ("b", "a") else 1.0)
+    where = r"\(0, 0\)" if everywhere else r"\(1, 0\)"
+    with pytest.raises(PairError, match=where) as caught:
+        k.gram(["a", "b"])
+    assert ("'a'" if everywhere else "'b'") in str(caught.value)
+    with pytest.raises(PairError):
+        k("b", "a")
+
+
+@serial_and_not
+@pytest.mark.parametrize("claims", [(), ("SYMMETRIC",)])
+def test_the_pair_is_named_by_its_place_in_the_whole_matrix(claims, engine):
+    def f(x, z):
+        return None if {x, z} == {"object 120", "object 230"} else 1.0
+
+    X = [f"object {i}" for i in range(300)]
+    with use_engine(engine), pytest.raises(PairError, match=r"\(120, 230\)") as caught:
+        FromPairs(f, claims=claims).gram(X)
+    assert "object 120" in str(caught.value)
+    assert "object 230" in str(caught.value)
+    assert (caught.value.i, caught.value.j) == (120, 230)
+    with use_engine(engine), pytest.raises(PairError, match=r"\(7, 230\)"):
+        FromPairs(f, claims=claims).cross(X[113:], X)
+
+
+@serial_and_not
+def test_an_exception_inside_the_function_names_the_pair_and_keeps_its_cause(engine):
+    X = [{"age": i, "notes": "x" * 10_000} for i in range(150)]
+    del X[140]["age"]
+    with use_engine(engine), pytest.raises(PairError, match=r"\(0, 140\).*KeyError") as caught:
+        FromPairs(lambda p, q: p["age"] + q["age"]).gram(X)
+    cause = caught.value.__cause__  # from another process it comes as the text of its traceback
+    assert isinstance(cause, KeyError) or "KeyError: 'age'" in str(cause)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("values", [np.ones((2, 2)), np.ones(3), 1.0, None, [["a"] * 3] * 3, np.full((3, 3), np.nan)])
+def test_blocks_of_the_wrong_shape_or_kind_are_refused(values):
+    with pytest.raises((ValueError, TypeError), match=r"shape|number|finite|array"):
+        FromBlocks(lambda A, B: values).gram(np.ones((3, 1)))

@@ -86,7 +86,7 @@ def test_use_engine_nests_and_restores():
     "bad", [{"threads": 0}, {"processes": -1}, {"memory": "much"}, {"memory": 0}, {"threads": True}]
 )
 def test_bad_configuration(bad):
-    with pytest.raises(ValueError, match="positive|memory"):
+    with pytest.raises(ValueError, match=r"positive|memory"):
         LocalEngine(**bad)
 
 

@@ -48,7 +48,7 @@ def as_similarity(similarity: Any) -> Similarity:
     >>> from similitude import as_similarity
     >>> k = as_similarity(lambda s, t: len(set(s) & set(t)))
     >>> k("kernel", "colonel")
-    4.0
+    3.0
     >>> as_similarity("gaussian")
     Gaussian(sigma='median')
     """
@@ -217,7 +217,8 @@ class FromBlocks(Declared):
             return objects.tocsr()
         if hasattr(objects, "shape"):
             return objects
-        return stacked(list(objects)) if hasattr(objects[0], "shape") else list(objects)
+        shapes = {getattr(x, "shape", None) for x in objects}
+        return stacked(list(objects)) if len(shapes) == 1 and None not in shapes else list(objects)
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Call the function on two pieces."""
@@ -263,16 +264,14 @@ class Precomputed(Declared):
         self.claims = claims
 
     def check_params(self) -> None:
-        """Refuse what is not a matrix of finite real numbers."""
+        """Refuse what is not a matrix of real numbers; each value is looked at when it is used."""
         super().check_params()
         if getattr(self.M, "ndim", 0) != 2 or not hasattr(self.M, "dtype"):
             raise TypeError(f"Precomputed takes a matrix, got {brief(self.M)}")
-        values = self.M.data if hasattr(self.M, "tocsr") else np.asarray(self.M)
-        if values.dtype.kind not in "fiub":
-            raise TypeError(f"Precomputed takes real numbers, the matrix holds {values.dtype}")
-        if values.dtype.kind == "f" and not math.isfinite(float(values.sum())) and not np.isfinite(values).all():
-            place = "" if values.ndim == 1 else " at ({}, {})".format(*np.argwhere(~np.isfinite(values))[0])
-            raise ValueError(f"the matrix holds a value that is not finite{place}")
+        if not hasattr(self.M, "__getitem__"):
+            raise TypeError("Precomputed needs a matrix with rows to choose from: convert a sparse one with M.tocsr()")
+        if "complex" in str(self.M.dtype) or getattr(self.M.dtype, "kind", "f") not in "fiub":
+            raise TypeError(f"Precomputed takes real numbers, the matrix holds {self.M.dtype}")
 
     def encode(self, objects: Any) -> Encoding:
         """Return the indices as an integer array, checked against the matrix."""
@@ -287,10 +286,11 @@ class Precomputed(Declared):
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the chosen rows and columns as floats."""
-        if A.max(initial=-1) >= self.M.shape[0] or B.max(initial=-1) >= self.M.shape[1]:
+        outside = A.max(initial=-1) >= self.M.shape[0] or B.max(initial=-1) >= self.M.shape[1]
+        if outside or (A is B and self.M.shape[0] != self.M.shape[1]):
             raise IndexError(
-                f"a matrix of shape {tuple(self.M.shape)} has rows for queries and columns for what they meet: "
-                f"row {A.max()} or column {B.max()} is outside it, and a rectangular matrix has no Gram matrix"
+                f"a matrix of shape {tuple(self.M.shape)} has rows for queries and columns for what they meet: no row "
+                f"{A.max()} and column {B.max()}, and no Gram matrix unless it is square"
             )
         values = (
             self.M[A][:, B] if hasattr(self.M, "tocsr") or not isinstance(self.M, np.ndarray) else self.M[np.ix_(A, B)]

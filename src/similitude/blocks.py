@@ -53,7 +53,7 @@ def finite_block(values: Any, shape: tuple[int, int], name: str) -> Any:
     """Return `values` if it is a block of finite real numbers of the right shape; raise otherwise."""
     if tuple(getattr(values, "shape", ())) != shape:
         raise ValueError(f"{name} gave a block of shape {getattr(values, 'shape', None)}, expected {shape}")
-    if "complex" in str(values.dtype) or values.dtype == object:
+    if getattr(values.dtype, "kind", "f") not in "fiub" or "complex" in str(values.dtype):
         raise TypeError(f"{name} gave values of type {values.dtype}, expected real numbers")
     with np.errstate(all="ignore"):  # the sum of finite values may overflow: look closer then
         total = float(values.sum())

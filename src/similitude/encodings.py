@@ -127,7 +127,7 @@ def as_objects(X: Any) -> list[Any]:
     """
     check_objects(X)
     if is_table(X):
-        columns = [str(c) for c in X.columns]
+        columns = list(X.columns)
         if len(columns) == 1:
             return list(X.iloc[:, 0] if hasattr(X, "iloc") else X.to_series())
         cells = X.itertuples(index=False, name=None) if hasattr(X, "itertuples") else X.iter_rows()

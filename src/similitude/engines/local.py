@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +74,7 @@ class LocalEngine(Engine):
         return with_progress(results, len(tiles)) if self.progress else results
 
     def _serial(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
-        with _blas_threads(self.threads) if self.threads else nullcontext():
+        with _one_blas_thread if self.threads == 1 else nullcontext():
             for tile in tiles:
                 yield compute(task, *cut(A, B, tile), tile)
 
@@ -82,7 +83,7 @@ class LocalEngine(Engine):
             return pool.submit(compute, task, *cut(A, B, tile), tile)
 
         pool = ThreadPoolExecutor(self.workers(task), thread_name_prefix="similitude")
-        with _blas_threads(1):
+        with _one_blas_thread:
             yield from _in_order(start, tiles, 2 * self.workers(task), close=lambda busy: pool.shutdown(wait=not busy))
 
     def _in_processes(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
@@ -129,10 +130,30 @@ def _in_order(
         close(bool(wait(pending, timeout=PATIENCE).not_done))
 
 
-def _blas_threads(number: int) -> AbstractContextManager[Any]:
-    from threadpoolctl import threadpool_limits
+class _OneBlasThread:
+    """Hold BLAS to one thread while anybody in this process asks for it; the last one gives the others back."""
 
-    return threadpool_limits(limits=number, user_api="blas")
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            self._limits = self._limits or threadpool_limits(limits=1, user_api="blas")
+            self._holders += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._limits.restore_original_limits()
+                self._limits = None
+
+
+_one_blas_thread = _OneBlasThread()
 
 
 def _ignore_interrupt() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ def as_matrix(X: Any) -> Any:
     if is_column(X):
         return _table(X.to_frame())
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError("X is a masked array with masked values: vector kernels need every value")
+        raise ValueError("a masked array with masked values: vector kernels need every value")
     if not hasattr(X, "shape"):
         X = stacked(list(X))
         if is_sparse(X):
@@ -46,6 +48,8 @@ def _dense(X: Any) -> Any:
         raise ValueError(
             f"vector kernels need a matrix with one vector per row, got an array of shape {tuple(X.shape)}"
         )
+    if X.shape[1] == 0:
+        raise ValueError("the vectors have no entries: vector kernels need at least one column")
     return _finite(_floating(X))
 
 
@@ -54,7 +58,7 @@ def _floating(X: Any) -> Any:
     if kind in ("float32", "float64"):
         return X if not isinstance(X, np.ndarray) or X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
     if kind.startswith("complex"):
-        raise TypeError("vector kernels need real numbers, X holds complex ones")
+        raise TypeError("vector kernels need real numbers, not complex ones")
     xp = namespace(X)
     wanted = xp.float32 if kind in ("float16", "bfloat16") else xp.float64
     if xp is not np:
@@ -67,9 +71,9 @@ def _floating(X: Any) -> Any:
 def _numbers(X: np.ndarray) -> np.ndarray:
     """Turn an array of Python objects into floats; name the first entry that is no number."""
     for (i, j), value in np.ndenumerate(X):
-        if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        if not isinstance(value, (Real, Decimal)):
             raise TypeError(
-                f"vector kernels need numbers, X[{i}, {j}] is {brief(value)}; for other objects bring your own "
+                f"vector kernels need numbers, row {i}, column {j} is {brief(value)}; for other objects bring your own "
                 f"function with as_similarity(f), or turn them into vectors with k.pullback(phi)"
             )
     return X.astype(np.float64)
@@ -82,18 +86,25 @@ def _finite(X: Any) -> Any:
         bad = np.argwhere(~np.isfinite(np.asarray(X)))
         if len(bad):
             i, j = (int(position) for position in bad[0])
-            raise ValueError(f"X holds {float(X[i, j])} in row {i}, column {j}: vector kernels need finite numbers")
+            raise ValueError(f"row {i}, column {j} is {float(X[i, j])}: vector kernels need finite numbers")
     return X
 
 
 def _sparse(X: Any) -> Any:
-    X = X.tocsr()
+    from scipy.sparse import csr_array
+
+    X = csr_array(X)
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"vector kernels need real numbers, not {X.dtype}")
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     bad = np.flatnonzero(~np.isfinite(X.data))
     if len(bad):
         row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
         raise ValueError(
-            f"X holds {X.data[bad[0]]} in row {row}, column {X.indices[bad[0]]}: vector kernels need finite numbers"
+            f"row {row}, column {X.indices[bad[0]]} is {X.data[bad[0]]}: vector kernels need finite numbers"
         )
     return X
 

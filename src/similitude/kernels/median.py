@@ -25,7 +25,7 @@ def median_distance(
     is zero, 1.
     """
     n = A.shape[0]
-    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    weight = np.ones(n) if sample_weight is None else _checked_weights(sample_weight, n)
     if n > SAMPLE:
         logging.getLogger("similitude").info("median distance from a sample of %d of %d rows", SAMPLE, n)
         chosen = generator(random_state).choice(n, SAMPLE, replace=False, p=weight / weight.sum())
@@ -34,6 +34,16 @@ def median_distance(
     values = np.asarray(distances(A, A), dtype=float)[upper]
     copies = np.maximum(weight * (weight - 1) / 2, 0.0)
     return _median(np.append(values, 0.0), np.append(weight[upper[0]] * weight[upper[1]], copies.sum()))
+
+
+def _checked_weights(sample_weight: Any, n: int) -> np.ndarray:
+    try:
+        weight = np.asarray(sample_weight, dtype=float)
+    except (TypeError, ValueError):
+        weight = np.full(n, np.nan)
+    if weight.shape != (n,) or not np.isfinite(weight).all() or weight.min() < 0 or weight.sum() == 0:
+        raise ValueError(f"sample_weight must be {n} numbers >= 0, one per object and not all zero")
+    return weight
 
 
 def _median(values: np.ndarray, weight: np.ndarray) -> float:
@@ -45,4 +55,6 @@ def _median(values: np.ndarray, weight: np.ndarray) -> float:
     half = reached[-1] / 2
     lower, upper = np.searchsorted(reached, half, side="left"), np.searchsorted(reached, half, side="right")
     median = (values[lower] + values[upper]) / 2
+    if not np.isfinite(median):
+        raise ValueError("the vectors are too far apart: their distances overflow, so scale them first")
     return float(median if median > 0 else values[values > 0].mean())

@@ -83,23 +83,43 @@ def sum_over_features(A: Any, B: Any, f: Callable[[Any, Any], Any]) -> Any:
 
 
 def _sparse_sum_over_features(A: Any, B: Any, f: Callable[[Any, Any], Any]) -> np.ndarray:
-    from scipy import sparse
+    from scipy.sparse import csr_array
 
-    A, B = sparse.csc_array(A), sparse.csc_array(B)
+    A, B = csr_array(A), csr_array(B)
     dtype = np.result_type(A.dtype, B.dtype)
-    alone_a, alone_b = (_row_sums(M, f(M.data, 0 * M.data)) for M in (A, B))
-    total = (alone_a[:, None] + alone_b[None, :]).astype(dtype)
-    for k in range(A.shape[1]):
+    total = row_sums(A, f(A.data, 0 * A.data))[:, None] + row_sums(B, f(B.data, 0 * B.data))[None, :]
+    shared = np.intersect1d(A.indices, B.indices)
+    A, B = A[:, shared].tocsc(), B[:, shared].tocsc()
+    for k in range(len(shared)):
         in_a, in_b = (slice(M.indptr[k], M.indptr[k + 1]) for M in (A, B))
-        a, b = A.data[in_a][:, None], B.data[in_b][None, :]
-        if a.size and b.size:
-            together = f(a, b) - f(a, 0 * a) - f(0 * b, b)
-            total[np.ix_(A.indices[in_a], B.indices[in_b])] += together
-    return total
+        a, b = A.data[in_a][:, None].astype(np.float64), B.data[in_b][None, :].astype(np.float64)
+        total[np.ix_(A.indices[in_a], B.indices[in_b])] += f(a, b) - f(a, 0 * a) - f(0 * b, b)
+    return total.astype(dtype)
 
 
-def _row_sums(M: Any, values: np.ndarray) -> np.ndarray:
-    return np.bincount(M.indices, weights=values, minlength=M.shape[0])
+def row_sums(M: Any, values: np.ndarray) -> np.ndarray:
+    """Return the sums over each row of a CSR matrix with these values in place of its own, in float64."""
+    row_of_each = np.repeat(np.arange(M.shape[0]), np.diff(M.indptr))
+    return np.bincount(row_of_each, weights=values, minlength=M.shape[0])
+
+
+def unit_rows(A: Any) -> Any:
+    """Return the rows scaled to length 1, zero rows as they are; neither long nor short ones overflow."""
+    if is_sparse(A):
+        largest = np.asarray(abs(A).max(axis=1).toarray()).ravel()
+        A = _rows_divided(A, largest)
+        return _rows_divided(A, np.sqrt(squared_norms(A)))
+    xp = namespace(A)
+    largest = abs(A).max(1) if xp is np else xp.max(abs(A), axis=1)
+    A = A / xp.where(largest > 0, largest, xp.ones_like(largest))[:, None]
+    norms = xp.sqrt(squared_norms(A))
+    return A / xp.where(norms > 0, norms, xp.ones_like(norms))[:, None]
+
+
+def _rows_divided(A: Any, by: np.ndarray) -> Any:
+    scaled = A.copy()
+    scaled.data /= np.repeat(np.where(by > 0, by, 1), np.diff(A.indptr)).astype(A.dtype)
+    return scaled
 
 
 def exponential(D: Any) -> Any:
@@ -113,5 +133,13 @@ def euclidean(A: Any, B: Any) -> Any:
 
 
 def manhattan(A: Any, B: Any) -> Any:
-    """Return the distances sum_k |a_ik - b_jk|."""
-    return sum_over_features(A, B, lambda a, b: abs(a - b))
+    """Return the distances sum_k |a_ik - b_jk|; of sparse rows that are close, from their differences."""
+    D = sum_over_features(A, B, lambda a, b: abs(a - b))
+    if not (is_sparse(A) or is_sparse(B)):
+        return D
+    a, b = (abs(M).sum(axis=1) for M in (A, B))
+    i, j = np.nonzero(64 * np.sqrt(np.finfo(D.dtype).eps) * (a[:, None] + b[None, :]) > D)
+    for start in range(0, len(i), 1024):
+        left, right = i[start : start + 1024], j[start : start + 1024]
+        D[left, right] = abs(A[left] - B[right]).sum(axis=1)
+    return D

@@ -174,7 +174,7 @@ class Matern(VectorSimilarity):
 
     def check_params(self) -> None:
         """Refuse a nu that is not positive and a length that is neither "median" nor positive."""
-        if self.nu != math.inf:
+        if not (isinstance(self.nu, float) and self.nu == math.inf):
             check_positive("nu", self.nu)
         check_scale("length", self.length)
 
@@ -204,13 +204,26 @@ _MATERN_POLYNOMIALS = {0.5: lambda u: 1.0, 1.5: lambda u: 1.0 + u, 2.5: lambda u
 
 
 def _bessel_matern(u: Any, nu: float) -> Any:
-    from scipy.special import gamma, kv
+    """Return the Matern function of u in logarithms, and by its power series where the Bessel function overflows."""
+    from scipy.special import gammaln, kve
 
     if not isinstance(u, np.ndarray):
         raise TypeError(f"Matern with nu={nu} works on NumPy arrays only; nu = 0.5, 1.5, 2.5 and inf work on tensors")
-    away = np.where(u > 1e-8, u, 1.0)
-    values = 2.0 ** (1.0 - nu) / gamma(nu) * away**nu * kv(nu, away)
-    return np.where(u > 1e-8, values, 1.0).astype(u.dtype)
+    u64 = u.astype(np.float64)
+    with np.errstate(all="ignore"):
+        values = np.exp((1.0 - nu) * math.log(2.0) - gammaln(nu) + nu * np.log(u64) + np.log(kve(nu, u64)) - u64)
+    close = ~np.isfinite(values) | ((u64 < 1e-3) & (nu > 2.5))
+    values[close] = _matern_series(u64[close], nu)
+    return values.astype(u.dtype)
+
+
+def _matern_series(u: np.ndarray, nu: float) -> np.ndarray:
+    """Return the leading terms of the Matern function at a small u: sum of (u^2/4)^k / (k! (1-nu) ... (k-nu))."""
+    total, term = np.ones_like(u), np.ones_like(u)
+    for k in range(1, min(math.ceil(nu), 60)):
+        term = term * (u * u / 4.0) / (k * (k - nu))
+        total += term
+    return total
 
 
 class RationalQuadratic(VectorSimilarity):

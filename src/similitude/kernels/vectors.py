@@ -10,7 +10,7 @@ import numpy as np
 from similitude.encodings import Encoding, is_sparse, namespace
 from similitude.kernels.checking import check_number
 from similitude.kernels.matrix import as_matrix
-from similitude.kernels.products import inner, squared_norms, sum_over_features
+from similitude.kernels.products import inner, squared_norms, sum_over_features, unit_rows
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, Similarity
 
 KERNEL = frozenset({SYMMETRIC, PSD})
@@ -92,7 +92,12 @@ class Polynomial(VectorSimilarity):
 
     def check_params(self) -> None:
         """Refuse a degree that is no whole number >= 1."""
-        if not isinstance(self.degree, Real) or not float(self.degree).is_integer() or self.degree < 1:
+        if (
+            isinstance(self.degree, bool)
+            or not isinstance(self.degree, Real)
+            or not float(self.degree).is_integer()
+            or self.degree < 1
+        ):
             raise ValueError(f"degree must be a whole number >= 1, got {self.degree!r}")
         check_number("coef0", self.coef0)
         check_number("scale", self.scale)
@@ -124,22 +129,18 @@ class Cosine(VectorSimilarity):
     claims = frozenset({SYMMETRIC, PSD, BOUNDED})
     reason = "the dot product of the vectors scaled to length 1 (a zero vector stays zero)"
 
+    def encode(self, objects: Any) -> Encoding:
+        """Return the vectors, scaled to length 1."""
+        return unit_rows(as_matrix(objects))
+
     def block(self, A: Encoding, B: Encoding) -> Any:
-        """Return the dot products, divided by the norms."""
-        K = inner(A, B)
-        K *= _inverse_norms(A)[:, None]
-        K *= _inverse_norms(B)[None, :]
-        return K
+        """Return the dot products of the unit vectors."""
+        return inner(A, B)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return 1, or 0 for a zero vector."""
         xp, norms = namespace(A), squared_norms(A)
         return xp.where(norms > 0, xp.ones_like(norms), xp.zeros_like(norms))
-
-
-def _inverse_norms(A: Any) -> Any:
-    xp, norms = namespace(A), namespace(A).sqrt(squared_norms(A))
-    return xp.where(norms > 0, 1.0 / xp.where(norms > 0, norms, xp.ones_like(norms)), xp.zeros_like(norms))
 
 
 class Sigmoid(VectorSimilarity):
@@ -201,7 +202,7 @@ class HistogramIntersection(VectorSimilarity):
         A = as_matrix(objects)
         if (A.data if is_sparse(A) else A).min() < 0:
             i, j = (int(place[0]) for place in np.nonzero(A < 0 if is_sparse(A) else np.asarray(A) < 0))
-            raise ValueError(f"X holds {float(A[i, j])} in row {i}, column {j}: a histogram has no negative entries")
+            raise ValueError(f"row {i}, column {j} is {float(A[i, j])}: a histogram has no negative entries")
         return A
 
     def block(self, A: Encoding, B: Encoding) -> Any:

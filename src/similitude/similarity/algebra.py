@@ -13,6 +13,7 @@ import operator
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import reduce
+from numbers import Integral
 from typing import Any
 
 from similitude.encodings import Encoding, namespace
@@ -38,6 +39,11 @@ def multiply(left: Similarity, right: Similarity | float) -> Similarity:
     return Scaled(left, _finite(right))
 
 
+def power(k: Similarity, exponent: float) -> Similarity:
+    """Return k ** exponent."""
+    return Power(k, int(exponent) if isinstance(exponent, Integral) else _finite(exponent))
+
+
 class Node(Similarity):
     """A value made from the values of parts, pair by pair.
 
@@ -59,8 +65,11 @@ class Node(Similarity):
         return all(part.threadsafe for part in self.parts())
 
     def encode(self, objects: Any) -> Encoding:
-        """Return a tuple: one encoding per different leaf."""
-        return tuple(leaf.encode(objects) for leaf in _leaves(self))
+        """Return a tuple: one encoding per different leaf; plain leaves first, whose checks are cheap."""
+        leaves = _leaves(self)
+        order = sorted(range(len(leaves)), key=lambda i: len(leaves[i].parts()))
+        encodings = {i: leaves[i].encode(objects) for i in order}
+        return tuple(encodings[i] for i in range(len(leaves)))
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the node's values, from one block per different leaf."""

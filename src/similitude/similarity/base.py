@@ -18,7 +18,7 @@ from similitude.errors import PairError, UnresolvedError
 from similitude.similarity.claims import PSD, SYMMETRIC, Proof
 from similitude.similarity.parameters import Parametric
 
-Images = dict[tuple[int, int], tuple[Any, Any]]
+Images = dict[tuple[int, int, bool], tuple[Any, Any]]
 _images: ContextVar[Images | None] = ContextVar("images", default=None)
 
 
@@ -90,7 +90,8 @@ class Similarity(Parametric, ABC):
         """Return K(a_i, a_i) for every encoded object."""
         singles = (rows(A, slice(i, i + 1)) for i in range(count(A)))
         values = [self.block(one, one)[0] for one in singles]
-        return namespace(values[0]).concat(values) if values else np.zeros(0)
+        xp = namespace(values[0])
+        return np.concatenate(values) if xp is np else xp.concat(values)
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
         """Return the similarity with its data-dependent parameters fixed on X; itself if there are none."""
@@ -130,7 +131,7 @@ class Similarity(Parametric, ABC):
         check_objects(X)
         with remembered_images():
             resolved = self.resolve(X, random_state, sample_weight)
-            return resolved, resolved.encode(X)
+            return resolved, resolved._encoded(X, "X")
 
     def blocks(self, A: Encoding, B: Encoding = None, engine: Engine | None = None) -> Blocks:
         """Return the matrix of two encodings (by default the Gram of one) as tiles."""
@@ -166,10 +167,10 @@ class Similarity(Parametric, ABC):
         self.check_params()
         self._demand_resolved("cross(X, Z)")
         if out is None:
-            check_fits(n, m, min(itemsize(X), itemsize(Z)), current_engine())
+            check_fits(n, m, max(itemsize(X), itemsize(Z)), current_engine())
         with remembered_images():
-            A = self.encode(X)
-            B = A if Z is X else self.encode(Z)
+            A = self._encoded(X, "X")
+            B = A if Z is X and SYMMETRIC in self.claims else self._encoded(Z, "Z")
         return self.blocks(A, B).whole(out)
 
     def diag(self, X: Any) -> Any:
@@ -196,7 +197,7 @@ class Similarity(Parametric, ABC):
             check_objects(X), check_objects(Z, "Z")
             self.check_params()
             self._demand_resolved("distance(X, Z)")
-            k, A, B = self, self.encode(X), self.encode(Z)
+            k, A, B = self, self._encoded(X, "X"), self._encoded(Z, "Z")
         return _kernel_distance(k.blocks(A, B).whole(), _finite_diagonal(k, A), _finite_diagonal(k, B), A is B)
 
     def unresolved(self) -> list[str]:
@@ -204,6 +205,15 @@ class Similarity(Parametric, ABC):
         mine = [name for name in self.resolves if isinstance(getattr(self, name), (str, type(None)))]
         parts = {name: part for name, part in self._params().items() if isinstance(part, Similarity)}
         return mine + [f"{name}__{inner}" for name, part in parts.items() for inner in part.unresolved()]
+
+    def _encoded(self, objects: Any, name: str) -> Encoding:
+        """Encode, and let an error say which argument it speaks of."""
+        try:
+            return self.encode(objects)
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError):
+                raise
+            raise type(error)(f"{name}: {error}") from error
 
     def _demand_resolved(self, call: str) -> None:
         waiting = self.unresolved()
@@ -257,7 +267,7 @@ class Similarity(Parametric, ABC):
         return -1.0 * self
 
     def __pow__(self, exponent: float) -> Similarity:
-        return _algebra().Power(self, exponent) if isinstance(exponent, Real) else NotImplemented
+        return _algebra().power(self, exponent) if isinstance(exponent, Real) else NotImplemented
 
     def __abs__(self) -> Similarity:
         return _algebra().Absolute(self)
@@ -296,7 +306,7 @@ class Similarity(Parametric, ABC):
 def image(f: Callable[[Any], Any], objects: Any, batched: bool) -> Any:
     """Return f of every object, remembered within :func:`remembered_images`."""
     memory = _images.get()
-    key = (id(f), id(objects))
+    key = (id(f), id(objects), batched)
     if memory is not None and key in memory:
         return memory[key][1]
     values = f(objects) if batched else [f(x) for x in as_objects(objects)]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import hashlib
 import inspect
 import pickle
 from collections.abc import Iterator
+from numbers import Real
 from types import CodeType
 from typing import Any
 
@@ -46,7 +49,8 @@ class Parametric:
         return self
 
     def _params(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _constructor_names(type(self))}
+        cls: Any = type(self)
+        return {name: getattr(self, name) for name in _constructor_names(cls)}
 
     def _set_param(self, name: str, value: Any) -> None:
         setattr(self, name, value)
@@ -54,6 +58,12 @@ class Parametric:
     def __sklearn_clone__(self) -> Any:
         copies = {k: v.__sklearn_clone__() if isinstance(v, Parametric) else v for k, v in self._params().items()}
         return type(self)(**copies)
+
+    def __copy__(self) -> Any:
+        return type(self)(**self._params())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return type(self)(**copy.deepcopy(self._params(), memo))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Parametric) or type(self) is not type(other):
@@ -99,7 +109,8 @@ def _needs_cloudpickle(value: Any) -> bool:
     return callable(value) and not isinstance(value, (type, Parametric))
 
 
-def _constructor_names(cls: type) -> list[str]:
+@functools.lru_cache(maxsize=256)
+def _constructor_names(cls: Any) -> list[str]:
     parameters = inspect.signature(cls).parameters.values()
     return [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
 
@@ -107,8 +118,10 @@ def _constructor_names(cls: type) -> list[str]:
 def _same(a: Any, b: Any) -> bool:
     if a is b:
         return True
+    if isinstance(a, (Real, np.bool_)) and isinstance(b, (Real, np.bool_)):
+        return bool(a == b)
     if type(a) is not type(b):
-        return isinstance(a, (int, float)) and isinstance(b, (int, float)) and a == b
+        return False
     if is_sparse(a):
         return a.shape == b.shape and (a != b).nnz == 0
     if hasattr(a, "shape"):
@@ -130,38 +143,52 @@ def _written(value: Any) -> str:
     return getattr(value, "__qualname__", repr(value)) if _needs_cloudpickle(value) else repr(value)
 
 
-def _content(value: Any) -> Iterator[bytes]:
-    """Yield bytes that spell a parameter, the same in every process."""
+def _content(value: Any, seen: tuple[int, ...] = ()) -> Iterator[bytes]:
+    """Yield bytes that spell a parameter, the same in every process; equal parameters spell alike."""
+    if isinstance(value, (Real, np.bool_)):
+        yield repr(float(value) if float(value) == value else value).encode()
+        return
     yield type(value).__qualname__.encode()
+    if id(value) in seen:
+        return
+    inner = functools.partial(_content, seen=(*seen, id(value)))
+    if isinstance(value, (set, frozenset)):
+        yield from sorted(b"".join(inner(item)) for item in value)
+    elif hasattr(value, "shape") and (is_sparse(value) or np.ndim(value)):
+        yield from _array_content(value)
+    elif value is None or isinstance(value, (str, bytes, type)):
+        yield repr(value).encode()
+    else:
+        for part in _ingredients(value):
+            yield from inner(part)
+
+
+def _array_content(value: Any) -> Iterator[bytes]:
+    csr = value.tocsr() if is_sparse(value) else None
+    for array in (np.asarray(value),) if csr is None else (csr.data, csr.indices, csr.indptr):
+        yield f"{array.dtype} {value.shape}".encode()
+        yield pickle.dumps(array.tolist(), protocol=4) if array.dtype == object else array.tobytes()
+
+
+def _ingredients(value: Any) -> Iterator[Any]:
+    """Yield what a container, a function or an object is made of."""
     if isinstance(value, Parametric):
-        yield from _content(value._params())
+        yield value._params()
     elif isinstance(value, dict):
         for key in sorted(value, key=repr):
-            yield from (*_content(key), *_content(value[key]))
+            yield from (key, value[key])
     elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _content(item)
-    elif isinstance(value, (set, frozenset)):
-        yield from sorted(b"".join(_content(item)) for item in value)
-    elif is_sparse(value):
-        csr = value.tocsr()
-        yield from (
-            *_content(csr.data),
-            *_content(csr.indices),
-            *_content(csr.indptr),
-            repr(csr.shape).encode(),
-        )
-    elif hasattr(value, "shape") and np.ndim(value):
-        array = np.asarray(value)
-        yield from (str(array.dtype).encode(), repr(array.shape).encode())
-        yield pickle.dumps(array.tolist(), protocol=4) if array.dtype == object else array.tobytes()
+        yield from value
     elif isinstance(value, CodeType):
-        yield value.co_code
-        yield from _content((value.co_consts, value.co_names, value.co_varnames))
+        yield from (value.co_code, value.co_consts, value.co_names, value.co_varnames)
     elif inspect.isfunction(value):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        yield from _content((value.__code__, value.__defaults__, value.__kwdefaults__, cells))
-    elif _needs_cloudpickle(value):
-        yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value))}".encode()
+        yield from (value.__code__, value.__defaults__, value.__kwdefaults__, cells)
+    elif inspect.ismethod(value):
+        yield from (value.__func__, value.__self__)
+    elif isinstance(value, functools.partial):
+        yield from (value.func, value.args, value.keywords)
+    elif getattr(value, "__dict__", None) and not inspect.isbuiltin(value) and not inspect.ismodule(value):
+        yield vars(value)
     else:
-        yield repr(value).encode()
+        yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '') or repr(value)}"

@@ -1,0 +1,94 @@
+"""The public surface: names, light imports, extras, pages that cannot go stale."""
+
+import importlib
+import inspect
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import similitude
+from similitude.errors import missing_extra
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("sklearn", "scipy", "torch", "dask", "pandas", "polars", "loky", "rich", "typer")
+
+
+def run(program, *arguments, **options):
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_every_public_name_is_there_and_sorted():
+    assert similitude.__all__ == sorted(similitude.__all__)
+    for name in similitude.__all__:
+        assert getattr(similitude, name).__name__ == name
+    assert set(similitude.__all__) <= set(dir(similitude))
+    with pytest.raises(AttributeError, match="nothing_like_this"):
+        _ = similitude.nothing_like_this
+
+
+@pytest.mark.parametrize("module", ["kernels", "engines", "similarity", "validity"])
+def test_every_name_of_a_module_is_documented(module):
+    imported = importlib.import_module(f"similitude.{module}")
+    for name in imported.__all__:
+        value = getattr(imported, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert inspect.getdoc(value), name
+
+
+def test_no_module_bears_the_name_of_a_public_function():
+    modules = {path.stem for path in (ROOT / "src" / "similitude").iterdir()}
+    assert not modules & set(similitude.__all__)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import similitude",
+        "from similitude import Similarity, FromPairs, as_similarity, use_engine",
+        "from similitude.kernels import Gaussian; Gaussian().gram([[0.0], [1.0], [3.0]])",
+    ],
+)
+def test_imports_are_light(statement):
+    found = run(f"{statement}\nimport sys\nprint([m for m in {HEAVY} if m in sys.modules])")
+    assert found.stdout == "[]\n", found.stderr
+
+
+def test_a_missing_extra_gives_one_line_with_the_pip_command():
+    assert str(missing_extra("torch", "TorchEngine")).endswith("pip install 'similitude[torch]'")
+    program = "import sys; sys.modules['typer'] = None\nfrom similitude.cli import main\nmain()"
+    found = run(program)
+    assert found.returncode == 1
+    assert found.stderr.strip() == "similitude: the command line needs an optional part: pip install 'similitude[cli]'"
+
+
+def test_the_demo_shows_every_verdict():
+    found = run("from similitude.cli import main\nmain()", "demo", encoding="utf-8", env={"PYTHONIOENCODING": "utf-8"})
+    assert found.returncode == 0, found.stderr
+    for word in ("VALID", "INVALID", "UNKNOWN", "Three objects show it", "not symmetric", "Schoenberg", "clip: "):
+        assert word in found.stdout
+
+
+def test_the_command_line_helps():
+    found = run("from similitude.cli import main\nmain()", "--help")
+    assert found.returncode == 0
+    assert "demo" in found.stdout
+
+
+def test_included_source_is_live():
+    found = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "include_source.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_run(path, capsys):
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out
