@@ -179,8 +179,8 @@ def test_sparse_stores_no_more_than_the_monomials_of_what_is_there():
     assert F.nnz == ((m + 1) * (m + 2) * (m + 3) // 6).sum()
     assert F.has_sorted_indices
     one, other = F[:1], F[1:2]
-    assert one.multiply(other).sum() == pytest.approx(Polynomial(degree=3).cross(X[:1], X[1:2])[0, 0])
-    assert one.multiply(one).sum() == pytest.approx(Polynomial(degree=3).cross(X[:1], X[:1])[0, 0])
+    assert one.multiply(other).data.sum() == pytest.approx(Polynomial(degree=3).cross(X[:1], X[1:2])[0, 0])
+    assert one.multiply(one).data.sum() == pytest.approx(Polynomial(degree=3).cross(X[:1], X[:1])[0, 0])
 
 
 def test_sparse_in_any_order_and_with_repeated_entries():
