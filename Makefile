@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 # The package is installed in place, so only a change of these files calls for a new build.
-BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/loops/*.cpp)
+BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/loops/cpp/*)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

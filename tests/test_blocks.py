@@ -82,8 +82,11 @@ def test_into_an_array(tmp_path):
     out = np.empty((len(X), len(X)))
     assert Gaussian(1.0).gram(X, out=out) is out
     np.testing.assert_array_equal(out, Gaussian(1.0).gram(X))
-    with pytest.raises(ValueError, match="shape"):
-        Gaussian(1.0).gram(X, out=np.empty((2, 2)))
+    for wrong in (np.empty((2, 2)), [[0.0]], 3.0):
+        with pytest.raises(ValueError, match="shape"):
+            Gaussian(1.0).gram(X, out=wrong)
+    with pytest.raises(TypeError, match="cut off"):
+        Gaussian(1.0).gram(X, out=np.zeros((len(X), len(X)), int))
 
 
 def test_into_a_file_beyond_the_budget(tmp_path):

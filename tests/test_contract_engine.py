@@ -82,6 +82,34 @@ def test_use_engine_nests_and_restores():
         use_engine("cuda")
 
 
+def test_use_engine_without_with_lasts():
+    before = current_engine()
+    use_engine(LocalEngine(threads=np.int64(2), memory=1e10))
+    assert current_engine().threads == 2
+    use_engine(before)
+    assert current_engine() is before
+
+
+def test_use_engine_in_one_thread_does_not_reach_another():
+    inside, leave, seen = threading.Event(), threading.Event(), []
+
+    def other():
+        with use_engine(LocalEngine(threads=3)):
+            inside.set()
+            leave.wait(5)
+
+    before = current_engine()
+    worker = threading.Thread(target=other)
+    worker.start()
+    inside.wait(5)
+    with use_engine(LocalEngine(threads=1)):
+        leave.set()
+        worker.join()
+        seen.append(current_engine().threads)
+    assert seen == [1]
+    assert current_engine() is before
+
+
 @pytest.mark.parametrize(
     "bad", [{"threads": 0}, {"processes": -1}, {"memory": "much"}, {"memory": 0}, {"threads": True}]
 )

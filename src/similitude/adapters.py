@@ -87,7 +87,7 @@ class Declared(Similarity):
 
     @claims.setter
     def claims(self, claims: Iterable[str]) -> None:
-        self._claims = claims
+        self._claims = claims if isinstance(claims, str) else tuple(claims)
 
     def check_params(self) -> None:
         """Refuse unknown claims."""
@@ -141,15 +141,17 @@ class FromPairs(Declared):
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Call the function for each object with itself."""
-        return np.array([_row(self.f, i, x, A[: i + 1], i)[0] for i, x in enumerate(A)])
+        return np.array([_row(self.f, i, x, A, i, i + 1)[0] for i, x in enumerate(A)])
 
 
-def _row(f: Callable[[Any, Any], float], i: int, x: Any, others: list[Any], start: int) -> np.ndarray:
-    """Return f(x, z) for the others from `start` on as finite floats."""
+def _row(
+    f: Callable[[Any, Any], float], i: int, x: Any, others: list[Any], start: int, stop: int | None = None
+) -> np.ndarray:
+    """Return f(x, z) for the others from `start` to `stop` as finite floats."""
     values: list[Any] = []
     append = values.append
     try:
-        for z in others[start:] if start else others:
+        for z in others[start:stop] if start or stop else others:
             append(f(x, z))
     except Exception as error:
         j = start + len(values)
@@ -170,8 +172,10 @@ def _as_array(values: list[Any]) -> np.ndarray | None:
 
 def _number(value: Any, i: int, j: int, x: Any, z: Any) -> float:
     is_scalar_array = hasattr(value, "shape") and tuple(value.shape) == () and not np.iscomplexobj(value)
-    if (isinstance(value, (Real, Decimal)) or is_scalar_array) and math.isfinite(float(value)):
-        return float(value)
+    if isinstance(value, (Real, Decimal)) or is_scalar_array:
+        number = float(value) if abs(value) < 1e308 else math.inf
+        if math.isfinite(number):
+            return number
     raise PairError(i, j, f"f({brief(x)}, {brief(z)}) is {brief(value)}, not a finite real number")
 
 

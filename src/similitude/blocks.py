@@ -19,7 +19,7 @@ import numpy as np
 from similitude.encodings import Encoding, count, namespace
 from similitude.engines import Engine, Tile, current_engine
 from similitude.engines.base import format_bytes
-from similitude.errors import PairError
+from similitude.errors import PairError, brief
 
 T = TypeVar("T")
 
@@ -118,11 +118,11 @@ class Blocks:
             return self._into_file(Path(out))
         if out is None:
             check_fits(*self.shape, self.itemsize, self.engine)
-        elif tuple(out.shape) != self.shape:
-            raise ValueError(f"out has shape {tuple(out.shape)}, the matrix has shape {self.shape}")
+        elif tuple(getattr(out, "shape", ())) != self.shape:
+            raise ValueError(f"out must be an array of shape {self.shape} or a path, got {brief(out)}")
         with closing(self.tiles()) as tiles:
             for tile, values in tiles:
-                out = _empty(self.shape, values) if out is None else out
+                out = self._empty(values) if out is None else out
                 self._put(out, tile, values)
         return out
 
@@ -143,6 +143,7 @@ class Blocks:
     def times(self, v: np.ndarray) -> np.ndarray:
         """Return the matrix times `v` (a vector or a matrix of columns), without storing the matrix."""
         n, m = self.shape
+        v = np.asarray(v)
         if v.shape[0] != m:
             raise ValueError(f"v has {v.shape[0]} rows, the matrix has {m} columns")
         total = np.zeros((n, *v.shape[1:]))
@@ -197,7 +198,16 @@ class Blocks:
         enough_for_all = math.ceil(size / (2 * math.sqrt(self.engine.workers(task))))
         return min(PYTHON_TILE_EDGE, affordable, max(16, enough_for_all))
 
+    def _empty(self, like: Any) -> Any:
+        check_fits(*self.shape, like.dtype.itemsize, self.engine)
+        xp = namespace(like)
+        return (
+            np.empty(self.shape, like.dtype) if xp is np else xp.empty(self.shape, dtype=like.dtype, device=like.device)
+        )
+
     def _put(self, out: Any, tile: Tile, values: Any) -> None:
+        if isinstance(out, np.ndarray) and not np.can_cast(values.dtype, out.dtype, "same_kind"):
+            raise TypeError(f"out holds {out.dtype}, the values are {values.dtype}: they would be cut off")
         down, right = tile
         out[down, right] = values
         if self._mirrored(tile):
@@ -237,8 +247,3 @@ def _pieces(size: int, edge: int) -> list[slice]:
     number = math.ceil(size / edge)
     bounds = [size * piece // number for piece in range(number + 1)]
     return [slice(start, stop) for start, stop in itertools.pairwise(bounds)]
-
-
-def _empty(shape: tuple[int, int], like: Any) -> Any:
-    xp = namespace(like)
-    return np.empty(shape, like.dtype) if xp is np else xp.empty(shape, dtype=like.dtype, device=like.device)

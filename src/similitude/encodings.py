@@ -7,14 +7,13 @@ Nobody else looks inside one: :func:`count` and :func:`rows` are the only two wa
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
 
 from similitude.errors import brief
+from similitude.fingerprints import digest
 
 Encoding = Any
 Rows = slice | np.ndarray
@@ -51,13 +50,13 @@ def keys(encoding: Encoding) -> np.ndarray:
     >>> a == c, a == b
     (True, False)
     """
-    single = (rows(encoding, slice(i, i + 1)) for i in range(count(encoding)))
-    return np.array([_digest(one) for one in single], dtype=np.uint64)
-
-
-def _digest(one: Encoding) -> int:
-    content = one.tobytes() if isinstance(one, np.ndarray) and one.dtype != object else pickle.dumps(one, protocol=4)
-    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
+    if isinstance(encoding, list):
+        spelled = [digest(one) for one in encoding]
+    elif isinstance(encoding, np.ndarray) and encoding.dtype != object:
+        spelled = [digest(one) for one in encoding + 0]  # + 0: 0.0 and -0.0 are equal
+    else:
+        spelled = [digest(rows(encoding, slice(i, i + 1))) for i in range(count(encoding))]
+    return np.array([int.from_bytes(one, "little") for one in spelled], dtype=np.uint64)
 
 
 def namespace(array: Any) -> Any:
@@ -71,12 +70,16 @@ def namespace(array: Any) -> Any:
 
 def is_table(X: Any) -> bool:
     """Tell whether X is a pandas or polars data frame, without importing either."""
-    return type(X).__module__.split(".")[0] in ("pandas", "polars") and hasattr(X, "columns")
+    return _is_of(X, "pandas", "polars") and hasattr(X, "columns")
 
 
 def is_column(X: Any) -> bool:
     """Tell whether X is a pandas or polars series, without importing either."""
-    return type(X).__module__.split(".")[0] in ("pandas", "polars") and hasattr(X, "dtype")
+    return _is_of(X, "pandas", "polars") and hasattr(X, "dtype")
+
+
+def _is_of(X: Any, *libraries: str) -> bool:
+    return any(cls.__module__.split(".")[0] in libraries for cls in type(X).__mro__)
 
 
 def is_sparse(X: Any) -> bool:
@@ -106,6 +109,15 @@ def check_objects(X: Any, name: str = "X") -> int:
     return n
 
 
+def check_columns(X: Any) -> list[Any]:
+    """Return the names of a table's columns; refuse none, and one that occurs twice."""
+    columns = list(X.columns)
+    twice = next((name for name in columns if columns.count(name) > 1), None)
+    if not columns or twice is not None:
+        raise ValueError("the table has no columns" if not columns else f"column {twice!r} occurs twice")
+    return columns
+
+
 def take(X: Any, which: np.ndarray) -> Any:
     """Return some of the raw objects, stored as they were.
 
@@ -127,7 +139,7 @@ def as_objects(X: Any) -> list[Any]:
     """
     check_objects(X)
     if is_table(X):
-        columns = list(X.columns)
+        columns = check_columns(X)
         if len(columns) == 1:
             return list(X.iloc[:, 0] if hasattr(X, "iloc") else X.to_series())
         cells = X.itertuples(index=False, name=None) if hasattr(X, "itertuples") else X.iter_rows()

@@ -3,7 +3,7 @@
 import platform
 from importlib import metadata
 
-from similitude.loops import COMPILED, WHY_REFERENCE
+from similitude.loops import IN_USE
 
 __all__ = ["show_versions"]
 
@@ -41,7 +41,7 @@ def show_versions() -> None:
         "python": platform.python_version(),
         "platform": platform.platform(),
         **{package: _version(package) for package in PACKAGES},
-        "loops": "compiled" if COMPILED else f"reference (no compiled module: {WHY_REFERENCE})",
+        "loops": IN_USE,
     }
     width = max(map(len, lines)) + 1
     for name, value in lines.items():

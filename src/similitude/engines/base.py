@@ -81,12 +81,14 @@ _UNITS = {
 }
 
 
-def parse_bytes(size: int | str) -> int:
+def parse_bytes(size: float | str) -> int:
     """Read a size in bytes.
 
     >>> parse_bytes("2GiB"), parse_bytes("1.5 MB"), parse_bytes(4096)
     (2147483648, 1500000, 4096)
     """
+    if isinstance(size, float):
+        size = int(size)
     match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?I?)B?\s*", str(size).upper())
     number = float(match[1]) * _UNITS.get(match[2], 0) if match and match[1].count(".") <= 1 else 0
     if number < 1:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from types import TracebackType
 
 from similitude.engines.base import Engine
 from similitude.engines.local import LocalEngine
 
-_current: list[Engine] = [LocalEngine()]
+_default: list[Engine] = [LocalEngine()]
+_within: ContextVar[Engine | None] = ContextVar("engine", default=None)
 
 
 def current_engine() -> Engine:
     """Return the engine that is used where none is named."""
-    return _current[0]
+    return _within.get() or _default[0]
 
 
 class use_engine:  # noqa: N801 (reads as a verb: a function and a context manager in one)
-    """Make `engine` the default from now on, or for a ``with`` block.
+    """Make `engine` the default from now on, or within a ``with`` block (and the thread that runs it).
 
     Parameters
     ----------
@@ -36,13 +38,15 @@ class use_engine:  # noqa: N801 (reads as a verb: a function and a context manag
     def __init__(self, engine: Engine) -> None:
         if not isinstance(engine, Engine):
             raise TypeError(f"use_engine takes an engine such as LocalEngine(), got {type(engine).__name__}")
-        self._before = _current[0]
-        _current[0] = engine
+        self._engine, self._before = engine, _default[0]
+        _default[0] = engine
 
     def __enter__(self) -> Engine:
-        return _current[0]
+        _default[0] = self._before
+        self._token = _within.set(self._engine)
+        return self._engine
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _current[0] = self._before
+        _within.reset(self._token)

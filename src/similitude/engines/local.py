@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from similitude.encodings import Encoding
@@ -28,7 +29,8 @@ class LocalEngine(Engine):
     Parameters
     ----------
     threads : int, optional
-        Threads over tiles, with BLAS held to one thread each. Default: one per available core.
+        Threads over tiles, with BLAS held to one thread each until the last tile is read. Default: one per
+        available core.
     processes : int, optional
         Worker processes for similarities that call a user's Python function. Default: such a function runs in
         the calling thread, one pair after another.
@@ -52,7 +54,7 @@ class LocalEngine(Engine):
     def __post_init__(self) -> None:
         for name in ("threads", "processes"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
                 raise ValueError(f"{name} must be a positive integer or None, got {value!r}")
         _ = self.budget
 

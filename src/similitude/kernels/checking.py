@@ -24,6 +24,7 @@ def check_positive(name: str, value: Any) -> float:
 def check_scale(name: str, value: Any) -> None:
     """Refuse a scale that is neither "median" nor a positive number."""
     if not isinstance(value, str):
-        check_positive(name, value)
+        if not 1e-150 <= check_positive(name, value) <= 1e150:
+            raise ValueError(f"{name} = {value!r} is too small or too large to compute with")
     elif value != "median":
         raise ValueError(f"{name} must be a positive number or 'median', got {value!r}")

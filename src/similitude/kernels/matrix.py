@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import check_objects, is_column, is_sparse, is_table, namespace
+from similitude.encodings import check_columns, check_objects, is_column, is_sparse, is_table, namespace
 from similitude.errors import brief
 
 
@@ -110,27 +110,29 @@ def _sparse(X: Any) -> Any:
 
 
 def _table(X: Any) -> np.ndarray:
-    columns = []
-    for name in X.columns:
-        values = X[name].to_numpy()
-        try:
-            column = values.astype(np.float64) if values.dtype.kind not in "US" else None
-        except (TypeError, ValueError):
-            column = None
-        if column is None or values.dtype.kind in "Mm":
-            raise TypeError(f"column {name!r} holds {brief(values[0])}: vector kernels need numbers in every column")
-        bad = np.flatnonzero(~np.isfinite(column))
-        if len(bad):
-            raise ValueError(
-                f"column {name!r} holds {column[bad[0]]} in row {bad[0]}: vector kernels need finite numbers, so fill "
-                f"or drop missing values first"
-            )
-        columns.append(column.astype(np.float32) if values.dtype == np.float32 else column)
-    return np.column_stack(columns)
+    return np.column_stack([_column(name, X[name].to_numpy()) for name in check_columns(X)])
+
+
+def _column(name: Any, values: np.ndarray) -> np.ndarray:
+    """Return one column as floats; name it if it holds anything else or a missing value."""
+    if values.dtype == object:
+        missing = [i for i, value in enumerate(values) if value is None or value != value or str(value) == "<NA>"]
+        numbers = all(isinstance(value, Real) for i, value in enumerate(values) if i not in set(missing))
+        values = np.array([np.nan if i in missing else value for i, value in enumerate(values)]) if numbers else values
+    if values.dtype.kind not in "fiub":
+        raise TypeError(f"column {name!r} holds {brief(values[0])}: vector kernels need numbers in every column")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise ValueError(
+            f"column {name!r} holds {values[bad[0]]} in row {bad[0]}: vector kernels need finite numbers, so fill or "
+            f"drop missing values first"
+        )
+    return values.astype(np.float32 if values.dtype in (np.float32, np.float16) else np.float64)
 
 
 def stacked(vectors: list[Any]) -> Any:
     """Join a list of vectors into one matrix; name the first one that does not fit."""
+    vectors = [vector.to_numpy() if is_column(vector) else vector for vector in vectors]
     first = vectors[0]
     if is_sparse(first):
         from scipy import sparse

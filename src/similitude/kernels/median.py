@@ -26,10 +26,12 @@ def median_distance(
     """
     n = A.shape[0]
     weight = np.ones(n) if sample_weight is None else _checked_weights(sample_weight, n)
-    if n > SAMPLE:
+    if np.count_nonzero(weight) > SAMPLE:
         logging.getLogger("similitude").info("median distance from a sample of %d of %d rows", SAMPLE, n)
         chosen = generator(random_state).choice(n, SAMPLE, replace=False, p=weight / weight.sum())
         A, weight = rows(A, np.sort(chosen)), np.ones(SAMPLE)
+    elif n > SAMPLE:
+        A, weight = rows(A, np.flatnonzero(weight)), weight[weight > 0]
     upper = np.triu_indices(len(weight), k=1)
     values = np.asarray(distances(A, A), dtype=float)[upper]
     copies = np.maximum(weight * (weight - 1) / 2, 0.0)

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from similitude import loops
 from similitude.encodings import is_sparse, namespace
 from similitude.kernels.matrix import same_dimension
+
+DIRECT = 32
+"""Dimension up to which vectors are compared entry by entry rather than through a matrix product."""
+
+TILE = (512, 1024)
+"""Rows and columns that go through the matrix product and then through a loop while they are in the cache."""
+
+
+class Form(NamedTuple):
+    """A function of distances or dot products: as the loops know it, and as a formula for any array namespace."""
+
+    loop: tuple[Any, ...]
+    formula: Callable[[Any], Any]
+
+    def of(self, values: Any) -> Any:
+        """Return the function of an array that nobody else holds."""
+        if not isinstance(values, np.ndarray):
+            return self.formula(values)
+        loops.apply(values, *self.loop)
+        return values
+
+
+IDENTITY = Form(("identity",), lambda x: x)
 
 
 def inner(A: Any, B: Any) -> Any:
@@ -28,41 +52,83 @@ def squared_norms(A: Any) -> Any:
     return (A * A).sum(1)
 
 
-def squared_distances(A: Any, B: Any) -> Any:
-    """Return |a_i - b_j|^2 = |a_i|^2 + |b_j|^2 - 2 <a_i, b_j>, safe from cancellation.
+def of_dot_products(A: Any, B: Any, form: Form) -> Any:
+    """Return a function of the dot products <a_i, b_j>."""
+    if not _is_compilable(A, B):
+        return form.of(inner(A, B))
+    same_dimension(A, B)
+    A, B, out = _ready(A, B)
+    for down, right in _tiles(A, B):
+        np.matmul(A[down], B[right].T, out=out[down, right])
+        loops.apply(out[down, right], *form.loop)
+    return out
 
-    Dense rows are centred first, so that data far from the origin lose nothing. Pairs that are so close that the
-    formula would still lose half of the digits are computed from their difference.
+
+def of_squared_distances(A: Any, B: Any, form: Form) -> Any:
+    """Return a function of the squared distances |a_i - b_j|^2, safe from cancellation.
+
+    Short vectors are compared entry by entry. Longer ones go through a matrix product after they are centred, so
+    that data far from the origin lose nothing, and pairs so close that digits would be lost are compared directly.
     """
     same_dimension(A, B)
+    if not _is_compilable(A, B):
+        return form.of(_squared_distances(A, B))
+    if A.shape[1] <= DIRECT:
+        return of_sums(A, B, "squared_difference", form)
+    A, B, out = _ready(*_centred(A, B))
+    a, b = squared_norms(A), squared_norms(B)
+    for down, right in _tiles(A, B):
+        np.matmul(A[down], B[right].T, out=out[down, right])
+        loops.of_products(out[down, right], A[down], B[right], a[down], b[right], *form.loop)
+    return out
+
+
+def of_sums(A: Any, B: Any, terms: str, form: Form) -> Any:
+    """Return a function of the sums over features of ``squared_difference``, ``absolute_difference`` or ``smaller``."""
+    same_dimension(A, B)
+    if not _is_compilable(A, B):
+        return form.of(_sum_over_features(A, B, terms))
+    A, B, out = _ready(A, B)
+    loops.of_sums(out, A, B, terms, *form.loop)
+    return out
+
+
+def _is_compilable(A: Any, B: Any) -> bool:
+    return isinstance(A, np.ndarray) and isinstance(B, np.ndarray)
+
+
+def _ready(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return both matrices as the loops take them, and an empty one for the result."""
+    dtype, same = np.result_type(A, B), A is B
+    A = np.require(A, dtype, ["C", "A"])
+    B = A if same else np.require(B, dtype, ["C", "A"])
+    return A, B, np.empty((len(A), len(B)), dtype)
+
+
+def _tiles(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, slice]]:
+    """Yield tiles that stay in the cache between the product and the loop; one for a Gram, which is then symmetric."""
+    down, right = (len(A), len(B)) if A is B else TILE
+    for i in range(0, len(A), down):
+        for j in range(0, len(B), right):
+            yield slice(i, i + down), slice(j, j + right)
+
+
+def _centred(A: Any, B: Any) -> tuple[Any, Any]:
+    centre = B.mean(0)
+    left = A - centre
+    return left, (left if A is B else B - centre)
+
+
+def _squared_distances(A: Any, B: Any) -> Any:
+    """Return |a_i - b_j|^2 of tensors or sparse rows; the latter are not centred, which would fill them."""
     if not (is_sparse(A) or is_sparse(B)):
-        same, centre = A is B, B.mean(0)
-        A = A - centre
-        B = A if same else B - centre
+        A, B = _centred(A, B)
     a = squared_norms(A)
     b = a if A is B else squared_norms(B)
-    D = inner(A, B)
-    D *= -2.0
-    if A is B:
-        D += a[:, None] + a[None, :]  # one sum, so that D is exactly symmetric
-        diagonal = np.arange(D.shape[0])
-        D[diagonal, diagonal] = 0.0
-    else:
-        D += a[:, None]
-        D += b[None, :]
-    return _exact_where_close(D, A, B, a, b)
-
-
-def _exact_where_close(D: Any, A: Any, B: Any, a: Any, b: Any) -> Any:
+    both = a[:, None] + b[None, :]
+    D = both - 2.0 * inner(A, B)
     xp = namespace(D)
-    close = 64 * float(xp.finfo(D.dtype).eps) ** 0.5
-    if D.shape[0] == 0 or D.shape[1] == 0 or float(D.min()) >= close * float(a.max() + b.max()):
-        return D
-    near = close * (a[:, None] + b[None, :]) > D
-    if A is B:
-        diagonal = np.arange(D.shape[0])
-        near[diagonal, diagonal] = False
-    i, j = xp.nonzero(near)
+    i, j = xp.nonzero(64 * float(xp.finfo(D.dtype).eps) ** 0.5 * both > D)
     step = max(1, 2**20 // max(1, A.shape[1]))
     for start in range(0, i.shape[0], step):
         left, right = i[start : start + step], j[start : start + step]
@@ -70,15 +136,16 @@ def _exact_where_close(D: Any, A: Any, B: Any, a: Any, b: Any) -> Any:
     return D
 
 
-def sum_over_features(A: Any, B: Any, f: Callable[[Any, Any], Any]) -> Any:
-    """Return the sums over features k of f(a_ik, b_jk), for an f with f(0, 0) = 0."""
-    same_dimension(A, B)
+def _sum_over_features(A: Any, B: Any, terms: str) -> Any:
     if is_sparse(A) or is_sparse(B):
-        return _sparse_sum_over_features(A, B, f)
+        return (
+            _sparse_manhattan(A, B) if terms == "absolute_difference" else _sparse_sum_over_features(A, B, np.minimum)
+        )
     xp = namespace(A)
-    total = xp.zeros_like(A[:, 0][:, None] * B[:, 0][None, :]) if A.shape[1] else A @ B.T
+    term = xp.minimum if terms == "smaller" else (lambda a, b: abs(a - b))
+    total = xp.zeros_like(A[:, 0][:, None] * B[:, 0][None, :])
     for k in range(A.shape[1]):
-        total += f(A[:, k][:, None], B[:, k][None, :])
+        total += term(A[:, k][:, None], B[:, k][None, :])
     return total
 
 
@@ -122,21 +189,9 @@ def _rows_divided(A: Any, by: np.ndarray) -> Any:
     return scaled
 
 
-def exponential(D: Any) -> Any:
-    """Return exp of an array that nobody else holds."""
-    return np.exp(D, out=D) if isinstance(D, np.ndarray) else namespace(D).exp(D)
-
-
-def euclidean(A: Any, B: Any) -> Any:
-    """Return the distances |a_i - b_j|."""
-    return namespace(A).sqrt(squared_distances(A, B))
-
-
-def manhattan(A: Any, B: Any) -> Any:
-    """Return the distances sum_k |a_ik - b_jk|; of sparse rows that are close, from their differences."""
-    D = sum_over_features(A, B, lambda a, b: abs(a - b))
-    if not (is_sparse(A) or is_sparse(B)):
-        return D
+def _sparse_manhattan(A: Any, B: Any) -> Any:
+    """Return the distances sum_k |a_ik - b_jk|; of rows that are close, from their differences."""
+    D = _sparse_sum_over_features(A, B, lambda a, b: abs(a - b))
     a, b = (abs(M).sum(axis=1) for M in (A, B))
     i, j = np.nonzero(64 * np.sqrt(np.finfo(D.dtype).eps) * (a[:, None] + b[None, :]) > D)
     for start in range(0, len(i), 1024):

@@ -10,7 +10,7 @@ import numpy as np
 from similitude.encodings import Encoding, is_sparse, namespace
 from similitude.kernels.checking import check_number
 from similitude.kernels.matrix import as_matrix
-from similitude.kernels.products import inner, squared_norms, sum_over_features, unit_rows
+from similitude.kernels.products import IDENTITY, Form, inner, of_dot_products, of_sums, squared_norms, unit_rows
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, Similarity
 
 KERNEL = frozenset({SYMMETRIC, PSD})
@@ -104,16 +104,15 @@ class Polynomial(VectorSimilarity):
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the polynomial of the dot products."""
-        return self._polynomial(inner(A, B))
+        return of_dot_products(A, B, self._form())
 
     def diagonal(self, A: Encoding) -> Any:
         """Return the polynomial of the squared norms."""
-        return self._polynomial(squared_norms(A))
+        return self._form().of(squared_norms(A)[:, None])[:, 0]
 
-    def _polynomial(self, values: Any) -> Any:
-        values *= float(self.scale)
-        values += float(self.coef0)
-        return values ** int(self.degree)
+    def _form(self) -> Form:
+        p, q, degree = float(self.scale), float(self.coef0), int(self.degree)
+        return Form(("polynomial", p, q, degree), lambda x: (p * x + q) ** degree)
 
 
 class Cosine(VectorSimilarity):
@@ -174,14 +173,15 @@ class Sigmoid(VectorSimilarity):
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return tanh of the scaled dot products."""
-        return self._tanh(inner(A, B))
+        return of_dot_products(A, B, self._form())
 
     def diagonal(self, A: Encoding) -> Any:
         """Return tanh of the scaled squared norms."""
-        return self._tanh(squared_norms(A))
+        return self._form().of(squared_norms(A)[:, None])[:, 0]
 
-    def _tanh(self, values: Any) -> Any:
-        return namespace(values).tanh(values * float(self.scale) + float(self.coef0))
+    def _form(self) -> Form:
+        p, q = float(self.scale), float(self.coef0)
+        return Form(("sigmoid", p, q), lambda x: namespace(x).tanh(p * x + q))
 
 
 class HistogramIntersection(VectorSimilarity):
@@ -200,14 +200,14 @@ class HistogramIntersection(VectorSimilarity):
     def encode(self, objects: Any) -> Encoding:
         """Return the vectors as a matrix; refuse negative entries."""
         A = as_matrix(objects)
-        if (A.data if is_sparse(A) else A).min() < 0:
+        if (A.data.min(initial=0) if is_sparse(A) else A.min()) < 0:
             i, j = (int(place[0]) for place in np.nonzero(A < 0 if is_sparse(A) else np.asarray(A) < 0))
             raise ValueError(f"row {i}, column {j} is {float(A[i, j])}: a histogram has no negative entries")
         return A
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the sums of the smaller entries."""
-        return sum_over_features(A, B, namespace(A).minimum)
+        return of_sums(A, B, "smaller", IDENTITY)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return the sums of the entries."""

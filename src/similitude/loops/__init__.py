@@ -1,18 +1,29 @@
 """Inner loops: arrays in, arrays out.
 
-The compiled module is used where it was built, and NumPy versions of the same functions
-elsewhere. Both give the same results.
+Each loop stands twice: compiled, for every instruction set that the machine may have, and readable in
+``reference``. The best compiled one is chosen at import. ``SIMILITUDE_SIMD=baseline|avx2|avx512`` forces an
+instruction set, ``SIMILITUDE_LOOPS=reference`` the readable twins.
 """
 
-try:
-    from similitude.loops._compiled import worst_triple
-except ImportError as error:
-    from similitude.loops.reference import worst_triple
+import os
 
-    COMPILED = False
-    WHY_REFERENCE = str(error)
+WHY_REFERENCE = "SIMILITUDE_LOOPS=reference" if os.environ.get("SIMILITUDE_LOOPS") == "reference" else ""
+if not WHY_REFERENCE:
+    try:
+        import similitude.loops._compiled as _compiled
+    except ImportError as error:
+        WHY_REFERENCE = f"no compiled module: {error}"
+
+COMPILED = not WHY_REFERENCE
+if COMPILED:
+    from similitude.loops.compiled import apply, of_products, of_sums, worst_triple
+
+    if os.environ.get("SIMILITUDE_SIMD"):
+        _compiled.choose(os.environ["SIMILITUDE_SIMD"])
+    IN_USE = f"compiled ({_compiled.in_use()})"
 else:
-    COMPILED = True
-    WHY_REFERENCE = ""
+    from similitude.loops.reference import apply, of_products, of_sums, worst_triple
 
-__all__ = ["COMPILED", "WHY_REFERENCE", "worst_triple"]
+    IN_USE = f"reference ({WHY_REFERENCE})"
+
+__all__ = ["COMPILED", "IN_USE", "apply", "of_products", "of_sums", "worst_triple"]

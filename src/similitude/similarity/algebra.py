@@ -16,6 +16,8 @@ from functools import reduce
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from similitude.encodings import Encoding, namespace
 from similitude.similarity.base import Similarity
 from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
@@ -74,7 +76,9 @@ class Node(Similarity):
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the node's values, from one block per different leaf."""
         leaves = _leaves(self)
-        return _evaluate(self, leaves, [leaf.block(a, b) for leaf, a, b in zip(leaves, A, B, strict=True)])
+        values = [leaf.block(a, b) for leaf, a, b in zip(leaves, A, B, strict=True)]
+        with np.errstate(all="ignore"):  # a value that is not finite raises later, naming its pair
+            return _evaluate(self, leaves, values)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return the node's diagonal, from one diagonal per different leaf."""
@@ -185,40 +189,39 @@ class Product(Joined):
         return "*".join(in_brackets(k, below=(Sum, Shifted, Scaled)) for k in self._parts)
 
 
-class Minimum(Joined):
+class Extreme(Joined):
+    """The smallest or the largest of several similarities, pair by pair."""
+
+    name: str
+
+    @property
+    def claims(self) -> Claims:
+        """All but PSD."""
+        return self._in_every_part(SYMMETRIC, UNIT_DIAGONAL, BOUNDED)
+
+    @property
+    def reason(self) -> str:
+        """Why it is no kernel."""
+        return f"the {self.name} of kernels need not be a kernel"
+
+    def combine(self, *values: Any) -> Any:
+        """Take the smallest or largest part."""
+        return reduce(getattr(namespace(values[0]), self.name), values)
+
+    def __repr__(self) -> str:
+        return ".".join([in_brackets(self._parts[0]), *(f"{self.name}({part!r})" for part in self._parts[1:])])
+
+
+class Minimum(Extreme):
     """The smallest of K1, K2, …, pair by pair."""
 
-    @property
-    def claims(self) -> Claims:
-        """All but PSD."""
-        return self._in_every_part(SYMMETRIC, UNIT_DIAGONAL, BOUNDED)
-
-    reason = "the minimum of kernels need not be a kernel"
-
-    def combine(self, *values: Any) -> Any:
-        """Take the smallest part."""
-        return reduce(namespace(values[0]).minimum, values)
-
-    def __repr__(self) -> str:
-        return ".".join([in_brackets(self._parts[0]), *(f"minimum({part!r})" for part in self._parts[1:])])
+    name = "minimum"
 
 
-class Maximum(Joined):
+class Maximum(Extreme):
     """The largest of K1, K2, …, pair by pair."""
 
-    @property
-    def claims(self) -> Claims:
-        """All but PSD."""
-        return self._in_every_part(SYMMETRIC, UNIT_DIAGONAL, BOUNDED)
-
-    reason = "the maximum of kernels need not be a kernel"
-
-    def combine(self, *values: Any) -> Any:
-        """Take the largest part."""
-        return reduce(namespace(values[0]).maximum, values)
-
-    def __repr__(self) -> str:
-        return ".".join([in_brackets(self._parts[0]), *(f"maximum({part!r})" for part in self._parts[1:])])
+    name = "maximum"
 
 
 class Scaled(Node):

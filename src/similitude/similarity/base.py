@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from similitude.blocks import Blocks, check_fits, finite_block
-from similitude.encodings import Encoding, as_objects, check_objects, count, itemsize, namespace, rows
+from similitude.encodings import Encoding, as_objects, check_objects, count, is_table, itemsize, namespace, rows
 from similitude.engines import Engine, current_engine
-from similitude.errors import PairError, UnresolvedError
-from similitude.similarity.claims import PSD, SYMMETRIC, Proof
+from similitude.errors import PairError, UnresolvedError, brief
+from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
 from similitude.similarity.parameters import Parametric
 
 Images = dict[tuple[int, int, bool], tuple[Any, Any]]
@@ -36,7 +36,8 @@ class Similarity(Parametric, ABC):
     """How alike two objects are. The query comes first: ``block(A, B)[i, j] = K(a_i, b_j)``.
 
     A subclass writes :meth:`block`, and where it helps :meth:`encode`, :meth:`diagonal`, :meth:`resolve` and
-    :meth:`check_params`. Its constructor stores its parameters and does nothing else.
+    :meth:`check_params`. Its constructor stores its parameters and does nothing else; a parameter that is itself a
+    similarity is a part, resolved, checked and set (``k__sigma``) along with the whole (a list of them is not).
 
     Attributes
     ----------
@@ -73,6 +74,11 @@ class Similarity(Parametric, ABC):
     objects: str = "any"
     resolves: tuple[str, ...] = ()
     threadsafe: bool = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if isinstance(cls.__dict__.get("claims"), (str, list, tuple, set)):
+            cls.claims = check_claims(cls.claims)
 
     __array_ufunc__ = None  # so that np.float64(2) * k is algebra on k
 
@@ -166,6 +172,7 @@ class Similarity(Parametric, ABC):
         n, m = check_objects(X), check_objects(Z, "Z")
         self.check_params()
         self._demand_resolved("cross(X, Z)")
+        self._demand_same_columns(X, Z)
         if out is None:
             check_fits(n, m, max(itemsize(X), itemsize(Z)), current_engine())
         with remembered_images():
@@ -190,15 +197,14 @@ class Similarity(Parametric, ABC):
         >>> Polynomial(degree=2, coef0=0.0).distance([[1., 2.]], [[3., -1.]])
         array([[11.0905365]])
         """
+        n, m = check_objects(X), check_objects(X if Z is None else Z, "Z")
+        check_fits(n, m, max(itemsize(X), itemsize(X if Z is None else Z)), current_engine())
         if Z is None:
             k, A = self.prepare(X)
-            B = A
-        else:
-            check_objects(X), check_objects(Z, "Z")
-            self.check_params()
-            self._demand_resolved("distance(X, Z)")
-            k, A, B = self, self._encoded(X, "X"), self._encoded(Z, "Z")
-        return _kernel_distance(k.blocks(A, B).whole(), _finite_diagonal(k, A), _finite_diagonal(k, B), A is B)
+            diagonal = _finite_diagonal(k, A)
+            return _kernel_distance(k.blocks(A).whole(), diagonal, diagonal, same=True)
+        K = self.cross(X, Z)
+        return _kernel_distance(K, self.diag(X), self.diag(Z), same=False)
 
     def unresolved(self) -> list[str]:
         """Return the names of the parameters that still wait for data."""
@@ -209,11 +215,23 @@ class Similarity(Parametric, ABC):
     def _encoded(self, objects: Any, name: str) -> Encoding:
         """Encode, and let an error say which argument it speaks of."""
         try:
-            return self.encode(objects)
+            encoded = self.encode(objects)
+            if count(encoded) != check_objects(objects, name):
+                raise ValueError(f"{self!r} encoded {check_objects(objects)} objects as {count(encoded)}")
+            return encoded
         except (TypeError, ValueError) as error:
             if type(error) not in (TypeError, ValueError):
                 raise
             raise type(error)(f"{name}: {error}") from error
+
+    def _demand_same_columns(self, X: Any, Z: Any) -> None:
+        if self.objects == "vectors" and is_table(X) and is_table(Z) and list(X.columns) != list(Z.columns):
+            x, z = (f"{len(table.columns)} columns {brief(list(table.columns))}" for table in (X, Z))
+            raise ValueError(f"X has {x} and Z has {z}: both need the same columns in the same order")
+
+    def _with(self, **changes: Any) -> Any:
+        """Return the same similarity with some parameters changed."""
+        return type(self)(**{**self._params(), **changes})
 
     def _demand_resolved(self, call: str) -> None:
         waiting = self.unresolved()
@@ -236,9 +254,10 @@ class Similarity(Parametric, ABC):
         """
         premises = tuple(part.proof() for part in self.premises())
         claimed = {SYMMETRIC, PSD} <= self.claims
-        holds = claimed and self.reason is not None and all(premise.holds for premise in premises)
-        reason = self.reason or ("declared PSD, not proven" if claimed else "nothing is known of it")
-        return Proof(repr(self), holds, reason, premises)
+        spoken_for = self.reason is not None and _stated_in(type(self), "reason") <= _stated_in(type(self), "block")
+        holds = claimed and spoken_for and all(premise.holds for premise in premises)
+        unproven = "declared PSD, not proven" if claimed else "nothing is known of it"
+        return Proof(repr(self), holds, (self.reason if spoken_for else None) or unproven, premises)
 
     # The algebra: each operation returns a small node (see algebra.py and wrappers.py).
 
@@ -301,6 +320,11 @@ class Similarity(Parametric, ABC):
             Called once per object, or once with all objects where `batched`.
         """
         return _wrappers().Pullback(self, f, batched)
+
+
+def _stated_in(cls: type, name: str) -> int:
+    """Return how far up the class tree a name is written: a reason speaks for no `block` written below it."""
+    return next((level for level, owner in enumerate(cls.__mro__) if name in vars(owner)), len(cls.__mro__))
 
 
 def image(f: Callable[[Any], Any], objects: Any, batched: bool) -> Any:

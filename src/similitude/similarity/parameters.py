@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import copy
 import functools
-import hashlib
 import inspect
 import pickle
-from collections.abc import Iterator
 from numbers import Real
-from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from similitude.encodings import is_sparse
+from similitude.encodings import is_sparse, is_table
+from similitude.fingerprints import digest
 
 
 class Parametric:
@@ -33,17 +31,17 @@ class Parametric:
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters by name, ``part__name`` for those of a part, and return the object itself."""
-        for path, value in params.items():
+        for path in sorted(params, key=lambda path: "__" in path):  # whole parts first, then what is inside them
             name, _, inner = path.partition("__")
-            known = self._params()
+            known, value = self._params(), params[path]
             if name not in known:
                 raise ValueError(
                     f"{type(self).__name__} has no parameter {name!r}; it has: {', '.join(known) or 'none'}"
                 )
             if not inner:
                 self._set_param(name, value)
-            elif isinstance(known[name], Parametric):
-                known[name].set_params(**{inner: value})
+            elif isinstance(known[name], Parametric):  # a changed copy: the part may belong to others too
+                self._set_param(name, copy.copy(known[name]).set_params(**{inner: value}))
             else:
                 raise ValueError(f"{name} of {self!r} has no parameters of its own, so {path!r} cannot be set")
         return self
@@ -81,10 +79,7 @@ class Parametric:
         A user's function enters by its compiled code, its defaults and what it encloses, so the text can differ
         between two minor versions of Python.
         """
-        digest = hashlib.sha256()
-        for piece in _content(self):
-            digest.update(piece + b"\0")
-        return digest.hexdigest()[:16]
+        return digest(self).hex()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: _Function(value) if _needs_cloudpickle(value) else value for name, value in vars(self).items()}
@@ -106,6 +101,8 @@ class _Function:
 
 
 def _needs_cloudpickle(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_needs_cloudpickle(item) for item in value)
     return callable(value) and not isinstance(value, (type, Parametric))
 
 
@@ -124,8 +121,11 @@ def _same(a: Any, b: Any) -> bool:
         return False
     if is_sparse(a):
         return a.shape == b.shape and (a != b).nnz == 0
-    if hasattr(a, "shape"):
-        return tuple(a.shape) == tuple(b.shape) and a.dtype == b.dtype and bool((a == b).all())
+    if is_table(a):
+        return bool(a.equals(b))
+    if hasattr(a, "shape") and hasattr(a, "dtype"):
+        alike = tuple(a.shape) == tuple(b.shape) and a.dtype == b.dtype
+        return alike and bool((a[:1] == b[:1]).all()) and bool((a == b).all())
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict):
@@ -141,54 +141,3 @@ def _written(value: Any) -> str:
     if isinstance(value, frozenset):
         return repr(tuple(sorted(value)))
     return getattr(value, "__qualname__", repr(value)) if _needs_cloudpickle(value) else repr(value)
-
-
-def _content(value: Any, seen: tuple[int, ...] = ()) -> Iterator[bytes]:
-    """Yield bytes that spell a parameter, the same in every process; equal parameters spell alike."""
-    if isinstance(value, (Real, np.bool_)):
-        yield repr(float(value) if float(value) == value else value).encode()
-        return
-    yield type(value).__qualname__.encode()
-    if id(value) in seen:
-        return
-    inner = functools.partial(_content, seen=(*seen, id(value)))
-    if isinstance(value, (set, frozenset)):
-        yield from sorted(b"".join(inner(item)) for item in value)
-    elif hasattr(value, "shape") and (is_sparse(value) or np.ndim(value)):
-        yield from _array_content(value)
-    elif value is None or isinstance(value, (str, bytes, type)):
-        yield repr(value).encode()
-    else:
-        for part in _ingredients(value):
-            yield from inner(part)
-
-
-def _array_content(value: Any) -> Iterator[bytes]:
-    csr = value.tocsr() if is_sparse(value) else None
-    for array in (np.asarray(value),) if csr is None else (csr.data, csr.indices, csr.indptr):
-        yield f"{array.dtype} {value.shape}".encode()
-        yield pickle.dumps(array.tolist(), protocol=4) if array.dtype == object else array.tobytes()
-
-
-def _ingredients(value: Any) -> Iterator[Any]:
-    """Yield what a container, a function or an object is made of."""
-    if isinstance(value, Parametric):
-        yield value._params()
-    elif isinstance(value, dict):
-        for key in sorted(value, key=repr):
-            yield from (key, value[key])
-    elif isinstance(value, (list, tuple)):
-        yield from value
-    elif isinstance(value, CodeType):
-        yield from (value.co_code, value.co_consts, value.co_names, value.co_varnames)
-    elif inspect.isfunction(value):
-        cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        yield from (value.__code__, value.__defaults__, value.__kwdefaults__, cells)
-    elif inspect.ismethod(value):
-        yield from (value.__func__, value.__self__)
-    elif isinstance(value, functools.partial):
-        yield from (value.func, value.args, value.keywords)
-    elif getattr(value, "__dict__", None) and not inspect.isbuiltin(value) and not inspect.ismodule(value):
-        yield vars(value)
-    else:
-        yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '') or repr(value)}"

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +14,14 @@ import numpy as np
 
 from similitude.adapters import as_similarity
 from similitude.blocks import Blocks, check_fits
-from similitude.encodings import Encoding, check_objects, keys
+from similitude.encodings import Encoding, check_objects, keys, namespace
 from similitude.engines import current_engine
 from similitude.similarity import PSD, SYMMETRIC, Similarity
-from similitude.validity.witness import asymmetric_pair, entry_tolerance
+from similitude.similarity.wrappers import Wrapped
+from similitude.validity.witness import Doubt, asymmetric_pair
+
+TOLERANCE = 1e-10
+"""Eigenvalues below this share of the largest count as zero."""
 
 Spectrum = Callable[[np.ndarray], np.ndarray]
 _SPECTRA: dict[str, tuple[Spectrum, str]] = {
@@ -25,7 +31,7 @@ _SPECTRA: dict[str, tuple[Spectrum, str]] = {
 }
 
 
-class Repaired(Similarity):
+class Repaired(Wrapped):
     r"""A kernel made from an indefinite similarity: the dot product of features of its values on a sample.
 
     With the sample's Gram matrix :math:`S = U \Lambda U'` and :math:`k(x) = (K(x, x_1), …, K(x, x_n))`, the features
@@ -54,11 +60,6 @@ class Repaired(Similarity):
         self.changes = changes
 
     @property
-    def objects(self) -> str:
-        """What the repaired similarity takes."""
-        return self.k.objects
-
-    @property
     def threadsafe(self) -> bool:
         """Always: once encoded, objects are plain vectors."""
         return True
@@ -73,7 +74,12 @@ class Repaired(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return the features: similarities to the sample times W."""
-        return np.asarray(self.k.cross(objects, self.sample), dtype=np.float64) @ self.W
+        similarities = self.k.blocks(self.k.encode(objects), self._encoded_sample).whole()
+        return np.asarray(similarities, dtype=np.float64) @ self.W
+
+    @functools.cached_property
+    def _encoded_sample(self) -> Encoding:
+        return self.k.encode(self.sample)
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the dot products of features."""
@@ -87,7 +93,7 @@ class Repaired(Similarity):
         return f"Repaired({self.k!r}: {self.changes})"
 
 
-class RaisedDiagonal(Similarity):
+class RaisedDiagonal(Wrapped):
     """K(x, z) + amount where x and z are equal objects: the repair "shift".
 
     The sample's Gram matrix becomes PSD; a new object keeps its similarities to all others. Nothing is promised for
@@ -106,16 +112,6 @@ class RaisedDiagonal(Similarity):
         """Symmetry, where it was claimed."""
         return self.k.claims & {SYMMETRIC}
 
-    @property
-    def objects(self) -> str:
-        """What the repaired similarity takes."""
-        return self.k.objects
-
-    @property
-    def threadsafe(self) -> bool:
-        """As the repaired similarity."""
-        return self.k.threadsafe
-
     def encode(self, objects: Any) -> Encoding:
         """Return the encoding and a key that is equal for equal objects."""
         encoded = self.k.encode(objects)
@@ -124,7 +120,9 @@ class RaisedDiagonal(Similarity):
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the similarities, raised for equal objects."""
         (a, key_a), (b, key_b) = A, B
-        return self.k.block(a, b) + self.amount * (key_a[:, None] == key_b[None, :])
+        values = self.k.block(a, b)
+        equal = namespace(values).asarray(key_a[:, None] == key_b[None, :], dtype=values.dtype)
+        return values + float(self.amount) * equal
 
     def __repr__(self) -> str:
         return f"RaisedDiagonal({self.k!r}: {self.changes})"
@@ -168,33 +166,36 @@ def repair(similarity: Any, X: Any, *, how: str = "clip") -> Similarity:
     check_fits(n, n, 8, current_engine())
     k, A = k.prepare(X)
     S = np.asarray(Blocks(k, A).whole(), dtype=np.float64)
-    asymmetry, pair = asymmetric_pair(S)
+    asymmetry, pair = asymmetric_pair(S, Doubt.of(S, float(np.finfo(np.float64).eps)))
     if pair is not None:
         raise ValueError(
             f"{k!r} is not symmetric (objects {pair[0]} and {pair[1]} differ by {asymmetry:.4g}): repair needs a "
             f"symmetric similarity, for instance k.symmetrised()"
         )
     w, U = np.linalg.eigh((S + S.T) / 2)
-    changes = f"{how}: {_negatives(w)}"
+    negative, changes = _negatives(w)
+    changes = f"{how}: {changes}"
     if how == "shift":
         amount = float(max(-w[0], 0.0))
         return RaisedDiagonal(k, amount, f"{changes}; all eigenvalues raised by {amount:.4g}")
     spectrum, done = _SPECTRA[how]
-    return Repaired(k, X, _linear_map(w, U, spectrum), f"{changes}; {done}")
+    if not negative and how != "square":
+        done = "nothing to change"
+    return Repaired(k, copy.copy(X), _linear_map(w, U, spectrum), f"{changes}; {done}")
 
 
-def _negatives(w: np.ndarray) -> str:
-    negative = w[w < -entry_tolerance(w) * np.abs(w).max()]
+def _negatives(w: np.ndarray) -> tuple[int, str]:
+    negative = w[w < -TOLERANCE * np.abs(w).max()]
     if not len(negative):
-        return f"none of {len(w)} eigenvalues was negative"
+        return 0, f"none of {len(w)} eigenvalues was negative"
     were = "was" if len(negative) == 1 else "were"
     share = 100 * np.abs(negative).sum() / np.abs(w).sum()
     of_all = f"smallest {w[0]:.4g}, {share:.0f} % of the spectrum"
-    return f"{len(negative)} of {len(w)} eigenvalues {were} negative ({of_all})"
+    return len(negative), f"{len(negative)} of {len(w)} eigenvalues {were} negative ({of_all})"
 
 
 def _linear_map(w: np.ndarray, U: np.ndarray, spectrum: Spectrum) -> np.ndarray:
     """Return W with S W W' S = U f(w) U', from the eigenvalues that are not zero."""
     new = spectrum(w)
-    kept = (np.abs(w) > entry_tolerance(w) * np.abs(w).max()) & (new > 0)
+    kept = (np.abs(w) > TOLERANCE * np.abs(w).max()) & (new > 0)
     return U[:, kept] * (np.sqrt(new[kept]) / w[kept])

@@ -9,11 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import check_objects, is_column, is_sparse, is_table, take
+from similitude.encodings import as_objects, is_column, is_sparse, is_table
 from similitude.similarity import Similarity
 
 LARGEST_SET = 5
 """Objects at most in one searched set."""
+
+CORNERS = 3
+"""Sample points that are mixed in one local search."""
+
+ENOUGH = 1e-7
+"""How far below zero the smallest eigenvalue must be, relative to the largest entry, to be looked at closer."""
 
 STARTS = {"normal": 3, "high": 30}
 STEPS = {"normal": 80, "high": 400}
@@ -46,15 +52,15 @@ def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str
             tried += 1
             objects = move(lambda objects: lowness(k, objects), size, STEPS[effort])
             gram = _gram(k, objects)
-            if gram is not None and _lowness_of(gram) < -np.sqrt(np.finfo(gram.dtype).eps):
+            if gram is not None and _lowness_of(gram) < -ENOUGH:
                 return Search(objects, gram, f"{tried} local searches over {kind}")
     return Search(None, None, f"{tried} local searches over {kind} found none")
 
 
 def lowness(k: Similarity, objects: Any) -> float:
-    """Return the smallest eigenvalue of the objects' Gram matrix relative to its largest entry; inf where undefined."""
+    """Return the smallest eigenvalue of the Gram matrix relative to its largest entry; a large number if undefined."""
     gram = _gram(k, objects)
-    return np.inf if gram is None else _lowness_of(gram)
+    return 1e6 if gram is None else _lowness_of(gram)
 
 
 def _gram(k: Similarity, objects: Any) -> np.ndarray | None:
@@ -62,7 +68,7 @@ def _gram(k: Similarity, objects: Any) -> np.ndarray | None:
     try:
         encoded = k.encode(objects)
         with np.errstate(all="ignore"):
-            gram = np.asarray(k.block(encoded, encoded))
+            gram = np.asarray(k.block(encoded, encoded), dtype=np.float64)
     except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
     return gram if np.isfinite(gram).all() else None
@@ -78,10 +84,10 @@ Move = Callable[[Callable[[Any], float], int, int], Any]
 
 def _mutations(X: Any, mutate: Callable[..., Any], rng: np.random.Generator) -> Move:
     changed = (lambda x: mutate(x, rng)) if _takes_two(mutate) else mutate
-    n = check_objects(X)
+    pool = as_objects(X)
 
     def climb(low: Callable[[Any], float], size: int, steps: int) -> Any:
-        objects = [take(X, np.array([i]))[0] for i in rng.choice(n, size=min(size, n), replace=False)]
+        objects = [pool[i] for i in rng.choice(len(pool), size=min(size, len(pool)), replace=False)]
         value = low(objects)
         for _ in range(steps):
             place = int(rng.integers(len(objects)))
@@ -95,15 +101,18 @@ def _mutations(X: Any, mutate: Callable[..., Any], rng: np.random.Generator) -> 
 
 
 def _takes_two(mutate: Callable[..., Any]) -> bool:
+    """Tell whether a function must be given two arguments."""
     try:
-        inspect.signature(mutate).bind(None, None)
+        parameters = inspect.signature(mutate).parameters.values()
     except (TypeError, ValueError):
         return False
-    return True
+    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) == 2
 
 
 def _free_vectors(k: Similarity, X: Any) -> tuple[np.ndarray | None, str]:
-    """Return X as a matrix whose rows may move freely within the sample's range, or why they may not."""
+    """Return X as a matrix whose rows may be mixed, or why they may not."""
+    if k.objects == "indices":
+        return None, "the matrix is all there is"
     if is_table(X) or is_column(X) or is_sparse(X) or k.objects not in ("vectors", "any"):
         return None, "the objects are not dense vectors; mutate= says how to change one"
     try:
@@ -130,23 +139,20 @@ def _constant(values: np.ndarray) -> bool:
 
 
 def _moved_vectors(matrix: np.ndarray, rng: np.random.Generator, wants_rows: bool) -> Move:
-    """Move points in a random plane through the sample, within the range of each coordinate."""
-    low, high = matrix.min(axis=0), matrix.max(axis=0)
-    plane = min(2, matrix.shape[1])
+    """Move points among the mixtures of a few sample points: what is legal for the sample is, if convex, for these."""
 
     def descend(value: Callable[[Any], float], size: int, steps: int) -> Any:
         from scipy.optimize import minimize
 
-        corners = matrix[rng.integers(len(matrix), size=plane + 1)]
-        start = matrix[rng.integers(len(matrix), size=size)]
-        directions = corners[1:] - corners[0] + 1e-3 * (high - low) * rng.standard_normal((plane, matrix.shape[1]))
+        corners = matrix[rng.integers(len(matrix), size=CORNERS)]
 
-        def points(move: np.ndarray) -> np.ndarray:
-            moved = np.clip(start + move.reshape(size, plane) @ directions, low, high).astype(matrix.dtype)
-            return moved if wants_rows else moved[:, 0]
+        def points(weights: np.ndarray) -> np.ndarray:
+            shares = weights.reshape(size, CORNERS) ** 2 + 1e-300
+            mixed = ((shares / shares.sum(axis=1, keepdims=True)) @ corners).astype(matrix.dtype)
+            return mixed if wants_rows else mixed[:, 0]
 
-        first = 0.3 * rng.standard_normal(size * plane)
-        best = minimize(lambda move: value(points(move)), first, method="Nelder-Mead", options={"maxfev": steps})
+        first = rng.standard_normal(size * CORNERS)
+        best = minimize(lambda weights: value(points(weights)), first, method="Nelder-Mead", options={"maxfev": steps})
         return points(best.x)
 
     return descend

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,82 +78,120 @@ def _listed(weights: Any) -> str:
     return ", ".join(f"{weight:.4g}" for weight in weights)
 
 
-def entry_tolerance(K: np.ndarray) -> float:
-    """Return the relative error that is granted to every value of K: eps^(2/3) of its precision."""
-    return float(np.finfo(K.dtype).eps) ** (2 / 3)
+@dataclass(frozen=True)
+class Doubt:
+    """How far rounding may have moved the values of a matrix, given the coarsest precision eps that went into it.
+
+    Every value is granted the relative error `relative`, sqrt(eps), and the absolute error `floor`, a few eps of the
+    largest value; K(x, z) and K(z, x), which come from the same formula, may differ by `between_twins`, eps^(2/3).
+    """
+
+    relative: float
+    floor: float
+    between_twins: float
+
+    @classmethod
+    def of(cls, K: np.ndarray, eps: float) -> Doubt:
+        """Return the doubt about a matrix whose values were computed with precision `eps`."""
+        return cls(eps ** (1 / 2), 16 * eps * float(np.abs(K).max(initial=0.0)), eps ** (2 / 3))
 
 
-def asymmetric_pair(K: np.ndarray) -> tuple[float, tuple[int, int] | None]:
-    """Return the largest |K_ij - K_ji|, and where it is if rounding cannot explain it."""
+def asymmetric_pair(K: np.ndarray, doubt: Doubt) -> tuple[float, tuple[int, int] | None]:
+    """Return the largest |K_ij - K_ji|, and the pair that rounding can explain least, if it cannot."""
     gap = np.abs(K - K.T)
-    i, j = divmod(int(gap.argmax()), len(K))
-    rounding = float(np.finfo(K.dtype).eps) ** 0.5 * float(np.abs(K).max())
-    return float(gap[i, j]), ((i, j) if gap[i, j] > rounding else None)
+    lengths = np.sqrt(np.abs(K.diagonal()))
+    size = np.maximum(np.maximum(np.abs(K), np.abs(K.T)), lengths[:, None] * lengths[None, :])
+    excess = gap - doubt.between_twins * size - doubt.floor
+    i, j = divmod(int(excess.argmax()), len(K))
+    return float(gap.max()), ((i, j) if excess[i, j] > 0 else None)
 
 
-def negative_direction(K: np.ndarray, tolerance: float) -> tuple[np.ndarray, float] | None:
+def negative_direction(K: np.ndarray, doubt: Doubt) -> tuple[np.ndarray, float] | None:
     """Return weights a (largest of magnitude 1) with a'Ka < 0 beyond doubt, and a'Ka; None if there are none.
 
-    The sign is certain: a'Ka must be below -max(16 k eps, tolerance) times the sum of |a_i a_j K_ij|.
+    The lowest eigenvector of K is tried, then that of K scaled to a unit diagonal.
     """
-    K64 = K.astype(np.float64)
-    lowest = np.linalg.eigh(K64)[1][:, 0]
-    a = lowest / lowest[np.abs(lowest).argmax()]
-    a = a if a[np.flatnonzero(a)[0]] > 0 else -a
-    terms = a[:, None] * K64 * a[None, :]
-    doubt = max(16 * len(K) * float(np.finfo(K.dtype).eps), tolerance) * np.abs(terms).sum()
-    return (a, float(terms.sum())) if terms.sum() < -doubt else None
+    scale = 1 / np.sqrt(np.where(K.diagonal() > 0, K.diagonal(), 1))
+    for weights in (np.ones(len(K)), scale):
+        lowest = np.linalg.eigh(K * weights[:, None] * weights[None, :])[1][:, 0] * weights
+        a = lowest / lowest[np.abs(lowest).argmax()]
+        a = a if a[np.flatnonzero(a)[0]] > 0 else -a
+        terms, sizes = a[:, None] * K * a[None, :], np.abs(np.outer(a, a))
+        in_doubt = max(16 * len(K) * np.finfo(float).eps, doubt.relative) * np.abs(terms).sum()
+        if terms.sum() < -in_doubt - doubt.floor * sizes.sum():
+            return a, float(terms.sum())
+    return None
 
 
-def smallest_negative_set(
-    K: np.ndarray, lowest: np.ndarray | None, tolerance: float, scan_triples: bool
-) -> np.ndarray | None:
+def smallest_negative_set(K: np.ndarray, doubt: Doubt, scan_triples: bool) -> np.ndarray | None:
     """Return the positions of a small set of objects whose Gram matrix is not PSD; None if K shows none.
 
-    First single objects, then pairs, both exactly. Then the set is shrunk from the eigenvector `lowest` of the
-    smallest eigenvalue: a prefix of its largest entries (interlacing makes the search monotone), then one object
-    after another is left out. Where more than three remain and `scan_triples`, all triples are tried.
+    First single objects, then pairs, both exactly. Then the set is shrunk from the eigenvector of the smallest
+    eigenvalue: a prefix of its largest entries (interlacing makes the search monotone), then one object after
+    another is left out. Where more than three remain, all triples are tried (if `scan_triples`), and of a dozen
+    objects at most all larger sets too.
     """
     for find in (_single, _pair):
-        found = find(K, tolerance)
+        found = find(K, doubt)
         if found is not None:
             return found
-    if lowest is None:
-        return None
-    found = _shrunk(K, np.argsort(-np.abs(lowest), kind="stable"), tolerance)
-    if found is not None and len(found) > 3 and scan_triples:
-        triple = _triple(K, tolerance)
-        found = triple if triple is not None else found
+    found = _shrunk(K, _order(K, doubt), doubt)
+    if found is None or len(found) <= 3:
+        return found
+    for fewer in range(3, len(found)):
+        better = _exhaustive(K, fewer, doubt) if len(K) <= 12 else None
+        if better is None and fewer == 3 and scan_triples:
+            better = _triple(K, doubt)
+        if better is not None:
+            return better
     return found
 
 
-def _noise(K: np.ndarray) -> float:
-    return 512 * float(np.finfo(K.dtype).eps) * float(np.abs(K).max())
-
-
-def _single(K: np.ndarray, tolerance: float) -> np.ndarray | None:
+def _single(K: np.ndarray, doubt: Doubt) -> np.ndarray | None:
     diagonal = K.diagonal()
-    bad = (diagonal < -_noise(K)) & (diagonal < -tolerance * np.abs(K).max(axis=1))
+    bad = diagonal < -doubt.floor - doubt.relative * np.abs(K).max(axis=1)
     return np.array([np.where(bad, diagonal, 0).argmin()]) if bad.any() else None
 
 
-def _pair(K: np.ndarray, tolerance: float) -> np.ndarray | None:
-    """A pair with K_ij^2 > K_ii K_jj, the one that exceeds it most."""
-    lengths = np.sqrt(np.maximum(K.diagonal(), 0))
-    excess = np.abs(K) * (1 - tolerance) - lengths[:, None] * lengths[None, :]
+def _pair(K: np.ndarray, doubt: Doubt) -> np.ndarray | None:
+    """Return a pair with K_ij^2 > K_ii K_jj beyond doubt, the one that exceeds it most."""
+    lengths = np.sqrt(np.maximum(K.diagonal(), 0) + doubt.floor)
+    excess = np.abs(K) * (1 - doubt.relative) - lengths[:, None] * lengths[None, :] - doubt.floor
     np.fill_diagonal(excess, 0)
     i, j = divmod(int(excess.argmax()), len(K))
-    return np.array(sorted((i, j))) if excess[i, j] > _noise(K) else None
+    return np.array(sorted((i, j))) if excess[i, j] > 0 else None
 
 
-def _shrunk(K: np.ndarray, order: np.ndarray, tolerance: float) -> np.ndarray | None:
+def _cosines(K: np.ndarray, doubt: Doubt) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of objects of positive length, and their matrix scaled to a unit diagonal."""
+    positive = np.flatnonzero(K.diagonal() > doubt.floor)
+    lengths = np.sqrt(K.diagonal()[positive])
+    return positive, np.ascontiguousarray(K[np.ix_(positive, positive)] / lengths[:, None] / lengths[None, :])
+
+
+def _order(K: np.ndarray, doubt: Doubt) -> np.ndarray:
+    """Return the objects by their share in the lowest eigenvector of the matrix scaled to a unit diagonal."""
+    from scipy.linalg import eigh
+
+    positive, cosines = _cosines(K, doubt)
+    if not len(positive):
+        return positive
+    value, vector = eigh(cosines, subset_by_index=[0, 0], overwrite_a=True, check_finite=False)
+    if value[0] > -np.finfo(float).eps:
+        return positive[:0]
+    return positive[np.argsort(-np.abs(vector[:, 0]), kind="stable")]
+
+
+def _shrunk(K: np.ndarray, order: np.ndarray, doubt: Doubt) -> np.ndarray | None:
     def shows(positions: np.ndarray) -> bool:
-        return negative_direction(K[np.ix_(positions, positions)], tolerance) is not None
+        return negative_direction(K[np.ix_(positions, positions)], doubt) is not None
 
+    if not len(order):
+        return None
     enough = 2
-    while enough < len(K) and not shows(order[:enough]):
+    while enough < len(order) and not shows(order[:enough]):
         enough *= 2
-    low, high = enough // 2, min(enough, len(K))
+    low, high = enough // 2, min(enough, len(order))
     if not shows(order[:high]):
         return None
     while high - low > 1:
@@ -166,11 +205,17 @@ def _shrunk(K: np.ndarray, order: np.ndarray, tolerance: float) -> np.ndarray | 
     return np.sort(kept)
 
 
-def _triple(K: np.ndarray, tolerance: float) -> np.ndarray | None:
-    positive = np.flatnonzero(K.diagonal() > _noise(K))
+def _exhaustive(K: np.ndarray, size: int, doubt: Doubt) -> np.ndarray | None:
+    """Return the set of this size with the smallest eigenvalue, if it is negative beyond doubt."""
+    sets = np.array(list(itertools.combinations(range(len(K)), size)))
+    lowest = np.linalg.eigvalsh(K[sets[:, :, None], sets[:, None, :]])[:, 0]
+    best = sets[lowest.argmin()]
+    return best if negative_direction(K[np.ix_(best, best)], doubt) is not None else None
+
+
+def _triple(K: np.ndarray, doubt: Doubt) -> np.ndarray | None:
+    positive, cosines = _cosines(K, doubt)
     if len(positive) < 3:
         return None
-    lengths = np.sqrt(K.diagonal()[positive].astype(np.float64))
-    cosines = np.ascontiguousarray(K[np.ix_(positive, positive)] / lengths[:, None] / lengths[None, :])
-    triple = positive[list(worst_triple(cosines.astype(np.float64))[:3])]
-    return triple if negative_direction(K[np.ix_(triple, triple)], tolerance) is not None else None
+    triple = positive[list(worst_triple(cosines)[:3])]
+    return triple if negative_direction(K[np.ix_(triple, triple)], doubt) is not None else None

@@ -1,21 +1,12 @@
-// Compiled twins of the functions of reference.py. Each expression keeps the order
-// of operations of its twin, so that both give the same result to the last bit.
+// Loops that agree with their twins in reference.py to the last bit: each expression keeps the order of operations,
+// and this file is compiled without fused multiply-adds.
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <string>
-#include <tuple>
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/tuple.h>
-
-namespace nb = nanobind;
-
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Triple = std::tuple<std::size_t, std::size_t, std::size_t, double>;
+#include "exact.hpp"
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -42,7 +33,7 @@ static double smallest(double a, const double *row_i, const double *row_j, std::
     return *std::min_element(least, least + lanes);
 }
 
-static Triple search(const double *K, std::size_t n) {
+Triple worst_triple(const double *K, std::size_t n) {
     Triple worst{0, 0, 0, infinity};
     for (std::size_t i = 0; i + 2 < n; ++i) {
         const double *row_i = K + i * n;
@@ -59,24 +50,4 @@ static Triple search(const double *K, std::size_t n) {
         }
     }
     return worst;
-}
-
-static Triple worst_triple(const Matrix &K) {
-    const std::size_t n = K.shape(0);
-    if (n < 3 || K.shape(1) != n) {
-        const std::string shape = std::to_string(n) + ", " + std::to_string(K.shape(1));
-        throw nb::value_error(
-            ("worst_triple needs a square matrix with at least 3 rows, got shape (" + shape + ")")
-                .c_str());
-    }
-    const double *entries = K.data();
-    if (!std::all_of(entries, entries + n * n, [](double x) { return std::isfinite(x); }))
-        throw nb::value_error("worst_triple needs finite entries");
-    nb::gil_scoped_release release;
-    return search(entries, n);
-}
-
-NB_MODULE(_compiled, m) {
-    m.def("worst_triple", &worst_triple, nb::arg("K"),
-          "Find the three items whose 3 x 3 determinant is smallest; see reference.py.");
 }

@@ -1,0 +1,80 @@
+"""Spelling any value in bytes that are the same in every process, and the same for equal values."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import pickle
+from collections.abc import Iterator
+from numbers import Real
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+
+def digest(value: Any, size: int = 8) -> bytes:
+    """Return a short digest, equal for equal values.
+
+    A function enters by its compiled code, its defaults and what it encloses.
+
+    >>> digest({"b": 1, "a": {2, 3}}) == digest({"a": {3, 2}, "b": 1.0})
+    True
+    """
+    spelled = hashlib.blake2b(digest_size=size)
+    for piece in _spell(value):
+        spelled.update(piece + b"\0")
+    return spelled.digest()
+
+
+def _spell(value: Any, seen: tuple[int, ...] = ()) -> Iterator[bytes]:
+    if isinstance(value, (Real, np.bool_)):
+        yield repr(float(value) + 0.0 if float(value) == value else value).encode()
+        return
+    yield type(value).__qualname__.encode()
+    if id(value) in seen:
+        return
+    inner = functools.partial(_spell, seen=(*seen, id(value)))
+    if isinstance(value, (set, frozenset)):
+        yield from sorted(b"".join(inner(item)) for item in value)
+    elif hasattr(value, "shape") and hasattr(value, "dtype") and (hasattr(value, "tocsr") or np.ndim(value)):
+        yield from _spell_array(value)
+    elif value is None or isinstance(value, (str, bytes, type)):
+        yield repr(value).encode()
+    else:
+        for part in _ingredients(value):
+            yield from inner(part)
+
+
+def _spell_array(value: Any) -> Iterator[bytes]:
+    csr = value.tocsr() if hasattr(value, "tocsr") else None
+    for array in (np.asarray(value),) if csr is None else (csr.data, csr.indices, csr.indptr):
+        yield f"{array.dtype} {tuple(value.shape)}".encode()
+        yield pickle.dumps(array.tolist(), protocol=4) if array.dtype == object else array.tobytes()
+
+
+def _ingredients(value: Any) -> Iterator[Any]:
+    """Yield what a container, a function or an object is made of."""
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        yield value.get_params(deep=False)
+    elif isinstance(value, dict):
+        for key in sorted(value, key=repr):
+            yield from (key, value[key])
+    elif isinstance(value, (list, tuple)):
+        yield from value
+    elif isinstance(value, CodeType):
+        yield from (value.co_code, value.co_consts, value.co_names, value.co_varnames)
+    elif inspect.isfunction(value):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        yield from (value.__code__, value.__defaults__, value.__kwdefaults__, cells)
+    elif inspect.ismethod(value):
+        yield from (value.__func__, value.__self__)
+    elif isinstance(value, functools.partial):
+        yield from (value.func, value.args, value.keywords)
+    elif getattr(value, "__dict__", None) and not inspect.isbuiltin(value) and not inspect.ismodule(value):
+        yield vars(value)
+    elif hasattr(value, "__qualname__"):
+        yield f"{getattr(value, '__module__', '')}.{value.__qualname__}"
+    else:
+        yield pickle.dumps(value, protocol=4)

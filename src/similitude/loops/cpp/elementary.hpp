@@ -1,0 +1,92 @@
+// exp, log and tanh of whole vectors. Errors in units in the last place, measured over the tests' grids: exp at
+// most 1 (float) and 2 (double); log and tanh at most 2 and 3.
+#pragma once
+
+#include "vector.hpp"
+
+namespace SIMD_NAMESPACE {
+
+template <class T> struct Constants;
+
+template <> struct Constants<float> {
+    static constexpr float round = 12582912.0f;        // 1.5 * 2^23: adding it rounds to a whole number
+    static constexpr float exponent = 12582912.0f + 127.0f;
+    static constexpr int mantissa = 23;
+    static constexpr float lowest = -104.0f, highest = 89.0f;
+    static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
+    // (exp(r) - 1 - r) / r^2 on |r| <= ln(2)/2
+    static constexpr float exp_terms[] = {0.5000000014f, 0.1666666668f,  0.0416664642f,
+                                          0.008333310845f, 0.001393373072f, 0.0001989108046f};
+    // (log((1+s)/(1-s)) / s - 2) / s^2 in s^2
+    static constexpr float log_terms[] = {0.6666666655f, 0.4000012221f, 0.2855077863f, 0.2333161447f};
+    // (tanh(x)/x - 1) / x^2 in x^2, |x| <= 5/8
+    static constexpr float tanh_terms[] = {-0.3333333317f, 0.1333330356f,   -0.05395925958f,
+                                           0.02176891865f, -0.008343945516f, 0.002292744816f};
+};
+
+template <> struct Constants<double> {
+    static constexpr double round = 6755399441055744.0; // 1.5 * 2^52
+    static constexpr double exponent = 6755399441055744.0 + 1023.0;
+    static constexpr int mantissa = 52;
+    static constexpr double lowest = -746.0, highest = 710.0;
+    static constexpr double ln2_high = 0.6931471803691238164901733, ln2_low = 1.908214929270587816144266e-10;
+    static constexpr double exp_terms[] = {
+        0.5, 0.1666666666666667103, 0.041666666666666669783, 0.0083333333333260831202,
+        0.0013888888888883711167, 0.00019841269875002278793, 0.0000248015873256774619,
+        2.7557255170000887438e-6, 2.7557273478718580474e-7, 2.5105312729622101787e-8,
+        2.09147553258932022e-9};
+    static constexpr double log_terms[] = {
+        0.66666666666666666463, 0.40000000000000883236, 0.28571428570799785031, 0.22222222392581045097,
+        0.18181795547521136235, 0.15386244737621666606, 0.13268638369266823879, 0.1308803485092755383};
+    static constexpr double tanh_terms[] = {
+        -0.33333333333333333319, 0.13333333333333320761, -0.053968253968235901344, 0.021869488535133222007,
+        -0.0088632354998019925691, 0.0035921275075992522291, -0.0014558283998303245859,
+        0.0005899818158388232071, -0.00023888944636751173895, 0.000096041091570262659879,
+        -0.000037081069215442333853, 0.000012209921790162781662, -2.4388316314720878041e-6};
+};
+
+template <class T, std::size_t n> inline Vector<T> polynomial(Vector<T> x, const T (&terms)[n]) {
+    Vector<T> value = all<T>(terms[n - 1]);
+    for (std::size_t k = n - 1; k-- > 0;)
+        value = value * x + terms[k];
+    return value;
+}
+
+// 2^n for whole numbers n: their binary digits, moved into the exponent.
+template <class T> inline Vector<T> power_of_two(Vector<T> n) {
+    return bits<Vector<T>>(bits<Mask<T>>(n + Constants<T>::exponent) << Constants<T>::mantissa);
+}
+
+template <class T> inline Vector<T> exponential(Vector<T> x) {
+    using C = Constants<T>;
+    x = smaller<T>(larger<T>(x, all<T>(C::lowest)), all<T>(C::highest));
+    const Vector<T> n = (x * T(1.442695040888963407359925) + C::round) - C::round;
+    const Vector<T> r = (x - n * C::ln2_high) - n * C::ln2_low;
+    const Vector<T> p = polynomial<T>(r, C::exp_terms) * (r * r) + r + T(1);
+    // In two steps, so that results below the smallest normal number come out right.
+    const Vector<T> half = (n * T(0.5) + C::round) - C::round;
+    return (p * power_of_two<T>(half)) * power_of_two<T>(n - half);
+}
+
+// log of normal numbers > 0.
+template <class T> inline Vector<T> logarithm(Vector<T> x) {
+    using C = Constants<T>;
+    const Integer<T> root_half = bits<Integer<T>>(T(0.70710678118654752440));
+    const Mask<T> shifted = bits<Mask<T>>(x) - root_half;
+    const Mask<T> exponent = shifted >> C::mantissa;
+    const Vector<T> m = bits<Vector<T>>((shifted & ((Integer<T>(1) << C::mantissa) - 1)) + root_half);
+    const Vector<T> n = bits<Vector<T>>(exponent + bits<Integer<T>>(C::round)) - C::round;
+    const Vector<T> f = m - T(1), s = f / (f + T(2)), z = s * s;
+    return n * C::ln2_high + (f - (s * (f - z * polynomial<T>(z, C::log_terms)) - n * C::ln2_low));
+}
+
+template <class T> inline Vector<T> hyperbolic_tangent(Vector<T> x) {
+    const Vector<T> size = magnitude<T>(x), z = size * size;
+    const Vector<T> near = size + size * z * polynomial<T>(z, Constants<T>::tanh_terms);
+    const Vector<T> e = exponential<T>(size * T(-2));
+    const Vector<T> far = (T(1) - e) / (T(1) + e);
+    const Vector<T> value = size < T(0.625) ? near : far;
+    return x < T(0) ? -value : value;
+}
+
+} // namespace SIMD_NAMESPACE

@@ -1,0 +1,77 @@
+// Vectors of the width of one instruction set, by the compiler's own vector types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#if defined(__AVX512F__)
+#define SIMD_BYTES 64
+#elif defined(__AVX2__)
+#define SIMD_BYTES 32
+#else
+#define SIMD_BYTES 16
+#endif
+
+namespace SIMD_NAMESPACE {
+
+template <class T> struct Types;
+template <> struct Types<float> { using Integer = std::int32_t; };
+template <> struct Types<double> { using Integer = std::int64_t; };
+
+template <class T> using Integer = typename Types<T>::Integer;
+template <class T> constexpr std::size_t lanes = SIMD_BYTES / sizeof(T);
+
+template <class T> struct VectorOf { typedef T type __attribute__((vector_size(SIMD_BYTES))); };
+template <class T> using Vector = typename VectorOf<T>::type;
+template <class T> using Mask = Vector<Integer<T>>;
+
+template <class T> inline Vector<T> load(const T *from) {
+    Vector<T> v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+}
+
+template <class T> inline void store(T *to, Vector<T> v) { std::memcpy(to, &v, sizeof v); }
+
+template <class T> inline Vector<T> load(const T *from, std::size_t count) {
+    Vector<T> v{};
+    std::memcpy(&v, from, count * sizeof(T));
+    return v;
+}
+
+template <class T> inline void store(T *to, Vector<T> v, std::size_t count) {
+    std::memcpy(to, &v, count * sizeof(T));
+}
+
+template <class T> inline Vector<T> all(T x) { return Vector<T>{} + x; }
+
+template <class To, class From> inline To bits(From v) {
+    static_assert(sizeof(To) == sizeof(From));
+    To to;
+    std::memcpy(&to, &v, sizeof to);
+    return to;
+}
+
+template <class T> inline Vector<T> smaller(Vector<T> a, Vector<T> b) { return a < b ? a : b; }
+template <class T> inline Vector<T> larger(Vector<T> a, Vector<T> b) { return a > b ? a : b; }
+
+template <class T> inline Vector<T> magnitude(Vector<T> v) {
+    return bits<Vector<T>>(bits<Mask<T>>(v) & std::numeric_limits<Integer<T>>::max());
+}
+
+template <class T> inline T least(Vector<T> v) {
+    T found = v[0];
+    for (std::size_t lane = 1; lane < lanes<T>; ++lane)
+        found = v[lane] < found ? v[lane] : found;
+    return found;
+}
+
+template <class T> inline Vector<T> root(Vector<T> v) {
+    for (std::size_t lane = 0; lane < lanes<T>; ++lane)
+        v[lane] = __builtin_sqrt(v[lane]);
+    return v;
+}
+
+} // namespace SIMD_NAMESPACE
