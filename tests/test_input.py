@@ -115,7 +115,7 @@ class GrowsVocabulary(Similarity):
 
 
 class WrongKind(Linear):
-    objects = "vektors"
+    objects = "arrows"
 
 
 @pytest.mark.parametrize(("k", "objects"), [(GrowsVocabulary(), list("abca")), (WrongKind(), [[1.0], [2.0]])])
