@@ -1,80 +1,173 @@
-"""Print the foundation's figures as ratios measured in one run: ``make bench``."""
+"""Run the benchmarks: ``python -m benchmarks --help``."""
 
-import subprocess
-import sys
-import time
+from __future__ import annotations
 
-import numpy as np
-from threadpoolctl import threadpool_limits
+import argparse
+import fnmatch
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from similitude import FromPairs, check_kernel, use_engine
-from similitude.engines import LocalEngine
-from similitude.kernels import Gaussian
-
-
-def best(work, repetitions=5):
-    """Return the shortest of several times, in seconds."""
-    times = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
+from benchmarks import report
+from benchmarks.child import in_children
+from benchmarks.contenders import that_can
+from benchmarks.gates import judge
+from benchmarks.growth import print_growth
+from benchmarks.machine import Disturbance, Limit, cores, description, limits
+from benchmarks.measure import Figures, measure
+from benchmarks.nouns import OURS, Dataset, Settings, Task
+from benchmarks.tasks import ALL, task_named
 
 
-def gaussian_gram(n=4000, d=784):
-    """Yield the time of a Gaussian Gram and cross matrix as multiples of the bare matrix product."""
-    rng = np.random.default_rng(0)
-    for dtype in (np.float64, np.float32):
-        X, Z = rng.standard_normal((n, d)).astype(dtype), rng.standard_normal((n, d)).astype(dtype)
-        for threads in (1, 2):
-            with threadpool_limits(threads, user_api="blas"):
-                product = best(lambda X=X, Z=Z: X @ Z.T)
-            with use_engine(LocalEngine(threads=threads)):
-                gram = best(lambda X=X: Gaussian(20.0).gram(X))
-                cross = best(lambda X=X, Z=Z: Gaussian(20.0).cross(X, Z))
-            where = f"{n} x {n}, d = {d}, {np.dtype(dtype)}, {threads} thread(s)"
-            yield f"Gaussian Gram / matrix product, {where}", gram / product, 2.5
-            yield f"Gaussian cross / matrix product, {where}", cross / product, 2.5
+def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure similitude beside its peers.")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer repetitions: under three minutes")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="tasks whose name matches, such as 'gauss*'")
+    parser.add_argument("--threads", default="1,2", metavar="N,N", help="numbers of threads (default: 1,2)")
+    parser.add_argument("--repetitions", type=int, metavar="N", help="default: 7, or 3 with --quick")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="real data sets: mnist.npz, a9a.npz")
+    parser.add_argument("--json", type=Path, default=Path("build/bench.json"), metavar="PATH")
+    parser.add_argument("--growth", metavar="TASK", help="fit how the time of a task grows with its size")
+    parser.add_argument("--list", action="store_true", help="list tasks, datasets and contenders")
+    chosen = parser.parse_args(arguments)
+    chosen.threads = [int(one) for one in chosen.threads.split(",")]
+    chosen.repetitions = chosen.repetitions or (3 if chosen.quick else 7)
+    return chosen
 
 
-def pair_overhead(n=2000):
-    """Yield the microseconds that FromPairs adds to each call of a function."""
-
-    def f(x, z):
-        return 1.0
-
-    X = list(range(n))
-    bare = best(lambda: [[f(x, z) for z in X] for x in X], 3)
-    ours = best(lambda: FromPairs(f).gram(X), 3)
-    yield f"FromPairs, microseconds a pair on top of the function, n = {n}", (ours - bare) / n**2 * 1e6, 1.0
+def chosen_tasks(pattern: str) -> list[Task]:
+    """Return the tasks whose name contains or matches the pattern."""
+    return [task for task in ALL if pattern in task.name or fnmatch.fnmatch(task.name, pattern)]
 
 
-def verdict(n=1000):
-    """Yield the time of a PSD verdict as a multiple of one eigendecomposition."""
-    M = np.random.default_rng(0).standard_normal((n, n))
-    M = M @ M.T
-    check_kernel(M)  # loads every library whose threads are to be held
-    with threadpool_limits(1, user_api="blas"):
-        eigh = best(lambda: np.linalg.eigh(M), 3)
-        ours = best(lambda: check_kernel(M), 3)
-    yield f"PSD verdict / eigh, n = {n}, 1 thread", ours / eigh, 1.5
+def print_list(settings: Settings) -> None:
+    """Print what there is."""
+    for task in ALL:
+        print(f"{task.name}: {task.computes}")
+        for dataset in task.datasets(settings):
+            missing = dataset.missing(settings)
+            print(f"    on {dataset.name}{f' ({missing})' if missing else ''}")
+        for contender in that_can(task.operation):
+            missing = contender.missing()
+            print(f"    by {contender.name}{f' ({missing})' if missing else ''}")
+        for gate in task.gates:
+            print(f"    gate: {gate.says}{f' (where {gate.where.strip()})' if gate.where else ''}")
 
 
-def import_time():
-    """Yield the seconds that ``import similitude`` takes in a new process, and those of NumPy alone."""
-    for module in ("similitude", "numpy"):
-        program = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-        times = [float(subprocess.check_output([sys.executable, "-c", program])) for _ in range(5)]
-        yield f"import {module}, seconds", min(times), 0.3
+class Run:
+    """One run: what was measured, and what was skipped."""
+
+    def __init__(self, chosen: argparse.Namespace) -> None:
+        self.chosen = chosen
+        self.settings = Settings(chosen.quick, chosen.data)
+        self.threads = [number for number in chosen.threads if number <= cores()]
+        self.skipped: list[str] = []
+        self.had_children = False
+        self.runs_of_ours = 2 if chosen.quick else 3
+        for number in chosen.threads:
+            if number not in self.threads:
+                self.skip(f"{number} threads: this machine has {cores()} core(s)")
+
+    def skip(self, what: str) -> None:
+        """Name once what is left out."""
+        if what not in self.skipped:
+            self.skipped.append(what)
+
+    def print_limits(self) -> list[Limit]:
+        """Print and return what the machine can do at best."""
+        found = []
+        print(report.header(["limit of this machine", "threads", "value"]))
+        for limit in limits(self.threads, self.chosen.quick):
+            if isinstance(limit, str):
+                self.skip(limit)
+                continue
+            found.append(limit)
+            print(report.line([limit.name, limit.threads, f"{limit.value:.3g} {limit.unit}"]), flush=True)
+        return found
+
+    def print_task(self, task: Task) -> list[Figures]:
+        """Measure a task on each of its datasets and print the lines."""
+        all_figures = []
+        for dataset in task.datasets(self.settings):
+            if dataset.missing(self.settings):
+                self.skip(f"{task.name} on {dataset.name}: {dataset.missing(self.settings)}")
+                continue
+            others = Disturbance()
+            figures = self.measured(task, dataset)
+            if task.in_child:
+                self.measure_in_children(figures, first=not all_figures)
+            figures.disturbed = others.cores()
+            for series in figures.series:
+                print(report.line(report.row(figures, series)), flush=True)
+            all_figures.append(figures)
+        return all_figures
+
+    def measured(self, task: Task, dataset: Dataset) -> Figures:
+        """Measure all contenders on one dataset."""
+        contenders = []
+        for contender in that_can(task.operation):
+            if contender.missing():
+                self.skip(f"{contender.name}: {contender.missing()}")
+            else:
+                contenders.append(contender)
+        numbers = [number for number in self.threads if task.threads is None or number in task.threads] or [1]
+        patience = 0.8 if self.chosen.quick else 20.0
+        return measure(task, dataset, contenders, numbers, self.chosen.repetitions, patience)
+
+    def measure_in_children(self, figures: Figures, first: bool) -> None:
+        """Measure memory and first calls; a quick run does so for the first dataset of a task, peers once in all."""
+        for series in figures.series:
+            name = series.contender.name
+            wanted = not self.chosen.quick or (first and (name == OURS or not self.had_children))
+            if wanted and not series.failed and name not in figures.children:
+                task, dataset, runs = figures.task, figures.dataset, self.runs_of_ours if name == OURS else 1
+                found = in_children(task, dataset, series.contender, series.threads, self.settings, runs)
+                figures.children[name] = found
+        self.had_children = True
 
 
-def main():
-    """Print a Markdown table."""
-    print("| measure | found | at most |\n|---|---|---|")
-    for figures in (gaussian_gram, pair_overhead, verdict, import_time):
-        for name, found, most in figures():
-            print(f"| {name} | {found:.3f} | {most} |", flush=True)
+def write(path: Path, content: dict[str, Any]) -> None:
+    """Write JSON, and the directory it goes to."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n")
+
+
+def main() -> None:
+    """Measure, print Markdown, write JSON."""
+    chosen = options()
+    run = Run(chosen)
+    if chosen.list:
+        return print_list(run.settings)
+    if chosen.growth:
+        grown = print_growth(task_named(chosen.growth), run.threads[0], chosen.repetitions, chosen.quick)
+        return write(chosen.json, {"machine": description(), "growth": grown})
+    machine = description()
+    print(f"{machine['processor']}, {machine['cores']} cores, loops {machine['loops']}\n")
+    found = run.print_limits()
+    print(f"\n{report.header(report.COLUMNS)}")
+    all_figures = [figures for task in chosen_tasks(chosen.only) for figures in run.print_task(task)]
+    verdicts = judge(all_figures)
+    print(f"\n{report.header(['task', 'dataset', 'gate', 'measured', 'met?', 'goal', 'others'])}")
+    for verdict in verdicts:
+        print(report.line(report.gate_row(verdict)))
+    print()
+    for what in run.skipped:
+        print(f"skipped: {what}")
+    print(report.summary(verdicts))
+    write(
+        chosen.json,
+        {
+            "machine": description(),
+            "quick": chosen.quick,
+            "repetitions": chosen.repetitions,
+            "limits": report.limits_as_json(found),
+            "figures": [report.figures_as_json(one) for one in all_figures],
+            "gates": report.gates_as_json(verdicts),
+            "skipped": run.skipped,
+        },
+    )
 
 
 if __name__ == "__main__":

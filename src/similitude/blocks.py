@@ -5,9 +5,11 @@ The matrix is never whole unless :meth:`Blocks.whole` is asked for, and then its
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import os
+import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -16,14 +18,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from similitude.encodings import Encoding, count, namespace
+from similitude.encodings import Encoding, count, namespace, rows
 from similitude.engines import Engine, Tile, current_engine
-from similitude.engines.base import format_bytes
+from similitude.engines.base import Target, format_bytes
 from similitude.errors import PairError, brief
 
 T = TypeVar("T")
 
-TILE_EDGE = 768
+TILE_EDGE = 1024
 """Rows and columns of a tile: large enough for BLAS, small enough for the cache."""
 
 PYTHON_TILE_EDGE = 128
@@ -44,24 +46,33 @@ class BlockTask:
         """Whether several threads gain from running it at once."""
         return bool(self.similarity.threadsafe)
 
-    def __call__(self, a: Encoding, b: Encoding) -> Any:
-        """Return the block of finite real numbers, or raise naming the pair."""
-        return finite_block(self.similarity.block(a, b), (count(a), count(b)), repr(self.similarity))
+    def __call__(self, a: Encoding, b: Encoding, out: Any = None) -> Any:
+        """Return the block of finite real numbers, in `out` where it is given, or raise naming the pair."""
+        block = self.similarity.block
+        values = block(a, b) if out is None else block(a, b, out=out)
+        if self.similarity.is_finite():
+            return values
+        return finite_block(values, (count(a), count(b)), lambda: repr(self.similarity))
+
+    @property
+    def fills(self) -> bool:
+        """Whether the similarity's ``block`` takes ``out=`` and writes there."""
+        return self.threadsafe and "out" in inspect.signature(self.similarity.block).parameters
 
 
-def finite_block(values: Any, shape: tuple[int, int], name: str) -> Any:
+def finite_block(values: Any, shape: tuple[int, int], name: Callable[[], str]) -> Any:
     """Return `values` if it is a block of finite real numbers of the right shape; raise otherwise."""
     if tuple(getattr(values, "shape", ())) != shape:
-        raise ValueError(f"{name} gave a block of shape {getattr(values, 'shape', None)}, expected {shape}")
+        raise ValueError(f"{name()} gave a block of shape {getattr(values, 'shape', None)}, expected {shape}")
     if getattr(values.dtype, "kind", "f") not in "fiub" or "complex" in str(values.dtype):
-        raise TypeError(f"{name} gave values of type {values.dtype}, expected real numbers")
+        raise TypeError(f"{name()} gave values of type {values.dtype}, expected real numbers")
     with np.errstate(all="ignore"):  # the sum of finite values may overflow: look closer then
         total = float(values.sum())
     if not math.isfinite(total):
         bad = np.argwhere(~np.isfinite(np.asarray(values)))
         if len(bad):
             i, j = (int(position) for position in bad[0])
-            raise PairError(i, j, f"{name} is {float(values[i, j])}, not a finite number")
+            raise PairError(i, j, f"{name()} is {float(values[i, j])}, not a finite number")
     return values
 
 
@@ -120,11 +131,11 @@ class Blocks:
             check_fits(*self.shape, self.itemsize, self.engine)
         elif tuple(getattr(out, "shape", ())) != self.shape:
             raise ValueError(f"out must be an array of shape {self.shape} or a path, got {brief(out)}")
-        with closing(self.tiles()) as tiles:
-            for tile, values in tiles:
-                out = self._empty(values) if out is None else out
-                self._put(out, tile, values)
-        return out
+        target = _Target(self, out)
+        with closing(self._run(self._all_tiles(), target)) as tiles:
+            for _ in tiles:
+                pass
+        return target.out
 
     def rows(self) -> Iterator[tuple[slice, Any]]:
         """Yield strips of whole rows from the top, each with its slice of row numbers."""
@@ -164,12 +175,13 @@ class Blocks:
 
     def tiles(self) -> Generator[tuple[Tile, Any], None, None]:
         """Yield each tile with its values; of a symmetric Gram those on and above the diagonal."""
+        return self._run(self._all_tiles())
+
+    def _all_tiles(self) -> list[Tile]:
         n, m = self.shape
         edge_down, edge_right = self._edge(n), self._edge(m)
         tiles = [(down, right) for down in _pieces(n, edge_down) for right in _pieces(m, edge_right)]
-        if self._half:
-            tiles = [(down, right) for down, right in tiles if right.start >= down.start]
-        return self._run(tiles)
+        return [tile for tile in tiles if tile[1].start >= tile[0].start] if self._half else tiles
 
     @property
     def _columns(self) -> Encoding:
@@ -182,9 +194,10 @@ class Blocks:
     def _mirrored(self, tile: Tile) -> bool:
         return self._half and tile[0] != tile[1]
 
-    def _run(self, tiles: list[Tile]) -> Generator[tuple[Tile, Any], None, None]:
+    def _run(self, tiles: list[Tile], target: Target | None = None) -> Generator[tuple[Tile, Any], None, None]:
         """Yield tiles with their values; closing it, as every reader here does, stops the engine at once."""
-        yield from zip(tiles, self.engine.run(BlockTask(self.similarity), self.A, self._columns, tiles), strict=True)
+        results = self.engine.run(BlockTask(self.similarity), self.A, self._columns, tiles, target)
+        yield from zip(tiles, results, strict=True)
 
     def _affordable_cells(self) -> int:
         workers = self.engine.workers(BlockTask(self.similarity))
@@ -198,39 +211,62 @@ class Blocks:
         enough_for_all = math.ceil(size / (2 * math.sqrt(self.engine.workers(task))))
         return min(PYTHON_TILE_EDGE, affordable, max(16, enough_for_all))
 
-    def _empty(self, like: Any) -> Any:
-        check_fits(*self.shape, like.dtype.itemsize, self.engine)
-        xp = namespace(like)
-        return (
-            np.empty(self.shape, like.dtype) if xp is np else xp.empty(self.shape, dtype=like.dtype, device=like.device)
-        )
-
-    def _put(self, out: Any, tile: Tile, values: Any) -> None:
-        if isinstance(out, np.ndarray) and not np.can_cast(values.dtype, out.dtype, "same_kind"):
-            raise TypeError(f"out holds {out.dtype}, the values are {values.dtype}: they would be cut off")
-        down, right = tile
-        out[down, right] = values
-        if self._mirrored(tile):
-            out[right, down] = values.T
-
     def _into_file(self, path: Path) -> np.memmap[Any, Any]:
         if path.exists():
             raise FileExistsError(f"{path} exists already: choose another path or remove it first")
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
-        out = None
+        target = _Target(self, None, part)
         try:
-            with closing(self.tiles()) as tiles:
-                for tile, values in tiles:
-                    if out is None:
-                        dtype = np.asarray(values).dtype
-                        out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=self.shape)
-                    self._put(out, tile, np.asarray(values))
-            assert out is not None
-            out.flush()
+            with closing(self._run(self._all_tiles(), target)) as tiles:
+                for _ in tiles:
+                    pass
+            target.out.flush()
             part.rename(path)
         finally:
             part.unlink(missing_ok=True)
         return np.lib.format.open_memmap(path, mode="r+")
+
+
+class _Target:
+    """Where the tiles of a whole matrix go: the user's array, or one made when the first tile shows its precision."""
+
+    def __init__(self, blocks: Blocks, out: Any, path: Path | None = None) -> None:
+        self.blocks, self.out, self.path = blocks, out, path
+        self.lock = threading.Lock()
+        self.sample: Any = None
+        if BlockTask(blocks.similarity).fills:
+            self.sample = blocks.similarity.block(*(rows(E, slice(0, 1)) for E in (blocks.A, blocks._columns)))
+
+    def view(self, tile: Tile) -> Any:
+        """Return the place of a tile, if the similarity can write into an array like this one."""
+        if not isinstance(self.sample, np.ndarray):
+            return None
+        self._make(self.sample)
+        fits = self.out.dtype == self.sample.dtype and self.out.strides[-1] == self.out.itemsize
+        return self.out[tile] if fits else None
+
+    def _make(self, like: Any) -> None:
+        with self.lock:
+            if self.out is None:
+                self.out = self._new(like)
+
+    def put(self, tile: Tile, values: Any) -> None:
+        """Copy a tile to its place, unless it was written there, and mirror it."""
+        self._make(values)
+        if isinstance(self.out, np.ndarray) and not np.can_cast(values.dtype, self.out.dtype, "same_kind"):
+            raise TypeError(f"out holds {self.out.dtype}, the values are {values.dtype}: they would be cut off")
+        down, right = tile
+        if not (isinstance(values, np.ndarray) and np.may_share_memory(values, self.out)):
+            self.out[down, right] = values
+        if self.blocks._mirrored(tile):
+            self.out[right, down] = values.T
+
+    def _new(self, like: Any) -> Any:
+        shape, xp = self.blocks.shape, namespace(like)
+        if self.path is not None:
+            return np.lib.format.open_memmap(self.path, mode="w+", dtype=np.asarray(like).dtype, shape=shape)
+        check_fits(*shape, like.dtype.itemsize, self.blocks.engine)
+        return np.empty(shape, like.dtype) if xp is np else xp.empty(shape, dtype=like.dtype, device=like.device)
 
 
 def check_fits(n: int, m: int, itemsize: int, engine: Engine) -> None:

@@ -14,6 +14,16 @@ Tile = tuple[slice, slice]
 """Which rows and which columns of the matrix; both slices have integer start and stop."""
 
 
+class Target(Protocol):
+    """Where results go, where they are not read one after another; tiles never overlap."""
+
+    def view(self, tile: Tile) -> Any:
+        """Return the place of a tile, for the task to write into; None where it cannot."""
+
+    def put(self, tile: Tile, result: Any) -> None:
+        """Take a result, which is the view itself where the task wrote into it."""
+
+
 class Task(Protocol):
     """What is done with one tile: picklable, holding no data."""
 
@@ -21,8 +31,8 @@ class Task(Protocol):
     def threadsafe(self) -> bool:
         """Whether several threads may call it at once and gain from it."""
 
-    def __call__(self, a: Encoding, b: Encoding) -> Any:
-        """Compute the tile of the encoded queries `a` and the encoded objects `b`."""
+    def __call__(self, a: Encoding, b: Encoding, out: Any = None) -> Any:
+        """Compute the tile of the encoded queries `a` and the encoded objects `b`, into `out` where it is given."""
 
 
 class Engine(ABC):
@@ -37,10 +47,14 @@ class Engine(ABC):
     memory: int | str
 
     @abstractmethod
-    def run(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
+    def run(
+        self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None
+    ) -> Iterator[Any]:
         """Yield ``task(rows of A, rows of B)`` for each tile, in order, at most 2 x workers ahead of the reader.
 
-        Where `A` is `B` and a tile lies on the diagonal, the task gets the same object twice.
+        Where `A` is `B` and a tile lies on the diagonal, the task gets the same object twice. With a `target`, each
+        result goes there and None is yielded in its place: workers that share memory with the caller write side by
+        side, others leave it to the caller.
         """
 
     @abstractmethod
@@ -60,12 +74,22 @@ def cut(A: Encoding, B: Encoding, tile: Tile) -> tuple[Encoding, Encoding]:
     return a, (a if A is B and down == right else rows(B, right))
 
 
-def compute(task: Task, a: Encoding, b: Encoding, tile: Tile) -> Any:
+def compute(task: Task, a: Encoding, b: Encoding, tile: Tile, target: Target | None = None) -> Any:
     """Run the task on one cut tile; an error names its pair by the place in the whole matrix."""
+    out = None if target is None else target.view(tile)
     try:
-        return task(a, b)
+        result = task(a, b) if out is None else task(a, b, out)
     except PairError as error:
         raise error.moved(tile[0].start, tile[1].start) from error.__cause__
+    return deliver(result, tile, target)
+
+
+def deliver(result: Any, tile: Tile, target: Target | None) -> Any:
+    """Return a result, or give it to the target and return None."""
+    if target is None:
+        return result
+    target.put(tile, result)
+    return None
 
 
 _UNITS = {

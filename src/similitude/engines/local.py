@@ -15,7 +15,7 @@ from numbers import Integral
 from typing import Any
 
 from similitude.encodings import Encoding
-from similitude.engines.base import Engine, Task, Tile, compute, cut
+from similitude.engines.base import Engine, Target, Task, Tile, compute, cut, deliver
 from similitude.engines.progress import with_progress
 
 PATIENCE = 0.5
@@ -65,30 +65,38 @@ class LocalEngine(Engine):
         """Return how many tiles of this task are computed at once."""
         return (self.threads or available_cores()) if task.threadsafe else (self.processes or 1)
 
-    def run(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
+    def run(
+        self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None
+    ) -> Iterator[Any]:
         """Yield one result per tile, in order (see `Engine.run`)."""
         if self.workers(task) == 1 or len(tiles) == 1:
-            results = self._serial(task, A, B, tiles)
+            results = self._serial(task, A, B, tiles, target)
         elif task.threadsafe:
-            results = self._threaded(task, A, B, tiles)
+            results = self._threaded(task, A, B, tiles, target)
         else:
-            results = self._in_processes(task, A, B, tiles)
+            results = self._in_processes(task, A, B, tiles, target)
         return with_progress(results, len(tiles)) if self.progress else results
 
-    def _serial(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
+    def _serial(
+        self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
+    ) -> Iterator[Any]:
         with _one_blas_thread if self.threads == 1 else nullcontext():
             for tile in tiles:
-                yield compute(task, *cut(A, B, tile), tile)
+                yield compute(task, *cut(A, B, tile), tile, target)
 
-    def _threaded(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
+    def _threaded(
+        self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
+    ) -> Iterator[Any]:
         def start(tile: Tile) -> Future[Any]:
-            return pool.submit(compute, task, *cut(A, B, tile), tile)
+            return pool.submit(compute, task, *cut(A, B, tile), tile, target)
 
         pool = ThreadPoolExecutor(self.workers(task), thread_name_prefix="similitude")
         with _one_blas_thread:
             yield from _in_order(start, tiles, 2 * self.workers(task), close=lambda busy: pool.shutdown(wait=not busy))
 
-    def _in_processes(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile]) -> Iterator[Any]:
+    def _in_processes(
+        self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
+    ) -> Iterator[Any]:
         import cloudpickle
         import loky
 
@@ -106,7 +114,8 @@ class LocalEngine(Engine):
         pool = loky.get_reusable_executor(
             max_workers=self.processes, timeout=10, initializer=_ignore_interrupt, env=one_thread
         )
-        yield from _in_order(start, tiles, 2 * self.workers(task), close)
+        for tile, result in zip(tiles, _in_order(start, tiles, 2 * self.workers(task), close), strict=True):
+            yield deliver(result, tile, target)
 
 
 def available_cores() -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from functools import partial, reduce
-from itertools import repeat
+from itertools import combinations_with_replacement, repeat
 from math import comb, prod, sqrt
 from typing import Any, NamedTuple
 
@@ -201,25 +201,72 @@ def _unit(A: Any) -> Any:
 def _monomials(A: Any, k: int, series: bool, damped: bool) -> Any:
     """Return monomials: of degree k times sqrt(k! / alpha!), in a series up to k times sqrt(1 / alpha!)."""
     start = np.exp(-0.5 * squared_norms(A)) if damped else np.ones(A.shape[0], A.dtype)
-    d, sparse = A.shape[1], is_sparse(A)
-    x, i, counts = (A.data, A.indices, np.diff(A.indptr)) if sparse else (A, np.arange(d), np.array([d]))
-    row = np.repeat(np.arange(len(counts)), counts)
-    rest = np.cumsum(counts)[row] - np.arange(len(i))  # how many are stored from here to the end of the row
-    size = np.ones(d + 1, np.int64)  # size[m]: the number of monomials of m variables
-    level, place, run, first = (start if sparse else start[:, None]), *np.zeros((3, len(counts)), np.int64)
-    levels: list[Any] = []
-    for j in range(k + 1):
-        if j > 0:  # each stored x_i times the end of its row in degree j - 1: those with no factor before x_i
-            entry, nth = _ranges(size[rest])
-            tail = np.cumsum(size[counts])[row[entry]] - size[rest][entry] + nth
-            run = np.where((first[tail] == entry) & (j > 1), run[tail] + 1, 1)  # the power of x_i
-            level = np.take(level, tail, axis=-1) * np.take(x, entry, axis=-1)
-            level *= np.sqrt((1 if series else j) / run).astype(A.dtype)
-            m, before, size, first = d - i[entry], size, np.append(0, np.cumsum(size[1:])), entry
-            place = place[tail] + (size[d] - size[m]) - (before[d] - before[m])
-        ends = np.append(0, np.cumsum(size[counts]))
-        levels.append(type(A)((level, place, ends), shape=(A.shape[0], int(size[d]))) if sparse else level)
+    if is_sparse(A):
+        return _sparse_monomials(A, k, series, start)
+    levels = list(_levels(A, k, series, start))
     return _stacked(levels if series else levels[-1:], axis=1)
+
+
+def _levels(A: np.ndarray, k: int, series: bool, start: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the weighted monomials of degree 0, 1, …, k, each from those of the degree before.
+
+    x_i comes in front of every monomial whose first factor is x_i or later, so that each is made once. Where x_i then
+    stands to the power r, the weight sqrt(j! / alpha!) of degree j grows by sqrt(j / r).
+    """
+    level, first, power = start[:, None], np.zeros(1, int), np.zeros(1, int)
+    yield level
+    for j in range(1, k + 1):
+        begins = np.searchsorted(first, np.arange(A.shape[1])) if j > 1 else np.zeros(A.shape[1], int)
+        powers = [np.where(first[begin:] == i, power[begin:], 0) + 1 for i, begin in enumerate(begins)]
+        weights = [np.sqrt((1 if series else j) / r).astype(A.dtype) for r in powers]
+        parts = [level[:, b:] * A[:, i : i + 1] * w for i, (b, w) in enumerate(zip(begins, weights, strict=True))]
+        first = np.repeat(np.arange(A.shape[1]), [len(r) for r in powers])
+        level, power = np.concatenate([level[:, :0], *parts], axis=1), np.concatenate([power[:0], *powers])
+        yield level
+
+
+def _sparse_monomials(A: Any, k: int, series: bool, start: np.ndarray) -> Any:
+    """Return the monomials of sparse rows: those of what each row stores, put into their places among all."""
+    counts, d = np.diff(A.indptr), A.shape[1]
+    degrees = range(k + 1) if series else range(k, k + 1)
+    width = sum(_number_of_monomials(d, j) for j in degrees)
+    values, places, owners = [A.data[:0]], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for m in np.unique(counts):
+        rows_of_m = np.flatnonzero(counts == m)
+        stored = A.indptr[rows_of_m][:, None] + np.arange(m)
+        levels, offset = list(_levels(A.data[stored], k, series, start[rows_of_m])), 0
+        for j in degrees:
+            values.append(levels[j].ravel())
+            places.append((offset + _places(A.indices[stored], j, d)).ravel())
+            owners.append(np.repeat(rows_of_m, levels[j].shape[1]))
+            offset += _number_of_monomials(d, j)
+    coordinates = np.concatenate(owners), np.concatenate(places)
+    from scipy.sparse import coo_array
+
+    return type(A)(coo_array((np.concatenate(values), coordinates), shape=(A.shape[0], width)).tocsr())
+
+
+def _number_of_monomials(d: Any, j: int) -> Any:
+    """Return how many monomials of degree j there are in d variables, for a number or an array of numbers d."""
+    if isinstance(d, int):
+        return comb(max(0, d + j - 1), j)
+    different, which = np.unique(d, return_inverse=True)
+    return np.array([_number_of_monomials(m, j) for m in different.tolist()], np.int64)[which].reshape(d.shape)
+
+
+def _places(indices: np.ndarray, j: int, d: int) -> np.ndarray:
+    """Return the place of each monomial of degree j of the stored variables among all those of d variables.
+
+    Before x_a x_b … stand those with a smaller first factor, then those with the same first and a smaller second, ….
+    """
+    combinations = list(combinations_with_replacement(range(indices.shape[1]), j))
+    factors = np.array(combinations, int).reshape(len(combinations), j)
+    places, before = np.zeros((len(indices), len(factors)), np.int64), np.zeros((len(indices), len(factors)), np.int64)
+    for t in range(j):
+        variable = indices[:, factors[:, t]].astype(np.int64)
+        places += _number_of_monomials(d - before, j - t) - _number_of_monomials(d - variable, j - t)
+        before = variable
+    return places
 
 
 def _ranges(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -14,8 +15,11 @@ from similitude.kernels.matrix import same_dimension
 DIRECT = 32
 """Dimension up to which vectors are compared entry by entry rather than through a matrix product."""
 
-TILE = (512, 1024)
+TILE = (512, 4096)
 """Rows and columns that go through the matrix product and then through a loop while they are in the cache."""
+
+MANY_COLUMNS = 2**16
+"""Columns of sparse rows up to which it does not matter that most of them are empty."""
 
 
 class Form(NamedTuple):
@@ -38,57 +42,72 @@ IDENTITY = Form(("identity",), lambda x: x)
 def inner(A: Any, B: Any) -> Any:
     """Return the dot products <a_i, b_j>; sparse rows are never made dense."""
     same_dimension(A, B)
-    if is_sparse(A) and is_sparse(B):
-        return (A @ B.T).toarray()
-    if is_sparse(B):
-        return np.ascontiguousarray((B @ A.T).T)
-    return A @ B.T
+    return _sparse_inner(A, B) if is_sparse(A) or is_sparse(B) else A @ B.T
 
 
 def squared_norms(A: Any) -> Any:
     """Return |a_i|^2."""
     if is_sparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel().astype(A.dtype, copy=False)
-    return (A * A).sum(1)
+    return np.einsum("ij,ij->i", A, A) if isinstance(A, np.ndarray) else (A * A).sum(1)
 
 
-def of_dot_products(A: Any, B: Any, form: Form) -> Any:
+def _finite_norms(A: Any) -> Any:
+    """Return |a_i|^2, or refuse vectors whose squares overflow: their distances would be no numbers."""
+    with np.errstate(over="ignore"):
+        norms = squared_norms(A)
+    if not math.isfinite(float(norms.sum())) and not np.isfinite(np.asarray(norms)).all():
+        raise ValueError("the vectors are too long: their squares overflow, so scale them first")
+    return norms
+
+
+def of_dot_products(A: Any, B: Any, form: Form, out: Any = None) -> Any:
     """Return a function of the dot products <a_i, b_j>."""
+    if is_sparse(A) or is_sparse(B):
+        same_dimension(A, B)
+        products = _sparse_inner(A, B, out)
+        return products if form is IDENTITY else form.of(products)
     if not _is_compilable(A, B):
-        return form.of(inner(A, B))
+        return into(out, form.of(inner(A, B)))
     same_dimension(A, B)
-    A, B, out = _ready(A, B)
+    A, B, out = _ready(A, B, out)
     for down, right in _tiles(A, B):
         np.matmul(A[down], B[right].T, out=out[down, right])
-        loops.apply(out[down, right], *form.loop)
+        if form is not IDENTITY:
+            loops.apply(out[down, right], *form.loop)
     return out
 
 
-def of_squared_distances(A: Any, B: Any, form: Form) -> Any:
+def of_squared_distances(A: Any, B: Any, form: Form, out: Any = None) -> Any:
     """Return a function of the squared distances |a_i - b_j|^2, safe from cancellation.
 
     Short vectors are compared entry by entry. Longer ones go through a matrix product after they are centred, so
     that data far from the origin lose nothing, and pairs so close that digits would be lost are compared directly.
     """
     same_dimension(A, B)
+    if is_sparse(A) or is_sparse(B):
+        return _of_sparse_sums(A, B, "squared_difference", form, out)
     if not _is_compilable(A, B):
-        return form.of(_squared_distances(A, B))
+        return into(out, form.of(_squared_distances(A, B)))
     if A.shape[1] <= DIRECT:
-        return of_sums(A, B, "squared_difference", form)
-    A, B, out = _ready(*_centred(A, B))
-    a, b = squared_norms(A), squared_norms(B)
+        _finite_norms(A), _finite_norms(B)
+        return of_sums(A, B, "squared_difference", form, out)
+    A, B, out = _ready(*_centred(A, B), out)
+    a, b = _finite_norms(A), _finite_norms(B)
     for down, right in _tiles(A, B):
         np.matmul(A[down], B[right].T, out=out[down, right])
         loops.of_products(out[down, right], A[down], B[right], a[down], b[right], *form.loop)
     return out
 
 
-def of_sums(A: Any, B: Any, terms: str, form: Form) -> Any:
+def of_sums(A: Any, B: Any, terms: str, form: Form, out: Any = None) -> Any:
     """Return a function of the sums over features of ``squared_difference``, ``absolute_difference`` or ``smaller``."""
     same_dimension(A, B)
+    if is_sparse(A) or is_sparse(B):
+        return _of_sparse_sums(A, B, terms, form, out)
     if not _is_compilable(A, B):
-        return form.of(_sum_over_features(A, B, terms))
-    A, B, out = _ready(A, B)
+        return into(out, form.of(_sum_over_features(A, B, terms)))
+    A, B, out = _ready(A, B, out)
     loops.of_sums(out, A, B, terms, *form.loop)
     return out
 
@@ -97,12 +116,20 @@ def _is_compilable(A: Any, B: Any) -> bool:
     return isinstance(A, np.ndarray) and isinstance(B, np.ndarray)
 
 
-def _ready(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return both matrices as the loops take them, and an empty one for the result."""
+def into(out: Any, values: Any) -> Any:
+    """Return values, copied into `out` where that is given."""
+    if out is None:
+        return values
+    out[...] = values
+    return out
+
+
+def _ready(A: np.ndarray, B: np.ndarray, out: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return both matrices as the loops take them, and `out` or an empty matrix for the result."""
     dtype, same = np.result_type(A, B), A is B
     A = np.require(A, dtype, ["C", "A"])
     B = A if same else np.require(B, dtype, ["C", "A"])
-    return A, B, np.empty((len(A), len(B)), dtype)
+    return A, B, np.empty((len(A), len(B)), dtype) if out is None else out
 
 
 def _tiles(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, slice]]:
@@ -114,17 +141,19 @@ def _tiles(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, slice]]:
 
 
 def _centred(A: Any, B: Any) -> tuple[Any, Any]:
+    """Return both matrices about the mean of B, where that is far enough from the origin to matter."""
     centre = B.mean(0)
+    if float((centre * centre).sum()) <= 0.5 * float(squared_norms(B).mean()):
+        return A, B
     left = A - centre
     return left, (left if A is B else B - centre)
 
 
 def _squared_distances(A: Any, B: Any) -> Any:
-    """Return |a_i - b_j|^2 of tensors or sparse rows; the latter are not centred, which would fill them."""
-    if not (is_sparse(A) or is_sparse(B)):
-        A, B = _centred(A, B)
-    a = squared_norms(A)
-    b = a if A is B else squared_norms(B)
+    """Return |a_i - b_j|^2 of tensors."""
+    A, B = _centred(A, B)
+    a = _finite_norms(A)
+    b = a if A is B else _finite_norms(B)
     both = a[:, None] + b[None, :]
     D = both - 2.0 * inner(A, B)
     xp = namespace(D)
@@ -137,10 +166,6 @@ def _squared_distances(A: Any, B: Any) -> Any:
 
 
 def _sum_over_features(A: Any, B: Any, terms: str) -> Any:
-    if is_sparse(A) or is_sparse(B):
-        return (
-            _sparse_manhattan(A, B) if terms == "absolute_difference" else _sparse_sum_over_features(A, B, np.minimum)
-        )
     xp = namespace(A)
     term = xp.minimum if terms == "smaller" else (lambda a, b: abs(a - b))
     total = xp.zeros_like(A[:, 0][:, None] * B[:, 0][None, :])
@@ -149,25 +174,70 @@ def _sum_over_features(A: Any, B: Any, terms: str) -> Any:
     return total
 
 
-def _sparse_sum_over_features(A: Any, B: Any, f: Callable[[Any, Any], Any]) -> np.ndarray:
-    from scipy.sparse import csr_array
-
-    A, B = csr_array(A), csr_array(B)
+def _sparse_inner(A: Any, B: Any, out: Any = None) -> np.ndarray:
+    if not is_sparse(A):
+        products = _sparse_inner(B, A).T
+        return np.ascontiguousarray(products) if out is None else into(out, products)
+    if is_sparse(B):
+        A, B, out = _sparse_ready(A, B, out)
+        loops.sparse_products(out, _csr(A), _csr(B.T.tocsr()))
+        return out
     dtype = np.result_type(A.dtype, B.dtype)
-    total = row_sums(A, f(A.data, 0 * A.data))[:, None] + row_sums(B, f(B.data, 0 * B.data))[None, :]
-    shared = np.intersect1d(A.indices, B.indices)
-    A, B = A[:, shared].tocsc(), B[:, shared].tocsc()
-    for k in range(len(shared)):
-        in_a, in_b = (slice(M.indptr[k], M.indptr[k + 1]) for M in (A, B))
-        a, b = A.data[in_a][:, None].astype(np.float64), B.data[in_b][None, :].astype(np.float64)
-        total[np.ix_(A.indices[in_a], B.indices[in_b])] += f(a, b) - f(a, 0 * a) - f(0 * b, b)
-    return total.astype(dtype)
+    out = np.empty((A.shape[0], len(B)), dtype) if out is None else out
+    loops.sparse_dense_products(out, _csr(A.astype(dtype, copy=False)), np.ascontiguousarray(B.T, dtype))
+    return out
+
+
+def _of_sparse_sums(A: Any, B: Any, terms: str, form: Form, out: Any = None) -> np.ndarray:
+    """Return a function of sums over features; sparse rows are not centred, which would fill them."""
+    A, B, out = _sparse_ready(A, B, out)
+    if terms != "smaller":
+        _refuse_long_rows(A, terms)
+        _refuse_long_rows(B, terms)
+    loops.of_sparse_sums(out, _csr(A), _csr(B), _csr(B.T.tocsr()), terms, *form.loop)
+    return out
+
+
+def _refuse_long_rows(A: Any, terms: str) -> None:
+    """Refuse rows whose sums overflow: their distances would be no numbers."""
+    limit = float(np.finfo(A.dtype).max) / 4
+    with np.errstate(over="ignore"):
+        if np.einsum("i,i->", A.data, A.data) < limit:
+            return
+        sizes = np.abs(A.data, dtype=np.float64)
+        sums = row_sums(A, sizes * sizes if terms == "squared_difference" else sizes)
+    if not (sums < limit).all():
+        raise ValueError("the vectors are too long: their sums overflow, so scale them first")
 
 
 def row_sums(M: Any, values: np.ndarray) -> np.ndarray:
     """Return the sums over each row of a CSR matrix with these values in place of its own, in float64."""
     row_of_each = np.repeat(np.arange(M.shape[0]), np.diff(M.indptr))
     return np.bincount(row_of_each, weights=values, minlength=M.shape[0])
+
+
+def _sparse_ready(A: Any, B: Any, out: Any) -> tuple[Any, Any, np.ndarray]:
+    """Return both matrices as sparse rows of one precision, and `out` or an empty matrix for the result.
+
+    Where far more columns than entries exist, only columns that occur are kept, under new numbers.
+    """
+    from scipy.sparse import csr_array
+
+    dtype, same = np.result_type(A.dtype, B.dtype), A is B
+    A, B = (M if is_sparse(M) and M.format == "csr" and M.dtype == dtype else csr_array(M, dtype=dtype) for M in (A, B))
+    if A.shape[1] > MANY_COLUMNS + 4 * (A.nnz + B.nnz):
+        columns = np.unique(A.indices if same else np.concatenate([A.indices, B.indices]))
+        A = _with_columns(A, columns)
+        B = A if same else _with_columns(B, columns)
+    return A, B, np.empty((A.shape[0], B.shape[0]), dtype) if out is None else out
+
+
+def _with_columns(A: Any, columns: np.ndarray) -> Any:
+    return type(A)((A.data, np.searchsorted(columns, A.indices), A.indptr), shape=(A.shape[0], len(columns)))
+
+
+def _csr(A: Any) -> loops.CSR:
+    return A.data, A.indices, A.indptr
 
 
 def unit_rows(A: Any) -> Any:
@@ -187,14 +257,3 @@ def _rows_divided(A: Any, by: np.ndarray) -> Any:
     scaled = A.copy()
     scaled.data /= np.repeat(np.where(by > 0, by, 1), np.diff(A.indptr)).astype(A.dtype)
     return scaled
-
-
-def _sparse_manhattan(A: Any, B: Any) -> Any:
-    """Return the distances sum_k |a_ik - b_jk|; of rows that are close, from their differences."""
-    D = _sparse_sum_over_features(A, B, lambda a, b: abs(a - b))
-    a, b = (abs(M).sum(axis=1) for M in (A, B))
-    i, j = np.nonzero(64 * np.sqrt(np.finfo(D.dtype).eps) * (a[:, None] + b[None, :]) > D)
-    for start in range(0, len(i), 1024):
-        left, right = i[start : start + 1024], j[start : start + 1024]
-        D[left, right] = abs(A[left] - B[right]).sum(axis=1)
-    return D

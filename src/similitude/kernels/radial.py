@@ -12,7 +12,7 @@ from similitude.encodings import Encoding, namespace
 from similitude.kernels.checking import check_positive, check_scale
 from similitude.kernels.matrix import as_matrix
 from similitude.kernels.median import median_distance
-from similitude.kernels.products import IDENTITY, Form, of_squared_distances, of_sums
+from similitude.kernels.products import IDENTITY, Form, into, of_squared_distances, of_sums
 from similitude.kernels.vectors import VectorSimilarity
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
 
@@ -41,6 +41,7 @@ class Gaussian(VectorSimilarity):
     """
 
     claims = UNIT_KERNEL
+    finite = True
     reason = "exp(-t |x - z|^2) with t > 0, and |x - z|^2 is conditionally negative definite (Schoenberg, 1938)"
     resolves = ("sigma",)
 
@@ -75,10 +76,10 @@ class Gaussian(VectorSimilarity):
             return self
         return self._with(sigma=median_distance(as_matrix(X), euclidean, random_state, sample_weight))
 
-    def block(self, A: Encoding, B: Encoding) -> Any:
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return exp of the scaled squared distances."""
         p = -0.5 / float(self.sigma) ** 2
-        return of_squared_distances(A, B, Form(("gaussian", p), lambda x: namespace(x).exp(p * x)))
+        return of_squared_distances(A, B, Form(("gaussian", p), lambda x: namespace(x).exp(p * x)), out)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""
@@ -109,6 +110,7 @@ class Laplace(VectorSimilarity):
     """
 
     claims = UNIT_KERNEL
+    finite = True
     reason = "exp(-t |x - z|) with t > 0, and the norm is conditionally negative definite (Schoenberg, 1938)"
     resolves = ("sigma",)
 
@@ -133,13 +135,14 @@ class Laplace(VectorSimilarity):
     def _distances(self, A: Any, B: Any) -> Any:
         return euclidean(A, B) if self.norm == 2 else manhattan(A, B)
 
-    def block(self, A: Encoding, B: Encoding) -> Any:
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return exp of the scaled distances."""
         p = -0.5 / float(self.sigma) ** 2 if self.squared_scale else -1.0 / float(self.sigma)
         if self.norm == 1:
-            return of_sums(A, B, "absolute_difference", Form(("gaussian", p), lambda x: namespace(x).exp(p * x)))
+            form = Form(("gaussian", p), lambda x: namespace(x).exp(p * x))
+            return of_sums(A, B, "absolute_difference", form, out)
         form = Form(("laplace", p), lambda x: namespace(x).exp(p * namespace(x).sqrt(x)))
-        return of_squared_distances(A, B, form)
+        return of_squared_distances(A, B, form, out)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""
@@ -168,6 +171,7 @@ class Matern(VectorSimilarity):
     """
 
     claims = UNIT_KERNEL
+    finite = True
     reason = "its spectral density is positive (a Student t), so it is a kernel by Bochner's theorem"
     resolves = ("length",)
 
@@ -187,10 +191,10 @@ class Matern(VectorSimilarity):
             return self
         return self._with(length=median_distance(as_matrix(X), euclidean, random_state, sample_weight))
 
-    def block(self, A: Encoding, B: Encoding) -> Any:
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the formula for this nu at the scaled distances."""
         form = self._form()
-        return self._general(A, B) if form is None else of_squared_distances(A, B, form)
+        return into(out, self._general(A, B)) if form is None else of_squared_distances(A, B, form, out)
 
     def _form(self) -> Form | None:
         length = float(self.length)
@@ -259,6 +263,7 @@ class RationalQuadratic(VectorSimilarity):
     """
 
     claims = UNIT_KERNEL
+    finite = True
     reason = "a mixture with weights >= 0 of Gaussian kernels of different widths"
     resolves = ("length",)
 
@@ -277,11 +282,12 @@ class RationalQuadratic(VectorSimilarity):
             return self
         return self._with(length=median_distance(as_matrix(X), euclidean, random_state, sample_weight))
 
-    def block(self, A: Encoding, B: Encoding) -> Any:
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the formula at the squared distances."""
         alpha = float(self.alpha)
         p = 1.0 / (2.0 * alpha * float(self.length) ** 2)
-        return of_squared_distances(A, B, Form(("rational_quadratic", p, alpha), lambda x: (1.0 + p * x) ** -alpha))
+        form = Form(("rational_quadratic", p, alpha), lambda x: (1.0 + p * x) ** -alpha)
+        return of_squared_distances(A, B, form, out)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""

@@ -10,7 +10,7 @@ import numpy as np
 from similitude.encodings import Encoding, is_sparse, namespace
 from similitude.kernels.checking import check_number
 from similitude.kernels.matrix import as_matrix
-from similitude.kernels.products import IDENTITY, Form, inner, of_dot_products, of_sums, squared_norms, unit_rows
+from similitude.kernels.products import IDENTITY, Form, of_dot_products, of_sums, squared_norms, unit_rows
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, Similarity
 
 KERNEL = frozenset({SYMMETRIC, PSD})
@@ -41,9 +41,9 @@ class Linear(VectorSimilarity):
     claims = KERNEL
     reason = "K(x, z) = <x, z> is the dot product of the vectors themselves"
 
-    def block(self, A: Encoding, B: Encoding) -> Any:
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products."""
-        return inner(A, B)
+        return of_dot_products(A, B, IDENTITY, out)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return the squared norms."""
@@ -102,9 +102,9 @@ class Polynomial(VectorSimilarity):
         check_number("coef0", self.coef0)
         check_number("scale", self.scale)
 
-    def block(self, A: Encoding, B: Encoding) -> Any:
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the polynomial of the dot products."""
-        return of_dot_products(A, B, self._form())
+        return of_dot_products(A, B, self._form(), out)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return the polynomial of the squared norms."""
@@ -126,15 +126,16 @@ class Cosine(VectorSimilarity):
     """
 
     claims = frozenset({SYMMETRIC, PSD, BOUNDED})
+    finite = True
     reason = "the dot product of the vectors scaled to length 1 (a zero vector stays zero)"
 
     def encode(self, objects: Any) -> Encoding:
         """Return the vectors, scaled to length 1."""
         return unit_rows(as_matrix(objects))
 
-    def block(self, A: Encoding, B: Encoding) -> Any:
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of the unit vectors."""
-        return inner(A, B)
+        return of_dot_products(A, B, IDENTITY, out)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return 1, or 0 for a zero vector."""
@@ -171,9 +172,9 @@ class Sigmoid(VectorSimilarity):
         check_number("scale", self.scale)
         check_number("coef0", self.coef0)
 
-    def block(self, A: Encoding, B: Encoding) -> Any:
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return tanh of the scaled dot products."""
-        return of_dot_products(A, B, self._form())
+        return of_dot_products(A, B, self._form(), out)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return tanh of the scaled squared norms."""
@@ -205,9 +206,9 @@ class HistogramIntersection(VectorSimilarity):
             raise ValueError(f"row {i}, column {j} is {float(A[i, j])}: a histogram has no negative entries")
         return A
 
-    def block(self, A: Encoding, B: Encoding) -> Any:
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the sums of the smaller entries."""
-        return of_sums(A, B, "smaller", IDENTITY)
+        return of_sums(A, B, "smaller", IDENTITY, out)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return the sums of the entries."""

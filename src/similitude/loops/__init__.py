@@ -7,6 +7,8 @@ instruction set, ``SIMILITUDE_LOOPS=reference`` the readable twins.
 
 import os
 
+from similitude.loops.reference import CSR
+
 WHY_REFERENCE = "SIMILITUDE_LOOPS=reference" if os.environ.get("SIMILITUDE_LOOPS") == "reference" else ""
 if not WHY_REFERENCE:
     try:
@@ -16,14 +18,56 @@ if not WHY_REFERENCE:
 
 COMPILED = not WHY_REFERENCE
 if COMPILED:
-    from similitude.loops.compiled import apply, of_products, of_sums, worst_triple
+    from similitude.loops.compiled import (
+        apply,
+        common_bits,
+        count_bits,
+        dtw,
+        of_products,
+        of_sparse_sums,
+        of_sums,
+        perceptron_pass,
+        sparse_dense_products,
+        sparse_products,
+        worst_triple,
+    )
 
     if os.environ.get("SIMILITUDE_SIMD"):
-        _compiled.choose(os.environ["SIMILITUDE_SIMD"])
+        try:
+            _compiled.choose(os.environ["SIMILITUDE_SIMD"])
+        except ValueError as error:
+            raise ValueError(f"SIMILITUDE_SIMD: {error}") from None
     IN_USE = f"compiled ({_compiled.in_use()})"
 else:
-    from similitude.loops.reference import apply, of_products, of_sums, worst_triple
+    from similitude.loops.reference import (
+        apply,
+        common_bits,
+        count_bits,
+        dtw,
+        of_products,
+        of_sparse_sums,
+        of_sums,
+        perceptron_pass,
+        sparse_dense_products,
+        sparse_products,
+        worst_triple,
+    )
 
     IN_USE = f"reference ({WHY_REFERENCE})"
 
-__all__ = ["COMPILED", "IN_USE", "apply", "of_products", "of_sums", "worst_triple"]
+__all__ = [
+    "COMPILED",
+    "CSR",
+    "IN_USE",
+    "apply",
+    "common_bits",
+    "count_bits",
+    "dtw",
+    "of_products",
+    "of_sparse_sums",
+    "of_sums",
+    "perceptron_pass",
+    "sparse_dense_products",
+    "sparse_products",
+    "worst_triple",
+]

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+
 import similitude.loops._compiled as _compiled
-from similitude.loops.reference import SHAPES, SUMS
+from similitude.loops.reference import CSR, SHAPES, SUMS, Array
 
 worst_triple = _compiled.worst_triple
 
@@ -25,3 +27,64 @@ def of_sums(
 ) -> None:
     """See `reference.of_sums`."""
     _compiled.of_sums(out, A, B, SUMS.index(terms), SHAPES.index(shape), p, q, degree)
+
+
+def sparse_products(out: Any, A: CSR, Bt: CSR) -> None:
+    """See `reference.sparse_products`."""
+    _compiled.sparse_products(out, *_csr(A), *_csr(Bt))
+
+
+def sparse_dense_products(out: Any, A: CSR, Bt: Any) -> None:
+    """See `reference.sparse_dense_products`."""
+    _compiled.sparse_dense_products(out, *_csr(A), Bt)
+
+
+def of_sparse_sums(
+    out: Any,
+    A: CSR,
+    B: CSR,
+    Bt: CSR,
+    terms: str,
+    shape: str = "identity",
+    p: float = 0.0,
+    q: float = 0.0,
+    degree: int = 1,
+) -> None:
+    """See `reference.of_sparse_sums`."""
+    _compiled.of_sparse_sums(out, *_csr(A), *_csr(B), *_csr(Bt), SUMS.index(terms), SHAPES.index(shape), p, q, degree)
+
+
+def _csr(M: CSR) -> CSR:
+    """Return the arrays of a sparse matrix with the kinds of index that the loops take."""
+    data, indices, starts = M
+    if indices.dtype != np.int32 and (indices.max(initial=0) >= 2**31 or indices.min(initial=0) < 0):
+        raise ValueError("column numbers of sparse rows must be from 0 to 2**31 - 1")
+    return data, np.ascontiguousarray(indices, np.int32), np.ascontiguousarray(starts, np.int64)
+
+
+def common_bits(out: Any, A: Any, B: Any) -> None:
+    """See `reference.common_bits`."""
+    _compiled.common_bits(out, A, B)
+
+
+def count_bits(A: Any) -> Array:
+    """See `reference.count_bits`."""
+    counts = np.empty(len(A), np.int64)
+    _compiled.count_bits(A, counts)
+    return counts
+
+
+def perceptron_pass(K: Any, y: Any, scores: Any, threshold: float = 0.0, strict: bool = False) -> Array:
+    """See `reference.perceptron_pass`."""
+    updated = np.empty(len(K), np.uint8)
+    _compiled.perceptron_pass(K, y, scores, threshold, strict, updated)
+    return updated.view(bool)
+
+
+def dtw(query: Any, targets: Any, lengths: Any) -> Array:
+    """See `reference.dtw`."""
+    lengths = np.asarray(lengths, np.int64)
+    out = np.empty(len(lengths), query.dtype)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    _compiled.dtw(query, targets, starts, np.argsort(lengths, kind="stable"), out)
+    return out

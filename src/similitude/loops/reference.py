@@ -23,9 +23,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SHAPES", "SUMS", "apply", "of_products", "of_sums", "worst_triple"]
+__all__ = [
+    "CSR",
+    "SHAPES",
+    "SUMS",
+    "apply",
+    "common_bits",
+    "count_bits",
+    "dtw",
+    "of_products",
+    "of_sparse_sums",
+    "of_sums",
+    "perceptron_pass",
+    "sparse_dense_products",
+    "sparse_products",
+    "worst_triple",
+]
 
 Array = NDArray[Any]
+CSR = tuple[Array, Array, Array]
+"""Sparse rows: row i has the entries data[indptr[i]:indptr[i+1]] in the columns indices[indptr[i]:indptr[i+1]]."""
 
 FUNCTIONS: dict[str, Callable[[Array, float, float, int], Array]] = {
     "identity": lambda x, p, q, degree: x,
@@ -110,6 +127,173 @@ def of_sums(
     for k in range(A.shape[1]):
         out += TERMS[terms](A[:, k, np.newaxis], B[np.newaxis, :, k])
     apply(out, shape, p, q, degree)
+
+
+def sparse_products(out: Array, A: CSR, Bt: CSR) -> None:
+    """Write the dot products <a_i, b_j> of sparse rows into `out`.
+
+    Parameters
+    ----------
+    out : array of shape (n, m)
+        Where the results go.
+    A : triple of arrays
+        Data, indices and indptr of n sparse rows, entries finite.
+    Bt : triple of arrays
+        The same of B transposed: for each column of B, the rows that have an entry there.
+    """
+    out[...] = 0
+    for row, values, columns in zip(out, *_rows(A), strict=True):
+        for a, k in zip(values, columns, strict=True):
+            of_k = slice(Bt[2][k], Bt[2][k + 1])
+            np.add.at(row, Bt[1][of_k], a * Bt[0][of_k])
+
+
+def sparse_dense_products(out: Array, A: CSR, Bt: Array) -> None:
+    """Write the dot products <a_i, b_j> of sparse rows a_i and the columns b_j of a dense `Bt` into `out`."""
+    out[...] = 0
+    for row, values, columns in zip(out, *_rows(A), strict=True):
+        row += values @ Bt[columns]
+
+
+def of_sparse_sums(
+    out: Array,
+    A: CSR,
+    B: CSR,
+    Bt: CSR,
+    terms: str,
+    shape: str = "identity",
+    p: float = 0.0,
+    q: float = 0.0,
+    degree: int = 1,
+) -> None:
+    """Write a function of sums over features of sparse rows into `out`: `of_sums` for what is mostly zero.
+
+    Rows that are equal give a difference of exactly zero, and rows that are close lose no digits.
+
+    Parameters
+    ----------
+    out : array of shape (n, m)
+        Where the results go.
+    A, B : triples of arrays
+        Data, indices and indptr of the rows; the indices of each row increase.
+    Bt : triple of arrays
+        The same of B transposed.
+    terms : str
+        As for `of_sums`.
+    """
+    term, zero = TERMS[terms], np.zeros(1, out.dtype)
+    A_rows, B_rows = (list(zip(*_rows(M), strict=True)) for M in (A, B))
+    a, b = (np.array([term(values, zero).sum() for values, _ in M], out.dtype) for M in (A_rows, B_rows))
+    for i, (values, columns) in enumerate(A_rows):
+        out[i] = a[i] + b
+        for x, k in zip(values, columns, strict=True):
+            of_k = slice(Bt[2][k], Bt[2][k + 1])
+            z = Bt[0][of_k]
+            out[i, Bt[1][of_k]] += term(x, z) - (term(x, zero) + term(zero, z))
+        if terms != "smaller":
+            for j in np.flatnonzero(out[i] < 64 * np.sqrt(np.finfo(out.dtype).eps) * (a[i] + b)):
+                out[i, j] = _sum_of_pair(*A_rows[i], *B_rows[j], term)
+    apply(out, shape, p, q, degree)
+
+
+def _sum_of_pair(a: Array, a_columns: Array, b: Array, b_columns: Array, term: Callable[[Array, Array], Array]) -> Any:
+    columns = np.union1d(a_columns, b_columns)
+    both = np.zeros((2, len(columns)), a.dtype)
+    both[0, np.searchsorted(columns, a_columns)] = a
+    both[1, np.searchsorted(columns, b_columns)] = b
+    return term(both[0], both[1]).sum()
+
+
+def _rows(A: CSR) -> tuple[list[Array], list[Array]]:
+    """Return the values of each row, and their columns."""
+    ends = A[2][1:-1]
+    if len(A[2]) == 1:
+        return [], []
+    return np.split(A[0], ends), np.split(A[1], ends)
+
+
+def common_bits(out: Array, A: NDArray[np.uint64], B: NDArray[np.uint64]) -> None:
+    """Write the numbers of bits that are set in both a_i and b_j, rows of 64-bit words, into `out`."""
+    for i, row in enumerate(A):
+        out[i] = count_bits(row & B)
+
+
+def count_bits(A: NDArray[np.uint64]) -> Array:
+    """Return the number of bits that are set in each row of 64-bit words."""
+    return np.unpackbits(np.ascontiguousarray(A).view(np.uint8), axis=1).sum(axis=1, dtype=np.int64)
+
+
+def perceptron_pass(
+    K: Array, y: NDArray[np.float64], scores: NDArray[np.float64], threshold: float = 0.0, strict: bool = False
+) -> Array:
+    """Let a kernel perceptron see the examples of one chunk one after the other; return which ones it learned from.
+
+    It learns from example i if ``y[i] * scores[i] <= threshold`` (or ``<``, if `strict`): then ``y[i] * K[i, j]`` is
+    added to the score of every later example j.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Row i is what example i contributes to the scores of all.
+    y : array of float64, shape (n,)
+        1 or -1.
+    scores : array of float64, shape (n,)
+        In: the score of each example by what was learned before. Out: the score it had when its turn came.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = np.zeros(3)
+    >>> perceptron_pass(np.ones((3, 3)), np.array([1.0, 1.0, -1.0]), scores)
+    array([ True, False,  True])
+    >>> scores
+    array([0., 1., 1.])
+    """
+    if len(y) and not (np.abs(y) == 1).all():
+        raise ValueError("y must be 1 or -1")
+    updated = np.zeros(len(K), bool)
+    for i in range(len(K)):
+        margin = y[i] * scores[i]
+        updated[i] = margin < threshold if strict else margin <= threshold
+        if updated[i]:
+            scores[i + 1 :] += y[i] * K[i, i + 1 :].astype(np.float64)
+    return updated
+
+
+def dtw(query: Array, targets: Array, lengths: Array) -> Array:
+    """Return the dynamic time warping distances of one series of numbers to many.
+
+    The distance is the least sum of squared differences along a path through both series that starts and ends with
+    both, and in each step goes forward in one or in both; no path is excluded by a window. It is infinite if one of
+    the two is empty.
+
+    Parameters
+    ----------
+    query : array of shape (n,)
+        The one series.
+    targets : array of shape (sum of lengths,)
+        The others, one after the other.
+    lengths : array of int, shape (m,)
+        How long each of them is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dtw(np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 2.0, 3.0, 3.0, 5.0]), np.array([5, 1]))
+    array([ 0., 29.])
+    """
+    lengths = np.asarray(lengths)
+    if lengths.min(initial=0) < 0 or lengths.sum() != len(targets):
+        raise ValueError("lengths must not be negative, and must add up to all entries")
+    out = np.empty(len(lengths), query.dtype)
+    for t, target in enumerate(np.split(targets, np.cumsum(lengths)[:-1]) if len(lengths) else []):
+        D = np.full((len(query) + 1, len(target) + 1), np.inf, query.dtype)
+        D[0, 0] = 0
+        for i, x in enumerate(query):
+            for j, z in enumerate(target):
+                D[i + 1, j + 1] = (x - z) ** 2 + min(D[i, j], D[i, j + 1], D[i + 1, j])
+        out[t] = D[-1, -1]
+    return out
 
 
 def worst_triple(K: NDArray[np.float64]) -> tuple[int, int, int, float]:

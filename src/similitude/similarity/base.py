@@ -52,6 +52,8 @@ class Similarity(Parametric, ABC):
         Parameters that `resolve` fixes from data, unresolved while they are a string or None.
     threadsafe : bool
         False where a user's Python function is called: threads gain nothing, processes may.
+    finite : bool
+        True where `block` gives finite numbers only, whatever it is given: its values are then not looked at again.
 
     Examples
     --------
@@ -74,6 +76,7 @@ class Similarity(Parametric, ABC):
     objects: str = "any"
     resolves: tuple[str, ...] = ()
     threadsafe: bool = True
+    finite: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -86,7 +89,10 @@ class Similarity(Parametric, ABC):
 
     @abstractmethod
     def block(self, A: Encoding, B: Encoding) -> Any:
-        """Return the (count(A), count(B)) array of K(a_i, b_j), in the inputs' precision and array namespace."""
+        """Return the (count(A), count(B)) array of K(a_i, b_j), in the inputs' precision and array namespace.
+
+        It may take ``out=None``, a NumPy array to write into and return; that saves a copy.
+        """
 
     def encode(self, objects: Any) -> Encoding:
         """Turn objects into what `block` works on: a pure function of each object and the parameters."""
@@ -116,6 +122,10 @@ class Similarity(Parametric, ABC):
 
     # What every similarity then has.
 
+    def is_finite(self) -> bool:
+        """Tell whether values need no check: `finite` speaks for no `block` written below it in the class tree."""
+        return self.finite and _stated_in(type(self), "finite") <= _stated_in(type(self), "block")
+
     def parts(self) -> tuple[Similarity, ...]:
         """Return the similarities that this one is made of; none for a leaf."""
         return tuple(value for value in self._params().values() if isinstance(value, Similarity))
@@ -129,7 +139,7 @@ class Similarity(Parametric, ABC):
         self.check_params()
         self._demand_resolved(f"{type(self).__name__}(...)(x, z)")
         values = self.block(self.encode([x]), self.encode([z]))
-        return float(finite_block(values, (1, 1), repr(self))[0, 0])
+        return float(finite_block(values, (1, 1), lambda: repr(self))[0, 0])
 
     def prepare(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> tuple[Similarity, Encoding]:
         """Return the similarity resolved on X, and X encoded: once per object, for everything that follows."""

@@ -2,6 +2,10 @@
 // most 1 (float) and 2 (double); log and tanh at most 2 and 3.
 #pragma once
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include "vector.hpp"
 
 namespace SIMD_NAMESPACE {
@@ -31,10 +35,9 @@ template <> struct Constants<double> {
     static constexpr double lowest = -746.0, highest = 710.0;
     static constexpr double ln2_high = 0.6931471803691238164901733, ln2_low = 1.908214929270587816144266e-10;
     static constexpr double exp_terms[] = {
-        0.5, 0.1666666666666667103, 0.041666666666666669783, 0.0083333333333260831202,
-        0.0013888888888883711167, 0.00019841269875002278793, 0.0000248015873256774619,
-        2.7557255170000887438e-6, 2.7557273478718580474e-7, 2.5105312729622101787e-8,
-        2.09147553258932022e-9};
+        0.50000000000000010314, 0.1666666666666666746,   0.041666666666623820532, 0.0083333333333300381973,
+        0.0013888888917367080562, 0.00019841269863171556026, 0.000024801521057868205199,
+        2.7557268276905696187e-6, 2.7620201591031548792e-7,  2.5100472505694996003e-8};
     static constexpr double log_terms[] = {
         0.66666666666666666463, 0.40000000000000883236, 0.28571428570799785031, 0.22222222392581045097,
         0.18181795547521136235, 0.15386244737621666606, 0.13268638369266823879, 0.1308803485092755383};
@@ -52,23 +55,37 @@ template <class T, std::size_t n> inline Vector<T> polynomial(Vector<T> x, const
     return value;
 }
 
+// p * 2^n for whole numbers n, right also where the result is below the smallest normal number.
+template <class T> inline Vector<T> scaled(Vector<T> p, Vector<T> n);
+
+#if defined(__AVX512F__)
+template <> inline Vector<float> scaled<float>(Vector<float> p, Vector<float> n) {
+    return Vector<float>(_mm512_scalef_ps(__m512(p), __m512(n)));
+}
+template <> inline Vector<double> scaled<double>(Vector<double> p, Vector<double> n) {
+    return Vector<double>(_mm512_scalef_pd(__m512d(p), __m512d(n)));
+}
+#else
 // 2^n for whole numbers n: their binary digits, moved into the exponent.
 template <class T> inline Vector<T> power_of_two(Vector<T> n) {
     return bits<Vector<T>>(bits<Mask<T>>(n + Constants<T>::exponent) << Constants<T>::mantissa);
 }
 
-template <class T> inline Vector<T> exponential(Vector<T> x) {
-    using C = Constants<T>;
-    x = smaller<T>(larger<T>(x, all<T>(C::lowest)), all<T>(C::highest));
-    const Vector<T> n = (x * T(1.442695040888963407359925) + C::round) - C::round;
-    const Vector<T> r = (x - n * C::ln2_high) - n * C::ln2_low;
-    const Vector<T> p = polynomial<T>(r, C::exp_terms) * (r * r) + r + T(1);
-    // In two steps, so that results below the smallest normal number come out right.
-    const Vector<T> half = (n * T(0.5) + C::round) - C::round;
+template <class T> inline Vector<T> scaled(Vector<T> p, Vector<T> n) {
+    const Vector<T> half = (n * T(0.5) + Constants<T>::round) - Constants<T>::round;
     return (p * power_of_two<T>(half)) * power_of_two<T>(n - half);
 }
+#endif
 
-// log of normal numbers > 0.
+template <class T> inline Vector<T> exponential(Vector<T> x) {
+    using C = Constants<T>;
+    x = smaller<T>(all<T>(C::highest), larger<T>(all<T>(C::lowest), x)); // in this order NaN stays NaN
+    const Vector<T> n = (x * T(1.442695040888963407359925) + C::round) - C::round;
+    const Vector<T> r = (x - n * C::ln2_high) - n * C::ln2_low;
+    return scaled<T>(polynomial<T>(r, C::exp_terms) * (r * r) + r + T(1), n);
+}
+
+// log of normal numbers > 0, of infinity and NaN.
 template <class T> inline Vector<T> logarithm(Vector<T> x) {
     using C = Constants<T>;
     const Integer<T> root_half = bits<Integer<T>>(T(0.70710678118654752440));
@@ -77,7 +94,8 @@ template <class T> inline Vector<T> logarithm(Vector<T> x) {
     const Vector<T> m = bits<Vector<T>>((shifted & ((Integer<T>(1) << C::mantissa) - 1)) + root_half);
     const Vector<T> n = bits<Vector<T>>(exponent + bits<Integer<T>>(C::round)) - C::round;
     const Vector<T> f = m - T(1), s = f / (f + T(2)), z = s * s;
-    return n * C::ln2_high + (f - (s * (f - z * polynomial<T>(z, C::log_terms)) - n * C::ln2_low));
+    const Vector<T> value = n * C::ln2_high + (f - (s * (f - z * polynomial<T>(z, C::log_terms)) - n * C::ln2_low));
+    return x <= std::numeric_limits<T>::max() ? value : x;
 }
 
 template <class T> inline Vector<T> hyperbolic_tangent(Vector<T> x) {

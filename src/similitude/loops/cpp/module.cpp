@@ -1,20 +1,15 @@
 // The Python face of the loops: arguments are checked, the GIL is released, the chosen table does the work.
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "arguments.hpp"
 #include "exact.hpp"
-#include "table.hpp"
-
-namespace nb = nanobind;
 
 DECLARE_TABLE(baseline)
 #ifdef SIMILITUDE_X86
@@ -50,37 +45,17 @@ static void choose(const std::string &name) {
             chosen = table;
             return;
         }
-    throw nb::value_error(("this machine or this build has no instruction set " + name).c_str());
+    std::string names;
+    for (const Table *table : available())
+        names += std::string(names.empty() ? "" : ", ") + table->name;
+    throw nb::value_error(("no instruction set " + name + " on this machine: choose one of " + names).c_str());
 }
 
 static std::string in_use() { return chosen->name; }
 
-template <class T> const Functions<T> &functions();
 template <> const Functions<float> &functions<float>() { return chosen->singles; }
 template <> const Functions<double> &functions<double>() { return chosen->doubles; }
-
-template <class T> using In = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T> using InRow = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
-
-static void require(bool condition, const char *message) {
-    if (!condition)
-        throw nb::value_error(message);
-}
-
-template <class T> Matrix<const T> in(const In<T> &A) {
-    return {A.data(), A.shape(0), A.shape(1), static_cast<std::ptrdiff_t>(A.shape(1))};
-}
-
-template <class T> Matrix<T> out(const Out<T> &A) {
-    require(A.shape(1) <= 1 || A.stride(1) == 1, "the entries of each row must be neighbours");
-    return {A.data(), A.shape(0), A.shape(1), A.stride(0)};
-}
-
-static Form form(int shape, double p, double q, unsigned degree) {
-    require(shape >= 0 && shape <= static_cast<int>(Shape::sigmoid), "unknown shape");
-    return {static_cast<Shape>(shape), p, q, degree};
-}
+const Table &table() { return *chosen; }
 
 template <class T> void apply(const Out<T> &values, int shape, double p, double q, unsigned degree) {
     const Matrix<T> to = out<T>(values);
@@ -106,11 +81,11 @@ void of_sums(const Out<T> &result, const In<T> &A, const In<T> &B, int sum, int 
              unsigned degree) {
     const Matrix<T> to = out<T>(result);
     const Form f = form(shape, p, q, degree);
-    require(sum >= 0 && sum <= static_cast<int>(Sum::smaller), "unknown sum");
+    const Sum s = sum_of(sum);
     require(A.shape(0) == to.rows && B.shape(0) == to.columns, "one row of A and of B for each row and column of out");
     require(A.shape(1) == B.shape(1), "A and B need the same number of columns");
     nb::gil_scoped_release release;
-    functions<T>().of_sums(to, in<T>(A), in<T>(B), static_cast<Sum>(sum), f);
+    functions<T>().of_sums(to, in<T>(A), in<T>(B), s, f);
 }
 
 static Triple checked_worst_triple(const In<double> &K) {
@@ -126,7 +101,7 @@ static Triple checked_worst_triple(const In<double> &K) {
     return worst_triple(K.data(), n);
 }
 
-template <class T> void define(nb::module_ &m) {
+template <class T> static void define(nb::module_ &m) {
     m.def("apply", &apply<T>, nb::arg("values").noconvert(), nb::arg("shape"), nb::arg("p"), nb::arg("q"),
           nb::arg("degree"));
     m.def("of_products", &of_products<T>, nb::arg("products").noconvert(), nb::arg("A").noconvert(),
@@ -143,4 +118,7 @@ NB_MODULE(_compiled, m) {
     m.def("worst_triple", &checked_worst_triple, nb::arg("K"));
     define<float>(m);
     define<double>(m);
+    define_sparse(m);
+    define_bits(m);
+    define_sequences(m);
 }

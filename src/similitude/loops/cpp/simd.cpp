@@ -1,20 +1,11 @@
 // Compiled once per instruction set, each time into a namespace of its own (SIMD_NAMESPACE).
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
-
-#include "shapes.hpp"
+#include "bits.hpp"
+#include "dynamic.hpp"
+#include "perceptron.hpp"
+#include "rows.hpp"
+#include "sparse_sums.hpp"
 
 namespace SIMD_NAMESPACE {
-
-template <class T, class F> inline void apply_to_row(T *row, std::size_t count, F f) {
-    std::size_t j = 0;
-    for (; j + lanes<T> <= count; j += lanes<T>)
-        store<T>(row + j, f(load<T>(row + j)));
-    if (j < count)
-        store<T>(row + j, f(load<T>(row + j, count - j)), count - j);
-}
 
 template <class T> void apply(Matrix<T> values, Form form) {
     with_function<T>(form, [&](auto f) {
@@ -38,33 +29,16 @@ template <class T> T squared_distance(const T *a, const T *b, std::size_t d) {
     return total;
 }
 
-// A row of dot products g becomes |a|^2 + |b|^2 - 2 g. Returns whether some pair is so close that digits were lost.
-template <class T> bool distances_of_row(T *row, std::size_t count, T a, const T *b, T close) {
-    Vector<T> worst = all<T>(0);
-    std::size_t j = 0;
-    for (; j + lanes<T> <= count; j += lanes<T>) {
-        const Vector<T> both = load<T>(b + j) + a, D = both - load<T>(row + j) * T(2);
-        worst = smaller<T>(worst, D - both * close);
-        store<T>(row + j, D);
-    }
-    if (j < count) {
-        const Vector<T> both = load<T>(b + j, count - j) + a, D = both - load<T>(row + j, count - j) * T(2);
-        worst = smaller<T>(worst, D - both * close);
-        store<T>(row + j, D, count - j);
-    }
-    return least<T>(worst) < 0;
-}
-
 template <class T>
 void of_products(Matrix<T> products, Matrix<const T> A, Matrix<const T> B, const T *a, const T *b, Form form) {
-    const T close = T(64) * std::sqrt(std::numeric_limits<T>::epsilon());
+    const T close = closeness<T>();
     with_function<T>(form, [&](auto f) {
         for (std::size_t i = 0; i < products.rows; ++i) {
             T *row = products.row(i);
-            if (distances_of_row<T>(row, products.columns, a[i], b, close))
-                for (std::size_t j = 0; j < products.columns; ++j)
-                    if (row[j] < close * (a[i] + b[j]))
-                        row[j] = squared_distance<T>(A.row(i), B.row(j), A.columns);
+            if (combine_row<T>(row, products.columns, a[i], b, T(-2), close))
+                for_each_close<T>(row, products.columns, a[i], b, close, [&](std::size_t j) {
+                    row[j] = squared_distance<T>(A.row(i), B.row(j), A.columns);
+                });
             apply_to_row<T>(row, products.columns, f);
         }
     });
@@ -86,21 +60,22 @@ constexpr std::size_t block_rows = 4, block_vectors = 2;
 template <class T, class Term> inline void block_of_sums(const T *const *a, const T *packed, std::size_t d,
                                                          Vector<T> (&sums)[block_rows][block_vectors]) {
     constexpr std::size_t width = block_vectors * lanes<T>;
-    for (auto &row : sums)
-        for (auto &sum : row)
-            sum = Vector<T>{};
+    Vector<T> held[block_rows][block_vectors]{}; // in registers, where a reference would be written back each time
     for (std::size_t k = 0; k < d; ++k) {
         const Vector<T> left = load<T>(packed + k * width), right = load<T>(packed + k * width + lanes<T>);
 #pragma GCC unroll 8
         for (std::size_t r = 0; r < block_rows; ++r) {
             const Vector<T> x = all<T>(a[r][k]);
-            sums[r][0] = Term::add(sums[r][0], x, left);
-            sums[r][1] = Term::add(sums[r][1], x, right);
+            held[r][0] = Term::add(held[r][0], x, left);
+            held[r][1] = Term::add(held[r][1], x, right);
         }
     }
+    for (std::size_t r = 0; r < block_rows; ++r)
+        for (std::size_t v = 0; v < block_vectors; ++v)
+            sums[r][v] = held[r][v];
 }
 
-template <class T> void pack(Matrix<const T> B, std::size_t first, std::size_t count, std::vector<T> &packed) {
+template <class T> void pack(Matrix<const T> B, std::size_t first, std::size_t count, const Buffer<T> &packed) {
     constexpr std::size_t width = block_vectors * lanes<T>;
     for (std::size_t c = 0; c < width; ++c)
         for (std::size_t k = 0; k < B.columns; ++k)
@@ -109,17 +84,17 @@ template <class T> void pack(Matrix<const T> B, std::size_t first, std::size_t c
 
 template <class T, class Term, class F> void sums(Matrix<T> out, Matrix<const T> A, Matrix<const T> B, F f) {
     constexpr std::size_t width = block_vectors * lanes<T>;
-    std::vector<T> packed(A.columns * width);
+    const Buffer<T> packed(A.columns * width);
     Vector<T> block[block_rows][block_vectors];
     const T *a[block_rows];
     for (std::size_t j = 0; j < B.rows; j += width) {
-        const std::size_t columns = std::min(width, B.rows - j);
+        const std::size_t columns = fewer(width, B.rows - j);
         pack<T>(B, j, columns, packed);
         for (std::size_t i = 0; i < A.rows; i += block_rows) {
-            const std::size_t rows = std::min(block_rows, A.rows - i);
+            const std::size_t rows = fewer(block_rows, A.rows - i);
             for (std::size_t r = 0; r < block_rows; ++r)
-                a[r] = A.row(i + std::min(r, rows - 1));
-            block_of_sums<T, Term>(a, packed.data(), A.columns, block);
+                a[r] = A.row(i + fewer(r, rows - 1));
+            block_of_sums<T, Term>(a, packed.begin(), A.columns, block);
             for (std::size_t r = 0; r < rows; ++r)
                 for (std::size_t v = 0; v * lanes<T> < columns; ++v) {
                     T *to = out.row(i + r) + j + v * lanes<T>;
@@ -149,9 +124,19 @@ template <class T> void of_sums(Matrix<T> out, Matrix<const T> A, Matrix<const T
 #define NAME_OF(set) #set
 #define NAME(set) NAME_OF(set)
 
-template <class T> constexpr Functions<T> functions() { return {&apply<T>, &of_products<T>, &of_sums<T>}; }
+template <class T> constexpr Functions<T> functions() {
+    return {&apply<T>,
+            &of_products<T>,
+            &of_sums<T>,
+            &sparse_products<T>,
+            &sparse_dense_products<T>,
+            &of_sparse_sums<T>,
+            &perceptron_pass<T>,
+            &dtw<T>};
+}
 
 extern const Table table;
-const Table table{NAME(SIMD_NAMESPACE), functions<float>(), functions<double>()};
+const Table table{NAME(SIMD_NAMESPACE), functions<float>(),         functions<double>(),
+                  &count_bits,          &common_bits<std::int32_t>, &common_bits<std::int64_t>};
 
 } // namespace SIMD_NAMESPACE

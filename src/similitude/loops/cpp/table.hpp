@@ -4,13 +4,39 @@
 #include <cstddef>
 #include <cstdint>
 
+// What every instruction set shares must leave no copy behind that the linker could pick for all of them.
+#define INLINED [[gnu::always_inline]]
+
 // A matrix: rows of `columns` neighbouring entries, `stride` entries apart.
 template <class T> struct Matrix {
     T *entries;
     std::size_t rows, columns;
     std::ptrdiff_t stride;
 
-    T *row(std::size_t i) const { return entries + static_cast<std::ptrdiff_t>(i) * stride; }
+    INLINED T *row(std::size_t i) const { return entries + static_cast<std::ptrdiff_t>(i) * stride; }
+};
+
+// The rows of a sparse matrix (CSR): entries `begin(i)` to `end(i)` of data, each with its column in indices.
+template <class T> struct Sparse {
+    const T *data;
+    const std::int32_t *indices;
+    const std::int64_t *starts;
+    std::size_t rows;
+
+    INLINED std::size_t begin(std::size_t i) const { return static_cast<std::size_t>(starts[i]); }
+    INLINED std::size_t end(std::size_t i) const { return static_cast<std::size_t>(starts[i + 1]); }
+    INLINED std::size_t count(std::size_t i) const { return end(i) - begin(i); }
+    INLINED std::size_t end_of_all() const { return static_cast<std::size_t>(starts[rows]); }
+};
+
+// Series of numbers one after the other: series t is entries starts[t] to starts[t + 1].
+template <class T> struct Series {
+    const T *entries;
+    const std::int64_t *starts;
+    std::size_t count;
+
+    INLINED const T *begin(std::size_t t) const { return entries + starts[t]; }
+    INLINED std::size_t length(std::size_t t) const { return static_cast<std::size_t>(starts[t + 1] - starts[t]); }
 };
 
 // A function of a distance or of a dot product; what p and q mean is said in reference.py.
@@ -39,12 +65,23 @@ template <class T> struct Functions {
     void (*apply)(Matrix<T> values, Form form);
     void (*of_products)(Matrix<T> products, Matrix<const T> A, Matrix<const T> B, const T *a, const T *b, Form form);
     void (*of_sums)(Matrix<T> out, Matrix<const T> A, Matrix<const T> B, Sum sum, Form form);
+    void (*sparse_products)(Matrix<T> out, Sparse<T> A, Sparse<T> Bt);
+    void (*sparse_dense_products)(Matrix<T> out, Sparse<T> A, Matrix<const T> Bt);
+    void (*of_sparse_sums)(Matrix<T> out, Sparse<T> A, Sparse<T> B, Sparse<T> Bt, Sum sum, Form form);
+    void (*perceptron_pass)(Matrix<const T> K, const double *y, double *scores, double threshold, bool strict,
+                            std::uint8_t *updated);
+    void (*dtw)(const T *query, std::size_t n, Series<T> targets, const std::int64_t *order, T *out);
 };
+
+using Words = Matrix<const std::uint64_t>;
 
 struct Table {
     const char *name;
     Functions<float> singles;
     Functions<double> doubles;
+    void (*count_bits)(Words A, std::int64_t *out);
+    void (*common_bits_32)(Matrix<std::int32_t> out, Words A, Words B);
+    void (*common_bits_64)(Matrix<std::int64_t> out, Words A, Words B);
 };
 
 #define DECLARE_TABLE(set)                                                                                             \

@@ -45,7 +45,8 @@ template <class T> inline void store(T *to, Vector<T> v, std::size_t count) {
     std::memcpy(to, &v, count * sizeof(T));
 }
 
-template <class T> inline Vector<T> all(T x) { return Vector<T>{} + x; }
+// x - 0 is x, also for x = -0, so that this is a plain broadcast.
+template <class T> inline Vector<T> all(T x) { return x - Vector<T>{}; }
 
 template <class To, class From> inline To bits(From v) {
     static_assert(sizeof(To) == sizeof(From));

@@ -1,0 +1,1 @@
+"""Benchmarks: tasks x datasets x contenders, measured side by side (``make bench``)."""

@@ -1,0 +1,185 @@
+"""A gate that no other load disturbs: the instructions of each hot loop, counted by valgrind.
+
+``python -m benchmarks.instructions`` counts and compares with ``instructions.json``; ``--update`` rewrites that file.
+All loops are counted in one child under ``valgrind --tool=callgrind``. Before and after a loop the child calls a C
+function that nobody else calls, where callgrind writes down what it has counted so far; a loop is run N times and then
+2 N times, and the difference is N runs of the loop without what goes on around it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.report import header, line
+from similitude import loops
+
+BASELINE = Path(__file__).with_name("instructions.json")
+SIMD = "avx2"  # valgrind knows no AVX-512
+TOLERANCE = 0.03
+MARK = "getsid"  # called by os.getsid
+ITERATIONS = 2
+
+
+def matrix(rows: int, columns: int, dtype: str) -> np.ndarray:
+    """Return entries between 0 and 1, the same ones whatever was made before."""
+    return np.random.default_rng(rows).random((rows, columns)).astype(dtype)
+
+
+def apply(dtype: str) -> Callable[[], Any]:
+    """Count 64 x 1001 values: the last few of a row fill no vector."""
+    values = matrix(64, 1001, dtype)
+    return lambda: loops.apply(values, "gaussian", -0.5)
+
+
+def of_products(dtype: str) -> Callable[[], Any]:
+    """Count a tile of 64 x 1001 distances, none of them close."""
+    A, B = matrix(64, 40, dtype), 10 + matrix(1001, 40, dtype)
+    a, b = (A * A).sum(1), (B * B).sum(1)
+    products = A @ B.T
+    fresh = np.empty_like(products)
+
+    def run() -> None:
+        fresh[...] = products
+        loops.of_products(fresh, A, B, a, b, "gaussian", -1e-3)
+
+    return run
+
+
+def of_sums(terms: str, dtype: str) -> Callable[[], Any]:
+    """Count a block of 64 x 301 pairs with 30 features."""
+    A, B = matrix(64, 30, dtype), matrix(301, 30, dtype)
+    out = np.empty((64, 301), dtype)
+    return lambda: loops.of_sums(out, A, B, terms)
+
+
+def worst_triple() -> Callable[[], Any]:
+    """Count 90 objects: 117,480 triples."""
+    K = matrix(90, 90, "float64")
+    K = (K + K.T) / 2
+    np.fill_diagonal(K, 1.0)
+    return lambda: loops.worst_triple(K)
+
+
+# To count another loop, add a line: its name, and what makes a call of it on fixed input.
+LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
+    "apply gaussian float32": partial(apply, "float32"),
+    "apply gaussian float64": partial(apply, "float64"),
+    "of_products gaussian float32": partial(of_products, "float32"),
+    "of_products gaussian float64": partial(of_products, "float64"),
+    "of_sums squared_difference float32": partial(of_sums, "squared_difference", "float32"),
+    "of_sums squared_difference float64": partial(of_sums, "squared_difference", "float64"),
+    "of_sums absolute_difference float32": partial(of_sums, "absolute_difference", "float32"),
+    "of_sums absolute_difference float64": partial(of_sums, "absolute_difference", "float64"),
+    "of_sums smaller float32": partial(of_sums, "smaller", "float32"),
+    "of_sums smaller float64": partial(of_sums, "smaller", "float64"),
+    "worst_triple": worst_triple,
+}
+
+
+def run_all() -> None:
+    """Run every loop between marks: this is the child."""
+    for name, prepare in LOOPS.items():
+        call = prepare()
+        call()
+        for times in (ITERATIONS, 2 * ITERATIONS):
+            os.getsid(0)
+            for _ in range(times):
+                call()
+            os.getsid(0)
+        print(name, flush=True)
+
+
+def counted(directory: Path) -> list[int]:
+    """Return the instructions between marks, in order."""
+    parts = sorted(directory.glob("callgrind.out.*"), key=lambda path: int(path.name.rsplit(".", 1)[1]))
+    found = (re.search(r"^(?:totals|summary): (\d+)", path.read_text(), re.MULTILINE) for path in parts)
+    return [int(match[1]) for match in found if match]
+
+
+def count() -> dict[str, int]:
+    """Return the instructions of one call of each loop."""
+    with tempfile.TemporaryDirectory() as directory:
+        valgrind = ["valgrind", "--quiet", "--tool=callgrind", f"--dump-before={MARK}"]
+        valgrind.append(f"--callgrind-out-file={directory}/callgrind.out")
+        child = [sys.executable, "-m", "benchmarks.instructions", "--child"]
+        fixed = {"SIMILITUDE_SIMD": SIMD, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        subprocess.run([*valgrind, *child], env={**os.environ, **fixed}, check=True, stdout=subprocess.DEVNULL)
+        parts = counted(Path(directory))
+    # Each mark ends a part: the import or what lies between loops, N runs, next to nothing, 2 N runs.
+    if len(parts) < 4 * len(LOOPS):
+        raise SystemExit(f"callgrind wrote {len(parts)} parts, expected {4 * len(LOOPS)}: was {MARK} not found?")
+    once, twice = parts[1::4], parts[3::4]
+    return {name: round((b - a) / ITERATIONS) for name, a, b in zip(LOOPS, once, twice, strict=False)}
+
+
+def compiler() -> str:
+    """Return what compiled the loops, as the compiler signed the module."""
+    from similitude.loops import _compiled
+
+    signed = re.search(rb"GCC: \([^\0]*|clang version [^\0]*", Path(_compiled.__file__).read_bytes())
+    return signed[0].decode() if signed else "unknown"
+
+
+def skipped() -> str:
+    """Return why nothing can be counted; nothing if it can."""
+    if shutil.which("valgrind") is None:
+        return "valgrind is not installed"
+    if not loops.COMPILED:
+        return f"the loops are not compiled: {loops.IN_USE}"
+    from similitude.loops import _compiled
+
+    if SIMD not in _compiled.instruction_sets():
+        return f"this machine has no {SIMD}"
+    return ""
+
+
+def compare(found: dict[str, int], baseline: dict[str, int]) -> list[str]:
+    """Print a table; return the loops that got worse."""
+    worse = []
+    print(header(["loop", "instructions", "baseline", "change", "verdict"]))
+    for name, instructions in found.items():
+        before = baseline.get(name)
+        change = instructions / before - 1 if before else 0.0
+        verdict = "WORSE" if change > TOLERANCE else "better" if change < -TOLERANCE else "same" if before else "new"
+        if verdict == "WORSE":
+            worse.append(name)
+        print(line([name, f"{instructions:,}", f"{before:,}" if before else "-", f"{change:+.1%}", verdict]))
+    return worse
+
+
+def main() -> None:
+    """Count, compare, and exit with 1 where a loop got worse."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.instructions")
+    parser.add_argument("--update", action="store_true", help="make what is counted now the baseline")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.child:
+        return run_all()
+    if skipped():
+        return print(f"skipped: instruction counts: {skipped()}")
+    found, by = count(), compiler()
+    baseline = json.loads(BASELINE.read_text()) if BASELINE.exists() else {"compiler": by, "loops": {}}
+    worse = compare(found, baseline["loops"])
+    if chosen.update:
+        BASELINE.write_text(json.dumps({"compiler": by, "instruction_set": SIMD, "loops": found}, indent=2) + "\n")
+    elif baseline["compiler"] != by:
+        print(f"skipped: the verdict: the baseline was compiled by {baseline['compiler']}, these loops by {by}")
+    elif worse:
+        raise SystemExit(f"more than {TOLERANCE:.0%} worse: {', '.join(worse)}; if that is meant, use --update")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+"""The tasks, one module per family. A new family: write its module and add its tasks here."""
+
+from benchmarks.nouns import Task
+from benchmarks.tasks import gaussian, laplace, pairs, polynomial, sparse, startup, times_vector, verdict
+
+ALL: tuple[Task, ...] = (
+    gaussian.BLOCK,
+    gaussian.GRAM,
+    laplace.TASK,
+    polynomial.TASK,
+    sparse.TASK,
+    times_vector.TASK,
+    pairs.TASK,
+    verdict.TASK,
+    startup.TASK,
+)
+
+
+def task_named(name: str) -> Task:
+    """Return the task of that name."""
+    for task in ALL:
+        if task.name == name:
+            return task
+    raise ValueError(f"no task is called {name!r}; there are {', '.join(one.name for one in ALL)}")

@@ -1,0 +1,23 @@
+"""How long imports take in new processes."""
+
+from __future__ import annotations
+
+from benchmarks.gates import seconds
+from benchmarks.nouns import Check, Data, Dataset, Task
+
+
+def check(data: Data, result: str, truth: None) -> Check:
+    """Name what was imported."""
+    return Check(0.0, f"import {result}", True)
+
+
+TASK = Task(
+    name="import_time",
+    computes="an import in a new process",
+    operation="importing",
+    datasets=lambda settings: [Dataset("new process", lambda rng: {})],
+    check=check,
+    gates=(seconds(0.3),),
+    threads=(1,),
+    in_child=False,
+)

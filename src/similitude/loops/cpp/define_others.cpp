@@ -1,0 +1,76 @@
+// The Python face of the loops over bits and over sequences.
+#include <cmath>
+
+#include "arguments.hpp"
+
+using Word = std::uint64_t;
+
+template <class Count> static auto common_bits_of(const Table &table) {
+    if constexpr (sizeof(Count) == 4)
+        return table.common_bits_32;
+    else
+        return table.common_bits_64;
+}
+
+template <class Count> static void common_bits(const Out<Count> &result, const In<Word> &A, const In<Word> &B) {
+    const Matrix<Count> to = out<Count>(result);
+    require(A.shape(0) == to.rows && B.shape(0) == to.columns, "one row of A and of B for each row and column of out");
+    require(A.shape(1) == B.shape(1), "A and B need the same number of columns");
+    nb::gil_scoped_release release;
+    common_bits_of<Count>(table())(to, in<Word>(A), in<Word>(B));
+}
+
+static void count_bits(const In<Word> &A, const OutRow<std::int64_t> &result) {
+    require(result.shape(0) == A.shape(0), "one result for each row");
+    nb::gil_scoped_release release;
+    table().count_bits(in<Word>(A), result.data());
+}
+
+void define_bits(nb::module_ &m) {
+    using nb::arg;
+    m.def("common_bits", &common_bits<std::int32_t>, arg("out").noconvert(), arg("A").noconvert(),
+          arg("B").noconvert());
+    m.def("common_bits", &common_bits<std::int64_t>, arg("out").noconvert(), arg("A").noconvert(),
+          arg("B").noconvert());
+    m.def("count_bits", &count_bits, arg("A").noconvert(), arg("out").noconvert());
+}
+
+template <class T>
+static void perceptron_pass(const In<T> &K, const InRow<double> &y, const OutRow<double> &scores, double threshold,
+                     bool strict, const OutRow<std::uint8_t> &updated) {
+    const std::size_t n = K.shape(0);
+    require(K.shape(1) == n, "K must be square");
+    require(y.shape(0) == n && scores.shape(0) == n && updated.shape(0) == n, "y and scores need one entry per example");
+    for (std::size_t i = 0; i < n; ++i)
+        require(std::fabs(y.data()[i]) == 1.0, "y must be 1 or -1");
+    nb::gil_scoped_release release;
+    functions<T>().perceptron_pass(in<T>(K), y.data(), scores.data(), threshold, strict, updated.data());
+}
+
+template <class T>
+static void dtw(const InRow<T> &query, const InRow<T> &targets, const InRow<std::int64_t> &starts,
+         const InRow<std::int64_t> &order, const OutRow<T> &result) {
+    const std::size_t count = result.shape(0);
+    require(starts.shape(0) == count + 1 && order.shape(0) == count, "one length for each target");
+    const std::int64_t *s = starts.data();
+    require(s[0] == 0 && static_cast<std::size_t>(s[count]) == targets.shape(0), "lengths must add up to all entries");
+    for (std::size_t t = 0; t < count; ++t) {
+        require(s[t] <= s[t + 1], "lengths must not be negative");
+        require(order.data()[t] >= 0 && static_cast<std::size_t>(order.data()[t]) < count, "order names no target");
+    }
+    nb::gil_scoped_release release;
+    functions<T>().dtw(query.data(), query.shape(0), {targets.data(), s, count}, order.data(), result.data());
+}
+
+template <class T> static void define(nb::module_ &m) {
+    using nb::arg;
+    m.def("perceptron_pass", &perceptron_pass<T>, arg("K").noconvert(), arg("y").noconvert(),
+          arg("scores").noconvert(), arg("threshold"), arg("strict"), arg("updated").noconvert());
+    m.def("dtw", &dtw<T>, arg("query").noconvert(), arg("targets").noconvert(), arg("starts").noconvert(),
+          arg("order").noconvert(), arg("out").noconvert());
+}
+
+void define_sequences(nb::module_ &m) {
+    define<float>(m);
+    define<double>(m);
+}

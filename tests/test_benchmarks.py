@@ -1,0 +1,186 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import contenders, gates, growth, instructions, report  # noqa: E402
+from benchmarks.measure import Figures, Series, in_turn, measure, timed  # noqa: E402
+from benchmarks.nouns import Check, Contender, Dataset, Gate, SelfTimed, Settings, Task  # noqa: E402
+from benchmarks.tasks import ALL, task_named  # noqa: E402
+
+SETTINGS = Settings(quick=True)
+
+
+class Twice(Contender):
+    name = "ours"
+
+    def double(self, X):
+        return 2 * X
+
+
+class InPlace(Contender):
+    name = "in place"
+
+    def double(self, X):
+        X *= 2
+        return X
+
+
+class Broken(Contender):
+    name = "broken"
+    packages = ("no_such_package",)
+
+    def double(self, X):
+        raise RuntimeError("no")
+
+
+def a_task(**changes):
+    fields = {
+        "name": "double",
+        "computes": "twice the numbers",
+        "operation": "double",
+        "datasets": lambda settings: [numbers()],
+        "truth": lambda data: data["X"] + data["X"],
+        "check": lambda data, result, truth: Check(0.0, "equal", bool((result == truth).all())),
+    }
+    return Task(**{**fields, **changes})
+
+
+def numbers():
+    return Dataset("n=5", lambda rng: {"X": rng.random(5)})
+
+
+def figures_of(times):
+    """Return figures with these seconds by contender and threads."""
+    series = []
+    for (name, threads), seconds in times.items():
+        contender = Contender()
+        contender.name = name
+        series.append(Series(contender, threads, dict(enumerate(seconds, start=1))))
+    return Figures(a_task(), numbers(), series)
+
+
+def test_contenders_take_turns():
+    assert [in_turn("ABC", turn) for turn in range(2)] == [["A", "B", "C"], ["C", "B", "A"]]
+
+
+def test_every_repetition_has_its_own_data_and_everybody_the_same():
+    seen = {"ours": [], "in place": []}
+
+    def look(one):
+        def double(X):
+            seen[one.name].append(X.copy())
+            return type(one).double(one, X)
+
+        return double
+
+    ones = [Twice(), InPlace()]
+    for one in ones:
+        one.double = look(one)
+    figures = measure(a_task(), numbers(), ones, [1], repetitions=2, patience=10.0)
+    assert np.array_equal(seen["ours"], seen["in place"])
+    assert len(np.unique(seen["ours"], axis=0)) == 3
+    assert all(len(series.seconds) == 2 and series.check.passed for series in figures.series)
+
+
+def test_a_long_warm_up_is_the_only_measurement():
+    figures = measure(a_task(), numbers(), [Twice()], [1], repetitions=3, patience=0.0)
+    assert list(figures.series[0].seconds) == [0]
+
+
+def test_a_contender_that_fails_is_reported_and_the_others_go_on():
+    broken = Broken()
+    assert "no_such_package" in broken.missing()
+    broken.packages = ()
+    figures = measure(a_task(), numbers(), [broken, Twice()], [1], repetitions=1, patience=10.0)
+    assert figures.series[0].failed == "RuntimeError: no"
+    assert "failed" in report.row(figures, figures.series[0])
+    assert figures.find("ours", 1).check.passed
+
+
+def test_ratios_are_taken_on_the_same_data():
+    figures = figures_of({("ours", 1): [1.0, 10.0, 2.0], ("other", 1): [2.0, 20.0, 4.0]})
+    assert figures.to_ours(figures.find("other", 1)) == 2.0
+    assert figures.find("ours", 1).median == 2.0
+    assert figures.find("ours", 1).spread == 4.5
+
+
+def test_gates_are_judged_by_ratio():
+    figures = figures_of({("ours", 1): [1.0], ("ours", 2): [0.5], ("other", 1): [3.0]})
+    figures.task = a_task(gates=(gates.faster(2.5, "other", goal=4.0), gates.at_most(0.3, "other"), gates.scaling(1.7)))
+    faster, at_most, scaling, correct = gates.judge([figures])
+    assert (faster.value, faster.met, faster.reached_goal) == (3.0, True, False)
+    assert (at_most.met, at_most.reached_goal) == (False, None)
+    assert scaling.value == 2.0
+    assert correct.met
+    assert report.summary([faster, at_most]) == "gates: 1 met, 1 not met"
+    assert "NOT met" in report.gate_row(at_most)
+
+
+def test_a_gate_says_nothing_where_it_does_not_apply():
+    figures = figures_of({("ours", 1): [1.0]})
+    figures.task = a_task(gates=(Gate("elsewhere", lambda figures: 1.0, 0.0, where="d=784"), gates.scaling(1.7)))
+    assert [verdict.gate.says for verdict in gates.judge([figures])] == ["results of ours that are wrong"]
+
+
+def test_a_result_may_bring_its_own_time():
+    assert timed(lambda: SelfTimed(3.0, "x"), {}) == (3.0, "x")
+
+
+def test_the_exponent_of_a_square_is_two():
+    assert growth.exponent([1, 2, 4], [3, 12, 48]) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("task", ALL, ids=lambda task: task.name)
+def test_every_task_is_complete(task):
+    assert task_named(task.name) is task
+    assert "ours" in [one.name for one in contenders.that_can(task.operation)]
+    names = [dataset.name for dataset in task.datasets(SETTINGS)]
+    assert names and len(set(names)) == len(names)
+    assert all(dataset.missing(SETTINGS) for dataset in task.datasets(SETTINGS) if dataset.needs)
+    known = {one.name for one in contenders.that_can(task.operation)}
+    for gate in task.gates:
+        assert any(name in gate.says for name in known) or "FromPairs" in gate.says
+
+
+@pytest.mark.parametrize("task", [task for task in ALL if task.at_size], ids=lambda task: task.name)
+def test_the_checks_pass_for_ours_on_small_data(task):
+    figures = measure(task, task.at_size(60), [contenders.named("ours")], [1], repetitions=1, patience=60.0)
+    assert figures.series[0].failed == ""
+    assert figures.series[0].check.passed
+
+
+def test_the_check_sees_a_wrong_matrix():
+    task = task_named("gaussian_block")
+    data = task.at_size(30).fresh(0)
+    K = contenders.named("ours").gaussian(**data)
+    K[3, 4] *= 1 + 1e-12
+    assert not task.check(data, K, task.truth(data)).passed
+
+
+def test_a_run_prints_a_table_and_writes_json(tmp_path):
+    path = tmp_path / "bench.json"
+    command = [sys.executable, "-m", "benchmarks", "--quick", "--only", "import_time", "--repetitions", "1"]
+    done = subprocess.run([*command, "--json", str(path)], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "| import_time | new process | ours | 1 |" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("gates: ")
+    written = json.loads(path.read_text())
+    assert written["machine"]["versions"]["numpy"] == np.__version__
+    assert {series["contender"] for series in written["figures"][0]["series"]} >= {"ours", "NumPy"}
+
+
+def test_more_instructions_than_the_baseline_allows_are_worse(capsys):
+    baseline = {"a": 100, "b": 100, "c": 100}
+    assert instructions.compare({"a": 102, "b": 104, "c": 90, "d": 1}, baseline) == ["b"]
+    printed = capsys.readouterr().out
+    assert [word in printed for word in ("WORSE", "better", "same", "new")] == [True] * 4
+
+
+def test_the_baseline_names_every_loop():
+    assert set(json.loads(instructions.BASELINE.read_text())["loops"]) == set(instructions.LOOPS)
