@@ -32,8 +32,10 @@ docs: .venv/dev.installed ## write the pages of the API into build/docs
 	$(BIN)/python tools/include_source.py
 	$(BIN)/pdoc --docformat numpy --output-directory build/docs similitude
 
-deep: .venv/test.installed ## run the tests with the long checks
+deep: .venv/test.installed ## run the tests with the long checks, on the readable loops too, and count instructions
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -m "deep or not deep"
+	SIMILITUDE_LOOPS=reference $(BIN)/python -m pytest
+	$(BIN)/python -m benchmarks.instructions
 
 clean: ## remove .venv and all that was built
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -73,6 +73,39 @@ def worst_triple() -> Callable[[], Any]:
     return lambda: loops.worst_triple(K)
 
 
+def sparse_products() -> Callable[[], Any]:
+    """Count 200 x 300 rows of 60 columns, a tenth of them filled."""
+    A, B = (np.where(matrix(rows, 60, "float64") < 0.1, 1.0, 0.0) for rows in (200, 300))
+    out = np.empty((200, 300))
+    return lambda: loops.sparse_products(out, csr(A), csr(B.T))
+
+
+def csr(dense: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the entries, their columns, and where each row begins."""
+    rows, columns = np.nonzero(dense)
+    begins = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(dense)))])
+    return dense[rows, columns], columns.astype(np.int64), begins.astype(np.int64)
+
+
+def common_bits() -> Callable[[], Any]:
+    """Count 64 x 101 pairs of sets of 1,024 bits."""
+    A, B = ((2.0**63 * matrix(rows, 16, "float64")).astype(np.uint64) for rows in (64, 101))
+    out = np.empty((64, 101), np.int64)
+    return lambda: loops.common_bits(out, A, B)
+
+
+def perceptron_pass() -> Callable[[], Any]:
+    """Count 300 examples, about half of which are learned from."""
+    K, y = matrix(300, 300, "float64") - 0.5, np.where(np.arange(300) % 2, 1.0, -1.0)
+    return lambda: loops.perceptron_pass(K, y, np.zeros(300))
+
+
+def dtw() -> Callable[[], Any]:
+    """Count one series of 100 numbers against 32 others."""
+    query, targets = matrix(1, 100, "float64")[0], matrix(32, 100, "float64").ravel()
+    return lambda: loops.dtw(query, targets, np.full(32, 100))
+
+
 # To count another loop, add a line: its name, and what makes a call of it on fixed input.
 LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
     "apply gaussian float32": partial(apply, "float32"),
@@ -85,6 +118,10 @@ LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
     "of_sums absolute_difference float64": partial(of_sums, "absolute_difference", "float64"),
     "of_sums smaller float32": partial(of_sums, "smaller", "float32"),
     "of_sums smaller float64": partial(of_sums, "smaller", "float64"),
+    "sparse_products": sparse_products,
+    "common_bits": common_bits,
+    "perceptron_pass": perceptron_pass,
+    "dtw": dtw,
     "worst_triple": worst_triple,
 }
 

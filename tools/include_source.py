@@ -1,4 +1,4 @@
-"""Put live source into Markdown: after ``<!-- include: PATH [NAME] -->`` comes the file, or one part of it.
+"""Put live source into Markdown: after ``<!-- include: PATH [NAME] -->`` comes the file, or (of Python) one class or function.
 
 Without arguments the pages are rewritten; ``--check`` only tells whether they are up to date.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("CONTRIBUTING.md",)
-BLOCK = re.compile(r"(<!-- include: (\S+)(?: (\S+))? -->\n)```python\n.*?```\n", re.DOTALL)
+BLOCK = re.compile(r"(<!-- include: (\S+)(?: (\S+))? -->\n```(?:python|cpp)\n).*?```\n", re.DOTALL)
 
 
 def source(path: str, name: str | None) -> str:
@@ -24,7 +24,7 @@ def source(path: str, name: str | None) -> str:
 
 def filled(page: str) -> str:
     """Return a page with its included source as it is now."""
-    return BLOCK.sub(lambda match: f"{match[1]}```python\n{source(match[2], match[3])}```\n", page)
+    return BLOCK.sub(lambda match: f"{match[1]}{source(match[2], match[3])}```\n", page)
 
 
 def main() -> int:

@@ -2,10 +2,6 @@
 // most 1 (float) and 2 (double); log and tanh at most 2 and 3.
 #pragma once
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
-
 #include "vector.hpp"
 
 namespace SIMD_NAMESPACE {
@@ -48,7 +44,7 @@ template <> struct Constants<double> {
         -0.000037081069215442333853, 0.000012209921790162781662, -2.4388316314720878041e-6};
 };
 
-template <class T, std::size_t n> inline Vector<T> polynomial(Vector<T> x, const T (&terms)[n]) {
+template <class T, std::size_t n> SIMD_INLINE Vector<T> polynomial(Vector<T> x, const T (&terms)[n]) {
     Vector<T> value = all<T>(terms[n - 1]);
     for (std::size_t k = n - 1; k-- > 0;)
         value = value * x + terms[k];
@@ -56,28 +52,28 @@ template <class T, std::size_t n> inline Vector<T> polynomial(Vector<T> x, const
 }
 
 // p * 2^n for whole numbers n, right also where the result is below the smallest normal number.
-template <class T> inline Vector<T> scaled(Vector<T> p, Vector<T> n);
+template <class T> SIMD_INLINE Vector<T> scaled(Vector<T> p, Vector<T> n);
 
 #if defined(__AVX512F__)
-template <> inline Vector<float> scaled<float>(Vector<float> p, Vector<float> n) {
+template <> SIMD_INLINE Vector<float> scaled<float>(Vector<float> p, Vector<float> n) {
     return Vector<float>(_mm512_scalef_ps(__m512(p), __m512(n)));
 }
-template <> inline Vector<double> scaled<double>(Vector<double> p, Vector<double> n) {
+template <> SIMD_INLINE Vector<double> scaled<double>(Vector<double> p, Vector<double> n) {
     return Vector<double>(_mm512_scalef_pd(__m512d(p), __m512d(n)));
 }
 #else
 // 2^n for whole numbers n: their binary digits, moved into the exponent.
-template <class T> inline Vector<T> power_of_two(Vector<T> n) {
+template <class T> SIMD_INLINE Vector<T> power_of_two(Vector<T> n) {
     return bits<Vector<T>>(bits<Mask<T>>(n + Constants<T>::exponent) << Constants<T>::mantissa);
 }
 
-template <class T> inline Vector<T> scaled(Vector<T> p, Vector<T> n) {
+template <class T> SIMD_INLINE Vector<T> scaled(Vector<T> p, Vector<T> n) {
     const Vector<T> half = (n * T(0.5) + Constants<T>::round) - Constants<T>::round;
     return (p * power_of_two<T>(half)) * power_of_two<T>(n - half);
 }
 #endif
 
-template <class T> inline Vector<T> exponential(Vector<T> x) {
+template <class T> SIMD_INLINE Vector<T> exponential(Vector<T> x) {
     using C = Constants<T>;
     x = smaller<T>(all<T>(C::highest), larger<T>(all<T>(C::lowest), x)); // in this order NaN stays NaN
     const Vector<T> n = (x * T(1.442695040888963407359925) + C::round) - C::round;
@@ -86,7 +82,7 @@ template <class T> inline Vector<T> exponential(Vector<T> x) {
 }
 
 // log of normal numbers > 0, of infinity and NaN.
-template <class T> inline Vector<T> logarithm(Vector<T> x) {
+template <class T> SIMD_INLINE Vector<T> logarithm(Vector<T> x) {
     using C = Constants<T>;
     const Integer<T> root_half = bits<Integer<T>>(T(0.70710678118654752440));
     const Mask<T> shifted = bits<Mask<T>>(x) - root_half;
@@ -98,7 +94,7 @@ template <class T> inline Vector<T> logarithm(Vector<T> x) {
     return x <= std::numeric_limits<T>::max() ? value : x;
 }
 
-template <class T> inline Vector<T> hyperbolic_tangent(Vector<T> x) {
+template <class T> SIMD_INLINE Vector<T> hyperbolic_tangent(Vector<T> x) {
     const Vector<T> size = magnitude<T>(x), z = size * size;
     const Vector<T> near = size + size * z * polynomial<T>(z, Constants<T>::tanh_terms);
     const Vector<T> e = exponential<T>(size * T(-2));

@@ -6,7 +6,7 @@
 
 namespace SIMD_NAMESPACE {
 
-template <class T> inline Vector<T> whole_power(Vector<T> x, unsigned n) {
+template <class T> SIMD_INLINE Vector<T> whole_power(Vector<T> x, unsigned n) {
     Vector<T> value = all<T>(1);
     for (;; x = x * x) {
         if (n & 1u)

@@ -6,6 +6,10 @@
 #include <cstring>
 #include <limits>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #if defined(__AVX512F__)
 #define SIMD_BYTES 64
 #elif defined(__AVX2__)
@@ -13,6 +17,9 @@
 #else
 #define SIMD_BYTES 16
 #endif
+
+// A vector that is passed to a function goes through memory, so these are part of their callers.
+#define SIMD_INLINE inline __attribute__((always_inline))
 
 namespace SIMD_NAMESPACE {
 
@@ -27,49 +34,72 @@ template <class T> struct VectorOf { typedef T type __attribute__((vector_size(S
 template <class T> using Vector = typename VectorOf<T>::type;
 template <class T> using Mask = Vector<Integer<T>>;
 
-template <class T> inline Vector<T> load(const T *from) {
+template <class T> SIMD_INLINE Vector<T> load(const T *from) {
     Vector<T> v;
     std::memcpy(&v, from, sizeof v);
     return v;
 }
 
-template <class T> inline void store(T *to, Vector<T> v) { std::memcpy(to, &v, sizeof v); }
+template <class T> SIMD_INLINE void store(T *to, Vector<T> v) { std::memcpy(to, &v, sizeof v); }
 
-template <class T> inline Vector<T> load(const T *from, std::size_t count) {
+template <class T> SIMD_INLINE Vector<T> load(const T *from, std::size_t count) {
     Vector<T> v{};
     std::memcpy(&v, from, count * sizeof(T));
     return v;
 }
 
-template <class T> inline void store(T *to, Vector<T> v, std::size_t count) {
+template <class T> SIMD_INLINE void store(T *to, Vector<T> v, std::size_t count) {
     std::memcpy(to, &v, count * sizeof(T));
 }
 
 // x - 0 is x, also for x = -0, so that this is a plain broadcast.
-template <class T> inline Vector<T> all(T x) { return x - Vector<T>{}; }
+template <class T> SIMD_INLINE Vector<T> all(T x) { return x - Vector<T>{}; }
 
-template <class To, class From> inline To bits(From v) {
+template <class To, class From> SIMD_INLINE To bits(From v) {
     static_assert(sizeof(To) == sizeof(From));
     To to;
     std::memcpy(&to, &v, sizeof to);
     return to;
 }
 
-template <class T> inline Vector<T> smaller(Vector<T> a, Vector<T> b) { return a < b ? a : b; }
-template <class T> inline Vector<T> larger(Vector<T> a, Vector<T> b) { return a > b ? a : b; }
+// The smaller and the larger of two; the second one where either is NaN.
+#if defined(__x86_64__)
+#if defined(__AVX512F__)
+#define SIMD_INTRINSIC(name, type) _mm512_##name##_##type
+#elif defined(__AVX2__)
+#define SIMD_INTRINSIC(name, type) _mm256_##name##_##type
+#else
+#define SIMD_INTRINSIC(name, type) _mm_##name##_##type
+#endif
+template <class T> SIMD_INLINE Vector<T> smaller(Vector<T> a, Vector<T> b) {
+    if constexpr (sizeof(T) == 4)
+        return bits<Vector<T>>(SIMD_INTRINSIC(min, ps)(a, b));
+    else
+        return bits<Vector<T>>(SIMD_INTRINSIC(min, pd)(a, b));
+}
+template <class T> SIMD_INLINE Vector<T> larger(Vector<T> a, Vector<T> b) {
+    if constexpr (sizeof(T) == 4)
+        return bits<Vector<T>>(SIMD_INTRINSIC(max, ps)(a, b));
+    else
+        return bits<Vector<T>>(SIMD_INTRINSIC(max, pd)(a, b));
+}
+#else
+template <class T> SIMD_INLINE Vector<T> smaller(Vector<T> a, Vector<T> b) { return a < b ? a : b; }
+template <class T> SIMD_INLINE Vector<T> larger(Vector<T> a, Vector<T> b) { return a > b ? a : b; }
+#endif
 
-template <class T> inline Vector<T> magnitude(Vector<T> v) {
+template <class T> SIMD_INLINE Vector<T> magnitude(Vector<T> v) {
     return bits<Vector<T>>(bits<Mask<T>>(v) & std::numeric_limits<Integer<T>>::max());
 }
 
-template <class T> inline T least(Vector<T> v) {
+template <class T> SIMD_INLINE T least(Vector<T> v) {
     T found = v[0];
     for (std::size_t lane = 1; lane < lanes<T>; ++lane)
         found = v[lane] < found ? v[lane] : found;
     return found;
 }
 
-template <class T> inline Vector<T> root(Vector<T> v) {
+template <class T> SIMD_INLINE Vector<T> root(Vector<T> v) {
     for (std::size_t lane = 0; lane < lanes<T>; ++lane)
         v[lane] = __builtin_sqrt(v[lane]);
     return v;
