@@ -35,6 +35,10 @@ class TestEveryWayIsTheSameMatrix:
         v, w = rng.standard_normal(len(Z)), rng.standard_normal((len(X), 3))
         np.testing.assert_allclose(blocks(k, A, B).times(v), k.cross(X, Z) @ v, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(blocks(k, A).times(w), k.gram(X) @ w, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(blocks(k, A, B).transposed_times(w), k.cross(X, Z).T @ w, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(blocks(k, A).transposed_times(w), k.gram(X).T @ w, rtol=1e-10, atol=1e-10)
+        with pytest.raises(ValueError, match="rows"):
+            blocks(k, A, B).times(w)
 
     def test_rows(self, k):
         strips = list(blocks(k, k.encode(X), k.encode(Z)).rows())

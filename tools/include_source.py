@@ -1,4 +1,4 @@
-"""Put live source into Markdown: after ``<!-- include: PATH [NAME] -->`` comes the file, or (of Python) one class or function.
+"""Put live source into Markdown: after ``<!-- include: PATH [NAME] -->`` comes the file, or (in Python) one part of it.
 
 Without arguments the pages are rewritten; ``--check`` only tells whether they are up to date.
 """

@@ -28,6 +28,9 @@ T = TypeVar("T")
 TILE_EDGE = 1024
 """Rows and columns of a tile: large enough for BLAS, small enough for the cache."""
 
+FILLED_TILE_EDGE = 2048
+"""The same for similarities that write a tile in place, and cut it to the size of the cache themselves."""
+
 PYTHON_TILE_EDGE = 128
 """The same for similarities that call a user's Python function: progress and Ctrl-C come between tiles."""
 
@@ -153,16 +156,23 @@ class Blocks:
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """Return the matrix times `v` (a vector or a matrix of columns), without storing the matrix."""
-        n, m = self.shape
-        v = np.asarray(v)
-        if v.shape[0] != m:
-            raise ValueError(f"v has {v.shape[0]} rows, the matrix has {m} columns")
-        total = np.zeros((n, *v.shape[1:]))
+        return self._times(np.asarray(v), transposed=False)
+
+    def transposed_times(self, w: np.ndarray) -> np.ndarray:
+        """Return the transposed matrix times `w` (a vector or a matrix of columns), without storing the matrix."""
+        return self._times(np.asarray(w), transposed=True)
+
+    def _times(self, v: np.ndarray, transposed: bool) -> np.ndarray:
+        rows_out, rows_in = self.shape[::-1] if transposed else self.shape
+        if v.shape[0] != rows_in:
+            raise ValueError(f"the vector has {v.shape[0]} rows, the matrix of shape {self.shape} needs {rows_in}")
+        total = np.zeros((rows_out, *v.shape[1:]))
         with closing(self.tiles()) as tiles:
             for (down, right), values in tiles:
                 tile = np.asarray(values)
-                total[down] += tile @ v[right]
-                if self._mirrored((down, right)):
+                if not transposed or self._mirrored((down, right)):
+                    total[down] += tile @ v[right]
+                if transposed or self._mirrored((down, right)):
                     total[right] += tile.T @ v[down]
         return total
 
@@ -207,7 +217,7 @@ class Blocks:
         task = BlockTask(self.similarity)
         affordable = max(1, math.isqrt(self._affordable_cells()))
         if task.threadsafe:
-            return min(TILE_EDGE, affordable)
+            return min(FILLED_TILE_EDGE if task.fills else TILE_EDGE, affordable)
         enough_for_all = math.ceil(size / (2 * math.sqrt(self.engine.workers(task))))
         return min(PYTHON_TILE_EDGE, affordable, max(16, enough_for_all))
 

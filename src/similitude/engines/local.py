@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -150,10 +151,8 @@ class _OneBlasThread:
         self._limits: Any = None
 
     def __enter__(self) -> None:
-        from threadpoolctl import threadpool_limits
-
         with self._lock:
-            self._limits = self._limits or threadpool_limits(limits=1, user_api="blas")
+            self._limits = self._limits or _blas_libraries(len(sys.modules)).limit(limits=1, user_api="blas")
             self._holders += 1
 
     def __exit__(self, *_: object) -> None:
@@ -165,6 +164,14 @@ class _OneBlasThread:
 
 
 _one_blas_thread = _OneBlasThread()
+
+
+@functools.lru_cache(maxsize=1)
+def _blas_libraries(modules: int) -> Any:
+    """Return what holds the threads of all loaded libraries; looked up again when further modules are imported."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _ignore_interrupt() -> None:
