@@ -28,9 +28,6 @@ T = TypeVar("T")
 TILE_EDGE = 1024
 """Rows and columns of a tile: large enough for BLAS, small enough for the cache."""
 
-FILLED_TILE_EDGE = 2048
-"""The same for similarities that write a tile in place, and cut it to the size of the cache themselves."""
-
 PYTHON_TILE_EDGE = 128
 """The same for similarities that call a user's Python function: progress and Ctrl-C come between tiles."""
 
@@ -217,7 +214,7 @@ class Blocks:
         task = BlockTask(self.similarity)
         affordable = max(1, math.isqrt(self._affordable_cells()))
         if task.threadsafe:
-            return min(FILLED_TILE_EDGE if task.fills else TILE_EDGE, affordable)
+            return min(TILE_EDGE, affordable)
         enough_for_all = math.ceil(size / (2 * math.sqrt(self.engine.workers(task))))
         return min(PYTHON_TILE_EDGE, affordable, max(16, enough_for_all))
 

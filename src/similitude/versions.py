@@ -14,6 +14,7 @@ PACKAGES = (
     "threadpoolctl",
     "cloudpickle",
     "loky",
+    "psutil",
     "array-api-compat",
     "torch",
     "dask",
