@@ -30,7 +30,7 @@ bench: .venv/test.installed ## run the benchmarks
 
 docs: .venv/dev.installed ## write the pages of the API into build/docs
 	$(BIN)/python tools/include_source.py
-	$(BIN)/pdoc --docformat numpy --output-directory build/docs similitude
+	$(BIN)/python tools/build_docs.py
 
 deep: .venv/test.installed ## run the tests with the long checks, on the readable loops too, and count instructions
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -m "deep or not deep"
