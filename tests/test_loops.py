@@ -44,8 +44,10 @@ def chosen(name):
         pytest.skip(f"missing: {name}")
     before = loops._compiled.in_use()
     loops._compiled.choose(name)
-    yield loops
-    loops._compiled.choose(before)
+    try:
+        yield loops
+    finally:
+        loops._compiled.choose(before)
 
 
 @pytest.fixture(params=SETS)
