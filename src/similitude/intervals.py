@@ -1,0 +1,50 @@
+"""Exact confidence intervals for proportions and bands for distribution functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def clopper_pearson(successes: Any, trials: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return the exact two-sided interval for a probability.
+
+    The ends are the :math:`p` at which the binomial tail beyond the observed count has probability
+    :math:`(1 - \text{level}) / 2`; they cover the truth with probability at least `level`, whatever it is
+    (Clopper and Pearson, 1934).
+
+    Parameters
+    ----------
+    successes, trials : int or array of int
+    level : float
+
+    Examples
+    --------
+    >>> low, high = clopper_pearson(3, 100, level=0.9)
+    >>> round(float(low), 4), round(float(high), 4)
+    (0.0082, 0.0757)
+    """
+    from scipy.stats import beta
+
+    k, n = np.asarray(successes), np.asarray(trials)
+    tail = (1 - level) / 2
+    with np.errstate(all="ignore"):
+        low = np.where(k > 0, beta.ppf(tail, k, n - k + 1), 0.0)
+        high = np.where(k < n, beta.ppf(1 - tail, k + 1, n - k), 1.0)
+    return low, high
+
+
+def dkw_radius(trials: int, level: float = 0.95) -> float:
+    r"""Return the half-width of a band that covers a whole distribution function at once.
+
+    :math:`\sqrt{\ln(2 / (1 - \text{level})) / (2n)}` (Dvoretzky, Kiefer and Wolfowitz, 1956, with the constant of
+    Massart, 1990).
+
+    Examples
+    --------
+    >>> round(dkw_radius(1000), 4)
+    0.0429
+    """
+    return math.sqrt(math.log(2 / (1 - level)) / (2 * trials))
