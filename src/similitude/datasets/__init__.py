@@ -1,6 +1,6 @@
-"""Three small data sets that ship with the package: vectors, strings and records of sets.
+"""Three small data sets that ship with the package (vectors, strings, records of sets), and the sources' toy problems.
 
-They are meant for examples and tests; ``README.md`` beside this file names their sources and licences.
+The data sets are meant for examples and tests; ``README.md`` beside this file names their sources and licences.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from importlib.resources import files
 
 import numpy as np
 
-__all__ = ["Paper", "iris", "papers", "promoters"]
+from similitude.datasets.toys import Atoms, LowerBound, atoms, lower_bound
+
+__all__ = ["Atoms", "LowerBound", "Paper", "atoms", "iris", "lower_bound", "papers", "promoters"]
 
 
 @dataclass(frozen=True)
