@@ -94,6 +94,8 @@ class Blocks:
         Default: the current one.
     itemsize : int
         Bytes of one value, for planning.
+    whole_rows : bool
+        Cut no row: each tile holds all columns of some rows, as what maps a row to its features needs.
 
     Examples
     --------
@@ -110,6 +112,7 @@ class Blocks:
     symmetric: bool = False
     engine: Engine = field(default_factory=current_engine)
     itemsize: int = 8
+    whole_rows: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -139,15 +142,7 @@ class Blocks:
 
     def rows(self) -> Iterator[tuple[slice, Any]]:
         """Yield strips of whole rows from the top, each with its slice of row numbers."""
-        n, m = self.shape
-        strip = self._affordable_cells() // m
-        if strip == 0:
-            raise MemoryError(
-                f"one row of {m:,} values does not fit into the memory budget of "
-                f"{format_bytes(self.engine.budget)}: give the engine more memory"
-            )
-        strips = [(down, slice(0, m)) for down in _pieces(n, min(strip, self._edge(n)))]
-        with closing(self._run(strips)) as tiles:
+        with closing(self._run(self._strips())) as tiles:
             for tile, values in tiles:
                 yield tile[0], values
 
@@ -185,10 +180,22 @@ class Blocks:
         return self._run(self._all_tiles())
 
     def _all_tiles(self) -> list[Tile]:
+        if self.whole_rows:
+            return self._strips()
         n, m = self.shape
         edge_down, edge_right = self._edge(n), self._edge(m)
         tiles = [(down, right) for down in _pieces(n, edge_down) for right in _pieces(m, edge_right)]
         return [tile for tile in tiles if tile[1].start >= tile[0].start] if self._half else tiles
+
+    def _strips(self) -> list[Tile]:
+        n, m = self.shape
+        strip = self._affordable_cells() // m
+        if strip == 0:
+            raise MemoryError(
+                f"one row of {m:,} values does not fit into the memory budget of "
+                f"{format_bytes(self.engine.budget)}: give the engine more memory"
+            )
+        return [(down, slice(0, m)) for down in _pieces(n, min(strip, self._edge(n)))]
 
     @property
     def _columns(self) -> Encoding:
@@ -242,7 +249,8 @@ class _Target:
         self.lock = threading.Lock()
         self.sample: Any = None
         if BlockTask(blocks.similarity).fills:
-            self.sample = blocks.similarity.block(*(rows(E, slice(0, 1)) for E in (blocks.A, blocks._columns)))
+            columns = blocks._columns if blocks.whole_rows else rows(blocks._columns, slice(0, 1))
+            self.sample = blocks.similarity.block(rows(blocks.A, slice(0, 1)), columns)
 
     def view(self, tile: Tile) -> Any:
         """Return the place of a tile, if the similarity can write into an array like this one."""

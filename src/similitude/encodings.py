@@ -88,7 +88,9 @@ def is_sparse(X: Any) -> bool:
 
 
 def itemsize(X: Any) -> int:
-    """Return the bytes that one similarity value will take for objects stored like X."""
+    """Return the bytes that one similarity value will take for objects stored or encoded like X."""
+    if isinstance(X, tuple):
+        return itemsize(X[0])
     return 4 if str(getattr(X, "dtype", "")).rsplit(".", 1)[-1] in ("float32", "float16") else 8
 
 
@@ -129,6 +131,28 @@ def take(X: Any, which: np.ndarray) -> Any:
     if hasattr(X, "shape"):
         return X[which]
     return [X[i] for i in which]
+
+
+def join(X: Any, Z: Any) -> Any:
+    """Return the raw objects of X followed by those of Z, stored as they were.
+
+    >>> join(np.array([[1., 2.]]), np.array([[3., 4.]])), join(["a"], ["b"])
+    (array([[1., 2.],
+           [3., 4.]]), ['a', 'b'])
+    """
+    if is_table(X) or is_column(X):
+        import importlib
+
+        library = importlib.import_module(type(X).__module__.split(".")[0])
+        return library.concat([X, Z])
+    if is_sparse(X):
+        from scipy.sparse import vstack
+
+        return vstack([X, Z], format="csr")
+    if hasattr(X, "shape"):
+        xp = namespace(X)
+        return np.concatenate([X, Z]) if xp is np else xp.concat([X, Z])
+    return [*X, *Z]
 
 
 def as_objects(X: Any) -> list[Any]:

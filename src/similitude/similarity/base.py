@@ -151,8 +151,7 @@ class Similarity(Parametric, ABC):
 
     def blocks(self, A: Encoding, B: Encoding = None, engine: Engine | None = None) -> Blocks:
         """Return the matrix of two encodings (by default the Gram of one) as tiles."""
-        size = itemsize(A if not isinstance(A, tuple) else A[0])
-        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or current_engine(), size)
+        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or current_engine(), itemsize(A))
 
     def gram(self, X: Any, out: Any = None) -> Any:
         """Return the matrix K(x_i, x_j); data-dependent parameters are fixed on X.

@@ -7,7 +7,7 @@ one in a matrix, ``search`` looks for one beyond the sample, ``repaired`` makes 
 """
 
 from similitude.validity.repaired import repair
-from similitude.validity.verdict import Validity, check_kernel
+from similitude.validity.verdict import Validity, check_gram, check_kernel
 from similitude.validity.witness import Witness
 
-__all__ = ["Validity", "Witness", "check_kernel", "repair"]
+__all__ = ["Validity", "Witness", "check_gram", "check_kernel", "repair"]

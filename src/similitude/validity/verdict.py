@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -190,6 +190,40 @@ def _examine(
 ) -> Validity:
     k, A = k.prepare(sample.objects, rng)
     values = np.asarray(Blocks(k, A, rows(A, slice(0, count(A)))).whole())  # two encodings: no claim is believed
+    seen = _judge(k, proof, sample, values, effort == "high")
+    if seen.verdict != UNKNOWN:
+        return seen
+    beyond = search(k, sample.objects, mutate, effort, rng)
+    doubt = Doubt.of(values, sample.precision(values))
+    few = None if beyond.gram is None else smallest_negative_set(beyond.gram, doubt, scan_triples=True)
+    looked_at = f"{sample}, {beyond.effort}"
+    if beyond.gram is None or few is None:
+        return replace(seen, effort=looked_at)
+    witness = _witness(beyond.gram, few, beyond.objects, None, doubt)
+    return replace(seen, verdict=INVALID, witness=witness, effort=looked_at)
+
+
+def check_gram(
+    similarity: Similarity, values: np.ndarray, objects: Any, positions: np.ndarray, out_of: int
+) -> Validity:
+    """Judge a similarity by a Gram matrix that has been computed already.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        The one that gave the values, resolved.
+    values : array
+        K(x_i, x_j) of all pairs of these objects, each computed.
+    objects : sequence
+    positions : array of int
+        Where the objects stand among the `out_of` that they were taken from.
+    out_of : int
+    """
+    return _judge(similarity, similarity.proof(), _Sample(objects, positions, out_of), values, scan=False)
+
+
+def _judge(k: Similarity, proof: Proof, sample: _Sample, values: np.ndarray, scan: bool) -> Validity:
+    """Look for a counterexample in the Gram matrix of a sample; `scan` all triples however many there are."""
     K, doubt = values.astype(np.float64), Doubt.of(values, sample.precision(values))
     asymmetry, pair = asymmetric_pair(K, doubt)
     if pair is not None:
@@ -197,20 +231,13 @@ def _examine(
         return Validity(INVALID, proof, witness, asymmetry, None, str(sample))
     K = (K + K.T) / 2
     smallest = float(np.linalg.eigvalsh(K)[0])
-    found = smallest_negative_set(K, doubt, effort == "high" or len(K) <= SCAN_LIMIT)
+    found = smallest_negative_set(K, doubt, scan or len(K) <= SCAN_LIMIT)
     if found is not None:
         witness = _witness(K, found, sample.objects, sample.positions, doubt)
         return Validity(INVALID, proof, witness, asymmetry, smallest, str(sample))
     if _decides(k, sample, asymmetry, smallest, K):
         return Validity(VALID, _checked_whole(k, smallest), None, asymmetry, smallest, str(sample))
-    beyond = search(k, sample.objects, mutate, effort, rng)
-    looked_at = f"{sample}, {beyond.effort}"
-    few = None if beyond.gram is None else smallest_negative_set(beyond.gram, doubt, scan_triples=True)
-    if beyond.gram is None or few is None:
-        return Validity(UNKNOWN, proof, None, asymmetry, smallest, looked_at)
-    return Validity(
-        INVALID, proof, _witness(beyond.gram, few, beyond.objects, None, doubt), asymmetry, smallest, looked_at
-    )
+    return Validity(UNKNOWN, proof, None, asymmetry, smallest, str(sample))
 
 
 def _decides(k: Similarity, sample: _Sample, asymmetry: float, smallest: float, K: np.ndarray) -> bool:

@@ -1,0 +1,148 @@
+"""What every estimator shares: its first parameter made a similarity, its input checked, its tags, its engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from similitude.adapters import Precomputed, as_similarity
+from similitude.blocks import Blocks
+from similitude.encodings import Encoding, check_objects, is_table, take
+from similitude.engines import Engine, current_engine
+from similitude.kernels.matrix import as_matrix
+from similitude.randomness import generator
+from similitude.similarity import Similarity
+from similitude.validity import Validity, Witness, check_gram
+
+FLOATS = (np.float64, np.float32)
+
+CHECKED_OBJECTS = 500
+"""Objects at most on whose Gram matrix a similarity without a proof is checked before it serves as a kernel."""
+
+
+class NotAKernelError(ValueError):
+    """A similarity that is not positive semi-definite was given where a kernel is needed.
+
+    Parameters
+    ----------
+    problem : str
+    witness : Witness
+        The counterexample.
+    """
+
+    def __init__(self, problem: str, witness: Witness | None = None) -> None:
+        super().__init__(problem, witness)
+        self.problem, self.witness = problem, witness
+
+    def __str__(self) -> str:
+        return self.problem if self.witness is None else f"{self.problem} {self.witness}"
+
+
+class SimilarityEstimator(BaseEstimator):
+    """An estimator whose first parameter is a ``kernel`` (PSD is required) or a ``similarity`` (nothing is).
+
+    It is a Similarity, a name, a function of pairs, or ``"precomputed"``: X is then K(train, train) in ``fit`` and
+    K(new, train) afterwards. Fitted, it keeps the resolved one as ``kernel_`` or ``similarity_``.
+    """
+
+    engine: Engine | None
+
+    @property
+    def _role(self) -> str:
+        return "kernel" if hasattr(self, "kernel") else "similarity"
+
+    @property
+    def _precomputed(self) -> bool:
+        given = getattr(self, self._role)
+        return isinstance(given, str) and given == "precomputed"
+
+    @property
+    def _engine(self) -> Engine:
+        if self.engine is not None and not isinstance(self.engine, Engine):
+            raise TypeError(f"engine must be an Engine such as LocalEngine(threads=2), got {self.engine!r}")
+        return self.engine if self.engine is not None else current_engine()
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters by name; one inside a kernel given by name first makes it a Similarity."""
+        role = self._role
+        if any(path.startswith(f"{role}__") for path in params) and role not in params and not self._precomputed:
+            setattr(self, role, as_similarity(getattr(self, role)))
+        return super().set_params(**params)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kind = self._kind()
+        tags.input_tags.pairwise = kind == "matrix"
+        tags.input_tags.sparse = kind == "vectors"
+        tags.input_tags.string = kind in ("strings", "any")
+        tags.input_tags.two_d_array = kind in ("vectors", "matrix", "table", "any")
+        tags.input_tags.one_d_array = kind not in ("vectors", "matrix", "table")
+        return tags
+
+    def _kind(self) -> str:
+        """Return what kind of objects it takes; ``matrix`` where they are rows of a precomputed matrix."""
+        if self._precomputed:
+            return "matrix"
+        try:
+            return as_similarity(getattr(self, self._role)).objects
+        except (TypeError, ValueError):  # refused with its reason when it is used
+            return "any"
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """Return X as its kind asks for: vectors as a float matrix, other objects as they are."""
+        kind = self._kind()
+        if kind not in ("vectors", "matrix"):
+            check_objects(X)
+            return X
+        if is_table(X):
+            as_matrix(X)  # its errors name the column
+        X = validate_data(self, X, reset=reset, accept_sparse="csr" if kind == "vectors" else False, dtype=FLOATS)
+        if kind == "matrix" and reset and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"{self._role}='precomputed' needs a square matrix of the training objects in fit, got shape {X.shape}"
+            )
+        return X
+
+    def _start(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
+        """Return the similarity resolved on checked training objects, the objects, and their encoding."""
+        if self._precomputed:
+            k: Similarity = Precomputed(X)
+            X = np.arange(len(X))
+        else:
+            k = as_similarity(getattr(self, self._role))
+        resolved, A = k.prepare(X, random_state, sample_weight)
+        setattr(self, f"{self._role}_", "precomputed" if self._precomputed else resolved)
+        return resolved, X, A
+
+    def _ask(self, X: Any) -> tuple[Similarity, Encoding]:
+        """Return the fitted similarity and the encoding of new objects."""
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        k = Precomputed(X) if self._precomputed else getattr(self, f"{self._role}_")
+        return k, k.encode(np.arange(len(X)) if self._precomputed else X)
+
+    def _demand_kernel(self, k: Similarity, X: Any, A: Encoding, random_state: Any = None) -> Validity:
+        """Return the verdict on a kernel, looking at 500 objects at most; raise if a witness is found there."""
+        proof = k.proof()
+        if proof.holds:
+            return Validity("VALID", proof, effort="the algebra of kernels, no data needed")
+        n = check_objects(X)
+        chosen = np.sort(generator(random_state).permutation(n)[:CHECKED_OBJECTS])
+        few = k.encode(take(X, chosen))
+        return demand_valid(check_gram(k, np.asarray(whole_gram(k, few, self._engine)), take(X, chosen), chosen, n))
+
+
+def whole_gram(k: Similarity, A: Encoding, engine: Engine) -> Any:
+    """Return the Gram matrix with every pair computed: a claim of symmetry is not believed."""
+    return Blocks(k, A, A, symmetric=False, engine=engine).whole()
+
+
+def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> Validity:
+    """Return the verdict, or raise with its witness if it is INVALID."""
+    if validity.verdict == "INVALID":
+        problem = f"{validity.proof.similarity} is not a kernel, and a kernel is needed here: {advice}."
+        raise NotAKernelError(problem, validity.witness)
+    return validity
