@@ -74,11 +74,31 @@ def count_bits(A: Any) -> Array:
     return counts
 
 
+def hadamard(values: Any, signs: Any, size: int) -> None:
+    """See `reference.hadamard`."""
+    _compiled.hadamard(values, signs, size)
+
+
+def cos_sin(turns: Any, sines: Any, scale: float = 1.0) -> None:
+    """See `reference.cos_sin`."""
+    _compiled.cos_sin(turns, sines, scale)
+
+
 def perceptron_pass(K: Any, y: Any, scores: Any, threshold: float = 0.0, strict: bool = False) -> Array:
     """See `reference.perceptron_pass`."""
     updated = np.empty(len(K), np.uint8)
     _compiled.perceptron_pass(K, y, scores, threshold, strict, updated)
     return updated.view(bool)
+
+
+def smo(K: Any, u: Any, beta: Any, low: Any, high: Any, tolerance: float, most_steps: int, keep_sum: bool) -> int:
+    """See `reference_solvers.smo`."""
+    return int(_compiled.smo(K, u, beta, low, high, tolerance, most_steps, keep_sum))
+
+
+def add_rows(rows: Any, which: Any, weights: Any, out: Any) -> None:
+    """See `reference_solvers.add_rows`."""
+    _compiled.add_rows(rows, which, weights, out)
 
 
 def dtw(query: Any, targets: Any, lengths: Any) -> Array:

@@ -23,18 +23,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from similitude.loops.reference_solvers import add_rows, smo
+
 __all__ = [
     "CSR",
     "SHAPES",
     "SUMS",
+    "add_rows",
     "apply",
     "common_bits",
+    "cos_sin",
     "count_bits",
     "dtw",
+    "hadamard",
     "of_products",
     "of_sparse_sums",
     "of_sums",
     "perceptron_pass",
+    "smo",
     "sparse_dense_products",
     "sparse_products",
     "worst_triple",
@@ -294,6 +300,43 @@ def dtw(query: Array, targets: Array, lengths: Array) -> Array:
                 D[i + 1, j + 1] = (x - z) ** 2 + min(D[i, j], D[i, j + 1], D[i + 1, j])
         out[t] = D[-1, -1]
     return out
+
+
+def hadamard(values: Array, signs: Array, size: int) -> None:
+    """Turn every stretch v of `size` entries of a row into H D_k ... H D_1 v, in place.
+
+    D_i has row i of `signs` on its diagonal; H is the Walsh-Hadamard matrix of 1 and -1: ``H[i, j]`` is -1 where i and
+    j have an odd number of binary digits 1 in common. `size` is a power of two that divides the number of columns.
+
+    >>> values = np.array([[1.0, 2.0, 3.0, 4.0]])
+    >>> hadamard(values, np.ones((1, 4)), 4)
+    >>> values
+    array([[10., -2., -4.,  0.]])
+    """
+    if size < 1 or size & (size - 1) or values.shape[1] % size or signs.shape[1] != values.shape[1]:
+        raise ValueError("size must be a power of two that divides the number of columns, which signs must have too")
+    for sign in signs:
+        values *= sign
+        h = 1
+        while h < size:
+            pairs = values.reshape(len(values), values.shape[1] // (2 * h), 2, h)  # of entries that are h apart
+            left, right = pairs[:, :, 0], pairs[:, :, 1]
+            left[...], right[...] = left + right, left - right
+            h *= 2
+
+
+def cos_sin(turns: Array, sines: Array, scale: float = 1.0) -> None:
+    """Replace angles, in quarter turns, by their cosines and write their sines beside; both times `scale`.
+
+    >>> turns, sines = np.array([[0.0, 1.0, 4.5]]), np.empty((1, 3))
+    >>> cos_sin(turns, sines)
+    >>> turns.round(3) + 0.0, sines.round(3)
+    (array([[1.   , 0.   , 0.707]]), array([[0.   , 1.   , 0.707]]))
+    """
+    if sines.shape != turns.shape:
+        raise ValueError("one place for the sine of each angle")
+    angles = np.remainder(turns, 4) * (np.pi / 2)  # with little left of an angle to round
+    sines[...], turns[...] = scale * np.sin(angles), scale * np.cos(angles)
 
 
 def worst_triple(K: NDArray[np.float64]) -> tuple[int, int, int, float]:

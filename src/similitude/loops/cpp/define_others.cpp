@@ -1,4 +1,4 @@
-// The Python face of the loops over bits and over sequences.
+// The Python face of the loops over bits, over sequences and for random features.
 #include <cmath>
 
 #include "arguments.hpp"
@@ -73,4 +73,31 @@ template <class T> static void define(nb::module_ &m) {
 void define_sequences(nb::module_ &m) {
     define<float>(m);
     define<double>(m);
+}
+
+template <class T> static void hadamard(const Out<T> &values, const In<T> &signs, std::size_t size) {
+    const Matrix<T> to = out<T>(values);
+    require(size > 0 && (size & (size - 1)) == 0, "size must be a power of two");
+    require(to.columns % size == 0, "the number of columns must be a multiple of size");
+    require(signs.shape(1) == to.columns, "signs need one entry per column");
+    nb::gil_scoped_release release;
+    functions<T>().hadamard(to, in<T>(signs), size);
+}
+
+template <class T> static void cos_sin(const Out<T> &turns, const Out<T> &sines, double scale) {
+    const Matrix<T> cosines = out<T>(turns), beside = out<T>(sines);
+    require(beside.rows == cosines.rows && beside.columns == cosines.columns, "one place for the sine of each angle");
+    nb::gil_scoped_release release;
+    functions<T>().cos_sin(cosines, beside, scale);
+}
+
+template <class T> static void define_features_of(nb::module_ &m) {
+    using nb::arg;
+    m.def("hadamard", &hadamard<T>, arg("values").noconvert(), arg("signs").noconvert(), arg("size"));
+    m.def("cos_sin", &cos_sin<T>, arg("turns").noconvert(), arg("sines").noconvert(), arg("scale"));
+}
+
+void define_features(nb::module_ &m) {
+    define_features_of<float>(m);
+    define_features_of<double>(m);
 }

@@ -1,9 +1,12 @@
 // Compiled once per instruction set, each time into a namespace of its own (SIMD_NAMESPACE).
 #include "bits.hpp"
 #include "dynamic.hpp"
+#include "hadamard.hpp"
 #include "perceptron.hpp"
 #include "rows.hpp"
+#include "smo.hpp"
 #include "sparse_sums.hpp"
+#include "waves.hpp"
 
 namespace SIMD_NAMESPACE {
 
@@ -154,7 +157,11 @@ template <class T> constexpr Functions<T> functions() {
             &sparse_dense_products<T>,
             &of_sparse_sums<T>,
             &perceptron_pass<T>,
-            &dtw<T>};
+            &dtw<T>,
+            &hadamard<T>,
+            &cos_sin<T>,
+            &smo<T>,
+            &add_rows<T>};
 }
 
 extern const Table table;

@@ -71,6 +71,12 @@ template <class T> struct Functions {
     void (*perceptron_pass)(Matrix<const T> K, const double *y, double *scores, double threshold, bool strict,
                             std::uint8_t *updated);
     void (*dtw)(const T *query, std::size_t n, Series<T> targets, const std::int64_t *order, T *out);
+    void (*hadamard)(Matrix<T> values, Matrix<const T> signs, std::size_t size);
+    void (*cos_sin)(Matrix<T> turns, Matrix<T> sines, double scale);
+    std::size_t (*smo)(Matrix<const T> K, double *u, double *beta, const double *low, const double *high,
+                       double tolerance, std::size_t most_steps, bool keep_sum);
+    void (*add_rows)(Matrix<const T> rows, const std::int64_t *which, const double *weights, std::size_t count,
+                     double *out);
 };
 
 using Words = Matrix<const std::uint64_t>;

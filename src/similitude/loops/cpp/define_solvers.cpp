@@ -1,0 +1,37 @@
+// The Python face of the loops that solve quadratic programmes.
+#include "arguments.hpp"
+
+template <class T>
+static std::size_t smo(const In<T> &K, const OutRow<double> &u, const OutRow<double> &beta, const InRow<double> &low,
+                       const InRow<double> &high, double tolerance, std::size_t most_steps, bool keep_sum) {
+    const std::size_t n = K.shape(0);
+    require(K.shape(1) == n, "K must be square");
+    require(u.shape(0) == n && beta.shape(0) == n && low.shape(0) == n && high.shape(0) == n,
+            "u, beta, low and high need one entry per variable");
+    nb::gil_scoped_release release;
+    return functions<T>().smo(in<T>(K), u.data(), beta.data(), low.data(), high.data(), tolerance, most_steps, keep_sum);
+}
+
+template <class T>
+static void add_rows(const In<T> &rows, const InRow<std::int64_t> &which, const InRow<double> &weights,
+                     const OutRow<double> &result) {
+    const std::size_t count = which.shape(0);
+    require(weights.shape(0) == count && result.shape(0) == rows.shape(1), "one weight per row, one entry per column");
+    for (std::size_t k = 0; k < count; ++k)
+        require(which.data()[k] >= 0 && static_cast<std::size_t>(which.data()[k]) < rows.shape(0), "no such row");
+    nb::gil_scoped_release release;
+    functions<T>().add_rows(in<T>(rows), which.data(), weights.data(), count, result.data());
+}
+
+template <class T> static void define(nb::module_ &m) {
+    using nb::arg;
+    m.def("smo", &smo<T>, arg("K").noconvert(), arg("u").noconvert(), arg("beta").noconvert(), arg("low").noconvert(),
+          arg("high").noconvert(), arg("tolerance"), arg("most_steps"), arg("keep_sum"));
+    m.def("add_rows", &add_rows<T>, arg("rows").noconvert(), arg("which").noconvert(), arg("weights").noconvert(),
+          arg("out").noconvert());
+}
+
+void define_solvers(nb::module_ &m) {
+    define<float>(m);
+    define<double>(m);
+}
