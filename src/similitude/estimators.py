@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,22 @@ FLOATS = (np.float64, np.float32)
 
 CHECKED_OBJECTS = 500
 """Objects at most on whose Gram matrix a similarity without a proof is checked before it serves as a kernel."""
+
+
+def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a fit that fails or is interrupted leave its estimator as it was."""
+
+    @functools.wraps(fit)
+    def careful(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = vars(self).copy()
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return careful
 
 
 class NotAKernelError(ValueError):

@@ -1,0 +1,14 @@
+"""Maps: objects to a few explicit features, with what the theory promises of them.
+
+``LandmarkMap`` takes any similarity; ``ProjectionMap`` and ``CompactMap`` keep a kernel's margins (Balcan, Blum and
+Vempala, "On Kernels, Margins, and Low-dimensional Mappings"); ``FourierMap`` and ``PolynomialSketchMap`` look at no
+data, which works for the kernels they know and, as the same paper shows, for no map that must serve every kernel.
+"""
+
+from similitude.maps.compact import CompactMap
+from similitude.maps.fourier import FourierMap
+from similitude.maps.landmarks import LandmarkMap
+from similitude.maps.polynomial_sketch import PolynomialSketchMap
+from similitude.maps.projection import ProjectionMap
+
+__all__ = ["CompactMap", "FourierMap", "LandmarkMap", "PolynomialSketchMap", "ProjectionMap"]

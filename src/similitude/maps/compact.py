@@ -1,0 +1,168 @@
+"""CompactMap: a projection onto landmarks, then a random projection to few dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from similitude import bounds
+from similitude.blocks import BlockTask
+from similitude.encodings import Encoding
+from similitude.engines import Engine
+from similitude.maps.landmarks import Chosen
+from similitude.maps.projection import Against, ProjectionMap
+from similitude.maps.sizes import COMPACT, DEFAULT, Ask, at_most, positive_whole
+from similitude.maps.sketches import KINDS, Sketch
+from similitude.randomness import generator
+from similitude.results import Guarantee
+from similitude.similarity import Similarity
+
+
+class CompactMap(ProjectionMap):
+    r"""Few features for any kernel: :class:`ProjectionMap`, then a random projection of its features.
+
+    :math:`F(x) = A F_1(x) / \sqrt{d}`, with :math:`F_1` the projection onto landmarks for :math:`\epsilon / 2` and
+    :math:`\delta / 2`, and A a random matrix. If the classes are separable with margin :math:`\gamma`, then
+    :math:`d = O(\frac{1}{\gamma^2} \ln\frac{1}{\epsilon\delta})` features keep, with probability :math:`1 - \delta`,
+    a separator of error at most :math:`\epsilon` at margin :math:`\gamma / 4`. (Balcan, Blum and Vempala, "On
+    Kernels, Margins, and Low-dimensional Mappings", Theorem 3, which prints "at most" for "at least".) Of vectors
+    with the linear kernel, or of the explicit features of another, it is the random projection of Johnson and
+    Lindenstrauss.
+
+    Parameters
+    ----------
+    kernel : Similarity, str or callable
+        One that is not PSD on the landmarks is refused with its witness.
+    n_components : int, optional
+        The number of features d. Default: what `epsilon` and `gamma` ask for if that is fewer than the rank of the
+        first stage, which otherwise stays as it is; without them 100.
+    n_landmarks : int, optional
+        Landmarks of the first stage. Default: what `epsilon` and `gamma` ask for, or else 100, of X at most.
+    projection : {"gaussian", "sign", "sparse", "hadamard"}
+        The entries of A: normal, plus or minus one, mostly zero, or a subsampled randomised Hadamard transform. The
+        theorem speaks of the first two.
+    epsilon, gamma, delta, landmarks, landmark_indices, random_state, engine
+        See :class:`LandmarkMap`.
+
+    Attributes
+    ----------
+    sketch_ : Sketch or None
+        The second stage, stored as its seed; None where the first stage needs none.
+    landmarks_, landmark_indices_, kernel_, factor_, rank_, validity_, guarantee_
+        See :class:`ProjectionMap`.
+
+    Examples
+    --------
+    >>> from similitude.datasets import iris
+    >>> from similitude.maps import CompactMap
+    >>> X, y = iris()
+    >>> CompactMap(n_landmarks=80, n_components=10).fit_transform(X).shape
+    (150, 10)
+    """
+
+    _promise = COMPACT
+    _counts_landmarks = "n_landmarks"
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        n_components: int | None = None,
+        n_landmarks: int | None = None,
+        projection: str = "gaussian",
+        epsilon: float | None = None,
+        gamma: float | None = None,
+        delta: float | None = None,
+        landmarks: Any = "uniform",
+        landmark_indices: Any = None,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        super().__init__(
+            kernel,
+            n_components=n_components,
+            epsilon=epsilon,
+            gamma=gamma,
+            delta=delta,
+            landmarks=landmarks,
+            landmark_indices=landmark_indices,
+            random_state=random_state,
+            engine=engine,
+        )
+        self.n_landmarks = n_landmarks
+        self.projection = projection
+
+    def _check_params(self) -> Ask:
+        if self.projection not in KINDS:
+            raise ValueError(f"projection must be one of {', '.join(KINDS)}, got {self.projection!r}")
+        if self.n_components is not None:
+            positive_whole("n_components", self.n_components)
+        return super()._check_params()
+
+    def _learn(self, k: Similarity, chosen: Chosen, ask: Ask) -> Chosen:
+        kept = super()._learn(k, chosen, ask)
+        drawn = int(self.guarantee_.numbers["landmarks_drawn"])
+        self.n_features_out_ = self._dimension(ask)
+        self.sketch_ = None
+        if self.n_features_out_ < self.rank_:
+            seed = int(generator(self.random_state).integers(2**63))
+            self.sketch_ = Sketch(self.projection, self.rank_, self.n_features_out_, seed)
+        self.guarantee_ = self._promised(ask, drawn)
+        return kept
+
+    def _dimension(self, ask: Ask) -> int:
+        if self.n_components is not None:
+            return at_most("n_components", self.n_components, self.rank_, f"the rank {self.rank_:,} of the landmarks")
+        return min(self.rank_, bounds.compact_dimension(*ask.numbers()) if ask.complete else DEFAULT)
+
+    def _promised(self, ask: Ask, drawn: int) -> Guarantee:
+        """Return what both stages together promise; a first stage left as it is keeps more than the theorem asks."""
+        made = self._promise.made(ask, drawn, self._why_not())
+        if self.sketch_ is None or "gamma" not in made.numbers:
+            return made
+        epsilon, gamma, delta = (made.numbers[name] for name in ("epsilon", "gamma", "delta"))
+        asked = bounds.compact_dimension(epsilon, gamma, delta)
+        few = f"the theorem asks for {asked:,} features, not {self.n_features_out_:,}"
+        other = f"the theorem is about normal or plus-or-minus-one entries, not projection={self.projection!r}"
+        why_not = few if self.n_features_out_ < asked else other if self.projection in ("sparse", "hadamard") else None
+        beside = {
+            "features": float(self.n_features_out_),
+            "features_theorem": float(asked),
+            "features_practical": float(bounds.compact_dimension(epsilon, gamma, delta, practical=True)),
+        }
+        made = self._promise.made(ask, drawn, self._why_not() or why_not)
+        return replace(made, numbers={**made.numbers, **beside})
+
+    def _mapped(self, k: Similarity) -> Any:
+        return super()._mapped(k) if self.sketch_ is None else Multiplied(k)
+
+    def _make_weights(self, dtype: np.dtype) -> np.ndarray:
+        """Return U^-1 A' / sqrt(d): both stages after the kernel in one matrix."""
+        if self.sketch_ is None:
+            return super()._make_weights(dtype)
+        from scipy.linalg import solve_triangular
+
+        return solve_triangular(self.factor_, self.sketch_.matrix().T, check_finite=False).astype(dtype, copy=False)
+
+
+@dataclass(frozen=True)
+class Multiplied:
+    """A kernel followed by the matrix product that makes its values features."""
+
+    kernel: Similarity
+
+    @property
+    def threadsafe(self) -> bool:
+        """As the kernel is."""
+        return self.kernel.threadsafe
+
+    def is_finite(self) -> bool:
+        """Tell that the features need no check: the kernel's values have been looked at."""
+        return True
+
+    def block(self, A: Encoding, B: Against, out: Any = None) -> Any:
+        """Return the features of the encoded objects."""
+        K = np.asarray(BlockTask(self.kernel)(A, B.landmarks))
+        return np.matmul(K.astype(B.weights.dtype, copy=False), B.weights, out=out)

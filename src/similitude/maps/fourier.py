@@ -1,0 +1,209 @@
+"""FourierMap: cosines and sines at random frequencies, whose dot products approximate a kernel of differences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from similitude import loops
+from similitude.adapters import as_similarity
+from similitude.blocks import Blocks, check_fits
+from similitude.encodings import Encoding, itemsize
+from similitude.engines import Engine
+from similitude.kernels.matrix import as_matrix
+from similitude.maps.base import FeatureMap
+from similitude.maps.frequencies import Draw, Law, Matrix, Structured, law_of
+from similitude.maps.sketches import Written, whole_number
+from similitude.randomness import generator
+from similitude.results import NONE, PROVEN, Guarantee
+
+KINDS = ("plain", "orthogonal", "structured")
+
+DELTA = 0.05
+"""The probability of failure at which a guarantee is stated."""
+
+
+class FourierMap(FeatureMap):
+    r"""Random Fourier features of a kernel of differences: :math:`F(x) \cdot F(z) \approx K(x, z)`.
+
+    A continuous kernel of x - z is the mean of :math:`\cos(w \cdot (x - z))` over a law of frequencies w (Bochner's
+    theorem). With frequencies drawn from it, :math:`F(x) = \sqrt{2/D}\,(\cos w_j \cdot x, \sin w_j \cdot x)_{j \le
+    D/2}`; if D is odd, one feature :math:`\sqrt{2/D}\cos(w \cdot x + b)` with a random phase b is added. No data are
+    needed but to fix what the kernel leaves open. (Rahimi and Recht, "Random features for large-scale kernel
+    machines", 2007.)
+
+    Parameters
+    ----------
+    kernel : Similarity or str
+        Gaussian, Laplace, Matern, RationalQuadratic, or a positive multiple of one.
+    n_components : int
+        The number of features D.
+    kind : {"plain", "orthogonal", "structured"}
+        How frequencies are drawn: independently; in blocks of orthogonal directions with independent lengths, which
+        errs less; or as products of signs and Walsh-Hadamard matrices, which costs :math:`D \log d` instead of
+        :math:`D d` per vector and needs no matrix (Yu, Suresh, Choromanski, Holtmann-Rice and Kumar, "Orthogonal random
+        features", 2016). The lengths are drawn from the kernel's own law: with equal lengths it would be another
+        kernel (Demni and Kadri, "Orthogonal random features: explicit forms and sharp inequalities", 2023). Laplace
+        with norm=1 depends on more than the length of x - z: it takes "plain".
+    random_state : int, optional
+    engine : Engine, optional
+
+    Attributes
+    ----------
+    kernel_ : Similarity
+        With what data had to fix.
+    frequencies_ : array of shape (ceil(D / 2), d)
+        The frequencies, one in each row; made when asked for.
+    waves_ : Waves
+        What the features are made with.
+    guarantee_ : Guarantee
+        How far F(x) . F(z) may be from K(x, z).
+
+    Notes
+    -----
+    In single precision angles lose digits where data lie far from the origin: centre them first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from similitude.kernels import Gaussian
+    >>> from similitude.maps import FourierMap
+    >>> X = np.array([[0., 0.], [1., 1.]])
+    >>> F = FourierMap(Gaussian(sigma=1.0), n_components=4000).fit_transform(X)
+    >>> F.shape, (F @ F.T).round(1)
+    ((2, 4000), array([[1. , 0.4], [0.4, 1. ]]))
+    """
+
+    waves_: Waves
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        n_components: int = 1000,
+        kind: str = "orthogonal",
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.kind = kind
+        self.random_state = random_state
+        self.engine = engine
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Draw frequencies.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Vectors; they fix what the kernel leaves open, such as ``sigma="median"``.
+        y : ignored
+        """
+        width = whole_number("n_components", self.n_components)
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        self._law(self.kernel if self._precomputed else as_similarity(self.kernel))
+        X, rng = self._checked(X, reset=True), generator(self.random_state)
+        law, d = self._law(self._start(X, rng)[0]), X.shape[1]
+        draw = Draw(law, d, math.ceil(width / 2), rng)
+        if self.kind != "structured":
+            check_fits(d, draw.m, 8, self._engine)
+        waves = Waves(getattr(draw, self.kind)(), width, math.sqrt(2.0 * law.factor / width), rng.random())
+        self.waves_ = waves.astype(np.dtype(X.dtype))
+        self.guarantee_ = promise(self.kind, width, d, law.factor)
+        self.n_features_out_ = width
+        return self
+
+    def features(self, X: Any) -> Blocks:
+        """Return the features as strips of rows: the cosines, then the sines."""
+        check_is_fitted(self)
+        A = as_matrix(self._checked(X, reset=False))
+        waves = self.waves_.astype(np.dtype(A.dtype))
+        return Blocks(Written("FourierMap"), A, waves, engine=self._engine, itemsize=itemsize(A), whole_rows=True)
+
+    @property
+    def frequencies_(self) -> np.ndarray:
+        """The frequencies, one in each row."""
+        check_is_fitted(self)
+        return self.waves_.frequencies(self.n_features_in_)
+
+    def _law(self, kernel: Any) -> Law:
+        law = law_of(kernel)
+        if not law.radial and self.kind != "plain":
+            raise ValueError(
+                f"kind={self.kind!r} needs a kernel of the Euclidean length of x - z, and {kernel!r} is none: "
+                f"use kind='plain'"
+            )
+        return law
+
+
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """The waves that features are made of, as an encoding that is never cut.
+
+    The features are `amplitude` times the cosines of all angles, then times the sines; of an odd number `width` of
+    features the last cosine, after which no sine comes, is moved by a `phase` (in turns).
+    """
+
+    angles: Matrix | Structured
+    width: int
+    amplitude: float
+    phase: float
+
+    def __len__(self) -> int:
+        return self.width
+
+    def __getitem__(self, which: Any) -> Waves:
+        return self
+
+    def astype(self, dtype: np.dtype) -> Waves:
+        """Return them in another precision."""
+        return replace(self, angles=self.angles.astype(dtype))
+
+    def frequencies(self, d: int) -> np.ndarray:
+        """Return the frequencies of vectors of dimension d, one in each row."""
+        turns = np.empty((d, math.ceil(self.width / 2)))
+        self.astype(np.dtype(np.float64)).angles.write_turns(np.eye(d), turns)
+        return turns.T * (math.pi / 2)
+
+    def write(self, A: Encoding, out: np.ndarray) -> None:
+        """Write the features of every row of A."""
+        pairs, cosines = self.width // 2, math.ceil(self.width / 2)
+        for some in self.angles.strips(len(out)):
+            turns = out[some, :cosines]
+            self.angles.write_turns(A[some], turns)
+            loops.cos_sin(turns[:, :pairs], out[some, cosines:], self.amplitude)
+            if cosines > pairs:
+                last = turns[:, pairs:]
+                last += 4 * self.phase
+                loops.cos_sin(last, np.empty_like(last), self.amplitude)
+
+
+def promise(kind: str, width: int, d: int, factor: float) -> Guarantee:
+    """Return how far F(x) . F(z) may be from K(x, z) for one pair.
+
+    It is a sum over frequencies of terms in [-2/D, 2/D] times the factor; those of different blocks are independent.
+    """
+    theorem = "Hoeffding's inequality, with frequencies as in Rahimi and Recht, 2007"
+    numbers: dict[str, float] = {"n_components": width, "delta": DELTA}
+    if kind == "structured":
+        why = "F(x).F(z) is close to K(x, z) in practice: structured directions follow the kernel's law only nearly"
+        return Guarantee(why, "", "", numbers, NONE)
+    frequencies, block = math.ceil(width / 2), 1 if kind == "plain" else d
+    full, rest = divmod(frequencies, block)
+    terms = width**2 / (4.0 * (full * block**2 + rest**2))
+    epsilon = math.sqrt(2.0 * math.log(2.0 / DELTA) / terms)
+    if epsilon >= 1.0 and kind == "orthogonal":
+        why = (
+            f"the mean of F(x).F(z) is K(x, z), but the {frequencies:,} frequencies form {full + (rest > 0):,} "
+            f"orthogonal blocks, too few independent terms for a bound: kind='plain' has one"
+        )
+        return Guarantee(why, "", "", numbers, NONE)
+    numbers |= {"independent_terms": terms, "epsilon": epsilon * factor}
+    statement = f"|F(x).F(z) - K(x, z)| < {epsilon * factor:.2g} with probability >= {1 - DELTA:g}"
+    return Guarantee(statement, theorem, "x and z do not depend on the frequencies drawn", numbers, PROVEN)

@@ -1,0 +1,283 @@
+"""LandmarkMap, and what every map with landmarks shares: their number, their choice, their place in a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from similitude.blocks import Blocks
+from similitude.encodings import Encoding, check_objects, count, itemsize, rows, take
+from similitude.engines import Engine
+from similitude.estimators import all_or_nothing
+from similitude.maps.base import FeatureMap
+from similitude.maps.reservoir import Reservoir
+from similitude.maps.rules import Pool, choose
+from similitude.maps.sizes import DEFAULT, SEPARABLE, Ask, Promise, at_most, positive_whole
+from similitude.randomness import generator
+from similitude.similarity import Similarity
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Landmarks: the objects, their encoding, and their positions in X (None for objects of your own)."""
+
+    objects: Any
+    encoding: Encoding
+    positions: np.ndarray | None
+
+    def only(self, which: np.ndarray) -> Chosen:
+        """Return some of them."""
+        positions = None if self.positions is None else self.positions[which]
+        return Chosen(take(self.objects, which), rows(self.encoding, which), positions)
+
+
+class LandmarkedMap(FeatureMap):
+    """A map that compares an object with landmarks. A subclass writes ``_learn`` and ``features``."""
+
+    _promise: Promise
+    _counts_landmarks = "n_components"
+    landmarks: Any
+    landmark_indices: Any
+    epsilon: float | None
+    gamma: float | None
+    delta: float | None
+    random_state: Any
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Choose landmarks among X.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            For ``"precomputed"`` the square matrix of their similarities.
+        y : sequence of labels, optional
+            Used by ``landmarks="stratified"`` alone.
+        """
+        ask = self._check_params()
+        X = self._checked(X, reset=True)
+        if y is not None:
+            check_consistent_length(X, y)
+        labels = column_or_1d(y) if y is not None and self._rule == "stratified" else None
+        k, X, A = self._start(X, self.random_state)
+        chosen = self._choose(k, X, A, labels, ask)
+        self.__dict__.pop("_reservoir", None)
+        return self._finish(k, chosen, ask)
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """Look at a batch of a stream: the landmarks are a fair sample of all that has been seen.
+
+        What a kernel leaves open, such as ``sigma="median"``, is fixed on the landmarks of the moment.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : ignored
+        """
+        ask = self._check_params()
+        if self._precomputed or self._rule != "uniform":
+            raise ValueError("a stream is sampled uniformly: partial_fit needs landmarks='uniform' and objects in X")
+        first = not hasattr(self, "_reservoir")
+        X = self._checked(X, reset=first)
+        if first:
+            self._reservoir = Reservoir(self._n_wanted(ask) or DEFAULT, generator(self.random_state))
+        self._reservoir.add(X)
+        k, objects, A = self._start(self._reservoir.objects, self.random_state)
+        return self._finish(k, Chosen(objects, A, self._reservoir.positions), ask)
+
+    def _finish(self, k: Similarity, chosen: Chosen, ask: Ask) -> Any:
+        kept = self._learn(k, chosen, ask)
+        self.landmarks_, self.landmark_indices_ = kept.objects, kept.positions
+        self._landmarks = kept.encoding
+        return self
+
+    def _learn(self, k: Similarity, chosen: Chosen, ask: Ask) -> Chosen:
+        """Set the fitted attributes and return the landmarks that are kept."""
+        raise NotImplementedError
+
+    @property
+    def _rule(self) -> str | None:
+        """The rule by which landmarks are chosen; None where the user names them."""
+        named = self.landmark_indices is not None or not isinstance(self.landmarks, str)
+        return None if named else str(self.landmarks)
+
+    def _check_params(self) -> Ask:
+        """Refuse contradictions, before the first kernel call."""
+        if self.landmark_indices is not None and not isinstance(self.landmarks, str):
+            raise ValueError("give the landmarks themselves or their landmark_indices, not both")
+        if self._precomputed and not isinstance(self.landmarks, str):
+            raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")
+        return Ask.of(self.epsilon, self.gamma, self.delta)
+
+    def _n_wanted(self, ask: Ask) -> int | None:
+        """Return how many landmarks were asked for, by number or by theorem; None where nothing was said."""
+        given = getattr(self, self._counts_landmarks)
+        if given is not None:
+            return positive_whole(self._counts_landmarks, given)
+        return self._promise.landmarks(ask) if ask.complete else None
+
+    def _choose(self, k: Similarity, X: Any, A: Encoding, labels: np.ndarray | None, ask: Ask) -> Chosen:
+        n, wanted, name = check_objects(X), self._n_wanted(ask), self._counts_landmarks
+        if self._rule is None:
+            chosen = self._own(k, X, A)
+            if getattr(self, name) is not None and wanted != count(chosen.encoding):
+                raise ValueError(f"{name} = {wanted} but {count(chosen.encoding)} landmarks were given: leave it out")
+            return chosen
+        wanted = min(n, DEFAULT) if wanted is None else at_most(name, wanted, n, f"the {n:,} objects of X")
+        pool = Pool(k, A, self._engine, labels, generator(self.random_state), X)
+        positions = choose(self._rule, pool, wanted)
+        return Chosen(take(X, positions), rows(A, positions), positions)
+
+    def _own(self, k: Similarity, X: Any, A: Encoding) -> Chosen:
+        """Return the landmarks that the user named."""
+        if self.landmark_indices is None:
+            try:
+                objects = self._checked(self.landmarks, reset=False)
+                return Chosen(objects, k._encoded(objects, "landmarks"), None)
+            except ValueError as error:
+                raise ValueError(f"landmarks: {error}") from error
+        n, positions = check_objects(X), np.asarray(self.landmark_indices)
+        if positions.ndim != 1 or not len(positions) or positions.dtype.kind not in "iu":
+            raise ValueError(f"landmark_indices must be a list of positions in X, got {self.landmark_indices!r}")
+        outside = positions[(positions < -n) | (positions >= n)]
+        if len(outside):
+            raise IndexError(f"landmark_indices holds {outside[0]}, X has {n:,} objects")
+        positions = positions % n
+        return Chosen(take(X, positions), rows(A, positions), positions)
+
+    def _why_not(self) -> str | None:
+        """Return why the theorem does not speak of these landmarks; None where they may be independent draws."""
+        if self._rule in (None, "uniform"):
+            return None
+        return f"the theorem is about independent draws, these landmarks were chosen by the rule {self._rule!r}"
+
+    def __getstate__(self) -> Any:
+        return {name: {} if name == "_ready" else value for name, value in super().__getstate__().items()}
+
+
+class LandmarkMap(LandmarkedMap):
+    r"""Similarities to a few landmarks as features, :math:`F(x) = (K(x, l_1), \dots, K(x, l_d))`.
+
+    Any similarity will do, PSD or not, symmetric or not. If it is a kernel under which the classes are separable
+    with margin :math:`\gamma`, then :math:`d \ge \frac{8}{\epsilon}[\frac{1}{\gamma^2} + \ln\frac{1}{\delta}]`
+    landmarks drawn from the distribution leave, with probability :math:`1 - \delta`, a linear separator of the
+    features with error at most :math:`\epsilon`; its margin may be small. (Balcan, Blum and Vempala, "On Kernels,
+    Margins, and Low-dimensional Mappings", section 3, Lemma 1.)
+
+    Parameters
+    ----------
+    similarity : Similarity, str or callable
+        ``"precomputed"``: X is the matrix K(train, train), then K(new, train), and landmarks are columns.
+    n_components : int, optional
+        The number of landmarks. Default: what `epsilon` and `gamma` ask for, or else 100, of X at most.
+    epsilon, gamma, delta : float, optional
+        The error and the margin of the theorem, and the probability of failure (0.05).
+    landmarks : str or sequence of objects
+        A rule (``uniform stratified kmeans++ rpcholesky leverage diverse``), or the objects themselves.
+    landmark_indices : sequence of int, optional
+        Positions in X to use instead of a rule.
+    side : {"left", "right", "both"}
+        K(x, l), K(l, x), or both one after the other: they differ where the similarity is not symmetric.
+    random_state : int, optional
+    engine : Engine, optional
+
+    Attributes
+    ----------
+    landmarks_, landmark_indices_
+        The landmarks, and their positions in X (in the stream; None for objects of your own).
+    similarity_ : Similarity
+        With what data had to fix.
+    guarantee_ : Guarantee
+        What the theorem promises, under which assumption.
+    rank_ : int
+        The number of landmarks.
+
+    Examples
+    --------
+    >>> from similitude.maps import LandmarkMap
+    >>> LandmarkMap("linear", landmarks=[[1., 0.], [1., 1.]]).fit([[0., 1.]]).transform([[2., 3.]])
+    array([[2., 5.]])
+    >>> words = LandmarkMap(lambda s, t: len(set(s) & set(t)), landmark_indices=[0, 1])
+    >>> words.fit_transform(["kernel", "margin", "map"])
+    array([[5., 2.],
+           [2., 6.],
+           [0., 2.]])
+    """
+
+    _promise = SEPARABLE
+
+    def __init__(
+        self,
+        similarity: Any = "gaussian",
+        *,
+        n_components: int | None = None,
+        epsilon: float | None = None,
+        gamma: float | None = None,
+        delta: float | None = None,
+        landmarks: Any = "uniform",
+        landmark_indices: Any = None,
+        side: str = "left",
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.similarity = similarity
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.gamma = gamma
+        self.delta = delta
+        self.landmarks = landmarks
+        self.landmark_indices = landmark_indices
+        self.side = side
+        self.random_state = random_state
+        self.engine = engine
+
+    def _check_params(self) -> Ask:
+        if self.side not in ("left", "right", "both"):
+            raise ValueError(f"side must be 'left', 'right' or 'both', got {self.side!r}")
+        if self._precomputed and self.side != "left":
+            raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
+        return super()._check_params()
+
+    def _learn(self, k: Similarity, chosen: Chosen, ask: Ask) -> Chosen:
+        self.rank_ = count(chosen.encoding)
+        self.n_features_out_ = self.rank_ * (2 if self.side == "both" else 1)
+        self.guarantee_ = self._promise.made(ask, self.rank_, self._why_not())
+        return chosen
+
+    def features(self, X: Any) -> Blocks:
+        """Return the similarities to the landmarks as tiles."""
+        k, A = self._ask(X)
+        if self.side == "left":
+            return Blocks(k, A, self._landmarks, engine=self._engine, itemsize=itemsize(A))
+        sides = ["right"] * self.rank_ if self.side == "right" else ["left"] * self.rank_ + ["right"] * self.rank_
+        twice = rows(self._landmarks, np.arange(len(sides)) % self.rank_)
+        return Blocks(Facing(k), A, (twice, np.array(sides)), engine=self._engine, itemsize=itemsize(A))
+
+
+@dataclass(frozen=True)
+class Facing:
+    """A similarity seen from either side: each landmark comes with the side on which it stands."""
+
+    similarity: Similarity
+
+    @property
+    def threadsafe(self) -> bool:
+        """As the similarity is."""
+        return self.similarity.threadsafe
+
+    def is_finite(self) -> bool:
+        """Tell whether values need no check."""
+        return self.similarity.is_finite()
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return K(a, l) where the landmark stands on the left side of the map, K(l, a) where on the right."""
+        landmarks, sides = B
+        left, right = np.flatnonzero(sides == "left"), np.flatnonzero(sides == "right")
+        parts = [np.asarray(self.similarity.block(A, rows(landmarks, left)))] if len(left) else []
+        if len(right):
+            parts.append(np.asarray(self.similarity.block(rows(landmarks, right), A)).T)
+        return np.concatenate(parts, axis=1)

@@ -1,0 +1,206 @@
+"""Random projections that keep lengths, and what maps share that write whole rows of random features."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from similitude import loops
+from similitude.encodings import Encoding, count, is_sparse
+from similitude.kernels.products import inner
+
+KINDS = ("gaussian", "sign", "sparse", "hadamard")
+
+STRIP = 2**18
+"""Bytes of intermediate numbers that stay in the cache between two steps."""
+
+
+@dataclass(frozen=True)
+class Sketch:
+    r"""A random projection :math:`u' = A u / \sqrt{k}` from `n_in` to k = `n_out` dimensions that keeps lengths.
+
+    For every kind :math:`E|u'|^2 = |u|^2`. With normal or plus-or-minus-one entries, for any two points,
+    :math:`(1-\epsilon)|u-v|^2 \le |u'-v'|^2 \le (1+\epsilon)|u-v|^2` with probability at least
+    :math:`1 - 2 e^{-(\epsilon^2-\epsilon^3)k/4}` (Arriaga and Vempala, "An algorithmic theory of learning: robust
+    concepts and random projection", 1999, whose "U(-1, 1)" are the two signs).
+
+    Parameters
+    ----------
+    kind : {"gaussian", "sign", "sparse", "hadamard"}
+        Entries of A: standard normal; 1 or -1; :math:`\sqrt{s}` or :math:`-\sqrt{s}` with probability 1/(2s) each and
+        else 0, :math:`s = \max(3, \sqrt{n_{in}})` (Achlioptas, "Database-friendly random projections", 2003; Li, Hastie
+        and Church, "Very sparse random projections", 2006); rows of H D, the Walsh-Hadamard matrix with random signs
+        of its columns (Ailon and Chazelle, "The fast Johnson-Lindenstrauss transform", 2009).
+    n_in, n_out : int
+        Dimensions before and after.
+    seed : int
+        The matrix is made from it where it is needed: pickles hold the seed alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from similitude.maps.sketches import Sketch
+    >>> shorter = Sketch("sign", n_in=1000, n_out=200, seed=0)
+    >>> u = np.ones((1, 1000))
+    >>> shorter(u).shape, round(float((shorter(u) ** 2).sum() / 1000), 1)
+    ((1, 200), 1.0)
+    """
+
+    kind: str
+    n_in: int
+    n_out: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        whole_number("n_in", self.n_in)
+        whole_number("n_out", self.n_out)
+
+    def __call__(self, Z: np.ndarray) -> np.ndarray:
+        """Return the projections of the rows of Z, in the precision of Z.
+
+        Parameters
+        ----------
+        Z : array of shape (n, n_in)
+
+        Returns
+        -------
+        array of shape (n, n_out)
+        """
+        Z = np.asarray(Z)
+        Z = Z if Z.dtype in (np.float32, np.float64) else Z.astype(np.float64)
+        if Z.ndim != 2 or Z.shape[1] != self.n_in:
+            raise ValueError(f"this sketch takes rows of {self.n_in} numbers, got an array of shape {Z.shape}")
+        drawn = self._drawn(Z.dtype)
+        if self.kind == "hadamard":
+            return self._transformed(Z, *drawn)
+        return inner(Z, drawn)
+
+    def matrix(self) -> np.ndarray:
+        r"""Return the matrix :math:`A / \sqrt{k}` of shape (n_out, n_in): the sketch of Z is ``Z @ matrix().T``."""
+        if self.kind == "hadamard":
+            return np.ascontiguousarray(self(np.eye(self.n_in)).T)
+        drawn = self._drawn(np.dtype(np.float64))
+        return drawn.toarray() if is_sparse(drawn) else drawn.copy()
+
+    def _transformed(self, Z: np.ndarray, signs: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        size, factor = padded(self.n_in), 1.0 / math.sqrt(self.n_out)
+        out = np.empty((len(Z), self.n_out), Z.dtype)
+        for some in strips(len(Z), signs.nbytes):
+            np.multiply(hadamard(Z[some], signs, size)[:, chosen], factor, out=out[some])
+        return out
+
+    def _drawn(self, dtype: np.dtype) -> Any:
+        """Return what is drawn from the seed, made once for each precision."""
+        ready = vars(self).setdefault("_ready", {})
+        if dtype not in ready:
+            ready[dtype] = self._draw(np.random.default_rng(self.seed), dtype)
+        return ready[dtype]
+
+    def _draw(self, rng: np.random.Generator, dtype: np.dtype) -> Any:
+        k, d = self.n_out, self.n_in
+        if self.kind == "gaussian":
+            return (rng.standard_normal((k, d)) / math.sqrt(k)).astype(dtype, copy=False)
+        if self.kind == "sign":
+            return random_signs(rng, (k, d), dtype) / dtype.type(math.sqrt(k))
+        if self.kind == "sparse":
+            return _very_sparse(rng, k, d).astype(dtype, copy=False)
+        columns = padded(d) * math.ceil(k / padded(d))
+        return random_signs(rng, (1, columns), dtype), np.sort(rng.choice(columns, k, replace=False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_ready"}
+
+
+def _very_sparse(rng: np.random.Generator, k: int, d: int) -> Any:
+    """Return k x d independent entries, of which few are not zero, as a sparse matrix."""
+    from scipy.sparse import csr_array
+
+    s = max(3.0, math.sqrt(d))
+    where = rng.choice(k * d, rng.binomial(k * d, 1.0 / s), replace=False, shuffle=False)
+    entries = random_signs(rng, (len(where),), np.dtype(np.float64)) * math.sqrt(s / k)
+    return csr_array((entries, np.divmod(where, d)), shape=(k, d))
+
+
+def random_signs(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Return independent fair signs: 1 or -1."""
+    return (2 * rng.integers(2, size=shape, dtype=np.int8) - 1).astype(dtype)
+
+
+def padded(d: int) -> int:
+    """Return the smallest power of two that is at least d.
+
+    >>> padded(1), padded(784), padded(1024)
+    (1, 1024, 1024)
+    """
+    return 1 << (d - 1).bit_length()
+
+
+def hadamard(X: Any, signs: np.ndarray, size: int) -> np.ndarray:
+    """Return H D_k ... H D_1 x for every row x, padded with zeros, once for each stretch of `size` columns of `signs`.
+
+    H is the Walsh-Hadamard matrix of 1 and -1, D_i has row i of `signs` on its diagonal. A row costs
+    `size` log2(`size`) additions per transform.
+
+    >>> hadamard(np.array([[1.0, 2.0, 3.0]]), np.ones((1, 4)), 4)
+    array([[ 6.,  2.,  0., -4.]])
+    """
+    n, d = X.shape
+    stretches = np.zeros((n, signs.shape[1] // size, size), signs.dtype)
+    stretches[:, :, :d] = (X.toarray() if is_sparse(X) else X)[:, np.newaxis]
+    values = stretches.reshape(n, signs.shape[1])
+    loops.hadamard(values, signs, size)
+    return values
+
+
+def strips(n: int, row_bytes: int, at_once: int = STRIP) -> Iterator[slice]:
+    """Yield the rows from 0 to n in strips that stay in the cache."""
+    step = max(1, at_once // row_bytes)
+    return (slice(start, min(n, start + step)) for start in range(0, n, step))
+
+
+def whole_number(name: str, value: Any) -> int:
+    """Return a number of things; refuse what is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+    return int(value)
+
+
+class Recipe(Protocol):
+    """What the features of a row are made with, as an encoding that is never cut: its length is their number."""
+
+    def __len__(self) -> int:
+        """Return the number of features."""
+
+    def __getitem__(self, which: Any) -> Recipe:
+        """Return the whole of it."""
+
+    def write(self, A: Encoding, out: np.ndarray) -> None:
+        """Write the features of every row of A."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A map as :class:`Blocks` calls it: the rows of A by the recipe B."""
+
+    name: str
+    threadsafe: ClassVar[bool] = True
+
+    def is_finite(self) -> bool:
+        """Tell that features are looked at: long vectors overflow."""
+        return False
+
+    def block(self, A: Encoding, B: Recipe, out: Any = None) -> Any:
+        """Return the features of the encoded rows."""
+        features = np.empty((count(A), len(B)), A.dtype) if out is None else out
+        with np.errstate(all="ignore"):  # a feature that is not finite raises later, by its place
+            B.write(A, features)
+        return features
+
+    def __repr__(self) -> str:
+        return f"a feature of {self.name}"

@@ -1,0 +1,374 @@
+"""Landmark, projection and compact maps: the paper's identities, its sizes, streams, and bad input."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from similitude import FromPairs, Precomputed, bounds
+from similitude.engines import LocalEngine
+from similitude.estimators import NotAKernelError
+from similitude.kernels import Gaussian, Linear, Polynomial, explicit_map
+from similitude.maps import CompactMap, LandmarkMap, ProjectionMap
+from similitude.maps.reservoir import Reservoir
+from similitude.maps.triangular import PANEL, factorise, solve_rows, solver
+from similitude.results import NONE, PROVEN
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((60, 4))
+Y = np.where(X[:, 0] > 0, "yes", "no")
+
+
+def share_a_letter(s, t):
+    return float(bool(set(s) & set(t)))
+
+
+# The identities of the paper.
+
+
+def test_landmark_features_are_similarities():
+    m = LandmarkMap("linear", landmarks=[[1.0, 0.0], [1.0, 1.0]]).fit([[5.0, 5.0]])
+    assert m.transform([[2.0, 3.0]]).tolist() == [[2.0, 5.0]]
+    assert m.landmark_indices_ is None
+
+
+def test_projection_of_the_plane_is_the_plane():
+    m = ProjectionMap("linear", landmarks=[[1.0, 0.0], [1.0, 1.0]]).fit([[5.0, 5.0]])
+    assert m.factor_.tolist() == [[1.0, 1.0], [0.0, 1.0]]
+    assert np.allclose(m.transform([[2.0, 3.0]]), [[2.0, 3.0]])
+
+
+def test_projection_loses_what_is_orthogonal():
+    F = ProjectionMap("linear", landmarks=[[1.0, 0, 0], [1.0, 1.0, 0]]).fit([[0.0, 0, 1]]).transform([[2.0, 3.0, 4.0]])
+    assert np.allclose(F, [[2.0, 3.0]]) and np.sum(F**2) < 29
+
+
+def test_dependent_landmarks_are_dropped():
+    S = np.array([[1.0, 0], [1, 0], [0, 2], [1, 1], [0, 0]])
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(S @ S.T)
+    m = ProjectionMap("linear", landmarks=S).fit(S)
+    F = m.transform([[3.0, -1.0]])
+    assert m.rank_ == 2 and len(m.landmarks_) == 2
+    assert np.allclose(np.sum(F**2), 10)
+    assert np.allclose(m.transform(S) @ F[0], S @ [3.0, -1.0])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 6), st.integers(0, 2**32 - 1), st.sampled_from(["linear", "gaussian"]))
+def test_projection_reproduces_the_kernel_on_landmarks(m, d, seed, name):
+    local = np.random.default_rng(seed)
+    Z = local.integers(-2, 3, (m, d)).astype(float)  # many duplicates
+    kernel = Linear() if name == "linear" else Gaussian(1.5)
+    if not Z.any() and name == "linear":
+        return
+    p = ProjectionMap(kernel, landmark_indices=np.arange(m)).fit(Z)
+    new = local.standard_normal((7, d))
+    F, L = p.transform(new), p.transform(Z)
+    assert np.allclose(F @ L.T, kernel.cross(new, Z), atol=1e-6)
+    assert (np.sum(F**2, axis=1) <= kernel.diag(new) + 1e-8).all()
+    assert np.allclose(np.sum(L**2, axis=1), kernel.diag(Z), atol=1e-6)
+
+
+def test_projection_is_nystroem_up_to_a_rotation():
+    peer = Nystroem(gamma=0.3, n_components=20, random_state=0).fit(X)
+    ours = ProjectionMap(Gaussian.from_gamma(0.3), landmark_indices=peer.component_indices_).fit(X)
+    F, G = ours.transform(X), peer.transform(X)
+    assert np.allclose(F @ F.T, G @ G.T)
+
+
+def test_projection_in_single_precision_stays_close():
+    m = ProjectionMap(Gaussian(), n_components=40)
+    single = m.fit(X.astype(np.float32)).transform(X.astype(np.float32))
+    double = m.fit(X).transform(X)
+    assert single.dtype == np.float32
+    assert np.abs(single @ single.T - double @ double.T).max() < 1e-5
+
+
+@pytest.mark.parametrize("m", [1, 5, PANEL - 1, PANEL, PANEL + 1, 2 * PANEL + 17])
+def test_panels_solve_the_triangular_system(m):
+    U = np.triu(rng.standard_normal((m, m))) + 8 * np.sqrt(m) * np.eye(m)
+    K = rng.standard_normal((5, m))
+    F = solve_rows(K.copy(), solver(U, U.dtype))
+    assert np.allclose(F @ U, K)
+
+
+def test_factor_of_an_indefinite_matrix_leaves_a_residual():
+    assert factorise(np.array([[0.0, 1.0], [1.0, 0.0]]), 1e-12).residual == 1.0
+    assert factorise(np.array([[1.0, 2.0], [2.0, 1.0]]), 1e-12).residual > 1
+
+
+def test_compact_map_is_the_projection_times_a_random_matrix():
+    two = CompactMap(n_components=6, n_landmarks=20, random_state=3).fit(X)
+    one = ProjectionMap(landmark_indices=two.landmark_indices_).fit(X)
+    assert np.allclose(two.transform(X), one.transform(X) @ two.sketch_.matrix().T)
+    assert two.sketch_.matrix().nbytes > len(pickle.dumps(two.sketch_))
+
+
+def test_johnson_lindenstrauss_of_explicit_features():
+    phi = explicit_map(Polynomial(2), X)
+    distortion, k = 0.5, bounds.johnson_lindenstrauss(0.5, 0.01)
+    wide = np.hstack([phi] * 30) / np.sqrt(30)
+    F = CompactMap("linear", n_components=min(k, 14), n_landmarks=60).fit_transform(wide)
+    assert F.shape[1] <= np.linalg.matrix_rank(phi)
+    tall = rng.standard_normal((200, 400)) / 20
+    G = CompactMap("linear", n_components=k, n_landmarks=200).fit_transform(tall)
+    before, after = _squared_distances(tall), _squared_distances(G)
+    kept = (after >= (1 - distortion) * before) & (after <= (1 + distortion) * before)
+    assert kept[np.triu_indices(200, 1)].mean() >= 0.99
+
+
+def _squared_distances(Z):
+    return ((Z[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)
+
+
+# Sides.
+
+
+def test_sides_of_an_asymmetric_similarity():
+    k = FromPairs(lambda x, z: float(x[0] * z[1]))
+    K = np.outer(X[:, 0], X[:, 1])
+    left, right, both = (LandmarkMap(k, landmark_indices=[4, 9], side=side).fit_transform(X) for side in SIDES)
+    assert np.allclose(left, K[:, [4, 9]]) and np.allclose(right, K[[4, 9]].T)
+    assert np.allclose(both, np.hstack([left, right]))
+
+
+SIDES = ("left", "right", "both")
+
+
+# Sizes and promises.
+
+
+def test_theorem_sizes_are_used_and_said():
+    big = np.random.default_rng(1).standard_normal((700, 3))
+    m = ProjectionMap(epsilon=0.1, gamma=0.5, delta=0.05).fit(big)
+    assert m.guarantee_.numbers["landmarks_drawn"] == 560 == bounds.landmarks(0.1, 0.5, 0.05)
+    assert m.guarantee_.grade == PROVEN and "margin 0.25" in m.guarantee_.statement
+    assert "assuming that some separator has margin 0.5" in str(m.guarantee_)
+
+
+def test_fewer_landmarks_than_the_theorem_asks_promise_nothing():
+    with pytest.warns(UserWarning, match="n_components = 560 exceeds the 60 objects of X: 60 used"):
+        m = LandmarkMap(epsilon=0.1, gamma=0.5).fit(X)
+    assert m.guarantee_.grade == NONE and "560" in m.guarantee_.statement
+
+
+def test_without_a_margin_the_smallest_covered_one_is_named():
+    big = np.random.default_rng(1).standard_normal((700, 3))
+    m = LandmarkMap(n_components=600).fit(big)
+    margin = m.guarantee_.numbers["gamma"]
+    assert m.guarantee_.grade == PROVEN and bounds.landmarks(0.1, margin, 0.05) <= 600
+    assert bounds.landmarks(0.1, margin * 0.99, 0.05) > 600
+    assert LandmarkMap(n_components=20).fit(big).guarantee_.grade == NONE
+
+
+def test_chosen_landmarks_are_no_independent_draws():
+    m = LandmarkMap(n_components=59, landmarks="diverse", epsilon=0.9, gamma=1.0).fit(X)
+    assert m.guarantee_.grade == NONE and "diverse" in m.guarantee_.statement
+
+
+def test_compact_map_promises_a_quarter_of_the_margin_only_when_wide_enough():
+    big = np.random.default_rng(1).standard_normal((2000, 3))
+    ask = {"epsilon": 0.2, "gamma": 1.0, "delta": 0.2}
+    kept = CompactMap(Gaussian(0.05), **ask).fit(big)
+    assert kept.guarantee_.grade == PROVEN and "margin 0.25" in kept.guarantee_.statement
+    assert kept.sketch_ is None  # the theorem's dimension exceeds the rank: the first stage is left as it is
+    few = CompactMap(Gaussian(0.05), n_components=9, **ask).fit(big)
+    assert few.guarantee_.grade == NONE and few.n_features_out_ == 9
+    assert few.guarantee_.numbers["features_practical"] == bounds.compact_dimension(0.2, 1.0, 0.2, practical=True)
+
+
+def test_more_components_than_rank_are_said():
+    with pytest.warns(UserWarning, match="exceeds the rank 4"):
+        m = CompactMap("linear", n_components=10, n_landmarks=30).fit(X)
+    assert m.transform(X).shape == (60, 4)
+    assert ProjectionMap("linear", n_components=30).fit(X).rank_ == 4
+
+
+# Streams.
+
+
+def test_a_reservoir_is_fair():
+    counts = np.zeros(12)
+    for seed in range(3000):
+        kept = Reservoir(4, np.random.default_rng(seed))
+        for batch in (range(0, 3), range(3, 4), range(4, 12)):
+            kept.add(list(batch))
+        counts[kept.positions] += 1
+        assert sorted(kept.objects) == sorted(kept.positions)
+    assert abs(counts / 3000 - 4 / 12).max() < 4 * np.sqrt(4 / 12 * 8 / 12 / 3000)
+
+
+@pytest.mark.parametrize("make", [LandmarkMap, ProjectionMap])
+@pytest.mark.parametrize("stored", [np.asarray, pd.DataFrame, lambda x: x.astype(np.float32)])
+def test_partial_fit_takes_a_stream(make, stored):
+    m = make(n_components=7, random_state=1)
+    for start in range(0, 60, 9):
+        m.partial_fit(stored(X[start : start + 9]))
+    assert np.allclose(m.landmarks_, np.asarray(stored(X))[m.landmark_indices_])
+    assert m.transform(stored(X)).shape == (60, 7)
+    again = pickle.loads(pickle.dumps(m)).partial_fit(stored(X))
+    assert again._reservoir.seen == 120
+
+
+def test_partial_fit_of_strings_and_its_limits():
+    m = LandmarkMap(FromPairs(share_a_letter), n_components=2).partial_fit(["ab", "cd"]).partial_fit(["ef"])
+    assert m.transform(["a"]).shape == (1, 2)
+    with pytest.raises(ValueError, match="uniform"):
+        LandmarkMap(landmarks="diverse").partial_fit(X)
+
+
+# scikit-learn's ways.
+
+
+def test_grid_search_reaches_into_the_kernel():
+    search = GridSearchCV(
+        make_pipeline(ProjectionMap(n_components=15), LogisticRegression()),
+        {"projectionmap__kernel__sigma": [0.5, 2.0], "projectionmap__n_components": [5, 15]},
+        cv=3,
+    ).fit(X, Y)
+    assert search.best_score_ > 0.8
+
+
+def test_clone_keeps_what_is_left_open_and_the_engine():
+    engine = LocalEngine(threads=1)
+    m = clone(ProjectionMap(Gaussian(), engine=engine).fit(X))
+    assert m.kernel == Gaussian("median") and m.engine is engine and not hasattr(m, "kernel_")
+
+
+def test_a_named_kernel_becomes_one_when_its_parameter_is_set():
+    m = ProjectionMap("gaussian").set_params(kernel__sigma=2.0)
+    assert m.kernel == Gaussian(2.0)
+
+
+def test_output_as_a_data_frame():
+    frame = pd.DataFrame(X, columns=list("abcd"), index=range(100, 160))
+    F = LandmarkMap(n_components=3).set_output(transform="pandas").fit_transform(frame)
+    assert list(F.columns) == ["landmarkmap0", "landmarkmap1", "landmarkmap2"] and F.index[0] == 100
+
+
+def test_precomputed_needs_fewer_landmarks_than_objects():
+    K = Gaussian(1.0).gram(X)
+    m = ProjectionMap("precomputed", n_components=10).fit(K[:40, :40])
+    same = ProjectionMap(Gaussian(1.0), landmark_indices=m.landmark_indices_).fit(X[:40])
+    assert np.allclose(m.transform(K[40:, :40]), same.transform(X[40:]))
+    by_index = ProjectionMap(Precomputed(K), landmark_indices=m.landmark_indices_).fit(np.arange(40))
+    assert np.allclose(by_index.transform(np.arange(40, 60)), same.transform(X[40:]))
+
+
+def test_precomputed_is_sliced_on_both_sides_by_cross_validation():
+    K = Gaussian(1.0).gram(X)
+    model = make_pipeline(ProjectionMap("precomputed", n_components=10), LogisticRegression())
+    found = GridSearchCV(model, {"projectionmap__n_components": [5, 10]}, cv=3).fit(K, Y)
+    assert found.best_score_ > 0.7
+
+
+def test_a_small_budget_gives_the_same_features():
+    whole = ProjectionMap(n_components=30).fit(X)
+    small = ProjectionMap(n_components=30, engine=LocalEngine(memory="60KiB", threads=2)).fit(X)
+    assert np.allclose(whole.transform(X), small.transform(X))
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "many"])
+@pytest.mark.parametrize("make", [LandmarkMap, ProjectionMap, CompactMap])
+def test_n_components_is_a_positive_whole_number(make, bad):
+    with pytest.raises(ValueError, match="n_components must be a whole number >= 1"):
+        make(n_components=bad).fit(X)
+
+
+@pytest.mark.parametrize("ask", [(0.0, 0.5, 0.1), (0.1, 1.5, 0.1), (0.1, 0.5, 1.0), (1.0, 0.5, 0.1), (0.1, 0.5, 2.0)])
+def test_numbers_of_the_theorem_lie_between_0_and_1(ask):
+    epsilon, gamma, delta = ask
+    with pytest.raises(ValueError, match=r"epsilon|gamma|delta"):
+        LandmarkMap(epsilon=epsilon, gamma=gamma, delta=delta).fit(X)
+    with pytest.raises(ValueError, match="go together"):
+        LandmarkMap(epsilon=0.1).fit(X)
+
+
+def test_contradictions_are_refused_before_the_first_kernel_call():
+    def never(x, z):
+        raise AssertionError("called")
+
+    for wrong in (
+        {"landmarks": WORDS, "landmark_indices": [0]},
+        {"landmark_indices": [99]},
+        {"landmark_indices": []},
+        {"landmark_indices": [0.5]},
+        {"landmarks": "unform"},
+        {"n_components": 0},
+        {"side": "top"},
+        {"landmark_indices": [0], "n_components": 2},
+    ):
+        with pytest.raises((ValueError, IndexError)):
+            LandmarkMap(never, **wrong).fit(WORDS)
+
+
+WORDS = ["ab", "bc", "cd"]
+
+
+def test_landmarks_of_another_dimension_are_named():
+    with pytest.raises(ValueError, match=r"landmarks: .*3 features"):
+        LandmarkMap(landmarks=np.ones((2, 3))).fit(X)
+
+
+def test_transform_before_fit_and_other_objects():
+    with pytest.raises(NotFittedError):
+        ProjectionMap().transform(X)
+    with pytest.raises(ValueError, match="5 features"):
+        ProjectionMap().fit(X).transform(np.ones((2, 5)))
+    with pytest.raises(ValueError, match="convert|float"):
+        ProjectionMap().fit(X).transform(WORDS)
+
+
+def test_duplicates_only_one_point_and_nothing():
+    assert ProjectionMap(Gaussian(1.0)).fit(np.ones((5, 2))).rank_ == 1
+    assert ProjectionMap(Gaussian(1.0)).fit(np.ones((1, 2))).transform([[1.0, 1.0]]).tolist() == [[1.0]]
+    with pytest.raises(ValueError, match="nothing to project on"):
+        ProjectionMap("linear").fit(np.zeros((3, 2)))
+    with pytest.raises(ValueError, match="no objects"):
+        LandmarkMap(FromPairs(share_a_letter)).fit([])
+
+
+def test_an_indefinite_gram_is_refused_with_its_witness():
+    with pytest.raises(NotAKernelError, match="LandmarkMap") as error:
+        ProjectionMap(FromPairs(share_a_letter)).fit(WORDS)
+    assert sorted(error.value.witness.indices) == [0, 1, 2]
+    assert LandmarkMap(FromPairs(share_a_letter)).fit_transform(WORDS).shape == (3, 3)
+    declared = FromPairs(share_a_letter, claims=["SYMMETRIC", "PSD"])
+    with pytest.raises(NotAKernelError):
+        ProjectionMap(declared).fit(WORDS)
+    with pytest.raises(NotAKernelError):
+        ProjectionMap("precomputed").fit(np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+
+def test_stratified_needs_labels_of_the_same_length():
+    with pytest.raises(ValueError, match="label"):
+        LandmarkMap(landmarks="stratified").fit(X)
+    with pytest.raises(ValueError, match="inconsistent"):
+        LandmarkMap(landmarks="stratified").fit(X, Y[:10])
+
+
+def test_a_matrix_must_be_square_and_its_landmarks_columns():
+    with pytest.raises(ValueError, match="square"):
+        LandmarkMap("precomputed").fit(np.ones((3, 2)))
+    with pytest.raises(ValueError, match="landmark_indices"):
+        LandmarkMap("precomputed", landmarks=np.ones((2, 2))).fit(np.eye(3))
+    with pytest.raises(ValueError, match="side"):
+        LandmarkMap("precomputed", side="both").fit(np.eye(3))
+
+
+def test_an_engine_is_an_engine():
+    with pytest.raises(TypeError, match="LocalEngine"):
+        LandmarkMap(engine=2).fit(X).transform(X)
