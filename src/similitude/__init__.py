@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from similitude.adapters import FromBlocks, FromPairs, Precomputed, as_similarity
     from similitude.engines import use_engine
+    from similitude.margins import error_at_margin, margin
     from similitude.similarity import Similarity
     from similitude.validity import check_kernel, repair
     from similitude.versions import show_versions
@@ -19,6 +20,8 @@ _HOMES = {
     "Similarity": "similarity",
     "as_similarity": "adapters",
     "check_kernel": "validity",
+    "error_at_margin": "margins",
+    "margin": "margins",
     "repair": "validity",
     "show_versions": "versions",
     "use_engine": "engines",
@@ -31,19 +34,24 @@ __all__ = [
     "Similarity",
     "as_similarity",
     "check_kernel",
+    "error_at_margin",
+    "margin",
     "repair",
     "show_versions",
     "use_engine",
 ]
 
 
+_MODULES = ("bounds", "checks", "datasets", "engines", "kernels", "learners", "maps")
+
+
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(f"similitude.{_HOMES[name]}"), name)
-    if name in ("checks", "datasets", "engines", "kernels"):
+    if name in _MODULES:
         return importlib.import_module(f"similitude.{name}")
     raise AttributeError(f"module 'similitude' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "checks", "datasets", "engines", "kernels"])
+    return sorted([*__all__, *_MODULES])
