@@ -1,7 +1,4 @@
-"""The contracts as test kits, for the library's own classes and for yours.
-
-A check raises AssertionError and says what was found; silence means that the contract is kept.
-"""
+"""The similarity contract as a test kit."""
 
 from __future__ import annotations
 
@@ -18,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from similitude.checks.comparing import array, same, tolerance
 from similitude.encodings import as_objects, check_objects, count, is_sparse, rows, take
-from similitude.engines import Engine, Tile
-from similitude.errors import PairError
 from similitude.fingerprints import digest
 from similitude.kernels.matrix import as_matrix
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
@@ -66,35 +62,35 @@ def check_similarity(similarity: Similarity, objects: Any) -> None:
 
 def check_gram_equals_pairs(k: Similarity, X: Any) -> None:
     """Check that k.gram(X)[i, j] is k(x_i, x_j)."""
-    resolved, K = k.resolve(X), _array(k.gram(X))
+    resolved, K = k.resolve(X), array(k.gram(X))
     singles = as_objects(as_matrix(X) if k.objects == "vectors" else X)
     pairs = np.array([[resolved(x, z) for z in singles] for x in singles])
-    _same("gram and pairs", K, pairs)
+    same("gram and pairs", K, pairs)
 
 
 def check_cross_equals_gram(k: Similarity, X: Any) -> None:
     """Check that cross(X, X) and cross of parts of X give the Gram matrix and its parts."""
-    resolved, K = k.resolve(X), _array(k.gram(X))
+    resolved, K = k.resolve(X), array(k.gram(X))
     some = np.arange(len(K))[::-2]
-    _same("cross(X, X) and gram(X)", _array(resolved.cross(X, copy.copy(X))), K)
-    _same("cross(part, X) and gram(X)", _array(resolved.cross(take(X, some), X)), K[some])
+    same("cross(X, X) and gram(X)", array(resolved.cross(X, copy.copy(X))), K)
+    same("cross(part, X) and gram(X)", array(resolved.cross(take(X, some), X)), K[some])
 
 
 def check_diag_equals_diagonal(k: Similarity, X: Any) -> None:
     """Check that diag(X) is the diagonal of gram(X)."""
-    _same("diag and the diagonal of gram", _array(k.diag(X)), _array(k.gram(X)).diagonal())
+    same("diag and the diagonal of gram", array(k.diag(X)), array(k.gram(X)).diagonal())
 
 
 def check_encoding_slices(k: Similarity, X: Any) -> None:
     """Check that an encoding is counted, sliced, and a pure function of each object."""
     resolved, A = k.prepare(X)
-    n, K = check_objects(X), _array(k.gram(X))
+    n, K = check_objects(X), array(k.gram(X))
     assert count(A) == n, f"encode gave {count(A)} encoded objects for {n} objects"
     first, some = slice(0, (n + 1) // 2), np.arange(n)[::-2]
-    part = _array(resolved.block(rows(A, first), rows(A, some)))
-    _same("a block of sliced encodings and the part of gram", part, K[first][:, some])
+    part = array(resolved.block(rows(A, first), rows(A, some)))
+    same("a block of sliced encodings and the part of gram", part, K[first][:, some])
     alone = resolved.encode(take(X, some))
-    _same("objects encoded alone and together", _array(resolved.block(alone, A)), K[some])
+    same("objects encoded alone and together", array(resolved.block(alone, A)), K[some])
 
 
 def check_resolve_is_idempotent(k: Similarity, X: Any) -> None:
@@ -104,7 +100,7 @@ def check_resolve_is_idempotent(k: Similarity, X: Any) -> None:
     assert not once.unresolved(), f"resolve left {once.unresolved()} of {k!r} open"
     assert once.resolve(X) == once, f"resolving {once!r} again changed it"
     assert k.fingerprint() == before, f"resolve changed {k!r} itself"
-    _same("gram before and after resolve", _array(once.gram(X)), _array(k.gram(X)))
+    same("gram before and after resolve", array(once.gram(X)), array(k.gram(X)))
 
 
 def check_claims_hold(k: Similarity, X: Any) -> None:
@@ -112,17 +108,17 @@ def check_claims_hold(k: Similarity, X: Any) -> None:
     assert k.objects in KINDS, f"objects is {k.objects!r}, expected one of {', '.join(KINDS)}"
     claims = check_claims(k.claims)
     resolved, A = k.prepare(X)
-    K = _array(resolved.block(A, rows(A, slice(0, count(A)))))
-    scale, tolerance = float(np.abs(K).max(initial=0.0)), _tolerance(K)
+    K = array(resolved.block(A, rows(A, slice(0, count(A)))))
+    scale, allowed = float(np.abs(K).max(initial=0.0)), tolerance(K)
     if SYMMETRIC in claims:
-        _same("K and its transpose, claimed SYMMETRIC,", K, K.T)
+        same("K and its transpose, claimed SYMMETRIC,", K, K.T)
     if PSD in claims:
         smallest = float(np.linalg.eigvalsh(K.astype(float))[0])
-        assert smallest >= -tolerance * max(scale, 1e-300) * len(K), f"claimed PSD, smallest eigenvalue {smallest:.4g}"
+        assert smallest >= -allowed * max(scale, 1e-300) * len(K), f"claimed PSD, smallest eigenvalue {smallest:.4g}"
     if UNIT_DIAGONAL in claims:
-        _same("the diagonal and 1, claimed UNIT_DIAGONAL,", K.diagonal(), np.ones(len(K)))
+        same("the diagonal and 1, claimed UNIT_DIAGONAL,", K.diagonal(), np.ones(len(K)))
     if BOUNDED in claims:
-        assert scale <= 1 + tolerance, f"claimed BOUNDED by 1, found {scale:.6g}"
+        assert scale <= 1 + allowed, f"claimed BOUNDED by 1, found {scale:.6g}"
 
 
 def check_precision_is_kept(k: Similarity, X: Any) -> None:
@@ -141,7 +137,7 @@ def check_precision_is_kept(k: Similarity, X: Any) -> None:
         tensor = torch.asarray(X.astype(np.float32))
         values = resolved.gram(tensor)
         assert isinstance(values, torch.Tensor) and values.dtype == torch.float32, f"tensors gave {type(values)}"
-        _same("values of tensors and of arrays", _array(values), resolved.gram(X.astype(np.float32)))
+        same("values of tensors and of arrays", array(values), resolved.gram(X.astype(np.float32)))
 
 
 def check_params_round_trip(k: Similarity, X: Any) -> None:
@@ -159,8 +155,8 @@ def check_other_process(k: Similarity, X: Any) -> None:
     """Check that a pickled copy gives the same values, here and in a new process with another hash seed."""
     import cloudpickle
 
-    here = _array(k.gram(X))
-    _same("values before and after pickling", _array(pickle.loads(cloudpickle.dumps(k)).gram(X)), here)
+    here = array(k.gram(X))
+    same("values before and after pickling", array(pickle.loads(cloudpickle.dumps(k)).gram(X)), here)
     seed = "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with tempfile.TemporaryDirectory() as folder:
@@ -169,7 +165,7 @@ def check_other_process(k: Similarity, X: Any) -> None:
         command = [sys.executable, "-c", _OTHER_PROCESS, str(given), str(answer)]
         run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert run.returncode == 0, f"another process could not use the pickled {k!r}:\n{run.stderr}"
-        _same("values here and in another process", np.load(answer), here)
+        same("values here and in another process", np.load(answer), here)
 
 
 _OTHER_PROCESS = """
@@ -214,92 +210,3 @@ SIMILARITY_CHECKS: tuple[Callable[[Similarity, Any], None], ...] = (
     check_other_process,
     check_inputs_unchanged,
 )
-
-
-def check_engine(engine: Engine) -> None:
-    """Check that an engine keeps its contract.
-
-    Results come in tile order, or go to a target; a diagonal tile gets the same object twice; an error names its pair
-    by the place in the whole matrix; the engine pickles, and a deep copy is the engine itself.
-
-    Parameters
-    ----------
-    engine : Engine
-        The one to check.
-
-    Raises
-    ------
-    AssertionError
-        Saying what was found.
-
-    Examples
-    --------
-    >>> from similitude.checks import check_engine
-    >>> from similitude.engines import LocalEngine
-    >>> check_engine(LocalEngine(threads=2))
-    """
-    numbers = list(range(40))
-    pieces = [slice(start, start + 7) for start in range(0, 35, 7)] + [slice(35, 40)]
-    tiles = [(down, right) for down in pieces for right in pieces]
-    found = list(engine.run(_Describe(), numbers, numbers, tiles))
-    assert found == [(down.start, right.start, down == right) for down, right in tiles], (
-        "results must come in tile order, with the same object twice on the diagonal and only there"
-    )
-    assert _failing_pair(engine, numbers, tiles) == (21, 2), "an error must name its pair by the place in the matrix"
-    assert list(engine.run(_Describe(), numbers, numbers, [])) == [], "no tiles must give no results"
-    target = _Collect()
-    assert list(engine.run(_Describe(), numbers, numbers, tiles, target)) == [None] * len(tiles), "a target takes all"
-    assert [target.results[str(tile)] for tile in tiles] == found, "a target must be given every result with its tile"
-    assert copy.deepcopy(engine) is engine, "an engine is configuration: a deep copy must be the engine itself"
-    assert pickle.loads(pickle.dumps(engine)) == engine, "an engine must pickle"
-
-
-def _failing_pair(engine: Engine, numbers: list[int], tiles: list[Tile]) -> tuple[int, int] | None:
-    try:
-        list(engine.run(_Fail(), numbers, numbers, tiles))
-    except PairError as error:
-        return error.i, error.j
-    return None
-
-
-class _Collect:
-    def __init__(self) -> None:
-        self.results: dict[str, Any] = {}
-
-    def view(self, tile: Tile) -> None:
-        return None
-
-    def put(self, tile: Tile, result: Any) -> None:
-        self.results[str(tile)] = result
-
-
-class _Describe:
-    threadsafe = True
-
-    def __call__(self, a: Any, b: Any, out: Any = None) -> tuple[int, int, bool]:
-        return a[0], b[0], a is b
-
-
-class _Fail:
-    threadsafe = True
-
-    def __call__(self, a: Any, b: Any, out: Any = None) -> None:
-        if 21 in a and 2 in b:
-            raise PairError(a.index(21), b.index(2), "on purpose")
-
-
-def _array(values: Any) -> np.ndarray:
-    return np.asarray(values)
-
-
-def _tolerance(values: np.ndarray) -> float:
-    return 1e-4 if values.dtype == np.float32 else 1e-8
-
-
-def _same(what: str, a: np.ndarray, b: np.ndarray) -> None:
-    assert a.shape == b.shape, f"{what} differ: shapes {a.shape} and {b.shape}"
-    gap = np.abs(a.astype(float) - b.astype(float))
-    allowed = max(_tolerance(a), _tolerance(b)) * max(float(np.abs(b).max(initial=0.0)), 1e-300)
-    if gap.max(initial=0.0) > allowed:
-        place = tuple(int(position) for position in np.unravel_index(gap.argmax(), gap.shape))
-        raise AssertionError(f"{what} differ at {place}: {a[place]!r} and {b[place]!r}")

@@ -1,0 +1,11 @@
+"""The contracts as test kits, for the library's own classes and for yours.
+
+A check raises AssertionError and says what was found; silence means that the contract is kept.
+"""
+
+from similitude.checks.engine import check_engine
+from similitude.checks.learners import check_learner
+from similitude.checks.maps import check_map
+from similitude.checks.similarity import check_similarity
+
+__all__ = ["check_engine", "check_learner", "check_map", "check_similarity"]
