@@ -88,6 +88,20 @@ template <class T> SIMD_INLINE Vector<T> smaller(Vector<T> a, Vector<T> b) { ret
 template <class T> SIMD_INLINE Vector<T> larger(Vector<T> a, Vector<T> b) { return a > b ? a : b; }
 #endif
 
+// sum + x, by an instruction that also multiplies: processors with units for sums alone keep those for other sums.
+#if defined(__FMA__)
+template <class T> SIMD_INLINE Vector<T> added(Vector<T> sum, Vector<T> x) {
+    Vector<T> one = all<T>(1);
+    asm("" : "+v"(one)); // the compiler must not know, or it adds
+    if constexpr (sizeof(T) == 4)
+        return bits<Vector<T>>(SIMD_INTRINSIC(fmadd, ps)(x, one, sum));
+    else
+        return bits<Vector<T>>(SIMD_INTRINSIC(fmadd, pd)(x, one, sum));
+}
+#else
+template <class T> SIMD_INLINE Vector<T> added(Vector<T> sum, Vector<T> x) { return sum + x; }
+#endif
+
 template <class T> SIMD_INLINE Vector<T> magnitude(Vector<T> v) {
     return bits<Vector<T>>(bits<Mask<T>>(v) & std::numeric_limits<Integer<T>>::max());
 }
