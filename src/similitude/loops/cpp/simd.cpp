@@ -65,6 +65,7 @@ template <class T> constexpr Functions<T> functions() {
     return {&apply<T>,
             &of_products<T>,
             &of_sums<T>,
+            &mirror<T>,
             &sparse_products<T>,
             &sparse_dense_products<T>,
             &of_sparse_sums<T>,

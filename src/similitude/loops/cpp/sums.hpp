@@ -1,7 +1,7 @@
 // Functions of sums over the features of two vectors. Blocks of some rows and columns are summed in registers.
 #pragma once
 
-#include "buffer.hpp"
+#include "mirror.hpp"
 #include "rows.hpp"
 
 namespace SIMD_NAMESPACE {
@@ -46,13 +46,10 @@ inline void sum_block(const T *const (&a)[block_rows], const T *packed, std::siz
     std::memcpy(sums, held, sizeof held);
 }
 
+// Columns past the end hold whatever was there: they are computed and not stored.
 template <class T> void pack(Matrix<const T> B, std::size_t first, T *packed) {
     const std::size_t there = fewer(block_columns<T>, B.rows - first);
-    for (std::size_t c = 0; c < block_columns<T>; ++c) {
-        const T *row = B.row(first + fewer(c, there - 1)); // columns past the end are computed and not stored
-        for (std::size_t k = 0; k < B.columns; ++k)
-            packed[k * block_columns<T> + c] = row[k];
-    }
+    mirror_squares<T>({packed, B.columns, there, block_columns<T>}, {B.row(first), there, B.columns, B.stride});
 }
 
 // Writes f of the sums of the block at row i and column j.
