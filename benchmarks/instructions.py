@@ -65,6 +65,12 @@ def of_sums(terms: str, dtype: str) -> Callable[[], Any]:
     return lambda: loops.of_sums(out, A, B, terms)
 
 
+def mirror() -> Callable[[], Any]:
+    """Count the transpose of 201 x 301 values."""
+    out, values = np.empty((301, 201)), matrix(201, 301, "float64")
+    return lambda: loops.mirror(out, values)
+
+
 def worst_triple() -> Callable[[], Any]:
     """Count 90 objects: 117,480 triples."""
     K = matrix(90, 90, "float64")
@@ -118,6 +124,7 @@ LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
     "of_sums absolute_difference float64": partial(of_sums, "absolute_difference", "float64"),
     "of_sums smaller float32": partial(of_sums, "smaller", "float32"),
     "of_sums smaller float64": partial(of_sums, "smaller", "float64"),
+    "mirror float64": mirror,
     "sparse_products": sparse_products,
     "common_bits": common_bits,
     "perceptron_pass": perceptron_pass,

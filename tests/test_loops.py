@@ -185,6 +185,30 @@ def test_rational_quadratic_errs_as_the_exponent_does(compiled, q, dtype, wide):
     assert (units(y[0], base**-q) <= 4 + 3 * q * np.log(base)).all()
 
 
+# The mirrored half of a symmetric matrix.
+
+
+@every_float
+@every_size
+def test_mirror(either, n, m, dtype):
+    values, _ = strided(n, m, dtype)
+    values[...] = np.random.default_rng(n).random((n, m))
+    out, around = strided(m, n, dtype)
+    either.mirror(out, values)
+    assert (out == values.T).all()
+    assert np.isnan(around).sum() == around.size - n * m
+
+
+@every_float
+@pytest.mark.parametrize("start", range(5))
+def test_mirror_within_a_matrix_whose_rows_are_aligned_alike(either, start, dtype):
+    K = np.random.default_rng(start).random((160, 160)).astype(dtype)
+    before, down, right = K.copy(), slice(start, 65), slice(70, 149)
+    either.mirror(K[right, down], K[down, right])
+    before[right, down] = before[down, right].T
+    assert (before == K).all()
+
+
 # Sums over features, and distances from dot products.
 
 
@@ -532,6 +556,9 @@ BAD = {
     "sparse_products: very negative index": lambda: loops.sparse_products(
         ones(2, 2), (ones(3), np.array([0, 1, -(2**32)]), THREE[2]), FLAT
     ),
+    "mirror: shapes": lambda: loops.mirror(ones(2, 3), ones(2, 3)),
+    "mirror: precisions": lambda: loops.mirror(ones(2, 3), ones(3, 2, dtype=np.float32)),
+    "mirror: columns apart": lambda: loops.mirror(ones(2, 3), ones(3, 4)[:, ::2]),
     "sparse_products: decreasing indptr": lambda: loops.sparse_products(
         ones(2, 2), (*THREE[:2], np.array([0, 4, 3])), FLAT
     ),

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from similitude import loops
 from similitude.encodings import Encoding, count, namespace, rows
 from similitude.engines import Engine, Tile, current_engine
 from similitude.engines.base import Target, format_bytes
@@ -27,6 +28,9 @@ T = TypeVar("T")
 
 TILE_EDGE = 1024
 """Rows and columns of a tile: large enough for BLAS, small enough for the cache."""
+
+WIDE_TILE = (512, 4096)
+"""Rows and columns of a tile that is written in place and not mirrored: long stretches of rows are filled at once."""
 
 PYTHON_TILE_EDGE = 128
 """The same for similarities that call a user's Python function: progress and Ctrl-C come between tiles."""
@@ -183,7 +187,7 @@ class Blocks:
         if self.whole_rows:
             return self._strips()
         n, m = self.shape
-        edge_down, edge_right = self._edge(n), self._edge(m)
+        edge_down, edge_right = WIDE_TILE if self._may_be_wide else (self._edge(n), self._edge(m))
         tiles = [(down, right) for down in _pieces(n, edge_down) for right in _pieces(m, edge_right)]
         return [tile for tile in tiles if tile[1].start >= tile[0].start] if self._half else tiles
 
@@ -196,6 +200,11 @@ class Blocks:
                 f"{format_bytes(self.engine.budget)}: give the engine more memory"
             )
         return [(down, slice(0, m)) for down in _pieces(n, min(strip, self._edge(n)))]
+
+    @property
+    def _may_be_wide(self) -> bool:
+        fits = math.prod(WIDE_TILE) <= self._affordable_cells()
+        return fits and not self._half and self.shape[1] > TILE_EDGE and BlockTask(self.similarity).fills
 
     @property
     def _columns(self) -> Encoding:
@@ -274,7 +283,7 @@ class _Target:
         if not (isinstance(values, np.ndarray) and np.may_share_memory(values, self.out)):
             self.out[down, right] = values
         if self.blocks._mirrored(tile):
-            self.out[right, down] = values.T
+            _mirror(self.out[right, down], values)
 
     def _new(self, like: Any) -> Any:
         shape, xp = self.blocks.shape, namespace(like)
@@ -282,6 +291,15 @@ class _Target:
             return np.lib.format.open_memmap(self.path, mode="w+", dtype=np.asarray(like).dtype, shape=shape)
         check_fits(*shape, like.dtype.itemsize, self.blocks.engine)
         return np.empty(shape, like.dtype) if xp is np else xp.empty(shape, dtype=like.dtype, device=like.device)
+
+
+def _mirror(to: Any, values: Any) -> None:
+    """Write the transposed values."""
+    both = [one for one in (to, values) if isinstance(one, np.ndarray) and one.strides[-1] == one.itemsize]
+    if len(both) == 2 and to.dtype == values.dtype and to.dtype in (np.float32, np.float64):
+        loops.mirror(to, values)
+    else:
+        to[...] = values.T
 
 
 def check_fits(n: int, m: int, itemsize: int, engine: Engine) -> None:

@@ -29,6 +29,11 @@ def of_sums(
     _compiled.of_sums(out, A, B, SUMS.index(terms), SHAPES.index(shape), p, q, degree)
 
 
+def mirror(out: Any, values: Any) -> None:
+    """See `reference.mirror`."""
+    _compiled.mirror(out, values)
+
+
 def sparse_products(out: Any, A: CSR, Bt: CSR) -> None:
     """See `reference.sparse_products`."""
     _compiled.sparse_products(out, *_csr(A), *_csr(Bt))

@@ -36,6 +36,7 @@ __all__ = [
     "count_bits",
     "dtw",
     "hadamard",
+    "mirror",
     "of_products",
     "of_sparse_sums",
     "of_sums",
@@ -133,6 +134,11 @@ def of_sums(
     for k in range(A.shape[1]):
         out += TERMS[terms](A[:, k, np.newaxis], B[np.newaxis, :, k])
     apply(out, shape, p, q, degree)
+
+
+def mirror(out: Array, values: Array) -> None:
+    """Write the transposed matrix into `out`, which shares no entry with it."""
+    out[...] = values.T
 
 
 def sparse_products(out: Array, A: CSR, Bt: CSR) -> None:

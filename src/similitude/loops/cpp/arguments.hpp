@@ -16,6 +16,7 @@ template <> const Functions<double> &functions<double>();
 
 template <class T> using In = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T> using InRow = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using InView = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>; // of a larger matrix
 template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 template <class T> using OutRow = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -29,6 +30,11 @@ template <class T> Matrix<const T> in(const In<T> &A) {
 }
 
 template <class T> Matrix<T> out(const Out<T> &A) {
+    require(A.shape(1) <= 1 || A.stride(1) == 1, "the entries of each row must be neighbours");
+    return {A.data(), A.shape(0), A.shape(1), A.stride(0)};
+}
+
+template <class T> Matrix<const T> view(const InView<T> &A) {
     require(A.shape(1) <= 1 || A.stride(1) == 1, "the entries of each row must be neighbours");
     return {A.data(), A.shape(0), A.shape(1), A.stride(0)};
 }

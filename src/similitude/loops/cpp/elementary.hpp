@@ -51,7 +51,8 @@ template <class T, std::size_t n> SIMD_INLINE Vector<T> polynomial(Vector<T> x, 
     return value;
 }
 
-// p * 2^n for whole numbers n, right also where the result is below the smallest normal number.
+// p * 2^n for whole numbers n, right also where the result is below the smallest normal number. With AVX-512 any n may
+// be given, and is rounded down.
 template <class T> SIMD_INLINE Vector<T> scaled(Vector<T> p, Vector<T> n);
 
 #if defined(__AVX512F__)
@@ -80,6 +81,31 @@ template <class T> SIMD_INLINE Vector<T> exponential(Vector<T> x) {
     const Vector<T> r = (x - n * C::ln2_high) - n * C::ln2_low;
     return scaled<T>(polynomial<T>(r, C::exp_terms) * (r * r) + r + T(1), n);
 }
+
+#if defined(__AVX512F__)
+// 2^(j/16) for j = 0, ..., 15, in two registers.
+SIMD_INLINE Vector<double> root_of_two(Vector<double> j) {
+    const Vector<double> first{1.0, 1.0442737824274138, 1.0905077326652577, 1.1387886347566916,
+                               1.189207115002721, 1.241857812073484, 1.2968395546510096, 1.3542555469368927};
+    const Vector<double> second{1.4142135623730951, 1.4768261459394993, 1.5422108254079407, 1.6104903319492543,
+                                1.681792830507429, 1.7562521603732995, 1.8340080864093424, 1.9152065613971474};
+    return bits<Vector<double>>(_mm512_permutex2var_pd(__m512d(first), bits<__m512i>(j), __m512d(second)));
+}
+
+// exp(x) = 2^n exp(r) as above, but n is a multiple of 1/16: r is so small that few terms suffice.
+template <> SIMD_INLINE Vector<double> exponential<double>(Vector<double> x) {
+    using C = Constants<double>;
+    constexpr double round = 422212465065984.0; // 1.5 * 2^48: adding it rounds to a multiple of 1/16
+    // (exp(r) - 1 - r) / r^2 on |r| <= ln(2)/32
+    constexpr double terms[] = {0.50000000000000055511, 0.16666666664416968, 0.041666666659647446,
+                                0.0083334719510519909, 0.0013889129138989289};
+    x = smaller<double>(all<double>(C::highest), larger<double>(all<double>(C::lowest), x));
+    const Vector<double> rounded = x * 1.442695040888963407359925 + round, n = rounded - round;
+    const Vector<double> r = (x - n * C::ln2_high) - n * C::ln2_low;
+    const Vector<double> power = root_of_two(rounded); // its last four bits are 16 (n - floor(n))
+    return scaled<double>(power + power * (polynomial<double>(r, terms) * (r * r) + r), n);
+}
+#endif
 
 // log of normal numbers > 0, of infinity and NaN.
 template <class T> SIMD_INLINE Vector<T> logarithm(Vector<T> x) {

@@ -88,6 +88,14 @@ void of_sums(const Out<T> &result, const In<T> &A, const In<T> &B, int sum, int 
     functions<T>().of_sums(to, in<T>(A), in<T>(B), s, f);
 }
 
+template <class T> void mirror(const Out<T> &result, const InView<T> &values) {
+    const Matrix<T> to = out<T>(result);
+    const Matrix<const T> from = view<T>(values);
+    require(to.rows == from.columns && to.columns == from.rows, "one row of out for each column of values");
+    nb::gil_scoped_release release;
+    functions<T>().mirror(to, from);
+}
+
 static Triple checked_worst_triple(const In<double> &K) {
     const std::size_t n = K.shape(0);
     if (n < 3 || K.shape(1) != n) {
@@ -109,6 +117,7 @@ template <class T> static void define(nb::module_ &m) {
           nb::arg("q"), nb::arg("degree"));
     m.def("of_sums", &of_sums<T>, nb::arg("out").noconvert(), nb::arg("A").noconvert(), nb::arg("B").noconvert(),
           nb::arg("sum"), nb::arg("shape"), nb::arg("p"), nb::arg("q"), nb::arg("degree"));
+    m.def("mirror", &mirror<T>, nb::arg("out").noconvert(), nb::arg("values").noconvert());
 }
 
 NB_MODULE(_compiled, m) {

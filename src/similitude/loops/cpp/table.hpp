@@ -65,6 +65,7 @@ template <class T> struct Functions {
     void (*apply)(Matrix<T> values, Form form);
     void (*of_products)(Matrix<T> products, Matrix<const T> A, Matrix<const T> B, const T *a, const T *b, Form form);
     void (*of_sums)(Matrix<T> out, Matrix<const T> A, Matrix<const T> B, Sum sum, Form form);
+    void (*mirror)(Matrix<T> to, Matrix<const T> from);
     void (*sparse_products)(Matrix<T> out, Sparse<T> A, Sparse<T> Bt);
     void (*sparse_dense_products)(Matrix<T> out, Sparse<T> A, Matrix<const T> Bt);
     void (*of_sparse_sums)(Matrix<T> out, Sparse<T> A, Sparse<T> B, Sparse<T> Bt, Sum sum, Form form);

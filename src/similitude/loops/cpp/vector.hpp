@@ -42,6 +42,23 @@ template <class T> SIMD_INLINE Vector<T> load(const T *from) {
 
 template <class T> SIMD_INLINE void store(T *to, Vector<T> v) { std::memcpy(to, &v, sizeof v); }
 
+// Stores a vector that fills a line of the cache past the cache, for what is not needed soon. `to` must be aligned.
+constexpr bool can_stream = SIMD_BYTES == 64;
+template <class T> SIMD_INLINE void stream(T *to, Vector<T> v) {
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i *>(to), reinterpret_cast<__m512i>(v));
+#else
+    store<T>(to, v);
+#endif
+}
+
+// After this, what was streamed is seen by all threads.
+SIMD_INLINE void end_streams() {
+#if defined(__AVX512F__)
+    _mm_sfence();
+#endif
+}
+
 template <class T> SIMD_INLINE Vector<T> load(const T *from, std::size_t count) {
     Vector<T> v{};
     std::memcpy(&v, from, count * sizeof(T));
@@ -86,6 +103,20 @@ template <class T> SIMD_INLINE Vector<T> larger(Vector<T> a, Vector<T> b) {
 #else
 template <class T> SIMD_INLINE Vector<T> smaller(Vector<T> a, Vector<T> b) { return a < b ? a : b; }
 template <class T> SIMD_INLINE Vector<T> larger(Vector<T> a, Vector<T> b) { return a > b ? a : b; }
+#endif
+
+// sum + x, by an instruction that also multiplies: processors with units for sums alone keep those for other sums.
+#if defined(__FMA__)
+template <class T> SIMD_INLINE Vector<T> added(Vector<T> sum, Vector<T> x) {
+    Vector<T> one = all<T>(1);
+    asm("" : "+v"(one)); // the compiler must not know, or it adds
+    if constexpr (sizeof(T) == 4)
+        return bits<Vector<T>>(SIMD_INTRINSIC(fmadd, ps)(x, one, sum));
+    else
+        return bits<Vector<T>>(SIMD_INTRINSIC(fmadd, pd)(x, one, sum));
+}
+#else
+template <class T> SIMD_INLINE Vector<T> added(Vector<T> sum, Vector<T> x) { return sum + x; }
 #endif
 
 template <class T> SIMD_INLINE Vector<T> magnitude(Vector<T> v) {
