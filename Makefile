@@ -7,7 +7,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/loops/cpp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench docs deep clean
+.PHONY: help demo test lint bench theory docs deep clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile
@@ -27,6 +27,9 @@ lint: .venv/dev.installed ## check style, types, spelling and the layers of impo
 
 bench: .venv/test.installed ## run the benchmarks
 	$(BIN)/python -m benchmarks
+
+theory: .venv/test.installed ## try every theorem on problems that are hard for it
+	$(BIN)/python -m benchmarks.theory
 
 docs: .venv/dev.installed ## write the pages of the API into build/docs
 	$(BIN)/python tools/include_source.py

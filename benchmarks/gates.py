@@ -55,6 +55,16 @@ def seconds(bound: float, of: str = OURS) -> Gate:
     return Gate(f"{of} at most {bound:g} s", measure, bound)
 
 
+def less_memory(than: str, of: str = OURS) -> Gate:
+    """Promise a peak of memory below that of a contender."""
+
+    def measure(figures: Figures) -> float | None:
+        peaks = [[run["peak_mb"] for run in figures.children.get(name, []) if "peak_mb" in run] for name in (of, than)]
+        return float(np.median(peaks[0]) / np.median(peaks[1])) if all(peaks) else None
+
+    return Gate(f"{of}: peak memory at most that of {than}", measure, 1.0)
+
+
 def correct(figures: Figures) -> float | None:
     """Return how many of our results were wrong."""
     ours = [one for one in figures.series if one.contender.name.startswith(OURS)]

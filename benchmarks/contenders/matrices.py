@@ -1,7 +1,4 @@
-"""The contenders: small adapters that call a library as its users would.
-
-An operation is a method that takes a task's data by name. To take part in a task, have its operation.
-"""
+"""Who computes matrices of similarities, and features."""
 
 from __future__ import annotations
 
@@ -33,6 +30,7 @@ def in_strips(f: Callable[[Any], Any], X: Any) -> list[Any]:
 
 class Ours(Contender):
     name = OURS
+    packages = ("similitude.maps",)
 
     def gaussian(self, X, Z, sigma):
         return Gaussian(sigma).cross(X, Z)
@@ -55,6 +53,18 @@ class Ours(Contender):
 
     def pairs(self, f, X):
         return FromPairs(f).gram(X)
+
+    def projection(self, X, sigma, m):
+        chosen = np.random.RandomState(0).permutation(len(X))[:m]  # those that scikit-learn's seed 0 takes
+        return self.library.ProjectionMap(Gaussian(sigma), landmark_indices=chosen).fit_transform(X)
+
+    def rpcholesky(self, X, sigma, k):
+        return (
+            self.library.LandmarkMap(Gaussian(sigma), landmarks="rpcholesky", n_components=k).fit(X).landmark_indices_
+        )
+
+    def fourier(self, X, sigma, D):
+        return self.library.FourierMap(Gaussian(sigma), n_components=D, kind="structured").fit_transform(X)
 
     def verdict(self, M):
         return check_kernel(M).verdict
@@ -89,7 +99,17 @@ class OursKernels(Contender):
 
 class ScikitLearn(Contender):
     name = "scikit-learn"
-    packages = ("sklearn.metrics.pairwise",)
+    packages = ("sklearn.kernel_approximation", "sklearn.metrics.pairwise")
+
+    def projection(self, X, sigma, m):
+        from sklearn.kernel_approximation import Nystroem
+
+        return Nystroem(gamma=0.5 / sigma**2, n_components=m, random_state=0).fit_transform(X)
+
+    def fourier(self, X, sigma, D):
+        from sklearn.kernel_approximation import RBFSampler
+
+        return RBFSampler(gamma=0.5 / sigma**2, n_components=D, random_state=0).fit_transform(X)
 
     def gaussian(self, X, Z, sigma):
         return self.library.rbf_kernel(X, Z, gamma=0.5 / sigma**2)
@@ -219,6 +239,17 @@ class Gemm(Contender):
     def gaussian_times(self, X, Z, v, sigma):
         return in_strips(lambda x: (x @ Z.T)[0], X)
 
+    def projection(self, X, sigma, m):
+        return self._kernel_then_triangle(X, m)
+
+    def rpcholesky(self, X, sigma, k):
+        return self._kernel_then_triangle(X, k)
+
+    def _kernel_then_triangle(self, X, m):
+        """Products with as many operations as m columns of the kernel, then a triangle of order m, take."""
+        half = np.ones((m, m // 2), X.dtype)
+        return in_strips(lambda x: ((x @ X[:m].T) @ half)[0], X)
+
     def polynomial(self, X, Z, degree, coef0, scale):
         return X @ Z.T
 
@@ -232,19 +263,3 @@ class BareLoop(Contender):
 
     def pairs(self, f, X):
         return [[f(x, z) for z in X] for x in X]
-
-
-ALL: tuple[Contender, ...] = tuple(
-    kind()
-    for kind in (Ours, OursBlock, OursKernels, ScikitLearn, ScikitLearnIntelex, SciPy, Torch, NumPy, Gemm, BareLoop)
-)
-
-
-def named(name: str) -> Contender:
-    """Return the contender of that name."""
-    return next(one for one in ALL if one.name == name)
-
-
-def that_can(operation: str) -> list[Contender]:
-    """Return every contender that has the operation."""
-    return [one for one in ALL if hasattr(one, operation)]

@@ -1,7 +1,18 @@
 """The tasks, one module per family. A new family: write its module and add its tasks here."""
 
 from benchmarks.nouns import Task
-from benchmarks.tasks import gaussian, laplace, pairs, polynomial, sparse, startup, times_vector, verdict
+from benchmarks.tasks import (
+    gaussian,
+    laplace,
+    learners,
+    maps,
+    pairs,
+    polynomial,
+    sparse,
+    startup,
+    times_vector,
+    verdict,
+)
 
 ALL: tuple[Task, ...] = (
     gaussian.BLOCK,
@@ -11,6 +22,15 @@ ALL: tuple[Task, ...] = (
     sparse.TASK,
     times_vector.TASK,
     pairs.TASK,
+    maps.PROJECTION,
+    maps.PIVOTS,
+    maps.FOURIER,
+    learners.SVC,
+    learners.SVC_CLASSES,
+    learners.SVC_PREDICT,
+    learners.PERCEPTRON,
+    learners.RIDGE,
+    learners.KMEANS,
     verdict.TASK,
     startup.TASK,
 )

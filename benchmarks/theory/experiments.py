@@ -1,0 +1,17 @@
+"""All experiments, in the order of the sources. A new one: write it in the module of its theorem, or a new module."""
+
+from __future__ import annotations
+
+from benchmarks.theory import blind, compact, distances, landmarks, noise, perceptrons, samples, spheres
+from benchmarks.theory.nouns import Experiment
+
+ALL: tuple[Experiment, ...] = (
+    *landmarks.EXPERIMENTS,
+    *noise.EXPERIMENTS,
+    *spheres.EXPERIMENTS,
+    *distances.EXPERIMENTS,
+    *compact.EXPERIMENTS,
+    *samples.EXPERIMENTS,
+    *blind.EXPERIMENTS,
+    *perceptrons.EXPERIMENTS,
+)
