@@ -306,7 +306,7 @@ def test_contradictions_are_refused_before_the_first_kernel_call():
         {"landmark_indices": [99]},
         {"landmark_indices": []},
         {"landmark_indices": [0.5]},
-        {"landmarks": "unform"},
+        {"landmarks": "unifrom_"},
         {"n_components": 0},
         {"side": "top"},
         {"landmark_indices": [0], "n_components": 2},
@@ -328,7 +328,7 @@ def test_transform_before_fit_and_other_objects():
         ProjectionMap().transform(X)
     with pytest.raises(ValueError, match="5 features"):
         ProjectionMap().fit(X).transform(np.ones((2, 5)))
-    with pytest.raises(ValueError, match="convert|float"):
+    with pytest.raises(ValueError, match=r"convert|float"):
         ProjectionMap().fit(X).transform(WORDS)
 
 

@@ -80,5 +80,3 @@ class _Fail:
     def __call__(self, a: Any, b: Any, out: Any = None) -> None:
         if 21 in a and 2 in b:
             raise PairError(a.index(21), b.index(2), "on purpose")
-
-

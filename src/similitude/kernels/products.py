@@ -72,7 +72,7 @@ def of_dot_products(A: Any, B: Any, form: Form, out: Any = None) -> Any:
     same_dimension(A, B)
     A, B, out = _ready(A, B, out)
     for down, right in _tiles(A, B):
-        np.matmul(A[down], B[right].T, out=out[down, right])
+        _multiply(A[down], B[right], out[down, right])
         if form is not IDENTITY:
             loops.apply(out[down, right], *form.loop)
     return out
@@ -95,9 +95,15 @@ def of_squared_distances(A: Any, B: Any, form: Form, out: Any = None) -> Any:
     A, B, out = _ready(*_centred(A, B), out)
     a, b = _finite_norms(A), _finite_norms(B)
     for down, right in _tiles(A, B):
-        np.matmul(A[down], B[right].T, out=out[down, right])
+        _multiply(A[down], B[right], out[down, right])
         loops.of_products(out[down, right], A[down], B[right], a[down], b[right], *form.loop)
     return out
+
+
+def _multiply(A: Any, B: Any, out: Any) -> None:
+    """Write A B' into `out`."""
+    with np.errstate(invalid="ignore"):  # OpenBLAS sometimes reports one that is none, for a single float32 row
+        np.matmul(A, B.T, out=out)
 
 
 def of_sums(A: Any, B: Any, terms: str, form: Form, out: Any = None) -> Any:

@@ -1,6 +1,37 @@
-"""Learners: scikit-learn estimators whose solvers work on plain arrays, on features or on a Gram matrix."""
+"""Learners: scikit-learn estimators on a kernel, for objects of any kind, whose solvers work on plain arrays.
+
+``KernelPerceptron`` and ``MarginPerceptron`` learn one mistake after another; ``KernelSVC``, ``KernelSVR`` and
+``KernelSGDSVC`` are support vector machines, ``SeparatorLP`` a separator without errors; ``RepresenterClassifier`` and
+``RepresenterRegressor`` take any convex loss, ``KernelRidge`` and ``KernelRidgeClassifier`` the squared one;
+``KernelKNeighborsClassifier`` and ``KernelKNeighborsRegressor`` ask the neighbours, ``KernelKMeans`` finds clusters.
+"""
 
 from similitude.learners.base import InseparableError
+from similitude.learners.clusters import KernelKMeans
+from similitude.learners.margin_perceptron import MarginPerceptron
+from similitude.learners.mistake_bounds import MistakeBound
+from similitude.learners.neighbours import KernelKNeighborsClassifier, KernelKNeighborsRegressor
+from similitude.learners.perceptron import KernelPerceptron
+from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
+from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
 from similitude.learners.separator import SeparatorLP
+from similitude.learners.sgd import KernelSGDSVC
+from similitude.learners.svm import KernelSVC, KernelSVR
 
-__all__ = ["InseparableError", "SeparatorLP"]
+__all__ = [
+    "InseparableError",
+    "KernelKMeans",
+    "KernelKNeighborsClassifier",
+    "KernelKNeighborsRegressor",
+    "KernelPerceptron",
+    "KernelRidge",
+    "KernelRidgeClassifier",
+    "KernelSGDSVC",
+    "KernelSVC",
+    "KernelSVR",
+    "MarginPerceptron",
+    "MistakeBound",
+    "RepresenterClassifier",
+    "RepresenterRegressor",
+    "SeparatorLP",
+]

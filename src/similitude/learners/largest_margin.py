@@ -137,6 +137,7 @@ class LargestMargin(SimilarityEstimator):
 
 
 def separates(place: Place, rounding: float) -> bool:
+    """Tell whether the nearest point is off the origin, beyond rounding: then its direction separates."""
     return place.square > rounding * place.reach and place.lows.sum() > 0
 
 

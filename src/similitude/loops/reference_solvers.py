@@ -87,7 +87,7 @@ def add_rows(rows: Array, which: NDArray[np.int64], weights: Doubles, out: Doubl
     >>> out
     array([13., 24.])
     """
-    if len(which) and not (0 <= which.min() and which.max() < len(rows)):
+    if len(which) and not (which.min() >= 0 and which.max() < len(rows)):
         raise ValueError("no such row")
     for row, weight in zip(which, weights, strict=True):
         out += weight * rows[row].astype(np.float64)

@@ -74,9 +74,10 @@ def solve_rows(K: np.ndarray, T: np.ndarray) -> np.ndarray:
     >>> solve_rows(np.array([[2., 5.]]), solver(U, U.dtype))
     array([[2., 3.]])
     """
-    for start in range(0, len(T), PANEL):
-        panel = slice(start, start + PANEL)
-        if start:
-            K[:, panel] -= K[:, :start] @ T[:start, panel]
-        K[:, panel] = K[:, panel] @ T[panel, panel]
+    with np.errstate(invalid="ignore"):  # OpenBLAS sometimes reports one that is none, for a single float32 row
+        for start in range(0, len(T), PANEL):
+            panel = slice(start, start + PANEL)
+            if start:
+                K[:, panel] -= K[:, :start] @ T[:start, panel]
+            K[:, panel] = K[:, panel] @ T[panel, panel]
     return K

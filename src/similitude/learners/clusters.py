@@ -1,0 +1,247 @@
+"""KernelKMeans: clusters in the feature space of a kernel."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from similitude.blocks import Blocks, check_fits
+from similitude.encodings import Encoding, check_objects, count, itemsize
+from similitude.engines import Engine
+from similitude.engines.base import format_bytes
+from similitude.estimators import NotAKernelError, all_or_nothing
+from similitude.learners.grams import Objects, positive_whole, unit_of
+from similitude.learners.kernel_learner import KernelLearner, check_weights
+from similitude.learners.lloyd import Clustering, ExplicitSpace, GramSpace, Space, cluster
+from similitude.learners.nearest import Lengths, squared_lengths
+from similitude.maps import ProjectionMap
+from similitude.randomness import generator
+from similitude.similarity import Similarity
+
+LANDMARKS = 500
+"""Landmarks where the Gram matrix does not fit and their number was not given."""
+
+
+class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelLearner):
+    r"""Partition objects so that those of a cluster are near its mean in the feature space of a kernel.
+
+    Minimises the inertia :math:`\sum_i s_i \, |\phi(x_i) - c_{l(i)}|^2`, where the squared distance from the centre c
+    of the objects C is
+    :math:`K(x, x) - \frac{2}{|C|} \sum_{j \in C} K(x, x_j) + \frac{1}{|C|^2} \sum_{j, l \in C} K(x_j, x_l)`. (Balcan,
+    lecture notes 10-315, on what can be kernelised.) Seeds are drawn by k-means++, and Lloyd's iterations need one Gram
+    matrix and products with it. Where that matrix exceeds the memory budget, features are projected onto the span of
+    landmarks first.
+
+    Parameters
+    ----------
+    kernel : Similarity, str or callable
+        One that is not PSD is refused with its witness: with it the objective might grow.
+    n_clusters : int
+    n_init : int
+        Runs from different seeds; the one with the smallest inertia is kept.
+    max_iter : int
+        Iterations of one run at most.
+    tol : float
+        A run ends when no label changes, or when the inertia falls by no more than this share of it.
+    n_landmarks : int, optional
+        Work on the span of so many landmarks. Default: on all objects if their Gram matrix fits into the memory
+        budget of the engine, else on 500 landmarks.
+    random_state : int, optional
+    engine : Engine, optional
+
+    Attributes
+    ----------
+    labels_ : array of int
+    inertia_ : float
+        Of the centres found; with landmarks too it counts distances in the whole feature space.
+    n_iter_ : int
+        Of the run that was kept.
+    road_ : str
+        Whether all objects or landmarks were used, and why.
+    support_, support_objects_, coefficients_, centre_norms_
+        Centre c is sum_j coefficients_jc phi(support_j), of squared length centre_norms_c; that of a cluster without
+        members, which remains only if there are fewer different objects than clusters, is infinite.
+    kernel_, validity_
+        With what data had to fix; what is known of the kernel.
+
+    Examples
+    --------
+    >>> from similitude.learners.clusters import KernelKMeans
+    >>> model = KernelKMeans("linear", n_clusters=2).fit([[0.0], [1.0], [10.0], [11.0]])
+    >>> model.predict([[0.0], [1.0], [10.0], [11.0]]) == model.predict([[0.5], [0.5], [12.0], [9.0]])
+    array([ True,  True,  True,  True])
+    >>> model.inertia_
+    1.0
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        n_clusters: int = 8,
+        n_init: int = 4,
+        max_iter: int = 300,
+        tol: float = 1e-6,
+        n_landmarks: int | None = None,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+        self.engine = engine
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelKMeans:
+        """Find clusters among objects.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : ignored
+        sample_weight : sequence of float, optional
+            How much each object counts; a whole number equals repetition, up to the draw of seeds.
+        """
+        X = self._checked(X, reset=True)
+        n = check_objects(X)
+        self._check_params(n)
+        weights = check_weights(sample_weight, n)
+        if np.count_nonzero(weights) < self.n_clusters:
+            raise ValueError(f"n_clusters = {self.n_clusters}, but fewer objects have a positive weight: ask for fewer")
+        k, X, A = self._start(X, self.random_state, sample_weight)
+        rng = generator(self.random_state)
+        if self._take_landmarks(n):
+            self._fit_landmarks(k, X, A, weights, rng)
+        else:
+            self._fit_all(k, X, A, weights, rng)
+        self._lengths = Lengths(k, A) if self._precomputed else None
+        return self
+
+    def _check_params(self, n: int) -> None:
+        """Refuse numbers out of range, before the first kernel call."""
+        for name in ("n_clusters", "n_init", "max_iter", "n_landmarks"):
+            if name != "n_landmarks" or self.n_landmarks is not None:
+                positive_whole(name, getattr(self, name))
+        if isinstance(self.tol, bool) or not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
+            raise ValueError(f"tol must be a number >= 0, got {self.tol!r}")
+        for name in ("n_clusters", "n_landmarks"):
+            if (getattr(self, name) or 0) > n:
+                raise ValueError(f"{name} = {getattr(self, name)} is more than there are objects (n_samples = {n})")
+
+    def _take_landmarks(self, n: int) -> bool:
+        """Decide between all objects and landmarks, and say why."""
+        size, budget = 8 * n * n, self._engine.budget
+        figures = f"the Gram matrix of {n:,} objects takes {format_bytes(size)}, the budget is {format_bytes(budget)}"
+        if self.n_landmarks is not None:
+            self.road_ = f"landmarks: {self.n_landmarks:,} were asked for"
+        else:
+            self.road_ = f"landmarks: {figures}" if size > budget else f"all objects: {figures}"
+        return self.road_.startswith("landmarks")
+
+    def _fit_all(self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator) -> None:
+        objects = Objects(k, X, A, np.arange(len(weights)), self._engine)
+        K, eps, self.validity_ = objects.gram()
+        unit = unit_of(K.diagonal())
+        K /= unit
+        space = GramSpace(K)
+        found = self._best(space, weights, rng)
+        coefficients = found.shares(weights)
+        worst = int(found.squares.argmin())
+        if found.squares[worst] < -np.sqrt(eps) * space.lengths.max():
+            objects.refuse_negative(coefficients[:, found.labels[worst]] - (np.arange(len(weights)) == worst))
+        self._keep(X, A, coefficients)
+        self._note(found, found.inertia, unit)
+
+    def _fit_landmarks(self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator) -> None:
+        n = len(weights)
+        wanted = self.n_landmarks or max(1, min(LANDMARKS, n, self._engine.budget // (16 * n)))
+        check_fits(n, wanted, 8, self._engine)
+        projection = ProjectionMap(
+            k, n_components=wanted, landmarks="rpcholesky", random_state=self.random_state, engine=self._engine
+        ).fit(X)
+        F = np.asarray(projection.transform(X), dtype=np.float64)
+        unit = unit_of(np.abs(F).max(axis=1) ** 2)
+        F /= np.sqrt(unit)
+        found = self._best(ExplicitSpace(F), weights, rng)
+        centres = F.T @ found.shares(weights)
+        coefficients = np.zeros((n, self.n_clusters))
+        coefficients[projection.landmark_indices_] = solve_triangular(projection.factor_, centres) * np.sqrt(unit)
+        beyond = squared_lengths(k, A) / unit - np.einsum("ij,ij->i", F, F)
+        self.validity_ = projection.validity_
+        self._keep(X, A, coefficients)
+        self._note(found, found.inertia + float(weights @ np.maximum(beyond, 0.0)), unit)
+
+    def _best(self, space: Space, weights: np.ndarray, rng: np.random.Generator) -> Clustering:
+        """Return the best of several runs."""
+        runs = (cluster(space, weights, self.n_clusters, rng, self.max_iter, self.tol) for _ in range(self.n_init))
+        return min(runs, key=lambda found: found.inertia)
+
+    def _note(self, found: Clustering, inertia: float, unit: float) -> None:
+        with np.errstate(over="ignore"):
+            self.inertia_, self.centre_norms_ = float(inertia * unit), found.norms * unit
+        self.labels_, self.n_iter_ = found.labels, found.n_iter
+        filled = len(np.unique(found.labels))
+        if filled < self.n_clusters:
+            warnings.warn(
+                f"only {filled} of {self.n_clusters} clusters have members: X holds no more different objects",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the nearest cluster of every object.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        """
+        k, A = self._ask(X)
+        return self._apart(k, A).argmin(axis=1)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the distances from every object to every centre.
+
+        With ``"precomputed"`` K(x, x) of new objects is unknown; it is taken to be that of the training objects where
+        all of these share one, and refused otherwise.
+
+        Parameters
+        ----------
+        X : sequence of objects
+
+        Returns
+        -------
+        array of shape (n, n_clusters)
+        """
+        k, A = self._ask(X)
+        if self._lengths is not None:
+            own = self._lengths.of_new(k, A, True, "use predict, which does not need them")
+        else:
+            own = squared_lengths(k, A)
+        squares = own[:, None] + self._apart(k, A)
+        norms = self.centre_norms_[np.isfinite(self.centre_norms_)]
+        if squares.min() < -(1e-4 if itemsize(A) == 4 else 1e-10) * (own.max() + norms.max()):
+            i, c = (int(place) for place in np.unravel_index(squares.argmin(), squares.shape))
+            problem = f"the squared distance from object {i} to centre {c} would be {squares[i, c]:.6g}"
+            raise NotAKernelError(f"{k!r} is not a kernel: {problem}.")
+        return np.sqrt(np.maximum(squares, 0.0))
+
+    def _apart(self, k: Similarity, A: Encoding) -> np.ndarray:
+        """Return the squared distances from every object to every centre, less K(x, x)."""
+        if not len(self.support_):  # every centre is the origin
+            return np.tile(self.centre_norms_, (count(A), 1))
+        blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
+        return self.centre_norms_ - 2 * blocks.times(self.coefficients_)

@@ -1,0 +1,251 @@
+r"""Convex minimisation over a span: losses of scores plus a multiple of |w|^2, with a duality gap.
+
+For :math:`P(w) = \sum_i v_i L(y_i, f_i) + \mu |w|^2` and any slopes :math:`g_i`, Fenchel's inequality gives
+:math:`P \ge -\sum_i v_i L^*(y_i, g_i) - \mu |w_g|^2` with :math:`w_g = \sum_i a_i \phi(x_i)`,
+:math:`a_i = -v_i g_i / (2\mu)`. Every road below ends with slopes whose conjugates are known, takes
+:math:`w = w_g`, and so knows how far from the minimum it may be. Where :math:`g_i` is the slope at a score z,
+:math:`L^*(y_i, g_i) = g_i z - L(y_i, z)`, whatever the loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from similitude.learners.dual import BoxProblem, solve
+from similitude.learners.losses import Loss
+from similitude.learners.proximal import Envelope
+from similitude.learners.spaces import Space
+
+BEYOND = 1e-6
+"""Newton steps go on until the gap is this much smaller than asked: it costs a step or two, for digits double."""
+
+NARROWING, NARROWEST = 4.0, 1e-5
+"""By how much envelopes come closer to the loss when the gap shrinks slowly, and about how close, from the first."""
+
+SHORTEST = 2.0**-40
+"""The shortest part of a Newton step that is tried."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Losses to be minimised.
+
+    Attributes
+    ----------
+    loss : Loss
+    y, weights : array of float64
+        Targets, and weights that add up to 1.
+    space : Space
+    tolerance : float
+        The gap that is asked for.
+    most_steps : int
+    """
+
+    loss: Loss
+    y: np.ndarray
+    weights: np.ndarray
+    space: Space
+    tolerance: float
+    most_steps: int
+
+    def mean_loss(self, scores: np.ndarray) -> float:
+        """Return the weighted mean of the losses."""
+        return float(self.weights @ self.loss.value(self.y, scores))
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """What was found for a multiplier mu.
+
+    Attributes
+    ----------
+    mu : float
+    coefficients : array
+        a, with w = sum_i a_i phi(x_i).
+    scores : array
+        <w, phi(x_i)>.
+    squared_norm, mean_loss, conjugate : float
+        |w|^2, the mean of the losses, and the mean of their conjugates at the slopes that a stands for.
+    steps : int
+    """
+
+    mu: float
+    coefficients: np.ndarray
+    scores: np.ndarray
+    squared_norm: float
+    mean_loss: float
+    conjugate: float
+    steps: int
+
+    @property
+    def gap(self) -> float:
+        """Objective minus dual objective."""
+        return max(0.0, self.mean_loss + self.conjugate + 2 * self.mu * self.squared_norm)
+
+    def slopes(self, weights: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+        """Return the slopes g that a stands for, something else where an example has no weight."""
+        return np.where(weights > 0, -2 * self.mu * self.coefficients / np.where(weights > 0, weights, 1.0), otherwise)
+
+    @property
+    def norm(self) -> float:
+        """|w|."""
+        return float(np.sqrt(max(0.0, self.squared_norm)))
+
+
+def minimise(problem: Problem, mu: float, start: Minimum | None = None) -> Minimum:
+    """Return the minimum for the multiplier mu, by the road that the loss allows.
+
+    Straight losses are a box problem, smooth ones take Newton steps, any other is first made smooth; so is a straight
+    one where its dual stops early, as it may on a singular Gram matrix.
+    """
+    if problem.loss.smooth:
+        return by_newton(problem, mu, start)
+    if problem.loss.pieces(problem.y) is not None:
+        start = by_box(problem, mu)
+        if start.gap <= problem.tolerance or start.steps >= problem.most_steps:
+            return start
+    return by_envelopes(problem, mu, start)
+
+
+def from_slopes(problem: Problem, mu: float, slopes: np.ndarray, at: np.ndarray, steps: int) -> Minimum:
+    """Return the point that slopes g of the loss at some scores stand for: a_i = -v_i g_i / (2 mu)."""
+    space, a = problem.space, -problem.weights * slopes / (2 * mu)
+    conjugate = float(problem.weights @ (slopes * at - problem.loss.value(problem.y, at)))
+    point = space.combine(a)
+    scores = space.scores(point)
+    squared = space.inner(point, point, scores)
+    return Minimum(mu, a, scores, squared, problem.mean_loss(scores), conjugate, steps)
+
+
+def by_newton(problem: Problem, mu: float, start: Minimum | None = None) -> Minimum:
+    """Minimise a smooth loss by Newton steps."""
+    walk = walked(problem, mu, start)
+    slopes = problem.loss.derivative(problem.y, walk.scores)
+    return from_slopes(problem, mu, slopes, walk.scores, walk.steps)
+
+
+def walked(problem: Problem, mu: float, start: Minimum | None) -> Walk:
+    """Take Newton steps, shortened until the objective falls, until the gap is closed or rounding stops them."""
+    walk = Walk.begin(problem, mu, start)
+    last = np.inf
+    while walk.gap > BEYOND * problem.tolerance and walk.steps < problem.most_steps:
+        if walk.gap <= problem.tolerance and walk.gap > 0.25 * last:
+            break  # rounding leaves no more
+        last = walk.gap
+        walk, moved = walk.step()
+        if not moved:
+            break
+    return walk
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A point on the way of Newton's method, its scores, and its squared distance from optimality."""
+
+    problem: Problem
+    mu: float
+    point: np.ndarray
+    scores: np.ndarray
+    gradient: np.ndarray
+    steps: int
+
+    @classmethod
+    def begin(cls, problem: Problem, mu: float, start: Minimum | None) -> Walk:
+        """Start at 0, or at an earlier minimum."""
+        space = problem.space
+        point = space.origin() if start is None else space.combine(start.coefficients)
+        return cls(problem, mu, point, space.scores(point), np.empty(0), 0)._with_gradient()
+
+    def _with_gradient(self) -> Walk:
+        g = self.problem.weights * self.problem.loss.derivative(self.problem.y, self.scores)
+        return replace(self, gradient=2 * self.mu * self.point + self.problem.space.combine(g))
+
+    @property
+    def gap(self) -> float:
+        """The squared gradient over 4 mu, which is the duality gap of the slopes here."""
+        r = self.gradient
+        return max(0.0, self.problem.space.inner(r, r, self.problem.space.scores(r))) / (4 * self.mu)
+
+    def step(self) -> tuple[Walk, bool]:
+        """Return the next point, and whether it is another one."""
+        loss, y, v, space = self.problem.loss, self.problem.y, self.problem.weights, self.problem.space
+        curvature = v * loss.second_derivative(y, self.scores)
+        b = curvature * self.scores - v * loss.derivative(y, self.scores)
+        move = space.newton(curvature, b, self.mu) - self.point
+        along = space.scores(move)
+        across = 2 * self.mu * space.inner(self.point, move, along)
+        square = self.mu * space.inner(move, move, along)
+        slope = float(v @ (loss.derivative(y, self.scores) * along)) + across
+        here, part = self.problem.mean_loss(self.scores), 1.0
+        slack = 1e-14 * (abs(here) + abs(across))
+        while part >= SHORTEST:
+            scores = self.scores + part * along
+            rise = self.problem.mean_loss(scores) - here + part * across + part**2 * square
+            if rise <= 1e-4 * part * slope + slack:  # false where it is not finite
+                moved = replace(self, point=self.point + part * move, scores=scores, steps=self.steps + 1)
+                return moved._with_gradient(), True
+            part /= 2
+        return replace(self, steps=self.steps + 1), False
+
+
+class _Enough(Exception):  # noqa: N818 (no error: the gap is closed)
+    pass
+
+
+def by_box(problem: Problem, mu: float) -> Minimum:
+    """Minimise a loss made of straight lines by its dual, a quadratic programme over a box."""
+    n, cost = len(problem.y), problem.weights / (2 * mu)
+    pieces = problem.loss.pieces(problem.y) or []
+    target, low, high = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    costs = np.tile(cost, len(pieces))
+    box = BoxProblem(target, low * costs, high * costs, np.tile(np.arange(n), len(pieces)), keep_sum=False)
+    found: list[Minimum] = []
+
+    def look(beta: np.ndarray, residual: np.ndarray) -> None:
+        a = np.bincount(box.example, beta, minlength=n)
+        scores = target[:n] - residual[:n]
+        here = Minimum(
+            mu, a, scores, float(a @ scores), problem.mean_loss(scores), -2 * mu * float(target @ beta), len(found) + 1
+        )
+        found.append(here)
+        if here.gap <= problem.tolerance or here.steps >= problem.most_steps:
+            raise _Enough
+
+    try:
+        solution = solve(box, problem.space.rows(), 1e-3 * problem.tolerance, look)
+        look(solution.beta, solution.residual)
+    except _Enough:
+        pass
+    return min(found, key=lambda one: one.gap)
+
+
+def by_envelopes(problem: Problem, mu: float, start: Minimum | None = None) -> Minimum:
+    """Minimise any convex loss by its Moreau envelopes, which are smooth: the augmented Lagrangian method.
+
+    The envelope of a shifted loss is minimised by Newton steps, its slopes become the next shift, and the minimum of
+    the envelopes tends to that of the loss (Rockafellar, 1976).
+    """
+    y, loss = problem.y, problem.loss
+    slopes = loss.derivative(y, np.zeros(len(y)))
+    width = (float(np.abs(y).max(initial=0.0)) or 1.0) / (float(np.abs(slopes).max(initial=0.0)) or 1.0)
+    if start is not None:
+        slopes = start.slopes(problem.weights, slopes)
+    best = start if start is not None and start.mu == mu else None
+    narrowest, last, steps = NARROWEST * width, np.inf, 0 if best is None else best.steps
+    while steps < problem.most_steps:
+        envelope = Envelope(loss, width, slopes)
+        left = replace(
+            problem, loss=envelope, tolerance=BEYOND * problem.tolerance, most_steps=problem.most_steps - steps
+        )
+        walk = walked(left, mu, start)
+        slopes = envelope.derivative(y, walk.scores)
+        steps += max(1, walk.steps)
+        start = from_slopes(problem, mu, slopes, envelope.nearest(y, walk.scores), steps)
+        best = start if best is None or start.gap < best.gap else best
+        if best.gap <= problem.tolerance or (width <= narrowest and start.gap > last / 2):
+            break
+        width, last = (width / NARROWING if start.gap > last / 5 else width), start.gap
+    assert best is not None
+    return replace(best, steps=steps)

@@ -1,0 +1,202 @@
+"""Weighted least squares with an unpenalised intercept on a Gram matrix: one penalty by Cholesky, many by `eigh`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from similitude.learners.grams import Objects, unit_of
+
+STRIP = 512
+"""Rows of an n x n matrix that are worked on at once."""
+
+ON_THE_SPAN = 1e-10
+"""Share of an example outside the span of the features, squared, up to which it counts as inside."""
+
+
+@dataclass(frozen=True)
+class Centred:
+    r"""A weighted least-squares problem with its intercept taken out.
+
+    With weights :math:`s`, :math:`r = \sqrt s` and :math:`u = r / |r|`, the problem is that of the matrix
+    :math:`M = \operatorname{diag}(r) K \operatorname{diag}(r)` and the targets :math:`t = r y`. The intercept may
+    add any multiple of u. A reflection H with :math:`H u = -e_1` makes that the first coordinate, which fits exactly;
+    what remains is plain ridge regression in the others. Without an intercept there is nothing to reflect.
+
+    Attributes
+    ----------
+    matrix : array
+        H M H, without its first row and column where there is an intercept.
+    targets : array of shape (len(matrix), outputs)
+        H t, likewise.
+    mirror : array or None
+        The unit vector v with H = I - 2 v v'.
+    corner, coupling : float, array
+        The first entry of H M H, and the rest of its first row, from which the intercept is read.
+    root : array
+        r.
+    """
+
+    matrix: np.ndarray
+    targets: np.ndarray
+    mirror: np.ndarray | None
+    corner: float
+    coupling: np.ndarray
+    root: np.ndarray
+
+    @classmethod
+    def of(cls, K: np.ndarray, Y: np.ndarray, weights: np.ndarray, fit_intercept: bool) -> Centred:
+        """Take out the intercept; K is overwritten."""
+        root = np.sqrt(weights)
+        if (root != 1.0).any():
+            K *= root[:, None]
+            K *= root
+        targets = root[:, None] * Y
+        if not fit_intercept:
+            return cls(K, targets, None, 0.0, np.empty(0), root)
+        mirror = root / np.linalg.norm(root)
+        mirror[0] += 1.0
+        mirror /= np.linalg.norm(mirror)
+        image = K @ mirror
+        half = 2.0 * image - 2.0 * (mirror @ image) * mirror
+        left, right = np.stack([mirror, half], axis=1), np.stack([half, mirror])
+        for start in range(0, len(K), STRIP):
+            K[start : start + STRIP] -= left[start : start + STRIP] @ right
+        targets = targets - 2.0 * np.outer(mirror, mirror @ targets)
+        return cls(np.array(K[1:, 1:], order="F"), targets[1:], mirror, float(K[0, 0]), K[0, 1:].copy(), root)
+
+    def mean_eigenvalue(self) -> float:
+        """Return the mean eigenvalue of the matrix; 1 where it is zero up to rounding."""
+        trace = self.matrix.trace()
+        return float(trace / len(self.matrix)) if trace > np.finfo(float).eps * len(self.matrix) * self.corner else 1.0
+
+    def back(self, V: np.ndarray) -> np.ndarray:
+        """Return H V: columns in the coordinates of the examples, times r still to go."""
+        if self.mirror is None:
+            return V
+        full = np.empty((len(self.root), V.shape[1]))
+        full[1:], full[0] = V, 0.0
+        along = self.mirror[1:] @ V
+        for start in range(0, len(full), STRIP):
+            full[start : start + STRIP] -= np.outer(2.0 * self.mirror[start : start + STRIP], along)
+        return full
+
+    def intercept(self, solution: np.ndarray) -> np.ndarray:
+        """Return what is left to fit along u, for targets with a weighted mean of zero."""
+        if self.mirror is None:
+            return np.zeros(solution.shape[1])
+        return (self.coupling @ solution) / np.linalg.norm(self.root)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What the solver found.
+
+    Attributes
+    ----------
+    coefficients : array of shape (n, outputs)
+    intercept : array of shape (outputs,)
+    chosen : int
+        Which lam.
+    loo_errors : array of shape (number of lams, outputs), or None
+    """
+
+    coefficients: np.ndarray
+    intercept: np.ndarray
+    chosen: int = 0
+    loo_errors: np.ndarray | None = None
+
+
+def solve_one(problem: Centred, lam: float) -> Fit | None:
+    """Return the fit for one lam by Cholesky; None where the matrix may be singular up to rounding."""
+    M, place = problem.matrix, np.diag_indices(len(problem.matrix))
+    diagonal = M.diagonal().copy()
+    if not len(M):  # a single example, which the intercept fits
+        return Fit(np.zeros((1, problem.targets.shape[1])), np.zeros(problem.targets.shape[1]))
+    if not lam > len(M) * np.finfo(float).eps * (diagonal.sum() + problem.corner):
+        return None
+    M[place] += lam
+    try:
+        factor = cho_factor(M.T if M.flags.c_contiguous else M, check_finite=False)
+    except LinAlgError:
+        return None
+    finally:
+        M[place] = diagonal
+    solution = cho_solve(factor, problem.targets, check_finite=False)
+    return Fit(problem.root[:, None] * problem.back(solution), problem.intercept(solution))
+
+
+def solve_all(problem: Centred, lams: np.ndarray, eps: float, objects: Objects, choose: bool) -> Fit:
+    """Return the fit for the lam with the smallest leave-one-out error, from one eigendecomposition.
+
+    Directions in which matrix and lam together vanish up to rounding are left out: for lam = 0 that is the
+    pseudo-inverse. The matrix is overwritten. Ties go to the largest lam.
+    """
+    M = problem.matrix
+    values, V = eigh(M.T if M.flags.c_contiguous else M, overwrite_a=True, check_finite=False, driver="evd")
+    largest = max(float(values[-1]), 0.0) + problem.corner
+    if values[0] < -np.sqrt(eps) * max(largest, -float(values[0])):
+        objects.refuse_negative(problem.root * problem.back(V[:, :1])[:, 0])
+    total = np.maximum(values, 0.0)[:, None] + lams
+    spanned = total > max(len(values) * np.finfo(float).eps, eps) * largest
+    inverses = np.divide(1.0, total, out=np.zeros_like(total), where=spanned)
+    along = V.T @ problem.targets
+    errors, chosen = None, 0
+    if choose:
+        residuals = _left_out(problem.back(V), inverses, spanned, along)
+        errors = np.einsum("nlt,nlt->lt", residuals, residuals) / (problem.root @ problem.root)
+        order = np.argsort(-lams, kind="stable")
+        chosen = int(order[errors.mean(axis=1)[order].argmin()])
+    solution = V @ (inverses[:, chosen, None] * along)
+    coefficients = problem.root[:, None] * problem.back(solution)
+    return Fit(coefficients, problem.intercept(solution), chosen, errors)
+
+
+def _left_out(W: np.ndarray, inverses: np.ndarray, spanned: np.ndarray, along: np.ndarray) -> np.ndarray:
+    r"""Return the residuals that each example would have had without itself, times r, of shape (n, lams, outputs).
+
+    With the eigenvectors :math:`w_j` and eigenvalues :math:`\mu_j` that the intercept leaves, the residual of example
+    i, left out, is :math:`c_i / G_{ii}` with :math:`c = G t` and
+    :math:`G = \sum_j w_j w_j^\top / (\mu_j + \lambda)`. Where :math:`\mu_j + \lambda` vanishes, these directions
+    alone decide; an example that has no part in them is predicted by the shortest solution for the others.
+    """
+    n, lams, outputs = len(W), inverses.shape[1], along.shape[1]
+    c = (W @ (inverses[:, :, None] * along[:, None, :]).reshape(-1, lams * outputs)).reshape(n, lams, outputs)
+    own, outside = np.empty((n, lams)), np.empty((n, lams))
+    for start in range(0, n, STRIP):
+        strip = slice(start, start + STRIP)
+        squares = W[strip] ** 2
+        own[strip] = squares @ inverses
+        outside[strip] = squares @ ~spanned
+    residuals = np.divide(c, own[:, :, None], out=np.zeros_like(c), where=own[:, :, None] > 0)
+    for column in np.flatnonzero(~spanned.all(axis=0)):
+        missed = ~spanned[:, column]
+        off = outside[:, column] > ON_THE_SPAN
+        residuals[off, column] = (W[off][:, missed] @ along[missed]) / outside[off, column, None]
+    return residuals
+
+
+@dataclass(frozen=True)
+class Units:
+    """Powers of four in which kernel values, weights and targets are near one, so that nothing overflows."""
+
+    kernel: float
+    weight: float
+    target: float
+
+    @classmethod
+    def of(cls, K: np.ndarray, weights: np.ndarray, Y: np.ndarray) -> Units:
+        """Return the units of a problem."""
+        return cls(unit_of(K.diagonal()), unit_of(weights), unit_of(Y))
+
+    def lam(self, lams: np.ndarray) -> np.ndarray:
+        """Return lams in these units."""
+        return np.minimum(lams / self.kernel / self.weight, 1e300)
+
+    def given(self, fit: Fit, middle: np.ndarray) -> Fit:
+        """Return the fit in the units of the user, for targets from which `middle` was taken."""
+        errors = None if fit.loo_errors is None else fit.loo_errors * self.target * self.target
+        coefficients = fit.coefficients * self.target / self.kernel
+        return Fit(coefficients, (fit.intercept + middle) * self.target, fit.chosen, errors)

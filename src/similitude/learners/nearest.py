@@ -1,0 +1,109 @@
+"""Distances in the feature space of a kernel, and the nearest of many columns, tile by tile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from similitude.encodings import Encoding, count, itemsize
+from similitude.engines import Tile
+from similitude.errors import PairError
+from similitude.similarity import Similarity
+
+NOISE = 8
+"""Units in the last place of K(x, x) + K(z, z) + 2 |K(x, z)| below which a squared distance is zero."""
+
+
+class Lengths:
+    """K(x, x) of the training objects, the squared lengths of their features.
+
+    Parameters
+    ----------
+    k : Similarity
+    A : encoding
+    """
+
+    def __init__(self, k: Similarity, A: Encoding) -> None:
+        values = np.asarray(k.diagonal(A))
+        single = values.dtype == np.float32 or itemsize(A) == 4
+        self.eps = float(np.finfo(np.float32 if single else np.float64).eps)
+        self.values = _checked(values)
+        self.equal = float(np.ptp(self.values)) <= 32 * self.eps * float(self.values.max())
+
+    def of_new(self, k: Similarity, A: Encoding, precomputed: bool, instead: str) -> np.ndarray:
+        """Return K(x, x) of new objects; those of a precomputed matrix only where all training objects share one."""
+        if not precomputed:
+            return squared_lengths(k, A)
+        if self.equal:
+            return np.full(count(A), self.values[0])
+        raise ValueError(
+            f"K(x, x) of new objects is not in the matrix K(new, train), and the training objects differ in theirs, so "
+            f"that distances are not known: {instead}, or use the kernel Precomputed(M) on indices"
+        )
+
+    def ranked(self, K: np.ndarray, columns: slice) -> np.ndarray:
+        """Return what grows with the distance from a query: -K(x, z), or K(z, z) / 4 - K(x, z) / 2."""
+        return -K if self.equal else self.values[columns] / 4 - K / 2
+
+    def distances(self, own: np.ndarray, nearest: Nearest, single: bool) -> np.ndarray:
+        """Return the distances of the nearest, by their ranks and K(x, x); in quarters, so that nothing overflows."""
+        eps = float(np.finfo(np.float32).eps) if single else self.eps
+        theirs = self.values[nearest.which] / 4
+        apart = theirs + nearest.far / 2 if self.equal else nearest.far
+        squares = own[:, None] / 4 + apart
+        scale = own[:, None] / 4 + theirs + np.abs(apart - theirs)
+        bad = np.argwhere(squares < -max(1e-12, 32 * eps) * scale)
+        if len(bad):
+            i, place = bad[0]
+            below = f"K(x, x) + K(z, z) - 2 K(x, z) = {4 * squares[i, place]:.6g} < 0"
+            raise PairError(int(i), int(nearest.which[i, place]), f"{below}: K is not a kernel and gives no distance")
+        return 2 * np.sqrt(np.where(squares > NOISE * eps * scale, squares, 0.0))
+
+
+def squared_lengths(k: Similarity, A: Encoding) -> np.ndarray:
+    """Return K(x, x) of encoded objects in float64; refuse what is no squared length."""
+    return _checked(np.asarray(k.diagonal(A)))
+
+
+def _checked(values: np.ndarray) -> np.ndarray:
+    values = values.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(values) | (values < -1e-12 * np.abs(values).max()))
+    if len(bad):
+        i = int(bad[0])
+        raise PairError(i, i, f"K(x, x) = {values[i]:.6g} is no squared length: K is not a kernel")
+    return np.maximum(values, 0.0)
+
+
+class Nearest:
+    """The k nearest of the columns seen so far, for every row; equally near ones in the order of the columns.
+
+    Parameters
+    ----------
+    n, k : int
+        Rows, and how many to keep for each.
+    """
+
+    def __init__(self, n: int, k: int) -> None:
+        self.far = np.full((n, k), np.inf)
+        self.which = np.full((n, k), np.iinfo(np.int64).max)
+
+    def look_at(self, tile: Tile, far: np.ndarray) -> None:
+        """Look at a tile of distances, or of anything that grows with them; a row's tiles come from left to right."""
+        down, right = tile
+        row, column = self._candidates(self.far[down, -1], far)
+        touched, row_of = np.unique(row, return_inverse=True)
+        kept, k = down.start + touched, self.far.shape[1]
+        group = np.concatenate([np.repeat(np.arange(len(touched)), k), row_of])
+        values = np.concatenate([self.far[kept].ravel(), far[row, column]])
+        which = np.concatenate([self.which[kept].ravel(), column + right.start])
+        order = np.lexsort((which, values, group))
+        best = order[np.searchsorted(group[order], np.arange(len(touched)))[:, None] + np.arange(k)]
+        self.far[kept], self.which[kept] = values[best], which[best]
+
+    def _candidates(self, bound: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return rows and columns of a tile that may be among the k nearest; a later one of equal distance is not."""
+        k = self.far.shape[1]
+        if np.isfinite(bound).all():
+            return np.nonzero(far < bound[:, None])
+        if far.shape[1] <= k:
+            return np.nonzero(far < np.inf)
+        return np.nonzero(far <= np.partition(far, k - 1, axis=1)[:, k - 1 : k])

@@ -1,0 +1,321 @@
+"""RepresenterClassifier and RepresenterRegressor: any convex loss, any non-decreasing function of the norm."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.special import log_expit, logsumexp
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from similitude.encodings import check_objects
+from similitude.engines import Engine
+from similitude.estimators import all_or_nothing
+from similitude.learners.convex import Problem
+from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets, check_weights
+from similitude.learners.losses import Logistic, Loss
+from similitude.learners.own_loss import as_loss, check_convex
+from similitude.learners.regularizers import Regularizer, as_regularizer
+from similitude.learners.search import Certificate, regularised
+from similitude.learners.spaces import all_objects, check_room, landmarked
+
+EXACT = 2000
+"""Objects up to which ``n_landmarks="auto"`` works in the span of all of them."""
+
+LANDMARKS = 500
+"""Landmarks that ``n_landmarks="auto"`` takes beyond that."""
+
+
+class Representer(KernelLearner):
+    """What classification and regression share: parameters, the space, the minimisation and its certificate."""
+
+    loss: Any
+    lam: float
+    regularizer: Any
+    n_landmarks: Any
+    tol: float
+    max_iter: int
+
+    def _check_params(self) -> tuple[Loss, Regularizer]:
+        for name in ("lam", "tol"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
+                raise ValueError(f"{name} must be a positive number, got {value!r}")
+        _demand_whole("max_iter", self.max_iter, "a whole number >= 1")
+        if self.n_landmarks is not None and not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
+            _demand_whole("n_landmarks", self.n_landmarks, "a whole number >= 1, 'auto' or None")
+        return as_loss(self.loss), as_regularizer(self.regularizer)
+
+    def _learn(self, X: Any, targets: np.ndarray, sample_weight: Any) -> None:
+        """Minimise for each column of targets, and keep the model."""
+        loss, regularizer = self._check_params()
+        check_convex(loss, targets)
+        n = check_objects(X)
+        weights = check_weights(sample_weight, n)
+        n_landmarks = self._how_many(n)
+        check_room(n, n_landmarks, self._engine)
+        k, X, A = self._start(X, self.random_state, sample_weight)
+        if n_landmarks is None:
+            place = all_objects(k, X, A, self._engine)
+        else:
+            place = landmarked(k, X, n_landmarks, self.random_state, self._engine)
+        share = weights / weights.sum()
+        problems = [Problem(loss, y, share, place.space, self.tol, self.max_iter) for y in targets.T]
+        found = [regularised(problem, regularizer, self.lam) for problem in problems]
+        self.road_, self.validity_ = place.road, place.validity
+        self.objective_ = _figure([one.objective for one in found])
+        self.norm_ = _figure([one.norm for one in found])
+        self.certificate_ = Certificate.worst([one.certificate for one in found])
+        self.n_iter_ = max(1, sum(one.steps for one in found))
+        coefficients = place.coefficients(np.stack([one.minimum.coefficients for one in found], axis=1))
+        self._keep(X, A, coefficients[:, 0] if self._one_column else coefficients)
+        self.certificate_.warn_if_missed()
+
+    def _how_many(self, n: int) -> int | None:
+        """Return the number of landmarks; None for the span of all objects."""
+        auto = isinstance(self.n_landmarks, str)
+        wanted = (None if n <= EXACT else LANDMARKS) if auto else self.n_landmarks
+        return None if wanted is None or wanted >= n else int(wanted)
+
+    @property
+    def _one_column(self) -> bool:
+        raise NotImplementedError
+
+
+class RepresenterClassifier(ClassifierMixin, Representer):
+    r"""Classification by any convex loss and any non-decreasing function of the norm.
+
+    Minimises :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)` over the functions
+    :math:`f(x) = \langle w, \phi(x)\rangle` of the kernel, :math:`|f| = |w|`, labels +1 and -1. By the representer
+    theorem a minimiser is :math:`f = \sum_j a_j K(x_j, \cdot)`: all of feature space is searched by n numbers. (Baros,
+    Kernel Methods, equations 26 and 27; with ``loss="hinge"`` it is the soft support vector machine there, equation
+    10.) There is no intercept: add a constant to the kernel, ``kernel + 1.0``. Several classes: one against the rest.
+
+    Losses made of straight lines are solved by their dual, smooth ones by Newton steps, any other by Newton steps on
+    its Moreau envelopes. For a regularizer other than the squared norm, the multiplier of the squared norm that has the
+    same minimiser is searched for.
+
+    Parameters
+    ----------
+    kernel : Similarity, str or callable
+        One that is not PSD is refused with its witness.
+    loss : str, Loss, object or pair of functions
+        ``"hinge"``, ``"squared_hinge"``, ``"logistic"``, ``"squared"``, ``"huber"``, ``"quantile"``,
+        ``"epsilon_insensitive"``, one of the classes in :mod:`similitude.learners.losses`; or your own convex loss:
+        an object with ``value(y, f)`` and ``derivative(y, f)``, or the two functions, on arrays. A third one, the
+        second derivative in f, saves time.
+    lam : float
+        The weight of the regularizer.
+    regularizer : str, Regularizer, object or pair of functions
+        ``"squared_norm"``, ``"norm"``, or your own non-decreasing R: an object with ``value(norm)`` and
+        ``derivative(norm)``, or the two functions, of a number.
+    n_landmarks : int, "auto" or None
+        None searches the span of all training objects; a number searches that of so many landmarks, by
+        :class:`similitude.maps.ProjectionMap`. ``"auto"``: all up to 2,000 objects, 500 landmarks beyond.
+    tol : float
+        The duality gap asked for, as a share of the loss of f = 0.
+    max_iter : int
+        Newton steps at most (for straight losses, rounds of the dual), for each multiplier.
+    random_state : int, Generator, optional
+        For landmarks, and for the sample on which a kernel without proof is checked.
+    engine : Engine, optional
+
+    Attributes
+    ----------
+    classes_, support_, support_objects_, coefficients_
+        The classes; the objects that carry f, and what each weighs; one column per class where there are several.
+    objective_, norm_ : float or array
+        What was minimised, and |f|; for each class where there are several.
+    certificate_ : Certificate
+        How far from the minimum this may be.
+    road_ : str
+        Where it was searched for.
+    n_iter_ : int
+        Steps, all together.
+    kernel_, validity_
+        With what data had to fix; what is known of the kernel.
+
+    Examples
+    --------
+    >>> from similitude.learners.representer import RepresenterClassifier
+    >>> model = RepresenterClassifier("linear", loss="hinge", lam=1.0).fit([[1.0], [-1.0]], ["up", "down"])
+    >>> model.decision_function([[1.0]]), model.objective_
+    (array([0.5]), 0.75)
+    >>> print(RepresenterClassifier(lam=0.01).fit([[1.0], [-1.0]], [1, 0]).certificate_.name)
+    duality gap
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        loss: Any = "logistic",
+        lam: float = 1e-3,
+        regularizer: Any = "squared_norm",
+        n_landmarks: Any = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.loss = loss
+        self.lam = lam
+        self.regularizer = regularizer
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.engine = engine
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresenterClassifier:
+        """Learn from labelled objects.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : sequence of labels
+        sample_weight : sequence of float, optional
+            The mean of the losses is weighted by it.
+        """
+        self._check_params()
+        X = self._checked(X, reset=True)
+        self.classes_, numbers = check_labels(self, X, y)
+        weights = check_weights(sample_weight, len(numbers))
+        if len(np.unique(numbers[weights > 0])) < len(self.classes_):
+            raise ValueError("every class needs an example of positive weight")
+        ones = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.array([1])
+        self._learn(X, np.where(numbers[:, None] == ones, 1.0, -1.0), sample_weight)
+        return self
+
+    @property
+    def _one_column(self) -> bool:
+        return len(self.classes_) == 2
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the score of each object, or one score per class where there are several."""
+        return self._weighted(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each object: by the sign of the score, or the class of the largest."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    @available_if(lambda self: isinstance(as_loss(self.loss), Logistic))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, for the logistic loss; the largest is that of `predict`.
+
+        Several classes: the probabilities of each against the rest, divided by their sum.
+        """
+        return _probabilities(self.decision_function(X))
+
+
+class RepresenterRegressor(RegressorMixin, Representer):
+    r"""Regression by any convex loss and any non-decreasing function of the norm.
+
+    Minimises :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)`; see :class:`RepresenterClassifier`. With the
+    squared error it is kernel ridge regression, with ``Quantile(tau)`` it predicts quantiles. Several targets are
+    learned one by one.
+
+    Parameters
+    ----------
+    kernel, lam, regularizer, n_landmarks, tol, max_iter, random_state, engine
+        See :class:`RepresenterClassifier`.
+    loss : str, Loss, object or pair of functions
+        ``"squared"``, ``"huber"``, ``"quantile"``, ``"epsilon_insensitive"``, or your own.
+
+    Attributes
+    ----------
+    support_, support_objects_, coefficients_, objective_, norm_, certificate_, road_, n_iter_, kernel_, validity_
+        See :class:`RepresenterClassifier`; one column or entry per target where there are several.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from similitude.learners.losses import Quantile
+    >>> from similitude.learners.representer import RepresenterRegressor
+    >>> X = np.linspace(0, 3, 50)[:, None]
+    >>> y = np.sin(X[:, 0]) + np.tile([0.0, 0.1, 0.2, 0.3, 0.4], 10)
+    >>> high = RepresenterRegressor(loss=Quantile(0.9), lam=1e-3).fit(X, y).predict(X)
+    >>> bool(0.75 < np.mean(y <= high + 1e-6) <= 1)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        loss: Any = "squared",
+        lam: float = 1e-3,
+        regularizer: Any = "squared_norm",
+        n_landmarks: Any = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.loss = loss
+        self.lam = lam
+        self.regularizer = regularizer
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.engine = engine
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresenterRegressor:
+        """Learn from objects with numbers.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : array of shape (n,) or (n, targets)
+        sample_weight : sequence of float, optional
+            The mean of the losses is weighted by it.
+        """
+        loss, _ = self._check_params()
+        if loss.for_labels:
+            raise ValueError(f"{loss!r} is a loss for labels +1 and -1: use RepresenterClassifier")
+        X = self._checked(X, reset=True)
+        y = check_targets(self, X, y)
+        self._columns = y.shape[1:]
+        self._learn(X, y[:, None] if y.ndim == 1 else y, sample_weight)
+        return self
+
+    @property
+    def _one_column(self) -> bool:
+        return not self._columns
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return f of each object."""
+        return self._weighted(X)
+
+
+def _probabilities(scores: np.ndarray) -> np.ndarray:
+    """Return logistic probabilities, moved by the last digit where rounding would let another class win."""
+    both = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
+    logs = log_expit(both)
+    chances = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+    winner = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    tied = np.flatnonzero(chances.argmax(axis=1) != winner)
+    chances[tied, winner[tied]] = np.nextafter(chances[tied].max(axis=1), 2.0)
+    return chances
+
+
+def _figure(values: list[float]) -> Any:
+    return values[0] if len(values) == 1 else np.array(values)
+
+
+def _demand_whole(name: str, value: Any, what: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} must be {what}, got {value!r}")
