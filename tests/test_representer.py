@@ -30,6 +30,7 @@ from similitude.learners.own_loss import OwnLoss, as_loss
 from similitude.learners.regularizers import Norm
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
 from similitude.learners.search import Certificate
+from similitude.learners.svm import KernelSVC, KernelSVR
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 3))
@@ -156,6 +157,16 @@ def test_the_hinge_is_the_support_vector_machine():
     assert np.allclose(model.decision_function(X), G @ a, atol=1e-3)
 
 
+def test_learners_of_their_own_coincide():
+    lam, new = 0.02, rng.standard_normal((9, 3))
+    hinge = RepresenterClassifier(Gaussian(1.0), loss="hinge", lam=lam, tol=1e-10).fit(X, LABELS)
+    svc = KernelSVC(Gaussian(1.0), lam=lam, fit_intercept=False, tol=1e-8).fit(X, LABELS)
+    assert np.allclose(hinge.decision_function(new), svc.decision_function(new), atol=1e-4)
+    tube = RepresenterRegressor(Gaussian(1.0), loss=EpsilonInsensitive(0.1), lam=lam, tol=1e-10).fit(X, TARGETS)
+    svr = KernelSVR(Gaussian(1.0), lam=lam, epsilon=0.1, fit_intercept=False, tol=1e-8).fit(X, TARGETS)
+    assert np.allclose(tube.predict(new), svr.predict(new), atol=1e-4)
+
+
 @pytest.mark.parametrize("lam", [1e-3, 0.1])
 def test_logistic_is_logistic_regression(lam):
     peer = LogisticRegression(fit_intercept=False, C=1 / (2 * lam * 40), tol=1e-10, solver="newton-cholesky")
@@ -269,6 +280,13 @@ def test_a_loose_tolerance_is_certified_too():
         loose = RepresenterClassifier(loss="hinge", lam=1e-3, tol=tol).fit(X, LABELS)
         assert loose.objective_ - loose.certificate_.value <= strict.objective_ + 1e-12
         assert loose.certificate_.value <= tol
+
+
+@pytest.mark.parametrize("loss", ["quantile", "epsilon_insensitive", "huber", LOG_COSH])
+def test_hard_problems_reach_their_tolerance(loss):
+    """Little regularization, equal objects with different targets."""
+    Z, y = np.vstack([X, X]), np.concatenate([TARGETS, -TARGETS])
+    assert RepresenterRegressor(loss=loss, lam=1e-6).fit(Z, y).certificate_.met
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge", OWN_HINGE])
@@ -408,6 +426,8 @@ def test_landmarks_that_span_everything_change_nothing(loss, regularizer):
     exact = RepresenterClassifier(Polynomial(2), **common).fit(Z, y)  # 15 features
     few = RepresenterClassifier(Polynomial(2), n_landmarks=40, **common).fit(Z, y)
     assert "15 landmarks among 120" in few.road_ and "all 120" in exact.road_
+    method = {"logistic": "; Newton steps", "hinge": "the dual"}.get(loss if isinstance(loss, str) else "", "envelopes")
+    assert method in few.road_ and ("multiplier" in few.road_) == (regularizer == "norm")
     assert few.objective_ == pytest.approx(exact.objective_, abs=1e-7)
     assert np.allclose(few.decision_function(Z), exact.decision_function(Z), atol=1e-3)
     assert len(few.support_) <= 15 and few.certificate_.met

@@ -1,14 +1,15 @@
 r"""Convex minimisation over a span: losses of scores plus a multiple of |w|^2, with a duality gap.
 
 For :math:`P(w) = \sum_i v_i L(y_i, f_i) + \mu |w|^2` and any slopes :math:`g_i`, Fenchel's inequality gives
-:math:`P \ge -\sum_i v_i L^*(y_i, g_i) - \mu |w_g|^2` with :math:`w_g = \sum_i a_i \phi(x_i)`,
-:math:`a_i = -v_i g_i / (2\mu)`. Every road below ends with slopes whose conjugates are known, takes
-:math:`w = w_g`, and so knows how far from the minimum it may be. Where :math:`g_i` is the slope at a score z,
-:math:`L^*(y_i, g_i) = g_i z - L(y_i, z)`, whatever the loss.
+:math:`P \ge -\sum_i v_i L^*(y_i, g_i) - \mu |w_g|^2` with :math:`w_g = -\sum_i v_i g_i \phi(x_i) / (2\mu)`, and
+equality at the minimum. Every road below ends with slopes whose conjugates are known, and so knows how far from the
+minimum it may be. Where :math:`g_i` is the slope at a score z, :math:`L^*(y_i, g_i) = g_i z - L(y_i, z)`, whatever the
+loss.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +24,9 @@ BEYOND = 1e-6
 
 NARROWING, NARROWEST = 4.0, 1e-5
 """By how much envelopes come closer to the loss when the gap shrinks slowly, and about how close, from the first."""
+
+FEWEST_ROUNDS = 20
+"""Rounds after which the dual of a small problem is too slow; of a larger one, one more for every 200 examples."""
 
 SHORTEST = 2.0**-40
 """The shortest part of a Newton step that is tried."""
@@ -57,24 +61,28 @@ class Problem:
 
 @dataclass(frozen=True)
 class Minimum:
-    """What was found for a multiplier mu.
+    """What was found for a multiplier mu: a point w, and slopes g that bound the minimum from below.
 
     Attributes
     ----------
     mu : float
-    coefficients : array
-        a, with w = sum_i a_i phi(x_i).
-    scores : array
-        <w, phi(x_i)>.
-    squared_norm, mean_loss, conjugate : float
-        |w|^2, the mean of the losses, and the mean of their conjugates at the slopes that a stands for.
+    point, scores : array
+        w, and <w, phi(x_i)>.
+    slopes : array
+        g, one per example.
+    squared_norm, dual_squared_norm : float
+        |w|^2 and |w_g|^2.
+    mean_loss, conjugate : float
+        The means of the losses at the scores, and of their conjugates at the slopes.
     steps : int
     """
 
     mu: float
-    coefficients: np.ndarray
+    point: np.ndarray
     scores: np.ndarray
+    slopes: np.ndarray
     squared_norm: float
+    dual_squared_norm: float
     mean_loss: float
     conjugate: float
     steps: int
@@ -82,16 +90,18 @@ class Minimum:
     @property
     def gap(self) -> float:
         """Objective minus dual objective."""
-        return max(0.0, self.mean_loss + self.conjugate + 2 * self.mu * self.squared_norm)
-
-    def slopes(self, weights: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-        """Return the slopes g that a stands for, something else where an example has no weight."""
-        return np.where(weights > 0, -2 * self.mu * self.coefficients / np.where(weights > 0, weights, 1.0), otherwise)
+        both = self.squared_norm + self.dual_squared_norm
+        return max(0.0, self.mean_loss + self.conjugate + self.mu * both)
 
     @property
     def norm(self) -> float:
         """|w|."""
-        return float(np.sqrt(max(0.0, self.squared_norm)))
+        return math.sqrt(max(0.0, self.squared_norm))
+
+    @property
+    def pull(self) -> float:
+        """The length of sum_i v_i g_i phi(x_i), the gradient of the mean loss: 2 mu |w_g|."""
+        return 2 * self.mu * math.sqrt(max(0.0, self.dual_squared_norm))
 
 
 def minimise(problem: Problem, mu: float, start: Minimum | None = None) -> Minimum:
@@ -109,28 +119,20 @@ def minimise(problem: Problem, mu: float, start: Minimum | None = None) -> Minim
     return by_envelopes(problem, mu, start)
 
 
-def from_slopes(problem: Problem, mu: float, slopes: np.ndarray, at: np.ndarray, steps: int) -> Minimum:
-    """Return the point that slopes g of the loss at some scores stand for: a_i = -v_i g_i / (2 mu)."""
-    space, a = problem.space, -problem.weights * slopes / (2 * mu)
-    conjugate = float(problem.weights @ (slopes * at - problem.loss.value(problem.y, at)))
-    point = space.combine(a)
-    scores = space.scores(point)
-    squared = space.inner(point, point, scores)
-    return Minimum(mu, a, scores, squared, problem.mean_loss(scores), conjugate, steps)
-
-
 def by_newton(problem: Problem, mu: float, start: Minimum | None = None) -> Minimum:
     """Minimise a smooth loss by Newton steps."""
     walk = walked(problem, mu, start)
-    slopes = problem.loss.derivative(problem.y, walk.scores)
-    return from_slopes(problem, mu, slopes, walk.scores, walk.steps)
+    return walk.end(problem, problem.loss.derivative(problem.y, walk.scores), walk.scores, walk.steps)
 
 
 def walked(problem: Problem, mu: float, start: Minimum | None) -> Walk:
-    """Take Newton steps, shortened until the objective falls, until the gap is closed or rounding stops them."""
+    """Take Newton steps, shortened until the objective falls, until the gap is closed or rounding stops them.
+
+    One is always taken: near the minimum it doubles the digits, and who compares minima needs them.
+    """
     walk = Walk.begin(problem, mu, start)
     last = np.inf
-    while walk.gap > BEYOND * problem.tolerance and walk.steps < problem.most_steps:
+    while walk.steps == 0 or (walk.gap > BEYOND * problem.tolerance and walk.steps < problem.most_steps):
         if walk.gap <= problem.tolerance and walk.gap > 0.25 * last:
             break  # rounding leaves no more
         last = walk.gap
@@ -155,7 +157,7 @@ class Walk:
     def begin(cls, problem: Problem, mu: float, start: Minimum | None) -> Walk:
         """Start at 0, or at an earlier minimum."""
         space = problem.space
-        point = space.origin() if start is None else space.combine(start.coefficients)
+        point = space.origin() if start is None else start.point
         return cls(problem, mu, point, space.scores(point), np.empty(0), 0)._with_gradient()
 
     def _with_gradient(self) -> Walk:
@@ -173,7 +175,8 @@ class Walk:
         loss, y, v, space = self.problem.loss, self.problem.y, self.problem.weights, self.problem.space
         curvature = v * loss.second_derivative(y, self.scores)
         b = curvature * self.scores - v * loss.derivative(y, self.scores)
-        move = space.newton(curvature, b, self.mu) - self.point
+        target = space.newton(curvature, b, self.mu)
+        move = target - self.point
         along = space.scores(move)
         across = 2 * self.mu * space.inner(self.point, move, along)
         square = self.mu * space.inner(move, move, along)
@@ -184,10 +187,21 @@ class Walk:
             scores = self.scores + part * along
             rise = self.problem.mean_loss(scores) - here + part * across + part**2 * square
             if rise <= 1e-4 * part * slope + slack:  # false where it is not finite
-                moved = replace(self, point=self.point + part * move, scores=scores, steps=self.steps + 1)
-                return moved._with_gradient(), True
+                point = target if part == 1 else self.point + part * move
+                return replace(self, point=point, scores=scores, steps=self.steps + 1)._with_gradient(), True
             part /= 2
         return replace(self, steps=self.steps + 1), False
+
+    def end(self, problem: Problem, slopes: np.ndarray, at: np.ndarray, steps: int) -> Minimum:
+        """Return this point as the minimum of a problem, with slopes of its loss at some scores."""
+        space, v = problem.space, problem.weights
+        scores = space.scores(self.point)
+        squared = space.inner(self.point, self.point, scores)
+        dual = space.combine(v * slopes / (-2 * self.mu))
+        dual_squared = space.inner(dual, dual, space.scores(dual))
+        conjugate = float(v @ (slopes * at - problem.loss.value(problem.y, at)))
+        loss = problem.mean_loss(scores)
+        return Minimum(self.mu, self.point, scores, slopes, squared, dual_squared, loss, conjugate, steps)
 
 
 class _Enough(Exception):  # noqa: N818 (no error: the gap is closed)
@@ -202,15 +216,15 @@ def by_box(problem: Problem, mu: float) -> Minimum:
     costs = np.tile(cost, len(pieces))
     box = BoxProblem(target, low * costs, high * costs, np.tile(np.arange(n), len(pieces)), keep_sum=False)
     found: list[Minimum] = []
+    most_rounds = min(problem.most_steps, FEWEST_ROUNDS + n // 200)
 
     def look(beta: np.ndarray, residual: np.ndarray) -> None:
         a = np.bincount(box.example, beta, minlength=n)
-        scores = target[:n] - residual[:n]
-        here = Minimum(
-            mu, a, scores, float(a @ scores), problem.mean_loss(scores), -2 * mu * float(target @ beta), len(found) + 1
-        )
+        scores, squared = target[:n] - residual[:n], float(a @ (target[:n] - residual[:n]))
+        loss, conjugate = problem.mean_loss(scores), -2 * mu * float(target @ beta)
+        here = Minimum(mu, a, scores, a, squared, squared, loss, conjugate, len(found) + 1)
         found.append(here)
-        if here.gap <= problem.tolerance or here.steps >= problem.most_steps:
+        if here.gap <= problem.tolerance or here.steps >= most_rounds:
             raise _Enough
 
     try:
@@ -218,7 +232,9 @@ def by_box(problem: Problem, mu: float) -> Minimum:
         look(solution.beta, solution.residual)
     except _Enough:
         pass
-    return min(found, key=lambda one: one.gap)
+    best = min(found, key=lambda one: one.gap)
+    slopes = np.where(cost > 0, -best.point / np.where(cost > 0, cost, 1.0), 0.0)
+    return replace(best, point=problem.space.combine(best.point), slopes=slopes)
 
 
 def by_envelopes(problem: Problem, mu: float, start: Minimum | None = None) -> Minimum:
@@ -230,8 +246,7 @@ def by_envelopes(problem: Problem, mu: float, start: Minimum | None = None) -> M
     y, loss = problem.y, problem.loss
     slopes = loss.derivative(y, np.zeros(len(y)))
     width = (float(np.abs(y).max(initial=0.0)) or 1.0) / (float(np.abs(slopes).max(initial=0.0)) or 1.0)
-    if start is not None:
-        slopes = start.slopes(problem.weights, slopes)
+    slopes = slopes if start is None else start.slopes
     best = start if start is not None and start.mu == mu else None
     narrowest, last, steps = NARROWEST * width, np.inf, 0 if best is None else best.steps
     while steps < problem.most_steps:
@@ -242,7 +257,7 @@ def by_envelopes(problem: Problem, mu: float, start: Minimum | None = None) -> M
         walk = walked(left, mu, start)
         slopes = envelope.derivative(y, walk.scores)
         steps += max(1, walk.steps)
-        start = from_slopes(problem, mu, slopes, envelope.nearest(y, walk.scores), steps)
+        start = walk.end(problem, slopes, envelope.nearest(y, walk.scores), steps)
         best = start if best is None or start.gap < best.gap else best
         if best.gap <= problem.tolerance or (width <= narrowest and start.gap > last / 2):
             break

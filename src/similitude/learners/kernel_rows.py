@@ -14,12 +14,18 @@ from similitude.similarity import Similarity
 LARGEST = 1e15
 """Entries up to which squared lengths of any dimension stay finite in single precision."""
 
+MANY_ROWS = 2048
+"""Rows that are kept in any case: two working sets of the solver. More of them save little, as measured."""
+
+ENOUGH_BYTES = 2**27
+"""Memory up to which more rows are kept."""
+
 SAMPLE = 200
 """Objects on which single precision is compared with double."""
 
 
 class KernelRows:
-    """K(x_i, x_j) for all j, a row at a time; half of the engine's memory holds the rows used last.
+    """K(x_i, x_j) for all j, a row at a time; those used last are kept, in half of the engine's memory at most.
 
     Parameters
     ----------
@@ -36,7 +42,8 @@ class KernelRows:
         self.kernel: Similarity | None = kernel
         self.encoding, self.engine = encoding, engine
         n = count(encoding)
-        room = min(n, engine.budget // (2 * n * dtype.itemsize))
+        row = n * dtype.itemsize
+        room = min(n, engine.budget // (2 * row), max(MANY_ROWS, ENOUGH_BYTES // row))
         if room < min(n, 2):
             raise MemoryError(
                 f"two rows of {n:,} values do not fit into half of the memory budget of {format_bytes(engine.budget)}: "

@@ -17,7 +17,7 @@ from similitude.learners.convex import Problem
 from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets, check_weights
 from similitude.learners.losses import Logistic, Loss
 from similitude.learners.own_loss import as_loss, check_convex
-from similitude.learners.regularizers import Regularizer, as_regularizer
+from similitude.learners.regularizers import Regularizer, SquaredNorm, as_regularizer
 from similitude.learners.search import Certificate, regularised
 from similitude.learners.spaces import all_objects, check_room, landmarked
 
@@ -64,12 +64,12 @@ class Representer(KernelLearner):
         share = weights / weights.sum()
         problems = [Problem(loss, y, share, place.space, self.tol, self.max_iter) for y in targets.T]
         found = [regularised(problem, regularizer, self.lam) for problem in problems]
-        self.road_, self.validity_ = place.road, place.validity
+        self.road_, self.validity_ = f"{place.road}; {_method(loss, regularizer)}", place.validity
         self.objective_ = _figure([one.objective for one in found])
         self.norm_ = _figure([one.norm for one in found])
         self.certificate_ = Certificate.worst([one.certificate for one in found])
         self.n_iter_ = max(1, sum(one.steps for one in found))
-        coefficients = place.coefficients(np.stack([one.minimum.coefficients for one in found], axis=1))
+        coefficients = place.coefficients(np.stack([one.minimum.point for one in found], axis=1))
         self._keep(X, A, coefficients[:, 0] if self._one_column else coefficients)
         self.certificate_.warn_if_missed()
 
@@ -93,9 +93,9 @@ class RepresenterClassifier(ClassifierMixin, Representer):
     Kernel Methods, equations 26 and 27; with ``loss="hinge"`` it is the soft support vector machine there, equation
     10.) There is no intercept: add a constant to the kernel, ``kernel + 1.0``. Several classes: one against the rest.
 
-    Losses made of straight lines are solved by their dual, smooth ones by Newton steps, any other by Newton steps on
-    its Moreau envelopes. For a regularizer other than the squared norm, the multiplier of the squared norm that has the
-    same minimiser is searched for.
+    Losses made of straight lines are solved by their dual, smooth ones by Newton steps, any other (and a straight one
+    whose dual is slow) by Newton steps on its Moreau envelopes. For a regularizer other than the squared norm, the
+    multiplier of the squared norm that has the same minimiser is searched for.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class RepresenterClassifier(ClassifierMixin, Representer):
     certificate_ : Certificate
         How far from the minimum this may be.
     road_ : str
-        Where it was searched for.
+        Where the minimum was searched for, and how.
     n_iter_ : int
         Steps, all together.
     kernel_, validity_
@@ -310,6 +310,15 @@ def _probabilities(scores: np.ndarray) -> np.ndarray:
     tied = np.flatnonzero(chances.argmax(axis=1) != winner)
     chances[tied, winner[tied]] = np.nextafter(chances[tied].max(axis=1), 2.0)
     return chances
+
+
+def _method(loss: Loss, regularizer: Regularizer) -> str:
+    if loss.smooth:
+        method = "Newton steps"
+    else:
+        straight = loss.pieces(np.ones(1)) is not None
+        method = "the dual over a box" if straight else "Newton steps on Moreau envelopes"
+    return method if isinstance(regularizer, SquaredNorm) else f"{method}, for each multiplier of |f|^2 that is tried"
 
 
 def _figure(values: list[float]) -> Any:

@@ -27,7 +27,7 @@ RANGE, MARKS = (1e9, 1e-9), 19
 """The largest and the least multiplier that is tried, times that at which |w|^2 and the losses are of one size; and at
 how many between them a change of sign is sought, twice as many where the regularizer need not be convex."""
 
-CLOSE = 1e-10
+CLOSE = 1e-12
 """Relative width of the interval in which the multiplier is known at the end."""
 
 LIGHTEST = 1e-14
@@ -130,7 +130,7 @@ def regularised(problem: Problem, regularizer: Regularizer, lam: float) -> Found
     unit = 1 / math.sqrt(problem.space.scale)
     penalty = Penalty(regularizer, lam, unit)
     if at_zero == 0:  # nothing to gain
-        zero = Minimum(1.0, none, none, 0.0, 0.0, 0.0, 0)
+        zero = Minimum(1.0, problem.space.origin(), none, none, 0.0, 0.0, 0.0, 0.0, 0)
         return Found(zero, penalty.value(0.0), 0.0, Certificate(DUALITY_GAP, 0.0, 0.0), 0)
     typical = at_zero / (float(np.abs(problem.y).max()) or 1.0) ** 2
     if isinstance(regularizer, SquaredNorm):
@@ -174,13 +174,13 @@ class Search:
         self.seen: dict[float, Minimum] = {}
 
     def excess(self, log_mu: float) -> float:
-        """Return the slope of the penalty minus 2 mu |w|: positive where w is too long."""
+        """Return the slope of the penalty minus that of the losses: positive where w is too long."""
         if log_mu not in self.seen:
             near = min(self.seen, key=lambda other: abs(other - log_mu), default=None)
             start = None if near is None else self.seen[near]
             self.seen[log_mu] = self.solve(math.exp(log_mu), start)
         here = self.seen[log_mu]
-        return self.penalty.slope(here.norm) - 2 * here.mu * here.norm
+        return self.penalty.slope(here.norm) - here.pull
 
     @property
     def steps(self) -> int:
@@ -205,7 +205,7 @@ class Search:
         best = min([self._zero(marks[0]), *self.seen.values()], key=self._objective)
         if convex or self._looks_convex():
             return best, DUALITY_GAP, self._bound(best)
-        lack = abs(self.penalty.slope(best.norm) - 2 * best.mu * best.norm)
+        lack = abs(self.penalty.slope(best.norm) - best.pull)
         return best, STATIONARITY, best.norm * lack
 
     def _least(self) -> float:
@@ -214,8 +214,8 @@ class Search:
     def _zero(self, heaviest: float) -> Minimum:
         """Return w = 0, with the slopes of the shortest w seen, which are nearly its own."""
         one = self.seen[heaviest]
-        none = np.zeros_like(one.scores)
-        return replace(one, coefficients=none, scores=none, squared_norm=0.0, mean_loss=self.loss_of_zero)
+        point, scores = np.zeros_like(one.point), np.zeros_like(one.scores)
+        return replace(one, point=point, scores=scores, squared_norm=0.0, mean_loss=self.loss_of_zero)
 
     def _close_in(self, heavy: float, light: float) -> None:
         from scipy.optimize import brentq
@@ -236,14 +236,14 @@ class Search:
         One replaces R by its tangent. The other, which also holds at a kink of R, takes any slope between those of R at
         two norms around this one.
         """
-        s, slope, pull = one.norm, self.penalty.slope(one.norm), 2 * one.mu * one.norm
+        s, slope, pull = one.norm, self.penalty.slope(one.norm), one.pull
         tangent = one.mean_loss + slope * s - self._least_within(slope)
         norms = [other.norm for other in self.seen.values()]
         below = max((norm for norm in norms if norm <= s and self.penalty.slope(norm) <= pull), default=None)
         above = min((norm for norm in norms if norm >= s and self.penalty.slope(norm) >= pull), default=None)
         if s == 0 or below is None or above is None:
             return max(0.0, tangent)
-        around = one.gap + self.penalty.value(s) - self.penalty.value(below) + pull * (above - s)
+        around = one.mean_loss + one.conjugate + self.penalty.value(s) - self.penalty.value(below) + pull * above
         return max(0.0, min(tangent, around))
 
     def _least_within(self, slope: float) -> float:
@@ -252,7 +252,7 @@ class Search:
         Minus the mean conjugate of slopes g is such a bound if their sum v_i g_i phi(x_i) is no longer than `slope`; so
         is a mean of several, for conjugates are convex; and 0 is that of g = 0, for no loss is negative.
         """
-        known = [(0.0, 0.0), *((2 * one.mu * one.norm, -one.conjugate) for one in self.seen.values())]
+        known = [(0.0, 0.0), *((one.pull, -one.conjugate) for one in self.seen.values())]
         short = [(length, value) for length, value in known if length <= slope]
         long = [(length, value) for length, value in known if length > slope]
         mixed = [v + (slope - length) / (longer - length) * (w - v) for length, v in short for longer, w in long]

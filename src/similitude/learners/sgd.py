@@ -317,7 +317,7 @@ def _dual(space: GramSpace, y: np.ndarray, lam: float) -> float:
     """Return a value that no objective is below."""
     problem = Problem(Hinge(), y, np.full(len(y), 1 / len(y)), space, tolerance=1e-7, most_steps=100)
     found = by_box(problem, lam / space.scale)
-    return -found.conjugate - found.mu * found.squared_norm
+    return -found.conjugate - found.mu * found.dual_squared_norm
 
 
 def _some(A: Encoding, visited: np.ndarray, n: int) -> Encoding:

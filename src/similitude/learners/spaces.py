@@ -17,6 +17,7 @@ from similitude.adapters import as_similarity
 from similitude.blocks import check_fits
 from similitude.encodings import Encoding, check_objects, itemsize
 from similitude.engines import Engine
+from similitude.engines.local import _one_blas_thread
 from similitude.estimators import CHECKED_OBJECTS
 from similitude.learners.grams import Objects
 from similitude.learners.kernel_rows import KernelRows
@@ -26,6 +27,9 @@ from similitude.validity import Validity
 
 STRIP = 8192
 """Rows of features that are weighted at once."""
+
+LARGER_SHIFTS = 10.0 ** np.arange(0, 9, 2)
+"""What is added to a diagonal where a factorisation fails, times rounding."""
 
 
 class Space(Protocol):
@@ -168,7 +172,7 @@ class Place:
     ----------
     space : Space
     coefficients : callable
-        Makes columns of coefficients in the scaled space columns of weights of all training objects.
+        Makes points, one in each column, weights of all training objects.
     road : str
         Which space, in words.
     validity : Validity
@@ -193,19 +197,21 @@ def all_objects(k: Similarity, X: Any, A: Encoding, engine: Engine) -> Place:
     n = check_objects(X)
     objects = Objects(k, X, A, np.arange(n), engine)
     gram = objects.gram()
-    G = np.array(gram.values)
     if n > CHECKED_OBJECTS and not k.proof().holds:
-        _demand_definite(objects, G)
-    space = GramSpace(G)
-    return Place(space, lambda a: a / space.scale, f"exact: the span of all {n:,} objects", gram.validity)
+        _demand_definite(objects, gram.values)
+    space = GramSpace(gram.values)
+    return Place(space, lambda points: points / space.scale, f"exact: the span of all {n:,} objects", gram.validity)
 
 
 def _demand_definite(objects: Objects, G: np.ndarray) -> None:
     shift = 64 * len(G) * np.finfo(np.float64).eps * float(np.abs(G).max())
-    try:
-        cholesky(G + shift * np.eye(len(G)), lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        objects.refuse_negative(eigh(G, subset_by_index=[0, 0])[1][:, 0])
+    with _one_blas_thread:
+        try:
+            cholesky(G + shift * np.eye(len(G)), lower=True, overwrite_a=True, check_finite=False)
+            return
+        except LinAlgError:
+            lowest = eigh(G, subset_by_index=[0, 0])[1][:, 0]
+    objects.refuse_negative(lowest)
 
 
 def landmarked(k: Similarity, X: Any, n_landmarks: int, random_state: Any, engine: Engine) -> Place:
@@ -214,9 +220,9 @@ def landmarked(k: Similarity, X: Any, n_landmarks: int, random_state: Any, engin
     m = ProjectionMap(k, n_components=n_landmarks, landmarks="rpcholesky", random_state=random_state, engine=engine)
     space = FeatureSpace(np.array(m.fit(X).transform(X), dtype=np.float64), engine)
 
-    def coefficients(a: np.ndarray) -> np.ndarray:
-        weights = np.zeros((n, a.shape[1]))
-        weights[m.landmark_indices_] = solve_triangular(m.factor_, space.combine(a) / np.sqrt(space.scale))
+    def coefficients(points: np.ndarray) -> np.ndarray:
+        weights = np.zeros((n, points.shape[1]))
+        weights[m.landmark_indices_] = solve_triangular(m.factor_, points / np.sqrt(space.scale))
         return weights
 
     road = f"the span of {m.rank_:,} landmarks among {n:,} objects, chosen by randomly pivoted Cholesky"
@@ -228,19 +234,18 @@ def _positive(scale: float) -> float:
 
 
 def _solve(M: np.ndarray, b: np.ndarray, shift: float) -> np.ndarray:
-    """Solve (M + shift) x = b for a positive semi-definite M, which is overwritten.
+    """Solve (M + shift) x = b for a positive semi-definite M.
 
     Where the shift is lost in rounding, a larger one takes its place: the step is then shorter than it should be.
     """
-    diagonal = M.diagonal().copy()
-    for least in (
-        0.0,
-        *(np.finfo(float).eps * len(M) * max(float(diagonal.max()), shift) * 10.0 ** np.arange(0, 9, 2)),
-    ):
-        trial = M.copy()
+    diagonal, trial = M.diagonal().copy(), M.copy()
+    rounding = np.finfo(float).eps * len(M) * max(float(diagonal.max()), shift)
+    for least in (0.0, *(rounding * LARGER_SHIFTS)):
         np.fill_diagonal(trial, diagonal + max(shift, least))
         try:
-            return cho_solve(cho_factor(trial, lower=True, overwrite_a=True, check_finite=False), b, check_finite=False)
+            with _one_blas_thread:  # several would wait for each other more than they work
+                factor = cho_factor(trial, lower=True, overwrite_a=True, check_finite=False)
+                return cho_solve(factor, b, check_finite=False)
         except LinAlgError:
-            continue
-    raise LinAlgError("the Gram matrix is far from positive semi-definite")
+            trial = M.copy()
+    raise LinAlgError("the kernel's matrix is far from positive semi-definite: check_kernel(kernel, X) may say why")
