@@ -15,7 +15,7 @@ from similitude.kernels.matrix import same_dimension
 DIRECT = 32
 """Dimension up to which vectors are compared entry by entry rather than through a matrix product."""
 
-TILE = (512, 4096)
+TILE = (1024, 4096)
 """Rows and columns that go through the matrix product and then through a loop while they are in the cache."""
 
 MANY_COLUMNS = 2**16

@@ -28,6 +28,9 @@ NARROWING, NARROWEST = 4.0, 1e-5
 FEWEST_ROUNDS = 20
 """Rounds after which the dual of a small problem is too slow; of a larger one, one more for every 200 examples."""
 
+MOST_STALLED = 40
+"""Newton steps in a row after which one that does not close the gap is the last."""
+
 SHORTEST = 2.0**-40
 """The shortest part of a Newton step that is tried."""
 
@@ -121,21 +124,22 @@ def minimise(problem: Problem, mu: float, start: Minimum | None = None) -> Minim
 
 def by_newton(problem: Problem, mu: float, start: Minimum | None = None) -> Minimum:
     """Minimise a smooth loss by Newton steps."""
-    walk = walked(problem, mu, start)
+    walk = walked(problem, mu, start, BEYOND * problem.tolerance)
     return walk.end(problem, problem.loss.derivative(problem.y, walk.scores), walk.scores, walk.steps)
 
 
-def walked(problem: Problem, mu: float, start: Minimum | None) -> Walk:
-    """Take Newton steps, shortened until the objective falls, until the gap is closed or rounding stops them.
+def walked(problem: Problem, mu: float, start: Minimum | None, target: float) -> Walk:
+    """Take Newton steps, shortened until the objective falls, until the gap is a target or rounding stops them.
 
     One is always taken: near the minimum it doubles the digits, and who compares minima needs them.
     """
     walk = Walk.begin(problem, mu, start)
-    last = np.inf
-    while walk.steps == 0 or (walk.gap > BEYOND * problem.tolerance and walk.steps < problem.most_steps):
-        if walk.gap <= problem.tolerance and walk.gap > 0.25 * last:
-            break  # rounding leaves no more
-        last = walk.gap
+    least, stalled = np.inf, 0
+    while walk.steps == 0 or (walk.gap > target and walk.steps < problem.most_steps):
+        stalled = stalled + 1 if walk.gap > 0.25 * least else 0
+        least = min(least, walk.gap)
+        if stalled >= (2 if walk.gap <= problem.tolerance else MOST_STALLED):
+            break
         walk, moved = walk.step()
         if not moved:
             break
@@ -248,19 +252,18 @@ def by_envelopes(problem: Problem, mu: float, start: Minimum | None = None) -> M
     width = (float(np.abs(y).max(initial=0.0)) or 1.0) / (float(np.abs(slopes).max(initial=0.0)) or 1.0)
     slopes = slopes if start is None else start.slopes
     best = start if start is not None and start.mu == mu else None
-    narrowest, last, steps = NARROWEST * width, np.inf, 0 if best is None else best.steps
-    while steps < problem.most_steps:
+    narrowest, last, steps, stalled = NARROWEST * width, np.inf, 0 if best is None else best.steps, 0
+    while steps < problem.most_steps and stalled < MOST_STALLED // 4:
         envelope = Envelope(loss, width, slopes)
-        left = replace(
-            problem, loss=envelope, tolerance=BEYOND * problem.tolerance, most_steps=problem.most_steps - steps
-        )
-        walk = walked(left, mu, start)
+        left = replace(problem, loss=envelope, most_steps=problem.most_steps - steps)
+        walk = walked(left, mu, start, BEYOND**2 * problem.tolerance)
         slopes = envelope.derivative(y, walk.scores)
         steps += max(1, walk.steps)
         start = walk.end(problem, slopes, envelope.nearest(y, walk.scores), steps)
+        stalled = stalled + 1 if start.gap > last / 2 else 0
         best = start if best is None or start.gap < best.gap else best
-        if best.gap <= problem.tolerance or (width <= narrowest and start.gap > last / 2):
+        if best.gap <= problem.tolerance:
             break
-        width, last = (width / NARROWING if start.gap > last / 5 else width), start.gap
+        width, last = (max(width / NARROWING, narrowest) if start.gap > last / 5 else width), start.gap
     assert best is not None
     return replace(best, steps=steps)

@@ -23,9 +23,13 @@ from similitude.results import Result
 FINER = 0.1
 """Minima on the path are asked for with this share of the gap: the search must tell them apart."""
 
-RANGE, MARKS = (1e9, 1e-9), 19
+RANGE, MARKS = (1e9, 1e-12), 22
 """The largest and the least multiplier that is tried, times that at which |w|^2 and the losses are of one size; and at
 how many between them a change of sign is sought, twice as many where the regularizer need not be convex."""
+
+PROBED, LONGEST, HALVINGS = 200, 2.0**60, 200
+"""Norms at which the slope of a user's regularizer is looked at; how far at most, from the size of the problem; and
+halvings of an interval in which a slope is sought."""
 
 CLOSE = 1e-12
 """Relative width of the interval in which the multiplier is known at the end."""
@@ -98,6 +102,33 @@ class Penalty:
         """Return the derivative by the norm."""
         return self.lam * self.unit * self.regularizer.derivative(self.unit * norm)
 
+    def is_convex(self, worth: float, size: float) -> bool:
+        """Tell whether R is convex; of a user's, whether its slope rises as far as the penalty matters."""
+        if self.regularizer.convex is not None:
+            return self.regularizer.convex
+        longest = size
+        while self.value(longest) - self.value(0.0) < worth and longest < LONGEST * size:
+            longest *= 2
+        slopes = [self.slope(norm) for norm in np.geomspace(longest / LONGEST, longest, PROBED)]
+        return all(after >= before * (1 - 1e-9) for before, after in pairwise(slopes))
+
+    def conjugate(self, pull: float, size: float) -> float:
+        """Return what pull t - penalty(t) is at most, for a convex R; infinite where it is not bounded.
+
+        The largest is where the slope of the penalty passes `pull`: between two norms that halving brings together.
+        """
+        if self.slope(0.0) >= pull:
+            return -self.value(0.0)
+        low, high = 0.0, size
+        while self.slope(high) < pull:
+            low, high = high, 2 * high
+            if high > LONGEST**2 * size:
+                return math.inf
+        for _ in range(HALVINGS):
+            middle = low + (high - low) / 2
+            low, high = (middle, high) if self.slope(middle) < pull else (low, middle)
+        return pull * high - self.value(low)
+
 
 @dataclass(frozen=True)
 class Found:
@@ -132,14 +163,14 @@ def regularised(problem: Problem, regularizer: Regularizer, lam: float) -> Found
     if at_zero == 0:  # nothing to gain
         zero = Minimum(1.0, problem.space.origin(), none, none, 0.0, 0.0, 0.0, 0.0, 0)
         return Found(zero, penalty.value(0.0), 0.0, Certificate(DUALITY_GAP, 0.0, 0.0), 0)
-    typical = at_zero / (float(np.abs(problem.y).max()) or 1.0) ** 2
+    size = float(np.abs(problem.y).max()) or 1.0
     if isinstance(regularizer, SquaredNorm):
         mu = lam / problem.space.scale
-        one = minimise(problem, max(mu, LIGHTEST * typical))
+        one = minimise(problem, max(mu, LIGHTEST * at_zero / size**2))
         name, distance, steps = DUALITY_GAP, one.gap if one.mu == mu else math.inf, one.steps
     else:
         finer = replace(problem, tolerance=FINER * problem.tolerance)
-        search = Search(lambda mu, start: minimise(finer, mu, start), penalty, at_zero, typical)
+        search = Search(lambda mu, start: minimise(finer, mu, start), penalty, at_zero, size)
         one, name, distance = search.run()
         steps = search.steps
     objective = one.mean_loss + penalty.value(one.norm)
@@ -159,8 +190,8 @@ class Search:
     penalty : Penalty
     loss_of_zero : float
         The mean loss where w = 0.
-    typical : float
-        The multiplier at which |w|^2 and the losses are of one size.
+    size : float
+        A norm at which scores are as large as targets.
     """
 
     def __init__(
@@ -168,9 +199,9 @@ class Search:
         solve: Callable[[float, Minimum | None], Minimum],
         penalty: Penalty,
         loss_of_zero: float,
-        typical: float,
+        size: float,
     ) -> None:
-        self.solve, self.penalty, self.loss_of_zero, self.typical = solve, penalty, loss_of_zero, typical
+        self.solve, self.penalty, self.loss_of_zero, self.size = solve, penalty, loss_of_zero, size
         self.seen: dict[float, Minimum] = {}
 
     def excess(self, log_mu: float) -> float:
@@ -189,8 +220,9 @@ class Search:
 
     def run(self) -> tuple[Minimum, str, float]:
         """Return the best minimum on the path, or w = 0, what was measured, and how far it may be from the least."""
-        convex = self.penalty.regularizer.convex
-        heaviest, lightest = (math.log10(self.typical * factor) for factor in RANGE)
+        convex = self.penalty.is_convex(self.loss_of_zero, self.size)
+        typical = self.loss_of_zero / self.size**2
+        heaviest, lightest = (math.log10(typical * factor) for factor in RANGE)
         marks = np.linspace(heaviest, lightest, MARKS if convex else 2 * MARKS - 1) * math.log(10)
         for heavy, light in pairwise(marks.tolist()):
             too_long = self.excess(heavy) > 0
@@ -203,7 +235,7 @@ class Search:
             if self.excess(light) > 0 and self.penalty.value(self.seen[light].norm) >= self._least():
                 break  # no longer one can be better: the penalty alone is too large
         best = min([self._zero(marks[0]), *self.seen.values()], key=self._objective)
-        if convex or self._looks_convex():
+        if convex:
             return best, DUALITY_GAP, self._bound(best)
         lack = abs(self.penalty.slope(best.norm) - best.pull)
         return best, STATIONARITY, best.norm * lack
@@ -225,35 +257,23 @@ class Search:
     def _objective(self, one: Minimum) -> float:
         return one.mean_loss + self.penalty.value(one.norm)
 
-    def _looks_convex(self) -> bool:
-        norms = sorted(one.norm for one in self.seen.values())
-        slopes = [self.penalty.slope(norm) for norm in norms]
-        return all(after >= before * (1 - 1e-9) for before, after in pairwise(slopes))
-
     def _bound(self, one: Minimum) -> float:
-        """Return how far the objective may be from the minimum, for a convex R: the smaller of two bounds.
+        """Return how far the objective may be from the minimum, for a convex R.
 
-        One replaces R by its tangent. The other, which also holds at a kink of R, takes any slope between those of R at
-        two norms around this one.
+        Whatever w is, mean loss + pull |w| and penalty - pull |w| have each a least value, for any number `pull`.
         """
-        s, slope, pull = one.norm, self.penalty.slope(one.norm), one.pull
-        tangent = one.mean_loss + slope * s - self._least_within(slope)
-        norms = [other.norm for other in self.seen.values()]
-        below = max((norm for norm in norms if norm <= s and self.penalty.slope(norm) <= pull), default=None)
-        above = min((norm for norm in norms if norm >= s and self.penalty.slope(norm) >= pull), default=None)
-        if s == 0 or below is None or above is None:
-            return max(0.0, tangent)
-        around = one.mean_loss + one.conjugate + self.penalty.value(s) - self.penalty.value(below) + pull * above
-        return max(0.0, min(tangent, around))
+        pulls = one.pull, self.penalty.slope(one.norm)
+        least = max(self._least_within(pull) - self.penalty.conjugate(pull, self.size) for pull in pulls)
+        return max(0.0, self._objective(one) - least)
 
-    def _least_within(self, slope: float) -> float:
-        """Return what mean loss + slope |w| is at least.
+    def _least_within(self, pull: float) -> float:
+        """Return what mean loss + pull |w| is at least.
 
-        Minus the mean conjugate of slopes g is such a bound if their sum v_i g_i phi(x_i) is no longer than `slope`; so
+        Minus the mean conjugate of slopes g is such a bound if their sum v_i g_i phi(x_i) is no longer than `pull`; so
         is a mean of several, for conjugates are convex; and 0 is that of g = 0, for no loss is negative.
         """
         known = [(0.0, 0.0), *((one.pull, -one.conjugate) for one in self.seen.values())]
-        short = [(length, value) for length, value in known if length <= slope]
-        long = [(length, value) for length, value in known if length > slope]
-        mixed = [v + (slope - length) / (longer - length) * (w - v) for length, v in short for longer, w in long]
+        short = [(length, value) for length, value in known if length <= pull]
+        long = [(length, value) for length, value in known if length > pull]
+        mixed = [v + (pull - length) / (longer - length) * (w - v) for length, v in short for longer, w in long]
         return max([value for _, value in short] + mixed)

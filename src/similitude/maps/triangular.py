@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-PANEL = 256
+PANEL = 128
 """Columns solved for at once: wide enough for BLAS, narrow enough that inverting its triangle costs nothing."""
 
 
@@ -70,14 +70,23 @@ def solver(U: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def solve_rows(K: np.ndarray, T: np.ndarray) -> np.ndarray:
     """Turn the rows k of K into the solutions f of f U = k, in place, with T from :func:`solver`.
 
+    The first half of the columns is solved, taken out of the second, and the second solved: nearly all of the work is
+    products of large matrices.
+
     >>> U = np.array([[1., 1.], [0., 1.]])
     >>> solve_rows(np.array([[2., 5.]]), solver(U, U.dtype))
     array([[2., 3.]])
     """
     with np.errstate(invalid="ignore"):  # OpenBLAS sometimes reports one that is none, for a single float32 row
-        for start in range(0, len(T), PANEL):
-            panel = slice(start, start + PANEL)
-            if start:
-                K[:, panel] -= K[:, :start] @ T[:start, panel]
-            K[:, panel] = K[:, panel] @ T[panel, panel]
+        _solve(K, T)
     return K
+
+
+def _solve(K: np.ndarray, T: np.ndarray) -> None:
+    if len(T) <= PANEL:
+        K[...] = K @ T
+        return
+    half = (len(T) // PANEL + 1) // 2 * PANEL
+    _solve(K[:, :half], T[:half, :half])
+    K[:, half:] -= K[:, :half] @ T[:half, half:]
+    _solve(K[:, half:], T[half:, half:])
