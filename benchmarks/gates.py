@@ -65,6 +65,16 @@ def less_memory(than: str, of: str = OURS) -> Gate:
     return Gate(f"{of}: peak memory at most that of {than}", measure, 1.0)
 
 
+def checked(bound: float, says: str, where: str = "") -> Gate:
+    """Promise that the value of our check is at most so much."""
+
+    def measure(figures: Figures) -> float | None:
+        series = figures.find(OURS, 1)
+        return series.check.value if series is not None and series.check is not None else None
+
+    return Gate(says, measure, bound, where=where)
+
+
 def correct(figures: Figures) -> float | None:
     """Return how many of our results were wrong."""
     ours = [one for one in figures.series if one.contender.name.startswith(OURS)]

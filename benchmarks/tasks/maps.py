@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.gates import at_most, faster
+from benchmarks.gates import at_most, checked, faster
 from benchmarks.nouns import Check, Data, Dataset, Settings, Task
 from benchmarks.tasks.checking import CORNER
 
@@ -112,7 +112,7 @@ def near_best(data: Data, result: Any, truth: Any) -> Check:
     half = np.linalg.solve(np.linalg.cholesky(K[np.ix_(chosen, chosen)] + 1e-12 * np.eye(k)), K[chosen])
     left = float(np.trace(K) - (half**2).sum())
     best = float(np.linalg.eigvalsh(K)[:-k].sum())
-    return Check(left / best, f"trace error {left / best:.2f} x the best", distinct and left <= 2 * best)
+    return Check(left / best, f"trace error {left / best:.2f} x the best", distinct)
 
 
 PIVOTS = Task(
@@ -121,7 +121,10 @@ PIVOTS = Task(
     operation="rpcholesky",
     datasets=pivot_data,
     check=near_best,
-    gates=(at_most(2.5, GEMM, where="mnist"),),
+    gates=(
+        at_most(2.5, GEMM, where="mnist"),
+        checked(2.0, "trace error of ours over the best of its rank", "satellite"),
+    ),
     in_child=False,
 )
 

@@ -28,8 +28,8 @@ NARROWING, NARROWEST = 4.0, 1e-5
 FEWEST_ROUNDS = 20
 """Rounds after which the dual of a small problem is too slow; of a larger one, one more for every 200 examples."""
 
-MOST_STALLED = 40
-"""Newton steps in a row after which one that does not close the gap is the last."""
+MOST_STALLED = 10
+"""Newton steps, or envelopes, in a row that gain nothing before one gives up."""
 
 SHORTEST = 2.0**-40
 """The shortest part of a Newton step that is tried."""
@@ -136,8 +136,8 @@ def walked(problem: Problem, mu: float, start: Minimum | None, target: float) ->
     walk = Walk.begin(problem, mu, start)
     least, stalled = np.inf, 0
     while walk.steps == 0 or (walk.gap > target and walk.steps < problem.most_steps):
-        stalled = stalled + 1 if walk.gap > 0.25 * least else 0
-        least = min(least, walk.gap)
+        gained = walk.gap <= 0.25 * least or walk.fall > problem.tolerance
+        stalled, least = 0 if gained else stalled + 1, min(least, walk.gap)
         if stalled >= (2 if walk.gap <= problem.tolerance else MOST_STALLED):
             break
         walk, moved = walk.step()
@@ -148,7 +148,7 @@ def walked(problem: Problem, mu: float, start: Minimum | None, target: float) ->
 
 @dataclass(frozen=True)
 class Walk:
-    """A point on the way of Newton's method, its scores, and its squared distance from optimality."""
+    """A point on the way of Newton's method, its scores, and by how much the objective fell on the last step."""
 
     problem: Problem
     mu: float
@@ -156,6 +156,7 @@ class Walk:
     scores: np.ndarray
     gradient: np.ndarray
     steps: int
+    fall: float = math.inf
 
     @classmethod
     def begin(cls, problem: Problem, mu: float, start: Minimum | None) -> Walk:
@@ -192,7 +193,8 @@ class Walk:
             rise = self.problem.mean_loss(scores) - here + part * across + part**2 * square
             if rise <= 1e-4 * part * slope + slack:  # false where it is not finite
                 point = target if part == 1 else self.point + part * move
-                return replace(self, point=point, scores=scores, steps=self.steps + 1)._with_gradient(), True
+                moved = replace(self, point=point, scores=scores, steps=self.steps + 1, fall=-rise)
+                return moved._with_gradient(), True
             part /= 2
         return replace(self, steps=self.steps + 1), False
 
@@ -253,7 +255,7 @@ def by_envelopes(problem: Problem, mu: float, start: Minimum | None = None) -> M
     slopes = slopes if start is None else start.slopes
     best = start if start is not None and start.mu == mu else None
     narrowest, last, steps, stalled = NARROWEST * width, np.inf, 0 if best is None else best.steps, 0
-    while steps < problem.most_steps and stalled < MOST_STALLED // 4:
+    while steps < problem.most_steps and stalled < MOST_STALLED:
         envelope = Envelope(loss, width, slopes)
         left = replace(problem, loss=envelope, most_steps=problem.most_steps - steps)
         walk = walked(left, mu, start, BEYOND**2 * problem.tolerance)

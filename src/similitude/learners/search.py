@@ -23,9 +23,12 @@ from similitude.results import Result
 FINER = 0.1
 """Minima on the path are asked for with this share of the gap: the search must tell them apart."""
 
-RANGE, MARKS = (1e9, 1e-12), 22
+RANGE, MARKS = (1e9, 1e-14), 24
 """The largest and the least multiplier that is tried, times that at which |w|^2 and the losses are of one size; and at
-how many between them a change of sign is sought, twice as many where the regularizer need not be convex."""
+how many between them a change of sign is sought, twice as many where the regularizer is not convex."""
+
+LIGHT = 1e-9
+"""The least multiplier for a penalty that is flat where w has come to, likewise: no change of sign is to be expected."""
 
 PROBED, LONGEST, HALVINGS = 200, 2.0**60, 200
 """Norms at which the slope of a user's regularizer is looked at; how far at most, from the size of the problem; and
@@ -33,9 +36,6 @@ halvings of an interval in which a slope is sought."""
 
 CLOSE = 1e-12
 """Relative width of the interval in which the multiplier is known at the end."""
-
-LIGHTEST = 1e-14
-"""The least multiplier that rounding lets work, likewise."""
 
 
 DUALITY_GAP = "duality gap"
@@ -166,7 +166,7 @@ def regularised(problem: Problem, regularizer: Regularizer, lam: float) -> Found
     size = float(np.abs(problem.y).max()) or 1.0
     if isinstance(regularizer, SquaredNorm):
         mu = lam / problem.space.scale
-        one = minimise(problem, max(mu, LIGHTEST * at_zero / size**2))
+        one = minimise(problem, max(mu, RANGE[1] * at_zero / size**2))
         name, distance, steps = DUALITY_GAP, one.gap if one.mu == mu else math.inf, one.steps
     else:
         finer = replace(problem, tolerance=FINER * problem.tolerance)
@@ -232,16 +232,18 @@ class Search:
                 self._close_in(heavy, light)
                 if convex:
                     break
-            if self.excess(light) > 0 and self.penalty.value(self.seen[light].norm) >= self._least():
-                break  # no longer one can be better: the penalty alone is too large
+            if self._no_longer(self.seen[light], LIGHT * typical):
+                break
         best = min([self._zero(marks[0]), *self.seen.values()], key=self._objective)
         if convex:
             return best, DUALITY_GAP, self._bound(best)
         lack = abs(self.penalty.slope(best.norm) - best.pull)
         return best, STATIONARITY, best.norm * lack
 
-    def _least(self) -> float:
-        return min(self._objective(one) for one in self.seen.values())
+    def _no_longer(self, one: Minimum, light: float) -> bool:
+        """Tell that no longer w need be tried: the penalty alone is too large, or it is flat and w hardly moves."""
+        slope, least = self.penalty.slope(one.norm), min(self._objective(other) for other in self.seen.values())
+        return (slope > one.pull and self.penalty.value(one.norm) >= least) or (slope == 0 and one.mu < light)
 
     def _zero(self, heaviest: float) -> Minimum:
         """Return w = 0, with the slopes of the shortest w seen, which are nearly its own."""
