@@ -27,7 +27,7 @@ from similitude.estimators import NotAKernelError
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
 from similitude.learners.losses import EpsilonInsensitive, Huber, Logistic, Quantile
 from similitude.learners.own_loss import OwnLoss, as_loss
-from similitude.learners.regularizers import Norm
+from similitude.learners.regularizers import Norm, OwnRegularizer
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
 from similitude.learners.search import Certificate
 from similitude.learners.svm import KernelSVC, KernelSVR
@@ -380,6 +380,13 @@ def test_own_losses_as_objects():
     f = exponential.decision_function(X)
     a = SIGN * np.exp(-SIGN * f) / (2 * 0.01 * 40)  # the condition of optimality
     assert np.allclose(G @ a, f, atol=1e-3)
+
+
+def test_models_with_lambdas_are_pickled_when_wrapped():
+    loss = OwnLoss((lambda y, f: (y - f) ** 2, lambda y, f: 2 * (f - y)))
+    model = RepresenterRegressor(loss=loss, regularizer=OwnRegularizer((lambda s: s**4, lambda s: 4 * s**3)))
+    again = pickle.loads(pickle.dumps(model.fit(X, TARGETS)))
+    assert np.array_equal(again.predict(X), model.predict(X)) and clone(again).fit(X, TARGETS).certificate_.met
 
 
 def test_probabilities_never_contradict_predictions():

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import FromPairs, error_at_margin
 from similitude.engines import LocalEngine
+from similitude.errors import PairError
 from similitude.estimators import NotAKernelError
 from similitude.kernels import Gaussian, Linear, Polynomial
 from similitude.learners import InseparableError, KernelSVC, KernelSVR, dual
@@ -317,3 +318,13 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was():
     with pytest.raises(KeyboardInterrupt):
         model.fit(WORDS * 5, THEIRS * 5)
     assert vars(model).keys() == model.get_params(deep=False).keys()
+
+
+def test_a_pair_that_fails_is_named_by_its_place_in_x():
+    def k(s, t):
+        return float("nan") if (s, t) == ("bad", "zyx") else float(s == t)
+
+    many = [f"word {i}" for i in range(600)] + ["bad"] + WORDS
+    labels = np.arange(len(many)) % 2
+    with pytest.raises(PairError, match=rf"pair \(600, {600 + 1 + WORDS.index('zyx')}\)"):
+        KernelSVC(FromPairs(k, claims=["SYMMETRIC", "PSD"])).fit(many, labels)

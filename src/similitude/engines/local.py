@@ -81,7 +81,7 @@ class LocalEngine(Engine):
     def _serial(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
     ) -> Iterator[Any]:
-        with _one_blas_thread if self.threads == 1 else nullcontext():
+        with one_blas_thread if self.threads == 1 else nullcontext():
             for tile in tiles:
                 yield compute(task, *cut(A, B, tile), tile, target)
 
@@ -92,7 +92,7 @@ class LocalEngine(Engine):
             return pool.submit(compute, task, *cut(A, B, tile), tile, target)
 
         pool = ThreadPoolExecutor(self.workers(task), thread_name_prefix="similitude")
-        with _one_blas_thread:
+        with one_blas_thread:
             yield from _in_order(start, tiles, 2 * self.workers(task), close=lambda busy: pool.shutdown(wait=not busy))
 
     def _in_processes(
@@ -163,7 +163,8 @@ class _OneBlasThread:
                 self._limits = None
 
 
-_one_blas_thread = _OneBlasThread()
+one_blas_thread = _OneBlasThread()
+"""While it is entered, by anybody, BLAS has one thread."""
 
 
 @functools.lru_cache(maxsize=1)

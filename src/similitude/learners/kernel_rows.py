@@ -8,6 +8,7 @@ from similitude.blocks import check_fits
 from similitude.encodings import Encoding, count, rows
 from similitude.engines import Engine
 from similitude.engines.base import format_bytes
+from similitude.errors import PairError
 from similitude.loops import add_rows
 from similitude.similarity import Similarity
 
@@ -36,11 +37,20 @@ class KernelRows:
     engine : Engine
     dtype : dtype
         The precision of the rows.
+    positions : array of int, optional
+        Where the objects stand among more of them, for errors that name a pair.
     """
 
-    def __init__(self, kernel: Similarity, encoding: Encoding, engine: Engine, dtype: np.dtype) -> None:
+    def __init__(
+        self,
+        kernel: Similarity,
+        encoding: Encoding,
+        engine: Engine,
+        dtype: np.dtype,
+        positions: np.ndarray | None = None,
+    ) -> None:
         self.kernel: Similarity | None = kernel
-        self.encoding, self.engine = encoding, engine
+        self.encoding, self.engine, self.positions = encoding, engine, positions
         n = count(encoding)
         row = n * dtype.itemsize
         room = min(n, engine.budget // (2 * row), max(MANY_ROWS, ENOUGH_BYTES // row))
@@ -117,10 +127,17 @@ class KernelRows:
         self.computed += len(missing)
         assert self.kernel is not None, "a stored matrix has every row"
         blocks = self.kernel.blocks(rows(self.encoding, missing), self.encoding, self.engine)
-        if free[-1] - free[0] + 1 == len(free):
-            blocks.whole(out=self.store[free[0] : free[-1] + 1])
-        else:
-            self.store[free] = np.asarray(blocks.whole())
+        try:
+            if free[-1] - free[0] + 1 == len(free):
+                blocks.whole(out=self.store[free[0] : free[-1] + 1])
+            else:
+                self.store[free] = np.asarray(blocks.whole())
+        except PairError as error:
+            raise PairError(self._place(missing[error.i]), self._place(error.j), error.problem) from error.__cause__
+
+    def _place(self, i: int) -> int:
+        """Return where an object stands among all that the user gave."""
+        return int(i if self.positions is None else self.positions[i])
 
 
 def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float) -> Encoding | None:

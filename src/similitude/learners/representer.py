@@ -105,7 +105,8 @@ class RepresenterClassifier(ClassifierMixin, Representer):
         ``"hinge"``, ``"squared_hinge"``, ``"logistic"``, ``"squared"``, ``"huber"``, ``"quantile"``,
         ``"epsilon_insensitive"``, one of the classes in :mod:`similitude.learners.losses`; or your own convex loss:
         an object with ``value(y, f)`` and ``derivative(y, f)``, or the two functions, on arrays. A third one, the
-        second derivative in f, saves time.
+        second derivative in f, saves time. A model with lambdas can be pickled if they are wrapped in
+        :class:`similitude.learners.own_loss.OwnLoss`.
     lam : float
         The weight of the regularizer.
     regularizer : str, Regularizer, object or pair of functions

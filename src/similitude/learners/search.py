@@ -28,7 +28,7 @@ RANGE, MARKS = (1e9, 1e-14), 24
 how many between them a change of sign is sought, twice as many where the regularizer is not convex."""
 
 LIGHT = 1e-9
-"""The least multiplier for a penalty that is flat where w has come to, likewise: no change of sign is to be expected."""
+"""The least multiplier for a penalty that is flat where w has come to, likewise: the sign is not going to change."""
 
 PROBED, LONGEST, HALVINGS = 200, 2.0**60, 200
 """Norms at which the slope of a user's regularizer is looked at; how far at most, from the size of the problem; and

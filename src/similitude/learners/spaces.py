@@ -17,7 +17,7 @@ from similitude.adapters import as_similarity
 from similitude.blocks import check_fits
 from similitude.encodings import Encoding, check_objects, itemsize
 from similitude.engines import Engine
-from similitude.engines.local import _one_blas_thread
+from similitude.engines.local import one_blas_thread
 from similitude.estimators import CHECKED_OBJECTS
 from similitude.learners.grams import Objects
 from similitude.learners.kernel_rows import KernelRows
@@ -205,7 +205,7 @@ def all_objects(k: Similarity, X: Any, A: Encoding, engine: Engine) -> Place:
 
 def _demand_definite(objects: Objects, G: np.ndarray) -> None:
     shift = 64 * len(G) * np.finfo(np.float64).eps * float(np.abs(G).max())
-    with _one_blas_thread:
+    with one_blas_thread:
         try:
             cholesky(G + shift * np.eye(len(G)), lower=True, overwrite_a=True, check_finite=False)
             return
@@ -243,7 +243,7 @@ def _solve(M: np.ndarray, b: np.ndarray, shift: float) -> np.ndarray:
     for least in (0.0, *(rounding * LARGER_SHIFTS)):
         np.fill_diagonal(trial, diagonal + max(shift, least))
         try:
-            with _one_blas_thread:  # several would wait for each other more than they work
+            with one_blas_thread:  # several would wait for each other more than they work
                 factor = cho_factor(trial, lower=True, overwrite_a=True, check_finite=False)
                 return cho_solve(factor, b, check_finite=False)
         except LinAlgError:

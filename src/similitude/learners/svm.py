@@ -248,7 +248,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
             self.precision_ = f"float{8 * itemsize(A)}"
             n = count(A)
             if len(self.classes_) == 2 or n * n * itemsize(A) > self._engine.budget // 2:
-                return lambda among: KernelRows(k, rows(A, among), self._engine, np.dtype(self.precision_))
+                return lambda among: KernelRows(k, rows(A, among), self._engine, np.dtype(self.precision_), among)
             gram = np.asarray(k.blocks(A, engine=self._engine).whole())
         return lambda among: KernelRows.of_matrix(gram[np.ix_(among, among)])
 

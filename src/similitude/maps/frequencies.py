@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.encodings import Encoding, is_sparse
-from similitude.engines.local import _one_blas_thread
+from similitude.engines.local import one_blas_thread
 from similitude.kernels.products import IDENTITY, of_dot_products
 from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.maps.sketches import hadamard, padded, random_signs, strips
@@ -89,7 +89,7 @@ class Draw:
         The signs of the directions are those that the factorisation gives: cosines and pairs do not depend on them.
         """
         blocks, rest = divmod(self.m, self.d)
-        with _one_blas_thread:  # several would wait for each other more than they work
+        with one_blas_thread:  # several would wait for each other more than they work
             directions = list(np.linalg.qr(self.rng.standard_normal((blocks, self.d, self.d)))[0]) if blocks else []
             if rest:
                 directions.append(_orthonormal(self.rng.standard_normal((self.d, rest))))
