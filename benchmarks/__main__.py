@@ -26,14 +26,14 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer repetitions: under three minutes")
     parser.add_argument("--only", default="*", metavar="PATTERN", help="tasks whose name matches, such as 'gauss*'")
     parser.add_argument("--threads", default="1,2", metavar="N,N", help="numbers of threads (default: 1,2)")
-    parser.add_argument("--repetitions", type=int, metavar="N", help="default: 7, or 3 with --quick")
+    parser.add_argument("--repetitions", type=int, metavar="N", help="default: 7, or 2 with --quick")
     parser.add_argument("--data", type=Path, metavar="DIR", help="real data sets: mnist.npz, a9a.npz")
     parser.add_argument("--json", type=Path, default=Path("build/bench.json"), metavar="PATH")
     parser.add_argument("--growth", metavar="TASK", help="fit how the time of a task grows with its size")
     parser.add_argument("--list", action="store_true", help="list tasks, datasets and contenders")
     chosen = parser.parse_args(arguments)
     chosen.threads = [int(one) for one in chosen.threads.split(",")]
-    chosen.repetitions = chosen.repetitions or (3 if chosen.quick else 7)
+    chosen.repetitions = chosen.repetitions or (2 if chosen.quick else 7)
     return chosen
 
 

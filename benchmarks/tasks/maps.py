@@ -131,7 +131,7 @@ PIVOTS = Task(
 
 def fourier_data(settings: Settings) -> list[Dataset]:
     """Return vectors of 784 numbers."""
-    n = settings.size(10_000, 3_000)
+    n = settings.size(10_000, 1_000)
     made = [clusters(n, 784, dtype, D=4096) for dtype in ("float64", "float32")]
     return [*made, *(digits(n, dtype, settings, D=4096) for dtype in ("float64", "float32"))]
 
