@@ -112,6 +112,31 @@ def dtw() -> Callable[[], Any]:
     return lambda: loops.dtw(query, targets, np.full(32, 100))
 
 
+def hadamard() -> Callable[[], Any]:
+    """Count the transform of 50 rows of 512 numbers."""
+    values, signs = matrix(50, 512, "float64"), np.sign(matrix(3, 512, "float64") - 0.5)
+    return lambda: loops.hadamard(values.copy(), signs, 512)
+
+
+def cos_sin() -> Callable[[], Any]:
+    """Count 20,000 angles."""
+    turns = matrix(100, 200, "float64")
+    return lambda: loops.cos_sin(turns.copy(), np.empty_like(turns))
+
+
+def smo() -> Callable[[], Any]:
+    """Count 200 steps on 256 variables."""
+    Z, y = matrix(256, 8, "float64"), np.where(np.arange(256) % 2, 1.0, -1.0)
+    K, low, high = Z @ Z.T, np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0)
+    return lambda: loops.smo(K, y.copy(), np.zeros(256), low, high, 1e-9, 200, True)
+
+
+def add_rows() -> Callable[[], Any]:
+    """Count 100 rows of 1,000 numbers."""
+    rows, weights = matrix(100, 1000, "float32"), matrix(1, 100, "float64")[0]
+    return lambda: loops.add_rows(rows, np.arange(100), weights, np.zeros(1000))
+
+
 # To count another loop, add a line: its name, and what makes a call of it on fixed input.
 LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
     "apply gaussian float32": partial(apply, "float32"),
@@ -129,6 +154,10 @@ LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
     "common_bits": common_bits,
     "perceptron_pass": perceptron_pass,
     "dtw": dtw,
+    "hadamard": hadamard,
+    "cos_sin": cos_sin,
+    "smo": smo,
+    "add_rows": add_rows,
     "worst_triple": worst_triple,
 }
 
