@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
-from similitude.adapters import Precomputed
 from similitude.blocks import Blocks
 from similitude.encodings import Encoding, check_objects, itemsize, rows, take
 from similitude.estimators import SimilarityEstimator
@@ -45,10 +44,6 @@ class KernelLearner(SimilarityEstimator):
             return np.zeros((check_objects(X), *self.coefficients_.shape[1:]))
         blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
         return blocks.times(self.coefficients_)
-
-    def _train_precomputed(self, M: np.ndarray) -> tuple[Similarity, Encoding]:
-        """Return a matrix that stands for the kernel on the training objects, and their encoding in it."""
-        return Precomputed(M, claims=("SYMMETRIC", "PSD")), np.arange(len(M))
 
 
 def check_labels(learner: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
