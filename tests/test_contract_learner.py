@@ -13,6 +13,7 @@ from similitude import FromPairs, Precomputed
 from similitude.checks import check_learner
 from similitude.kernels import Gaussian
 from similitude.learners import (
+    AlignmentVote,
     KernelKMeans,
     KernelKNeighborsClassifier,
     KernelKNeighborsRegressor,
@@ -26,6 +27,7 @@ from similitude.learners import (
     RepresenterClassifier,
     RepresenterRegressor,
     SeparatorLP,
+    SimilarityVote,
 )
 
 rng = np.random.default_rng(0)
@@ -55,6 +57,8 @@ CLASSIFIERS = [
     RepresenterClassifier(),
     KernelRidgeClassifier(),
     KernelKNeighborsClassifier(n_neighbors=3),
+    SimilarityVote(),
+    AlignmentVote(),
 ]
 REGRESSORS = [KernelSVR(), RepresenterRegressor(), KernelRidge(), KernelKNeighborsRegressor(n_neighbors=3)]
 
@@ -85,11 +89,16 @@ def named(learner):
     return type(learner).__name__
 
 
+def with_similarity(learner, similarity):
+    role = "kernel" if hasattr(learner, "kernel") else "similarity"
+    return type(learner)(**{**learner.get_params(deep=False), role: similarity})
+
+
 @pytest.mark.parametrize("kind", OBJECTS)
 @pytest.mark.parametrize("learner", CLASSIFIERS, ids=named)
 def test_classifiers_take(learner, kind):
     kernel, X = OBJECTS[kind]
-    check_learner(type(learner)(**{**learner.get_params(deep=False), "kernel": kernel}), X, TWO)
+    check_learner(with_similarity(learner, kernel), X, TWO)
 
 
 @pytest.mark.parametrize("learner", CLASSIFIERS, ids=named)
@@ -101,7 +110,7 @@ def test_classifiers_know_several_classes(learner):
 @pytest.mark.parametrize("learner", REGRESSORS, ids=named)
 def test_regressors_take(learner, kind):
     kernel, X = OBJECTS[kind]
-    check_learner(type(learner)(**{**learner.get_params(deep=False), "kernel": kernel}), X, VECTORS[:, 0])
+    check_learner(with_similarity(learner, kernel), X, VECTORS[:, 0])
 
 
 @pytest.mark.parametrize("kind", OBJECTS)

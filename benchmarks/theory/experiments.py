@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from benchmarks.theory import blind, compact, distances, landmarks, noise, perceptrons, samples, spheres
+from benchmarks.theory import (
+    blind,
+    compact,
+    distances,
+    good_kernels,
+    landmarks,
+    noise,
+    perceptrons,
+    samples,
+    similarity_maps,
+    spheres,
+    voting,
+)
 from benchmarks.theory.nouns import Experiment
 
 ALL: tuple[Experiment, ...] = (
@@ -14,4 +26,7 @@ ALL: tuple[Experiment, ...] = (
     *samples.EXPERIMENTS,
     *blind.EXPERIMENTS,
     *perceptrons.EXPERIMENTS,
+    *voting.EXPERIMENTS,
+    *similarity_maps.EXPERIMENTS,
+    *good_kernels.EXPERIMENTS,
 )

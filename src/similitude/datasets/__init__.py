@@ -11,9 +11,24 @@ from importlib.resources import files
 
 import numpy as np
 
+from similitude.datasets.similarities import FewObjects, figure_3_1, two_groups, two_points, unbalanced
 from similitude.datasets.toys import Atoms, LowerBound, atoms, lower_bound
 
-__all__ = ["Atoms", "LowerBound", "Paper", "atoms", "iris", "lower_bound", "papers", "promoters"]
+__all__ = [
+    "Atoms",
+    "FewObjects",
+    "LowerBound",
+    "Paper",
+    "atoms",
+    "figure_3_1",
+    "iris",
+    "lower_bound",
+    "papers",
+    "promoters",
+    "two_groups",
+    "two_points",
+    "unbalanced",
+]
 
 
 @dataclass(frozen=True)

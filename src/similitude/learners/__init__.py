@@ -4,6 +4,7 @@
 ``KernelSGDSVC`` are support vector machines, ``SeparatorLP`` a separator without errors; ``RepresenterClassifier`` and
 ``RepresenterRegressor`` take any convex loss, ``KernelRidge`` and ``KernelRidgeClassifier`` the squared one;
 ``KernelKNeighborsClassifier`` and ``KernelKNeighborsRegressor`` ask the neighbours, ``KernelKMeans`` finds clusters.
+``SimilarityVote``, ``WeakSimilarityVote`` and ``AlignmentVote`` ask nothing of the similarity.
 """
 
 from similitude.learners.base import InseparableError
@@ -17,8 +18,10 @@ from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
 from similitude.learners.separator import SeparatorLP
 from similitude.learners.sgd import KernelSGDSVC
 from similitude.learners.svm import KernelSVC, KernelSVR
+from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilarityVote
 
 __all__ = [
+    "AlignmentVote",
     "InseparableError",
     "KernelKMeans",
     "KernelKNeighborsClassifier",
@@ -34,4 +37,6 @@ __all__ = [
     "RepresenterClassifier",
     "RepresenterRegressor",
     "SeparatorLP",
+    "SimilarityVote",
+    "WeakSimilarityVote",
 ]
