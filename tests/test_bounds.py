@@ -22,6 +22,7 @@ from similitude.bounds import (
     margin_perceptron_updates,
     perceptron_mistakes,
     practical_landmarks,
+    reasonable_landmarks,
     separable_sample,
     similarity_landmarks,
     votes,
@@ -91,6 +92,14 @@ def test_similarity_landmarks():
     assert similarity_landmarks(0.1, 0.05, as_printed=True) == 5903
 
 
+def test_reasonable_landmarks():
+    assert reasonable_landmarks(0.5, 0.4, 0.25, 0.05) == 2974
+    printed = 2 / 0.5 * (1 + 16 / 0.1**2) * math.log(2 / 0.05)
+    assert reasonable_landmarks(0.5, 0.4, 0.25, 0.05, as_printed=True) == math.ceil(printed)
+    n = math.ceil((1 + math.sqrt(2 * math.log(40))) ** 2 / 0.1**2)
+    assert binom.cdf(n - 1, 2974, 0.5) < 0.025
+
+
 def test_combined_margin():
     assert combined_margin(0.4, 4) == pytest.approx(0.05)
     assert combined_margin(0.1, 4, norm=0.5) == pytest.approx(0.025)
@@ -141,6 +150,7 @@ SIZES = {
     votes: ("gamma", "delta"),
     similarity_landmarks: ("gamma", "delta"),
     weak_votes: ("gamma", "delta"),
+    reasonable_landmarks: ("tau", "gamma", "epsilon", "delta"),
     margin_perceptron_updates: ("gamma",),
     margin_perceptron_sample: ("gamma", "accuracy", "delta"),
 }
@@ -158,6 +168,7 @@ USUAL = {
     "dimension": 5,
     "n_similarities": 4,
     "norm": 0.5,
+    "tau": 0.5,
     "radius": 1.0,
 }
 SWITCHES = {"as_printed": True, "practical": True, "definition": 4}

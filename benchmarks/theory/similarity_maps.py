@@ -84,24 +84,6 @@ def combined(
     )
 
 
-def reasonable_landmarks(tau: float, gamma: float, accuracy: float, delta: float) -> int:
-    """Return how many unlabelled landmarks keep a hinge loss up to `accuracy`, if a share tau of all is reasonable.
-
-    Of n reasonable ones, the mean of l'K is off by 1/sqrt(n) at most on average over x and samples (its deviation is 1
-    at most); by McDiarmid's inequality, the mean over x is off by more than (1 + sqrt(2 ln(2/delta)))/sqrt(n) with
-    probability delta/2. Divided by gamma this is what the loss can gain: n = (1 + sqrt(2 ln(2/delta)))^2/(gamma
-    accuracy)^2. By Chernoff's bound, as in ``bounds.landmarks`` with alpha, so many are reasonable but with
-    probability delta/2. (Balcan, Blum and Srebro 2008 have (2/tau)(1 + 16/(gamma accuracy)^2) ln(2/delta): more.)
-
-    >>> reasonable_landmarks(tau=0.5, gamma=0.4, accuracy=0.25, delta=0.05)
-    2974
-    """
-    log = math.log(2 / delta)
-    n = math.ceil(((1 + math.sqrt(2 * log)) / (gamma * accuracy)) ** 2)
-    root = (math.sqrt(2 * log) + math.sqrt(2 * log + 4 * n)) / 2
-    return math.ceil(root * root / tau)
-
-
 def reasonable(
     trials: int,
     rng: np.random.Generator,
@@ -114,7 +96,7 @@ def reasonable(
 ) -> Finding:
     """Draw landmarks without a look at labels; the separator of the proof has an l1 norm of 1/gamma."""
     hard = signs((gamma,), epsilon / 2, useless=1 - tau)  # who hears the contrary loses 2
-    problem, d, found = hard.problem, reasonable_landmarks(tau, gamma, accuracy, delta) // divisor, []
+    problem, d, found = hard.problem, bounds.reasonable_landmarks(tau, gamma, accuracy, delta) // divisor, []
     for _ in range(trials):
         drawn = problem.draw(d, rng)
         weights = (hard.trusted * problem.labels)[drawn]

@@ -28,6 +28,7 @@ __all__ = [
     "margin_perceptron_updates",
     "perceptron_mistakes",
     "practical_landmarks",
+    "reasonable_landmarks",
     "separable_sample",
     "similarity_landmarks",
     "votes",
@@ -229,6 +230,40 @@ def similarity_landmarks(gamma: float, delta: float, as_printed: bool = False) -
     """
     log = _log("delta", delta)
     return _up((16 * (math.log(2) + log) if as_printed else 32 * log) * _inverse_square(gamma))
+
+
+def reasonable_landmarks(tau: float, gamma: float, epsilon: float, delta: float, as_printed: bool = False) -> int:
+    r"""Return how many landmarks without labels suffice if some of all objects are reasonable to compare with.
+
+    With :math:`n = \lceil(1 + \sqrt{2L})^2 / (\gamma\epsilon)^2\rceil` and :math:`L = \ln(2/\delta)`, it is
+    :math:`\lceil(\sqrt{2L} + \sqrt{2L + 4n})^2 / (4\tau)\rceil`. With probability at least 1 - delta, some linear
+    function of the similarities to them, with weights whose absolute values sum to 1/gamma, has a hinge loss at most
+    epsilon above that of the assumption. (Balcan, Blum and Srebro, Improved Guarantees for Learning via Similarity
+    Functions, 2008, who have :math:`\frac{2}{\tau}(1 + \frac{16}{(\gamma\epsilon)^2})\ln\frac{2}{\delta}`. Worked
+    out here: over samples the mean over n reasonable landmarks is off by :math:`1/\sqrt{n}` on average, by
+    McDiarmid's inequality seldom by more than :math:`(1 + \sqrt{2L})/\sqrt{n}`, and Chernoff's bound gives enough
+    reasonable ones.)
+
+    Parameters
+    ----------
+    tau : float in (0, 1]
+        Assumed: with the share tau of reasonable objects R and :math:`g(x) = E[l(x')K(x, x') | R(x')]`, the mean of
+        :math:`\max(0, 1 - l(x)g(x)/\gamma)` is small; K has values in [-1, 1].
+    gamma, epsilon, delta : float
+        Margin in (0, 1], further loss in (0, 1), probability of failure.
+    as_printed : bool
+        Return the paper's figure.
+
+    Examples
+    --------
+    >>> reasonable_landmarks(tau=0.5, gamma=0.4, epsilon=0.25, delta=0.05)
+    2974
+    """
+    tau, log = _check("tau", tau, "(0, 1]"), math.log(2) + _log("delta", delta)
+    squared = _inverse_square(gamma) / _check("epsilon", epsilon) ** 2
+    if as_printed:
+        return _up(2 / tau * (1 + 16 * squared) * log)
+    return _draws(_up((1 + math.sqrt(2 * log)) ** 2 * squared), tau, log)
 
 
 def combined_margin(gamma: float, n_similarities: int, norm: float = 1.0) -> float:
