@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.theory import (
     blind,
     compact,
+    coverage,
     distances,
     good_kernels,
     landmarks,
@@ -29,4 +30,5 @@ ALL: tuple[Experiment, ...] = (
     *voting.EXPERIMENTS,
     *similarity_maps.EXPERIMENTS,
     *good_kernels.EXPERIMENTS,
+    *coverage.EXPERIMENTS,
 )

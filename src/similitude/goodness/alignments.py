@@ -1,0 +1,217 @@
+"""Alignment: how much a matrix of similarities looks like the matrix of labels."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from similitude.errors import PairError, brief
+from similitude.goodness.resampling import LEVEL, by_jackknife, effective_size, jackknife_variance
+from similitude.learners.base import read_labels
+from similitude.results import ESTIMATE, Estimate
+
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+"""A centred matrix shorter than this part of the matrix counts as zero."""
+
+
+def alignment(K: Any, target: Any, *, centred: bool = True) -> float:
+    r"""Return the cosine of a matrix of similarities and the matrix of the labels, or another matrix.
+
+    .. math:: \frac{\langle HKH, HTH\rangle}{\lVert HKH\rVert\,\lVert HTH\rVert}, \qquad H = I - \frac{1}{n} 11'
+
+    with the inner product and the norm of Frobenius; without centring, H is left out. T is the second matrix, or
+    :math:`l l'` for labels :math:`l = \pm 1`. With k classes, it is 1 for equal classes and :math:`-1/(k - 1)` for
+    different ones, which is the same for two of them; centring makes it that of "equal or not". (Cristianini,
+    Shawe-Taylor, Elisseeff and Kandola, "On Kernel-Target Alignment", 2001; centred: Cortes, Mohri and Rostamizadeh,
+    "Algorithms for Learning Kernels Based on Centered Alignment", 2012, Definition 4.) Without centring a constant K
+    is well aligned with labels that are nearly all alike.
+
+    Every pair counts, also those of an object with itself; `similitude.assess` leaves these out, for they say nothing
+    about new objects.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Of any sign, symmetric or not.
+    target : sequence of n labels, or array of shape (n, n)
+    centred : bool
+
+    Returns
+    -------
+    float
+        From -1 to 1; 0, with a warning, where one of the matrices is zero (centred: constant but for what rows and
+        columns add).
+
+    Examples
+    --------
+    >>> from similitude.goodness import alignment
+    >>> K = [[1.0, 0.8, 0.1], [0.8, 1.0, 0.2], [0.1, 0.2, 1.0]]
+    >>> round(alignment(K, [1, 1, -1], centred=False), 6), round(alignment(K, [1, 1, -1]), 6)
+    (0.637091, 0.980102)
+    """
+    first = _matrix("K", K)
+    n, second = len(first), _target(target)
+    if second is not None:
+        second = _matrix("target", second)
+        if second.shape != first.shape:
+            raise ValueError(f"K has shape {first.shape} and the target {second.shape}: they must be of one shape")
+        product, lengths = _with_matrix(first, second, centred)
+    else:
+        product, lengths = _with_labels(first, _codes(read_labels(target, n)), centred)
+    zero = [name for name, length in zip(("K", "the target"), lengths, strict=True) if length == 0]
+    if zero:
+        after = " after centring" if centred else ""
+        warnings.warn(f"{zero[0]} is zero{after}: the alignment is 0 / 0 and taken as 0", UserWarning, stacklevel=2)
+        return 0.0
+    return float(np.clip(product / lengths[0] / lengths[1], -1.0, 1.0))
+
+
+def _matrix(name: str, values: Any) -> np.ndarray:
+    """Return a square matrix of finite numbers, in units of its largest."""
+    values = values.toarray() if hasattr(values, "toarray") else values
+    matrix = np.asarray(values)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
+        raise ValueError(f"{name} must be a square matrix of similarities, got {brief(values)}")
+    if matrix.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, it holds {matrix.dtype}")
+    matrix = matrix.astype(np.float64)
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        i, j = (int(place) for place in bad[0])
+        raise PairError(i, j, f"{name} is {matrix[i, j]}, not a finite number")
+    largest = float(np.abs(matrix).max())
+    return matrix / largest if largest > 0 else matrix
+
+
+def _target(target: Any) -> Any:
+    """Return the target if it is a matrix, None if it is labels."""
+    if hasattr(target, "toarray"):
+        return target.toarray()
+    if target is None or isinstance(target, (str, bytes)):
+        return None
+    array = np.asarray(target)
+    return array if array.ndim == 2 and array.shape[1] != 1 else None
+
+
+def _codes(labels: np.ndarray) -> np.ndarray:
+    try:
+        return np.unique(labels, return_inverse=True)[1]
+    except TypeError as error:
+        raise TypeError(f"the labels are of kinds that cannot be put in order: {error}") from error
+
+
+def centred_matrix(K: np.ndarray) -> np.ndarray:
+    """Return HKH: the matrix less the means of its rows and columns; exactly zero where it is so up to rounding."""
+    C = K - K.mean(axis=1, keepdims=True)
+    C -= C.mean(axis=0)
+    return C if np.linalg.norm(C) > ROUNDING * np.linalg.norm(K) else np.zeros_like(C)
+
+
+def _with_matrix(K: np.ndarray, T: np.ndarray, centred: bool) -> tuple[float, tuple[float, float]]:
+    """Return the inner product and the two lengths."""
+    if centred:
+        K, T = centred_matrix(K), centred_matrix(T)
+    return float(np.vdot(K, T)), (float(np.linalg.norm(K)), float(np.linalg.norm(T)))
+
+
+def _with_labels(K: np.ndarray, codes: np.ndarray, centred: bool) -> tuple[float, tuple[float, float]]:
+    """Return the same for labels, whose matrix T = s 1[equal] + c need not be made."""
+    C = centred_matrix(K) if centred else K
+    sizes = np.bincount(codes).astype(float)
+    scale, constant = ideal(len(sizes))
+    member = np.eye(len(sizes))[codes]
+    equal = float((member * (C @ member)).sum())
+    if centred:  # the length of HTH is that of the small matrix Z'HZ, where T = s ZZ' + c
+        small = np.diag(sizes) - np.outer(sizes, sizes) / sizes.sum()
+        length = scale * float(np.linalg.norm(small)) if len(sizes) > 1 else 0.0
+        return scale * equal, (float(np.linalg.norm(C)), length)
+    same, n = float((sizes**2).sum()), float(sizes.sum())
+    length = math.sqrt(same * (scale + constant) ** 2 + (n * n - same) * constant**2)
+    return scale * equal + constant * float(C.sum()), (float(np.linalg.norm(C)), length)
+
+
+def ideal(n_classes: int) -> tuple[float, float]:
+    """Return s and c of the ideal kernel s 1[equal] + c: 1 for equal classes and -1 / (k - 1) for different ones.
+
+    >>> ideal(2), ideal(5)
+    ((2.0, -1.0), (1.25, -0.25))
+    """
+    return (n_classes / (n_classes - 1), -1 / (n_classes - 1)) if n_classes > 1 else (0.0, 1.0)
+
+
+def estimated_alignments(K: np.ndarray, codes: np.ndarray) -> tuple[Estimate, Estimate]:
+    r"""Return the alignment of a similarity with the labels, plain and centred, for the distribution behind a sample.
+
+    What is estimated: :math:`E[K T] / \sqrt{E[K^2] E[T^2]}` over two independent examples, T as in `alignment`, and the
+    same with K and T centred by their means over one example or both. Each expectation is the mean over tuples of
+    different examples (for centred ones: Song, Smola, Gretton, Bedo and Borgwardt, "Feature Selection via Dependence
+    Maximization", 2012, Theorem 2, here for any K), so the diagonal plays no part: it is the pairs of an object with
+    itself, which are a share 1/n of a sample and none of the distribution. The interval is Student's, from the
+    jackknife over examples.
+    """
+    scale, constant = ideal(int(codes.max()) + 1)
+    pairs, T = K.copy(), np.where(codes[:, None] == codes, scale + constant, constant)
+    for matrix in (pairs, T):
+        np.fill_diagonal(matrix, 0.0)
+    largest = float(np.abs(pairs).max())
+    pairs /= largest if largest > 0 else 1.0
+    size = effective_size(codes)
+    return _ratio(pairs, T, _plain_product, size, 2), _ratio(pairs, T, _centred_product, size, 4)
+
+
+def _ratio(K: np.ndarray, T: np.ndarray, product: Any, size: float, order: int) -> Estimate:
+    """Return the product of K and T over the lengths of both; anything may be true where a length is not positive."""
+    unknown = Estimate(0.0, -1.0, 1.0, LEVEL, ESTIMATE)
+    if len(K) <= order:
+        return unknown
+    parts = [product(K, T), product(K, K), product(T, T)]
+    values, left_out = (np.stack([part[i] for part in parts]) for i in (0, 1))
+    tiny = ROUNDING * float((K**2).mean())
+    if values[1] <= tiny or values[2] <= 0:
+        return unknown
+    value = float(np.clip(values[0] / math.sqrt(values[1] * values[2]), -1.0, 1.0))
+    if (left_out[1:] <= 0).any():
+        return Estimate(value, -1.0, 1.0, LEVEL, ESTIMATE)
+    return by_jackknife(value, jackknife_variance(left_out[0] / np.sqrt(left_out[1] * left_out[2])), size, 1.0)
+
+
+def _plain_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the mean of K T over pairs of different examples, and the same with each example left out."""
+    n, both = len(K), K * T
+    total = both.sum()
+    left_out = (total - both.sum(axis=1) - both.sum(axis=0)) / ((n - 1) * (n - 2))
+    return total / (n * (n - 1)), left_out
+
+
+def _centred_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
+    r"""Return the same for K and T less their means over either example.
+
+    It is :math:`E[K_{12} T_{12}] - E[K_{12} T_{13}] - E[K_{12} T_{32}] + E[K_{12} T_{34}]` over different examples.
+    """
+    both, crossed = K * T, K * T.T
+    k_out, k_in, t_out, t_in = K.sum(axis=1), K.sum(axis=0), T.sum(axis=1), T.sum(axis=0)
+    pairs, turned = both.sum(), crossed.sum()
+    whole = _expected(
+        len(K), k_out.sum() * t_out.sum(), pairs, turned, k_out @ t_out, k_in @ t_in, k_out @ t_in + k_in @ t_out
+    )
+    left_out = _expected(
+        len(K) - 1,
+        (k_out.sum() - k_out - k_in) * (t_out.sum() - t_out - t_in),
+        pairs - both.sum(axis=1) - both.sum(axis=0),
+        turned - crossed.sum(axis=1) - crossed.sum(axis=0),
+        k_out @ t_out - k_out * t_out - K.T @ t_out - T.T @ k_out + both.sum(axis=0),
+        k_in @ t_in - k_in * t_in - K @ t_in - T @ k_in + both.sum(axis=1),
+        k_out @ t_in - k_out * t_in - K.T @ t_in - T @ k_out + crossed.sum(axis=0)
+        + k_in @ t_out - k_in * t_out - K @ t_out - T.T @ k_in + crossed.sum(axis=1),
+    )  # fmt: skip
+    return whole, left_out
+
+
+def _expected(n: int, sums: Any, pairs: Any, turned: Any, out: Any, into: Any, mixed: Any) -> Any:
+    """Return the combination of means over 2, 3 and 4 different examples, from sums over all of them."""
+    three, four = n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3)
+    apart = sums - out - into - mixed + pairs + turned
+    return pairs / (n * (n - 1)) - (out - pairs) / three - (into - pairs) / three + apart / four

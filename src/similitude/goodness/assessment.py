@@ -1,0 +1,281 @@
+"""assess: how good a similarity is for these labels, in every sense of the theory, with intervals."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.encodings import check_objects
+from similitude.engines import Engine
+from similitude.goodness.alignments import estimated_alignments
+from similitude.goodness.certificates import HingeGoodness, WeightedGoodness, certify, fit
+from similitude.goodness.class_means import WeakGoodness, weak_goodness
+from similitude.goodness.gaps import StrongGoodness, class_similarities, gaps, largest_gap
+from similitude.goodness.permutation import PermutationTest, permutation_test
+from similitude.goodness.resampling import LEVEL, band
+from similitude.goodness.samples import Labels, Plan, Reader, Similarities, plan, program_limit
+from similitude.goodness.separability import Separability, separability
+from similitude.goodness.sizes import Size, sizes
+from similitude.goodness.weighting import Comparison
+from similitude.randomness import generator
+from similitude.results import ESTIMATE, Estimate, Result
+
+EPSILONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+"""Shares of examples that may fall short of the gap."""
+
+SHOWN = 10
+"""Hardest examples and best witnesses that are named."""
+
+
+@dataclass(frozen=True, eq=False)
+class Goodness(Result):
+    """How good a similarity is for the labels of a sample.
+
+    Attributes
+    ----------
+    strong : StrongGoodness
+        All objects count alike: the gap gamma that all but a share epsilon reach, and ``gaps``, that of each example.
+    weighted : WeightedGoodness or None
+        Objects count by weights: the same curve, ``weights``, and what they are worth on held-out examples.
+    hinge : HingeGoodness or None
+        The hinge loss as a function of gamma.
+    weak : WeakGoodness
+        On average: means of classes to classes, ``gamma`` and the class-balanced one.
+    alignment, centred_alignment : Estimate
+        The cosine of the similarity and the labels, for two independent examples.
+    margin : Separability
+        Where the similarity is a kernel of two classes: the largest margin, and the error at margin on held-out
+        examples.
+    p_value : PermutationTest
+        That the similarity has nothing to do with the labels.
+    hardest : array of int
+        Positions in X of the examples with the lowest gap, the lowest first.
+    witnesses : array of int
+        Positions in X of the landmarks with the largest weight, the largest first; of equal weights, that which adds
+        most to the gaps. Those with weight 0 are no witnesses.
+    sizes : tuple of Size
+        How many examples the theorems ask for at such gaps, beside how many were used.
+    scale : float
+        By what similarities were divided so that they lie in [-1, 1]; everything but alignments and margins, which do
+        not depend on it, is in these units.
+    used : array of int
+        Positions in X of the examples that all figures are about; ``strong.gaps`` has one entry for each.
+    left_out : array of int
+        Positions of examples that are alone in their class.
+    classes_ : array
+        The classes.
+    n : int
+        The number of examples given.
+    notes : tuple of str
+        What was left out, subsampled or scaled, and what else to keep in mind.
+    """
+
+    strong: StrongGoodness
+    weighted: WeightedGoodness | None
+    hinge: HingeGoodness | None
+    weak: WeakGoodness
+    alignment: Estimate
+    centred_alignment: Estimate
+    margin: Separability
+    p_value: PermutationTest
+    hardest: np.ndarray
+    witnesses: np.ndarray
+    sizes: tuple[Size, ...]
+    scale: float
+    used: np.ndarray
+    left_out: np.ndarray
+    classes_: np.ndarray
+    n: int
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Goodness({self.n} examples, {len(self.classes_)} classes, p = {self.p_value.value:.4g})"
+
+    def __str__(self) -> str:
+        classes = ", ".join(str(name) for name in self.classes_.tolist()[:SHOWN])
+        classes += ", …" if len(self.classes_) > SHOWN else ""
+        parts = [
+            f"How good the similarity is for {self.n:,} examples of {len(self.classes_)} classes ({classes})",
+            *[f"Note: {note}" for note in self.notes],
+            f"Related to the labels at all? {self.p_value}",
+            f"Alignment {self.alignment}; centred {self.centred_alignment}",
+            f"On average (Definition 5), {self.weak}",
+            f"All objects alike (Definition 2), {self.strong}",
+            "" if self.weighted is None else f"By weight (Definition 3), {self.weighted}",
+            "" if self.hinge is None else f"By hinge loss (Definition 4), {self.hinge}",
+            f"Margin as a kernel: {self.margin}",
+            "What the theorems ask for (the gaps are estimates):",
+            *[f"  {size}" for size in self.sizes],
+            f"Hardest examples: {_listed(self.hardest)}",
+            "" if self.weighted is None else f"Best witnesses: {_listed(self.witnesses)}",
+        ]
+        return "\n".join(part for part in parts if part)
+
+
+def _listed(positions: np.ndarray) -> str:
+    return ", ".join(str(i) for i in positions.tolist()) or "none"
+
+
+def assess(
+    similarity: Any,
+    X: Any,
+    y: Any,
+    *,
+    landmarks: Any = None,
+    random_state: Any = None,
+    engine: Engine | None = None,
+) -> Goodness:
+    """Say how good a similarity is for these labels, before anything is trained.
+
+    Nothing is asked of the similarity: it need be neither symmetric nor positive semi-definite. (Balcan and Blum, "On a
+    Theory of Learning with Similarity Functions", 2006, Definitions 2 to 5 and the section on alignment.) Means leave
+    out the pair of an object with itself. The definitions speak of similarities in [-1, 1]: if the largest magnitude
+    on the sample is B > 1, all are divided by B.
+
+    Of more than 2,000 examples, 2,000 are drawn, class by class, and all pairs of these looked at; weights are fitted
+    on half of them, 500 at most (fewer with many classes), and certified on the others. A warning and the result say
+    so.
+
+    Parameters
+    ----------
+    similarity : Similarity, str or callable
+        ``"precomputed"``: X is the square matrix of K(x_i, x_j).
+    X : sequence of objects
+    y : sequence of labels
+        Two classes or more. An example alone in its class is left out, with a warning.
+    landmarks : int or sequence of int, optional
+        The objects that get weights in Definitions 3 and 4: how many, or their positions in X. Default: the examples
+        that the weights are fitted on, none compared with itself.
+    random_state : int, optional
+    engine : Engine, optional
+
+    Returns
+    -------
+    Goodness
+
+    Examples
+    --------
+    >>> from similitude.datasets import iris
+    >>> from similitude.goodness import assess
+    >>> X, y = iris()
+    >>> found = assess("gaussian", X[50:], y[50:])
+    >>> found.p_value.value, found.weighted.error.value < 0.15
+    (0.001, True)
+    >>> print(found.centred_alignment)
+    0.6017 [0.4885, 0.7149] (95 %, ESTIMATE)
+    """
+    reader = Reader(similarity, engine=engine)
+    _ = reader._engine  # refuses what is no engine
+    X = reader.read(X)
+    n, rng = check_objects(X), generator(random_state)
+    labels = Labels.of(y, n)
+    who = plan(labels, landmarks, rng)
+    left_out = _left_out(who)
+    _warn(left_out)
+    found = Similarities.of(reader, X, who, random_state)
+    if _constant(found.K):
+        left_out.append("the similarity of different examples is constant: it says nothing about labels")
+        _warn(left_out[-1:])
+    return _assessed(found, who, [*left_out, *_remarks(found, who)], rng)
+
+
+def _assessed(found: Similarities, who: Plan, notes: list[str], rng: np.random.Generator) -> Goodness:
+    K, codes, labels = found.K, who.codes, who.labels
+    strong = strong_goodness(K, codes, rng)
+    weighted, hinge = _weighted(found, who, rng)
+    weak = weak_goodness(K, codes, labels.classes_)
+    plain, centred = estimated_alignments(K, codes)
+    margin = separability(found, who)
+    witnesses = who.used[:0] if weighted is None else _witnesses(weighted)
+    fewest = int(np.bincount(codes).min()), int(np.bincount(who.landmark_codes).min())
+    return Goodness(
+        strong=strong,
+        weighted=weighted,
+        hinge=hinge,
+        weak=weak,
+        alignment=plain,
+        centred_alignment=centred,
+        margin=margin,
+        p_value=permutation_test(K, codes, rng),
+        hardest=who.used[np.argsort(strong.gaps, kind="stable")[:SHOWN]],
+        witnesses=witnesses,
+        sizes=sizes(strong, weighted, weak, margin, *fewest),
+        scale=found.scale,
+        used=who.used,
+        left_out=labels.alone,
+        classes_=labels.classes_,
+        n=len(labels.codes),
+        notes=tuple(notes),
+    )
+
+
+def strong_goodness(K: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> StrongGoodness:
+    """Return the gaps of a sample, scaled to [-1, 1], and the curve with its band."""
+    epsilon = np.array(EPSILONS)
+    values = gaps(class_similarities(K, codes, itself=np.arange(len(codes))), codes)
+    y = largest_gap(values, epsilon)
+    low, high = band(K, codes, epsilon, rng)
+    return StrongGoodness(epsilon, y, np.minimum(low, y), np.maximum(high, y), LEVEL, ESTIMATE, values)
+
+
+def _weighted(
+    found: Similarities, who: Plan, rng: np.random.Generator
+) -> tuple[WeightedGoodness | None, HingeGoodness | None]:
+    """Return what weights are worth; None where there are too few examples to fit and to try them."""
+    if not len(who.fit):
+        return None, None
+    columns = who.landmark_codes
+
+    def compared(rows: np.ndarray, itself: np.ndarray | None = None) -> Comparison:
+        return Comparison.of_sample(found.wide[np.ix_(rows, who.landmarks)], who.codes[rows], columns, itself)
+
+    fitted = compared(who.fit, who.itself)
+    return certify(fit(fitted), fitted, compared(who.choice), compared(who.test), who.landmark_positions, rng)
+
+
+def _witnesses(weighted: WeightedGoodness) -> np.ndarray:
+    order = np.lexsort((-weighted.credit, -weighted.weights))[:SHOWN]
+    return weighted.landmarks[order[weighted.weights[order] > 0]]
+
+
+def _constant(K: np.ndarray) -> bool:
+    """Tell whether all similarities of an example to another are equal."""
+    others = ~np.eye(len(K), dtype=bool)
+    return bool(K.min(where=others, initial=np.inf) == K.max(where=others, initial=-np.inf))
+
+
+def _left_out(who: Plan) -> list[str]:
+    """Return what is left out of the figures, decided before the first similarity is computed."""
+    alone, n, notes = who.labels.alone, int((who.labels.codes >= 0).sum()), []
+    if len(alone):
+        some = ", ".join(str(i) for i in alone[:SHOWN].tolist()) + (", …" if len(alone) > SHOWN else "")
+        notes.append(f"left out, for they are alone in their classes: examples {some}")
+    if len(who.used) < n:
+        notes.append(f"{len(who.used):,} of {n:,} examples were drawn and looked at")
+    limit = program_limit(len(who.labels.classes_))
+    if len(who.fit) == limit < len(who.used) // 2:
+        notes.append(f"weights and margins are fitted on {limit:,} examples")
+    return notes
+
+
+def _remarks(found: Similarities, who: Plan) -> list[str]:
+    """Return what else a reader of the figures must know."""
+    notes = []
+    if found.scale > 1:
+        notes.append(f"similarities reach {found.scale:.4g} in magnitude and were divided by that")
+    if found.copies:
+        notes.append(
+            f"{found.copies:,} examples are exact copies of others: unless drawn anew, they flatter all figures"
+        )
+    if not len(who.fit):
+        notes.append("too few examples were left to fit weights and to try them on others")
+    return notes
+
+
+def _warn(notes: list[str]) -> None:
+    """Warn whoever called `assess`."""
+    for note in notes:
+        warnings.warn(note, UserWarning, stacklevel=3)

@@ -1,0 +1,234 @@
+"""Definition 5: mean similarities of classes to classes, and by how much those within a class are larger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from similitude.goodness.gaps import class_similarities
+from similitude.goodness.resampling import LEVEL, by_jackknife, effective_size, jackknife_variance
+from similitude.results import ESTIMATE, Estimate, Result
+
+NAMED = 6
+"""Classes up to which their means are printed one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeakGoodness(Result):
+    r"""How good the similarity is on average.
+
+    K is weakly :math:`\gamma`-good if :math:`E[K(x, x') \mid same] \ge E[K(x, x') \mid different] + \gamma` (Balcan and
+    Blum, "On a Theory of Learning with Similarity Functions", Definition 5). Where one class is rare, that does not
+    make a learner better than chance; the class-balanced version does: the mean of E over equal classes less the mean
+    over different ones, with every class, and every pair of classes, counting alike.
+
+    Attributes
+    ----------
+    gamma : Estimate
+        As in the definition.
+    balanced : Estimate
+        Class-balanced.
+    means : array of shape (n_classes, n_classes)
+        The mean of K(x, x') over pairs of different examples, x of the class of the row, x' of that of the column.
+    low, high : array of the same shape
+        An interval for each. A class of two has one pair, which tells nothing of the others: [-1, 1].
+    classes_ : array
+    level : float
+    grade : str
+        ESTIMATE: Student's intervals, a little wider where classes are small, from the jackknife over examples.
+    """
+
+    gamma: Estimate
+    balanced: Estimate
+    means: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    classes_: np.ndarray
+    level: float
+    grade: str
+
+    def __str__(self) -> str:
+        lines = [f"same less different class: {self.gamma}", f"every class alike: {self.balanced}"]
+        names = [str(name) for name in self.classes_.tolist()]
+        if len(names) <= NAMED:
+            for a, row in enumerate(names):
+                cells = [f"{b} {self.means[a, i]:.4g}" for i, b in enumerate(names)]
+                lines.append(f"  mean similarity of {row} to " + ", to ".join(cells))
+        return "\n".join(lines)
+
+
+def mean_matrix(K: np.ndarray, codes: np.ndarray, masses: np.ndarray | None = None) -> np.ndarray:
+    r"""Return :math:`E[K(x, x') \mid x \in a, x' \in b]` for every two classes.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+    codes : array of int
+        The class of each object.
+    masses : array, optional
+        The probability of each object: the means are then those of the distribution, x' = x included. Default: a
+        sample, in which no example is paired with itself.
+
+    Examples
+    --------
+    >>> x, l = np.array([1.0, -1.0, 1.0, -1.0]), np.array([1, 1, 0, 0])  # on a line, 75 % of each class on its side
+    >>> mean_matrix(np.outer(x, x), l, masses=np.array([3.0, 1.0, 1.0, 3.0]))
+    array([[ 0.25, -0.25],
+           [-0.25,  0.25]])
+    """
+    itself = np.arange(len(codes)) if masses is None else None
+    rows = class_similarities(K, codes, masses, itself=itself)
+    weights = np.ones(len(codes)) if masses is None else masses
+    member = np.eye(rows.shape[1])[codes] * weights[:, None]
+    return (member / member.sum(axis=0)).T @ rows
+
+
+def plain_gamma(means: np.ndarray, shares: np.ndarray, sizes: np.ndarray | None = None) -> float:
+    """Return E[K | same] - E[K | different] from means of classes and their shares; `sizes` for those of a sample.
+
+    >>> plain_gamma(np.array([[-1.0, 0.0], [0.0, 0.063]]), np.array([0.1, 0.9]))
+    0.0500
+    """
+    pairs = np.outer(shares, shares) if sizes is None else np.outer(sizes, sizes) - np.diag(sizes)
+    same = np.eye(len(means), dtype=bool)
+    return float(np.average(means[same], weights=pairs[same]) - np.average(means[~same], weights=pairs[~same]))
+
+
+def balanced_gamma(means: np.ndarray) -> float:
+    """Return the mean over equal classes less the mean over different ones.
+
+    >>> balanced_gamma(np.array([[-1.0, 0.0], [0.0, 0.063]]))
+    -0.4685
+    """
+    same = np.eye(len(means), dtype=bool)
+    return float(means[same].mean() - means[~same].mean())
+
+
+def weak_goodness(K: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> WeakGoodness:
+    """Return the class means of a sample, scaled to [-1, 1], with their intervals."""
+    sums = _Sums.of(K, codes)
+    means, size = sums.means, effective_size(codes)
+    spread = sums.variances()
+    low, high = np.full(means.shape, -1.0), np.full(means.shape, 1.0)
+    for cell in zip(*np.nonzero(np.isfinite(spread)), strict=True):
+        found = by_jackknife(float(means[cell]), float(spread[cell]), min(sums.sizes[list(cell)]), 1.0)
+        low[cell], high[cell] = found.low, found.high
+    plain = plain_gamma(means, sums.sizes, sums.sizes)
+    first, second = sums.plain_variance(), sums.second_order()
+    pairs = np.outer(sums.sizes, sums.sizes) - np.diag(sums.sizes)
+    same = np.eye(len(means), dtype=bool)
+    shares = pairs / np.where(same, pairs[same].sum(), pairs[~same].sum())
+    gamma = by_jackknife(plain, first + _doubled(shares, second), size, 2.0)
+    return WeakGoodness(gamma, sums.balanced(second, size), means, low, high, classes, LEVEL, ESTIMATE)
+
+
+def _doubled(shares: np.ndarray, second: np.ndarray) -> float:
+    """Return the variance of a sum over cells; E(a, b) and E(b, a) may be one and the same."""
+    same = np.eye(len(shares), dtype=bool)
+    return float((shares**2 * second * np.where(same, 1, 2)).sum())
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What the similarities of a sample add up to.
+
+    Attributes
+    ----------
+    codes : array of int, shape (n,)
+    sizes : array of int, shape (k,)
+    out, into : array of shape (n, k)
+        Of each example, the sum of its similarities to the others of each class, and of theirs to it.
+    total : array of shape (k, k)
+        The sum over pairs of different examples of two classes.
+    squares : array of shape (k, k)
+        The sum over the same pairs of what is left of the squares without row and column effects.
+    """
+
+    codes: np.ndarray
+    sizes: np.ndarray
+    out: np.ndarray
+    into: np.ndarray
+    total: np.ndarray
+    squares: np.ndarray
+
+    @classmethod
+    def of(cls, K: np.ndarray, codes: np.ndarray) -> _Sums:
+        member = np.eye(codes.max() + 1)[codes]
+        own = np.diag(K)[:, None] * member
+        out, into = K @ member - own, K.T @ member - own
+        total, sizes = member.T @ out, np.bincount(codes)
+        pairs = np.outer(sizes, sizes) - np.diag(sizes)
+        others = sizes[None, :] - member
+        by_row, by_column = out / np.maximum(others, 1), into / np.maximum(others, 1)
+        rest = K - by_row[:, codes] - by_column[:, codes].T + (total / np.maximum(pairs, 1))[np.ix_(codes, codes)]
+        np.fill_diagonal(rest, 0.0)
+        return cls(codes, sizes, out, into, total, member.T @ rest**2 @ member)
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """How many pairs of different examples there are."""
+        return np.outer(self.sizes, self.sizes) - np.diag(self.sizes)
+
+    @property
+    def means(self) -> np.ndarray:
+        return self.total / self.pairs
+
+    def second_order(self) -> np.ndarray:
+        """Return the variance of each mean that comes from single pairs; infinite for the one pair of a class of two.
+
+        It is all there is where every example has the same mean similarity, and then the jackknife may see nothing.
+        """
+        freedom = np.outer(self.sizes - 1, self.sizes - 1) - np.diag(self.sizes - 1)
+        spread = np.divide(self.squares, freedom, out=np.full(freedom.shape, np.inf), where=freedom > 0)
+        return spread * np.where(np.eye(len(self.sizes), dtype=bool), 2, 1) / self.pairs
+
+    def variances(self) -> np.ndarray:
+        """Return the variance of each mean: of row means over rows, of column means over columns, and of pairs."""
+        k, found = len(self.sizes), self.second_order()
+        for a in range(k):
+            rows = self.codes == a
+            within = self.out[rows, a] + self.into[rows, a]
+            if self.sizes[a] > 2:
+                scale = (self.sizes[a] - 1) * (self.sizes[a] - 2)
+                found[a, a] += jackknife_variance(within / scale)
+            per_row = self.out[rows].var(axis=0, ddof=1) / self.sizes**2 / self.sizes[a]
+            per_column = self.into[rows].var(axis=0, ddof=1) / self.sizes**2 / self.sizes[a]
+            others = np.arange(k) != a
+            found[a, others] += per_row[others]
+            found[others, a] += per_column[others]
+        return found
+
+    def plain_variance(self) -> float:
+        """Return the jackknife variance of E[K | same] - E[K | different]."""
+        same = np.eye(len(self.sizes), dtype=bool)
+        rows, a = np.arange(len(self.codes)), self.codes
+        both = self.out + self.into
+        mine = both[rows, a]
+        size, n = self.sizes[a], len(a)
+        same_pairs = self.pairs[same].sum() - 2 * (size - 1)
+        other_pairs = self.pairs[~same].sum() - 2 * (n - size)
+        if (same_pairs <= 0).any() or (other_pairs <= 0).any():
+            return np.inf
+        inside = (self.total[same].sum() - mine) / same_pairs
+        across = (self.total[~same].sum() - (both.sum(axis=1) - mine)) / other_pairs
+        return jackknife_variance(inside - across)
+
+    def balanced(self, second: np.ndarray, size: float) -> Estimate:
+        """Return the balanced gamma; of a class of two, its one pair may be anything in [-1, 1]."""
+        k, a, means = len(self.sizes), self.codes, self.means
+        rows, n_a = np.arange(len(self.codes)), self.sizes[self.codes]
+        few = self.sizes == 2
+        pairs_left = np.where(n_a > 2, (n_a - 1) * (n_a - 2), np.inf)
+        mine = self.out[rows, a] + self.into[rows, a]
+        inside = np.where(n_a > 2, (self.total[a, a] - mine) / pairs_left, 0.0)
+        across = (self.total + self.total.T)[a] - self.out - self.into
+        across = across / ((n_a - 1)[:, None] * self.sizes)
+        across[rows, a] = 0.0
+        left_out = inside / k - across.sum(axis=1) / (k * (k - 1))
+        shares = np.where(np.eye(k, dtype=bool), 1 / k, 1 / (k * (k - 1)))
+        variance = jackknife_variance(left_out, a) + _doubled(shares, np.where(np.isfinite(second), second, 0.0))
+        found = by_jackknife(balanced_gamma(means), variance, size, 2.0)
+        lone = means.diagonal()[few]
+        low, high = found.low - float((lone + 1).sum()) / k, found.high + float((1 - lone).sum()) / k
+        return Estimate(found.value, max(low, -2.0), min(high, 2.0), LEVEL, ESTIMATE)

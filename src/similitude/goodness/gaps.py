@@ -1,0 +1,168 @@
+"""Definition 2: how much more similar an object is, on average, to its own class than to any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from similitude.results import Curve
+
+
+def class_similarities(
+    K: np.ndarray,
+    columns: np.ndarray,
+    masses: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    itself: np.ndarray | None = None,
+    n_classes: int | None = None,
+) -> np.ndarray:
+    r"""Return :math:`E[w(x') K(x, x') \mid x' \in c]` of each row x and each class c.
+
+    Parameters
+    ----------
+    K : array of shape (n, d)
+        Similarities of the rows to what they are compared with.
+    columns : array of int, shape (d,)
+        The class of each column, from 0 on.
+    masses : array of shape (d,), optional
+        The probability of each column, up to a factor. Default: all alike.
+    weights : array of shape (d,), optional
+        The weights w. Default: 1.
+    itself : array of int, shape (n,), optional
+        The column that is the row's own object and does not count, or -1. Default: every column counts.
+    n_classes : int, optional
+        Default: as many as `columns` shows.
+
+    Returns
+    -------
+    array of shape (n, n_classes)
+        NaN where there is nothing to compare with.
+
+    Examples
+    --------
+    >>> K = np.array([[1.0, -0.5, -1.0], [-0.5, 1.0, 0.5], [-1.0, 0.5, 1.0]])  # 150, 30 and -30 degrees
+    >>> class_similarities(K, np.array([1, 1, 0]))
+    array([[-1.  ,  0.25],
+           [ 0.5 ,  0.25],
+           [ 1.  , -0.25]])
+    """
+    masses = np.ones(len(columns)) if masses is None else np.asarray(masses, dtype=float)
+    parts = masses if weights is None else masses * weights
+    member = np.eye(int(columns.max()) + 1 if n_classes is None else n_classes)[columns]
+    sums = K @ (member * parts[:, None])
+    totals = np.broadcast_to(masses @ member, sums.shape).copy()
+    if itself is not None:
+        rows = np.flatnonzero(itself >= 0)
+        own = itself[rows]
+        sums[rows, columns[own]] -= K[rows, own] * parts[own]
+        totals[rows, columns[own]] -= masses[own]
+    empty = totals <= 1e-12 * masses.sum()
+    return np.divide(sums, totals, out=np.full(sums.shape, np.nan), where=~empty)
+
+
+def gaps(means: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Return by how much the own class leads the best other one; NaN where there is no own class or no other.
+
+    Parameters
+    ----------
+    means : array of shape (n, n_classes) or (n, n_classes, r)
+        Mean similarities to each class, NaN for a class without members.
+    own : array of int, shape (n,)
+        The class of each row.
+
+    Examples
+    --------
+    >>> gaps(np.array([[-1.0, 0.25], [0.5, 0.25], [1.0, -0.25]]), np.array([1, 1, 0]))
+    array([ 1.25, -0.25,  1.25])
+    """
+    rows = np.arange(len(own))
+    others = np.where(np.isnan(means), -np.inf, means)
+    others[rows, own] = -np.inf
+    best = others.max(axis=1)
+    return means[rows, own] - np.where(best == -np.inf, np.nan, best)
+
+
+def largest_gap(values: np.ndarray, epsilon: np.ndarray, masses: np.ndarray | None = None) -> np.ndarray:
+    r"""Return the largest gap that all but a share epsilon of the objects reach, :math:`\sup\{g: Pr[gap < g] \le
+    \epsilon\}`.
+
+    Parameters
+    ----------
+    values : array of shape (n,) or (n, r)
+        Gaps; several columns are several samples.
+    epsilon : array of shape (e,)
+        Below 1.
+    masses : array of the shape of `values`, optional
+        The probability of each object, up to a factor. Default: all alike.
+
+    Returns
+    -------
+    array of shape (e,) or (e, r)
+
+    Examples
+    --------
+    >>> largest_gap(np.array([1.25, -0.25, 1.25]), np.array([0.2, 0.25]), masses=np.array([0.25, 0.25, 0.5]))
+    array([-0.25,  1.25])
+    """  # noqa: D205
+    columns = values if values.ndim == 2 else values[:, None]
+    masses = np.ones(values.shape) if masses is None else masses
+    order = np.argsort(columns, axis=0, kind="stable")
+    ordered = np.take_along_axis(columns, order, axis=0)
+    below = np.cumsum(np.take_along_axis(masses.reshape(columns.shape), order, axis=0), axis=0)
+    below = np.divide(below, below[-1], out=np.zeros_like(below), where=below[-1] > 0)
+    found = np.stack([ordered[(below > e + 1e-12).argmax(axis=0), np.arange(columns.shape[1])] for e in epsilon])
+    return found if values.ndim == 2 else found[:, 0]
+
+
+def ranks(n: int, epsilon: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return which of n ordered values enclose the quantile at epsilon with probability `level` or more.
+
+    They are counted from 1; a lower rank of 0 and an upper one of n + 1 mean that no value does.
+
+    >>> [int(rank[0]) for rank in ranks(100, np.array([0.1]), 0.95)]
+    [5, 17]
+    """
+    from scipy.stats import binom
+
+    tail = (1 - level) / 2
+    return binom.ppf(tail, n, epsilon).astype(int), binom.ppf(1 - tail, n, epsilon).astype(int) + 1
+
+
+def enclosed(values: np.ndarray, epsilon: np.ndarray, level: float, bound: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the exact interval of each quantile of independent values, which lie within ±`bound`."""
+    ordered = np.concatenate([[-bound], np.sort(values), [bound]])
+    low, high = ranks(len(values), epsilon, level)
+    return ordered[low], ordered[high]
+
+
+@dataclass(frozen=True, eq=False)
+class StrongGoodness(Curve):
+    r"""How good the similarity is with all objects counting alike.
+
+    K is strongly :math:`(\epsilon, \gamma)`-good if for all but a share epsilon of the objects x the mean similarity to
+    the own class exceeds that to the other, :math:`E[K(x, x') \mid same] \ge E[K(x, x') \mid different] + \gamma`
+    (Balcan and Blum, "On a Theory of Learning with Similarity Functions", Definition 2). With several classes the own
+    class must exceed each other one.
+
+    Attributes
+    ----------
+    x : array
+        Shares epsilon.
+    y : array
+        The largest gamma that all but this share of the sample reach; each mean leaves the object itself out.
+    low, high : array
+        By the bootstrap over objects, pairs of an object with itself left out, widened by what the noise of the means
+        can do to a quantile: see `similitude.goodness.resampling`.
+    level, grade
+        0.95, ESTIMATE.
+    gaps : array
+        The gap of each example that was used.
+    """
+
+    gaps: np.ndarray
+
+    def __str__(self) -> str:
+        points = zip(self.x, self.y, self.low, self.high, strict=True)
+        lines = [f"  all but {100 * x:3.0f} %: gap {y:8.4g}  [{low:.4g}, {high:.4g}]" for x, y, low, high in points]
+        return "\n".join([f"gaps of {len(self.gaps)} examples ({100 * self.level:g} %, {self.grade})", *lines])

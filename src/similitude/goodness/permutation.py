@@ -1,0 +1,89 @@
+"""Is the similarity related to the labels at all? A test that assumes nothing but that examples are exchangeable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from similitude.goodness.alignments import centred_matrix
+from similitude.goodness.resampling import LEVEL
+from similitude.intervals import clopper_pearson
+from similitude.results import ESTIMATE, Estimate
+
+PERMUTATIONS = 999
+"""How often the labels are permuted."""
+
+BATCH = 250
+"""Permutations at once."""
+
+
+@dataclass(frozen=True)
+class PermutationTest(Estimate):
+    """The p-value of the hypothesis that the similarity has nothing to do with the labels.
+
+    Attributes
+    ----------
+    value : float
+        (1 + b) / (1 + B), where b of B permutations of the labels have an alignment as large as theirs. Under the
+        hypothesis it is at most a with probability at most a, for every a.
+    low, high : float
+        The exact interval for the share among all permutations.
+    level, grade
+    statistic : str
+        What is compared.
+    permutations : int
+        B.
+    """
+
+    statistic: str
+    permutations: int
+
+    def __str__(self) -> str:
+        return f"p = {self.value:.4g} ({self.statistic}, {self.permutations} permutations)"
+
+
+def permutation_test(
+    K: np.ndarray, codes: np.ndarray, rng: np.random.Generator, permutations: int = PERMUTATIONS
+) -> PermutationTest:
+    """Permute the labels and count how often they are aligned as well as the true ones.
+
+    The lengths in the centred alignment do not depend on the order of labels, so its numerator is compared: the sum of
+    the centred K(x, x') over pairs of one class. K need be neither symmetric nor positive.
+
+    Examples
+    --------
+    >>> codes = np.arange(40) % 2
+    >>> test = permutation_test(np.where(codes[:, None] == codes, 1.0, 0.0), codes, np.random.default_rng(0))
+    >>> test.value
+    0.001
+    """
+    pairs = K.copy()
+    np.fill_diagonal(pairs, 0.0)
+    C = centred_matrix(pairs)
+    observed = _within(C, codes[:, None])[0]
+    rounding = 1e-12 * len(C) ** 2 * float(np.abs(C).max())
+    reached, left = 0, permutations
+    while left:
+        size = min(BATCH, left)
+        left -= size
+        shuffled = rng.permuted(np.broadcast_to(codes[:, None], (len(codes), size)), axis=0)
+        reached += int((_within(C, shuffled) >= observed - rounding).sum())
+    low, high = clopper_pearson(reached, permutations, LEVEL)
+    value = (1 + reached) / (1 + permutations)
+    return PermutationTest(
+        value, min(float(low), value), max(float(high), value), LEVEL, ESTIMATE, "centred alignment", permutations
+    )
+
+
+def _within(C: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the sum of C over pairs of one class, for each column of class numbers."""
+    n_classes = int(codes.max()) + 1
+    if n_classes == 2:  # 1[equal] = (1 + l l') / 2, and C sums to zero
+        signs = 2.0 * codes - 1.0
+        return (signs * (C @ signs)).sum(axis=0) / 2
+    total = np.zeros(codes.shape[1])
+    for c in range(n_classes):
+        inside = (codes == c).astype(float)
+        total += (inside * (C @ inside)).sum(axis=0)
+    return total

@@ -1,0 +1,285 @@
+"""Which examples are looked at, and which of them serve for what."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.adapters import Precomputed, as_similarity
+from similitude.blocks import check_fits
+from similitude.encodings import Encoding, check_objects, count, keys, take
+from similitude.engines import Engine
+from similitude.errors import brief
+from similitude.estimators import SimilarityEstimator
+from similitude.learners.base import read_labels
+from similitude.maps.pivots import named
+from similitude.similarity import Similarity
+
+PAIRS_LIMIT = 2000
+"""Examples at most of which every pair is looked at."""
+
+PROGRAM_LIMIT = 500
+"""Examples at most on which weights are fitted."""
+
+PROGRAM_ROWS = 6000
+"""Rows of a linear program at most, one for each example and other class, down to `PROGRAM_LEAST` examples."""
+
+PROGRAM_LEAST = 200
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What y says.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes with two examples or more, in order.
+    codes : array of int, shape (n,)
+        The class of each example, -1 for one that is alone in its class.
+    """
+
+    classes_: np.ndarray
+    codes: np.ndarray
+
+    @classmethod
+    def of(cls, y: Any, n: int) -> Labels:
+        """Read the labels of n examples; two classes of two examples each are needed."""
+        labels = read_labels(y, n)
+        try:
+            classes, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+        except TypeError as error:
+            raise TypeError(f"the labels y are of kinds that cannot be put in order: {error}") from error
+        if len(classes) == 1:
+            raise ValueError(f"two classes are needed, y holds one class: {brief(classes[0].item())}")
+        kept = sizes >= 2
+        if kept.sum() < 2:
+            lone = brief(classes[~kept].tolist())
+            raise ValueError(
+                f"two classes with two examples each are needed: the mean similarity to the others of its class does "
+                f"not exist for an example that is alone in it, and so it is in {lone}"
+            )
+        numbers = np.where(kept, np.cumsum(kept) - 1, -1)
+        return cls(classes[kept], numbers[codes])
+
+    @property
+    def alone(self) -> np.ndarray:
+        """Positions of the examples that are alone in their class."""
+        return np.flatnonzero(self.codes < 0)
+
+
+def stratified(codes: np.ndarray, size: int, rng: np.random.Generator, least: int = 2) -> np.ndarray:
+    """Draw some examples, from each class its share and `least` if it can be; return positions in order.
+
+    >>> codes = np.array([0] * 90 + [1] * 10)
+    >>> np.bincount(codes[stratified(codes, 20, np.random.default_rng(0))])
+    array([18,  2])
+    """
+    order = rng.permutation(len(codes))
+    by_class = order[np.argsort(codes[order], kind="stable")]
+    sizes = np.bincount(codes)
+    place = np.arange(len(codes)) - (np.cumsum(sizes) - sizes)[codes[by_class]]
+    turn = (place + rng.random(len(sizes))[codes[by_class]]) / sizes[codes[by_class]]
+    turn[place < least] = -1.0
+    return np.sort(by_class[np.argsort(turn, kind="stable")[:size]])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who is looked at: decided before the first similarity is computed.
+
+    Attributes
+    ----------
+    labels : Labels
+    used : array of int
+        Positions in X of the examples of which every pair is looked at.
+    codes : array of int
+        Their classes.
+    extra : array of int
+        Positions in X of landmarks that are not among them.
+    landmarks : array of int
+        The columns that get weights: places among `used` followed by `extra`.
+    fit, choice, test : array of int
+        Places among `used`: on whom weights are fitted, by whom one of several fits is chosen, and on whom it is
+        certified. Empty where there are too few examples.
+    """
+
+    labels: Labels
+    used: np.ndarray
+    codes: np.ndarray
+    extra: np.ndarray
+    landmarks: np.ndarray
+    fit: np.ndarray
+    choice: np.ndarray
+    test: np.ndarray
+
+    @property
+    def landmark_positions(self) -> np.ndarray:
+        """Positions of the landmarks in X."""
+        return np.concatenate([self.used, self.extra])[self.landmarks]
+
+    @property
+    def landmark_codes(self) -> np.ndarray:
+        """Classes of the landmarks."""
+        return self.labels.codes[self.landmark_positions]
+
+    @property
+    def itself(self) -> np.ndarray | None:
+        """The column of each row of `fit` that is the row itself; None where landmarks and rows are apart."""
+        return np.arange(len(self.fit)) if np.array_equal(self.fit, self.landmarks) else None
+
+
+def plan(labels: Labels, landmarks: Any, rng: np.random.Generator) -> Plan:
+    """Decide who is looked at and who serves for what."""
+    wanted = read_landmarks(landmarks, labels)
+    many = np.flatnonzero(labels.codes >= 0)
+    if len(many) > PAIRS_LIMIT < 2 * len(labels.classes_):
+        raise ValueError(
+            f"y holds {len(labels.classes_):,} classes: two examples of each are more than the {PAIRS_LIMIT:,} looked "
+            f"at. Are these numbers to be predicted rather than classes?"
+        )
+    used = many if len(many) <= PAIRS_LIMIT else many[stratified(labels.codes[many], PAIRS_LIMIT, rng)]
+    codes = labels.codes[used]
+    limit = program_limit(len(labels.classes_))
+    if wanted is None:
+        size = min(max(len(used) // 2, 2 * len(labels.classes_)), limit)
+        columns = stratified(codes, size, rng)
+        extra, fit, rest = used[:0], columns, np.setdiff1d(np.arange(len(used)), columns)
+    else:
+        if isinstance(wanted, int):
+            wanted = used[stratified(codes, min(wanted, len(used)), rng, least=1)]
+        extra = np.setdiff1d(wanted, used)
+        columns = np.searchsorted(np.sort(used), wanted)  # `used` is in order
+        columns = np.where(np.isin(wanted, used), columns, len(used) + np.searchsorted(extra, wanted))
+        rows = rng.permutation(np.setdiff1d(np.arange(len(used)), columns))
+        fit, rest = np.split(rows, [min(len(rows) // 2, limit)])
+    rest = rng.permutation(rest)
+    choice, test = np.split(rest, [len(rest) // 4])
+    enough = len(test) >= 2 and len(choice) and len(fit) >= 2
+    parts = (np.sort(fit), np.sort(choice), np.sort(test)) if enough else (used[:0],) * 3
+    return Plan(labels, used, codes, extra, columns, *parts)
+
+
+def program_limit(n_classes: int) -> int:
+    """Return how many examples weights are fitted on at most.
+
+    >>> program_limit(2), program_limit(26), program_limit(1000)
+    (500, 240, 2000)
+    """
+    return max(min(PROGRAM_LIMIT, max(PROGRAM_LEAST, PROGRAM_ROWS // (n_classes - 1))), 2 * n_classes)
+
+
+def read_landmarks(landmarks: Any, labels: Labels) -> int | np.ndarray | None:
+    """Return the number of landmarks or their positions, checked; None where nothing was said."""
+    if landmarks is None:
+        return None
+    n, k = len(labels.codes), len(labels.classes_)
+    if isinstance(landmarks, (int, np.integer)) and not isinstance(landmarks, bool):
+        if not k <= landmarks < n:
+            raise ValueError(f"landmarks must be a number from {k}, one of each class, to {n - 1}, got {landmarks}")
+        return int(landmarks)
+    positions = np.asarray(landmarks)
+    if positions.ndim != 1 or positions.dtype.kind not in "iu" or not len(positions):
+        raise ValueError(f"landmarks must be a number or a list of positions in X, got {brief(landmarks)}")
+    outside = positions[(positions < -n) | (positions >= n)]
+    if len(outside):
+        raise IndexError(f"landmarks holds {outside[0]}, X has {n:,} examples")
+    positions = positions % n
+    found, times = np.unique(positions, return_counts=True)
+    if (times > 1).any():
+        raise ValueError(f"landmarks names example {found[times > 1][0]} twice")
+    alone = found[labels.codes[found] < 0]
+    if len(alone):
+        raise ValueError(f"landmarks names example {alone[0]}, which is alone in its class and left out")
+    missing = np.setdiff1d(np.arange(k), labels.codes[found])
+    if len(missing):
+        raise ValueError(f"landmarks holds no example of class {labels.classes_[missing[0]].item()!r}")
+    return positions
+
+
+class Reader(SimilarityEstimator):
+    """Reads a similarity and objects as every estimator does."""
+
+    def __init__(self, similarity: Any, *, engine: Engine | None = None) -> None:
+        self.similarity = similarity
+        self.engine = engine
+
+    def read(self, X: Any) -> Any:
+        """Return X checked; a precomputed matrix as indices into it."""
+        if not self._precomputed:
+            return self._checked(X, reset=True)
+        X = np.asarray(X) if not hasattr(X, "tocsr") else X
+        if X.ndim != 2 or X.shape[0] != X.shape[1]:
+            raise ValueError(f"similarity='precomputed' needs the square matrix of all pairs, got shape {X.shape}")
+        return X
+
+    def resolved(self, X: Any, random_state: Any) -> tuple[Similarity, Any]:
+        """Return the similarity with what data had to fix, and the objects it takes."""
+        if self._precomputed:
+            return Precomputed(X), np.arange(check_objects(X))
+        k = as_similarity(self.similarity)
+        k.check_params()
+        return (k.resolve(X, random_state) if k.unresolved() else k), X
+
+
+@dataclass(frozen=True)
+class Similarities:
+    """The similarities of a plan.
+
+    Attributes
+    ----------
+    similarity : Similarity
+        With what data had to fix.
+    objects : sequence
+        Those that are used.
+    raw : array of shape (n, n)
+        K(x_i, x_j) of them, as computed.
+    wide : array of shape (n, n + e)
+        The same in double precision and divided by the scale, followed by the columns of other landmarks.
+    scale : float
+        The largest magnitude where it exceeds 1, and 1 otherwise.
+    copies : int
+        How many of the objects are exact copies of earlier ones.
+    """
+
+    similarity: Similarity
+    objects: Any
+    raw: np.ndarray
+    wide: np.ndarray
+    scale: float
+    copies: int
+
+    @property
+    def K(self) -> np.ndarray:  # noqa: N802
+        """The square part."""
+        return self.wide[:, : len(self.wide)]
+
+    @classmethod
+    def of(cls, reader: Reader, X: Any, plan: Plan, random_state: Any) -> Similarities:
+        """Compute them; an error names its pair by positions in X."""
+        engine, n, e = reader._engine, len(plan.used), len(plan.extra)
+        check_fits(n, n + e, 8, engine)
+        k, objects = reader.resolved(X, random_state)
+        used = objects if n == check_objects(objects) else take(objects, plan.used)
+        k, A = k.prepare(used, random_state)
+        with named(plan.used, plan.used):
+            raw = np.asarray(k.blocks(A, engine=engine).whole())
+        wide = raw.astype(np.float64)
+        if e:
+            B = k.prepare(take(objects, plan.extra))[1]
+            with named(plan.used, plan.extra):
+                wide = np.concatenate([wide, np.asarray(k.blocks(A, B, engine).whole())], axis=1)
+        largest = float(np.abs(wide).max())
+        scale = largest if largest > 1 else 1.0
+        return cls(k, used, raw, wide / scale, scale, n_copies(A))
+
+
+def n_copies(A: Encoding) -> int:
+    """Return how many objects are exact copies of earlier ones; 0 where objects of this kind cannot be compared."""
+    try:
+        return count(A) - len(np.unique(keys(A)))
+    except (AttributeError, TypeError, pickle.PicklingError):  # what a user's objects are made of may not be spelled
+        return 0
