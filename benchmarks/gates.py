@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,27 +12,50 @@ from benchmarks.measure import Figures
 from benchmarks.nouns import OURS, Gate
 
 
-def at_most(bound: float, against: str, goal: float | None = None, of: str = OURS, where: str = "") -> Gate:
-    """Promise a time of at most `bound` times that of a contender, on one thread."""
+def at_most(
+    bound: float, against: str, goal: float | None = None, of: str = OURS, where: str = "", threads: int = 1
+) -> Gate:
+    """Promise a time of at most `bound` times that of a contender, on so many threads."""
     return Gate(
-        f"{of} at most {bound:g} x {against}, 1 thread",
-        lambda figures: figures.ratio(figures.find(of, 1), figures.find(against, 1)),
+        f"{of} at most {bound:g} x {against}, {_counted(threads)}",
+        lambda figures: figures.ratio(figures.find(of, threads), figures.find(against, threads)),
         bound,
         goal,
         where=where,
     )
 
 
-def faster(bound: float, against: str, goal: float | None = None, of: str = OURS, where: str = "") -> Gate:
-    """Promise to be at least `bound` times faster than a contender, on one thread."""
+def faster(
+    bound: float, against: str, goal: float | None = None, of: str = OURS, where: str = "", threads: int = 1
+) -> Gate:
+    """Promise to be at least `bound` times faster than a contender, on so many threads."""
     return Gate(
-        f"{of} at least {bound:g} x faster than {against}, 1 thread",
-        lambda figures: figures.ratio(figures.find(against, 1), figures.find(of, 1)),
+        f"{of} at least {bound:g} x faster than {against}, {_counted(threads)}",
+        lambda figures: figures.ratio(figures.find(against, threads), figures.find(of, threads)),
         bound,
         goal,
         at_least=True,
         where=where,
     )
+
+
+def _counted(threads: int) -> str:
+    return "1 thread" if threads == 1 else f"{threads} threads"
+
+
+def as_accurate(than: str, points: float, goal: float | None = None, where: str = "") -> Gate:
+    """Promise that our check's value, an accuracy, is at most so much below that of a contender."""
+
+    def measure(figures: Figures) -> float | None:
+        ours, theirs = (_first(figures, name) for name in (OURS, than))
+        return theirs.check.value - ours.check.value if ours and theirs else None
+
+    return Gate(f"accuracy of {than} less ours at most {points:g}", measure, points, goal, where=where)
+
+
+def _first(figures: Figures, name: str) -> Any:
+    """Return the series of a contender that has been checked, whatever its threads."""
+    return next((one for one in figures.series if one.contender.name == name and one.check is not None), None)
 
 
 def scaling(bound: float, of: str = OURS, where: str = "") -> Gate:

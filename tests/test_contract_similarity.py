@@ -19,6 +19,7 @@ from similitude.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
+from similitude.selection import SideBySide
 from similitude.validity.repaired import RaisedDiagonal, Repaired
 
 rng = np.random.default_rng(0)
@@ -38,6 +39,7 @@ def lengths(words: list[str]) -> np.ndarray:
 
 EXAMPLES = [
     (Linear(), VECTORS),
+    (SideBySide((Gaussian(1.0), Linear()), VECTORS[:4], (1.0, 2.0)), VECTORS),
     (Polynomial(), VECTORS),
     (Polynomial(degree=2, coef0=-1.0, scale=0.5), VECTORS),
     (Gaussian(), VECTORS),

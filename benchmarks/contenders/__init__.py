@@ -4,20 +4,24 @@ An operation is a method that takes a task's data by name. To take part in a tas
 holds one family of operations; here they come together.
 """
 
-from benchmarks.contenders import learners, matrices
+from benchmarks.contenders import learners, machine, matrices
 from benchmarks.nouns import Contender
 
 
-class Ours(learners.Ours, matrices.Ours):
-    packages = ("similitude.learners", "similitude.maps")
+class Ours(learners.Ours, machine.Ours, matrices.Ours):
+    packages = ("similitude.learners", "similitude.maps", "similitude.machine")
 
 
-class ScikitLearn(learners.ScikitLearn, matrices.ScikitLearn):
+class ScikitLearn(learners.ScikitLearn, machine.ScikitLearn, matrices.ScikitLearn):
     packages = ("sklearn.cluster", "sklearn.svm", "sklearn.kernel_approximation", "sklearn.metrics.pairwise")
 
 
 class ScikitLearnIntelex(learners.ScikitLearnIntelex, matrices.ScikitLearnIntelex):
     packages = ("sklearnex.svm", "sklearnex", "onedal.primitives")
+
+
+class Gemm(machine.Gemm, matrices.Gemm):
+    pass
 
 
 ALL: tuple[Contender, ...] = (
@@ -30,7 +34,12 @@ ALL: tuple[Contender, ...] = (
     matrices.Torch(),
     matrices.NumPy(),
     learners.TsLearn(),
-    matrices.Gemm(),
+    machine.Clip(),
+    machine.Flip(),
+    machine.Shift(),
+    machine.Square(),
+    machine.Neighbours(),
+    Gemm(),
     learners.Eigen(),
     matrices.BareLoop(),
 )

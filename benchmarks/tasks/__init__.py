@@ -5,6 +5,7 @@ from benchmarks.tasks import (
     gaussian,
     laplace,
     learners,
+    machine,
     maps,
     pairs,
     polynomial,
@@ -31,6 +32,9 @@ ALL: tuple[Task, ...] = (
     learners.PERCEPTRON,
     learners.RIDGE,
     learners.KMEANS,
+    machine.FIT,
+    machine.DEFAULTS,
+    machine.INDEFINITE,
     verdict.TASK,
     startup.TASK,
 )

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from similitude.adapters import FromBlocks, FromPairs, Precomputed, as_similarity
     from similitude.engines import use_engine
+    from similitude.goodness import alignment, assess
+    from similitude.machine import SimilarityClassifier, SimilarityRegressor
     from similitude.margins import error_at_margin, margin
+    from similitude.selection import choose_kernel, combine
     from similitude.similarity import Similarity
     from similitude.validity import check_kernel, repair
     from similitude.versions import show_versions
@@ -18,8 +21,14 @@ _HOMES = {
     "FromPairs": "adapters",
     "Precomputed": "adapters",
     "Similarity": "similarity",
+    "SimilarityClassifier": "machine",
+    "SimilarityRegressor": "machine",
+    "alignment": "goodness",
     "as_similarity": "adapters",
+    "assess": "goodness",
     "check_kernel": "validity",
+    "choose_kernel": "selection",
+    "combine": "selection",
     "error_at_margin": "margins",
     "margin": "margins",
     "repair": "validity",
@@ -32,8 +41,14 @@ __all__ = [
     "FromPairs",
     "Precomputed",
     "Similarity",
+    "SimilarityClassifier",
+    "SimilarityRegressor",
+    "alignment",
     "as_similarity",
+    "assess",
     "check_kernel",
+    "choose_kernel",
+    "combine",
     "error_at_margin",
     "margin",
     "repair",

@@ -10,6 +10,7 @@ import numpy as np
 
 from similitude.encodings import Encoding, namespace
 from similitude.kernels.checking import check_positive, check_scale
+from similitude.kernels.distances import OfDistances
 from similitude.kernels.matrix import as_matrix
 from similitude.kernels.median import median_distance
 from similitude.kernels.products import IDENTITY, Form, into, of_squared_distances, of_sums
@@ -19,7 +20,7 @@ from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
 UNIT_KERNEL = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
 
 
-class Gaussian(VectorSimilarity):
+class Gaussian(OfDistances, VectorSimilarity):
     r"""The Gaussian kernel, :math:`K(x, z) = \exp(-|x - z|^2 / (2\sigma^2))`.
 
     (Balcan, lecture notes 10-315, section 1.2.1.) Other texts write the width otherwise: see `from_gamma` and
@@ -76,17 +77,16 @@ class Gaussian(VectorSimilarity):
             return self
         return self._with(sigma=median_distance(as_matrix(X), euclidean, random_state, sample_weight))
 
-    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
-        """Return exp of the scaled squared distances."""
+    def _form(self) -> Form:
         p = -0.5 / float(self.sigma) ** 2
-        return of_squared_distances(A, B, Form(("gaussian", p), lambda x: namespace(x).exp(p * x)), out)
+        return Form(("gaussian", p), lambda x: namespace(x).exp(p * x))
 
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""
         return ones(A)
 
 
-class Laplace(VectorSimilarity):
+class Laplace(OfDistances, VectorSimilarity):
     r"""The Laplace kernel, :math:`K(x, z) = \exp(-|x - z| / (2\sigma^2))` or :math:`\exp(-|x - z| / \sigma)`.
 
     (Balcan, lecture notes 10-315, section 1.2.1, prints the first scale; the second is the usual one.)
@@ -135,21 +135,23 @@ class Laplace(VectorSimilarity):
     def _distances(self, A: Any, B: Any) -> Any:
         return euclidean(A, B) if self.norm == 2 else manhattan(A, B)
 
-    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
-        """Return exp of the scaled distances."""
+    @property
+    def terms(self) -> str:
+        """Absolute or squared differences, as the norm is."""
+        return "absolute_difference" if self.norm == 1 else "squared_difference"
+
+    def _form(self) -> Form:
         p = -0.5 / float(self.sigma) ** 2 if self.squared_scale else -1.0 / float(self.sigma)
         if self.norm == 1:
-            form = Form(("gaussian", p), lambda x: namespace(x).exp(p * x))
-            return of_sums(A, B, "absolute_difference", form, out)
-        form = Form(("laplace", p), lambda x: namespace(x).exp(p * namespace(x).sqrt(x)))
-        return of_squared_distances(A, B, form, out)
+            return Form(("gaussian", p), lambda x: namespace(x).exp(p * x))
+        return Form(("laplace", p), lambda x: namespace(x).exp(p * namespace(x).sqrt(x)))
 
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""
         return ones(A)
 
 
-class Matern(VectorSimilarity):
+class Matern(OfDistances, VectorSimilarity):
     r"""The Matern kernel of smoothness nu, a bridge from Laplace (nu = 1/2) to Gaussian (nu = inf).
 
     :math:`K(x, z) = \frac{2^{1-\nu}}{\Gamma(\nu)} u^\nu K_\nu(u)` with :math:`u = \sqrt{2\nu}\,|x - z| / \ell` and
@@ -193,22 +195,28 @@ class Matern(VectorSimilarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the formula for this nu at the scaled distances."""
-        form = self._form()
-        return into(out, self._general(A, B)) if form is None else of_squared_distances(A, B, form, out)
+        if self.nu in self._forms():
+            return super().block(A, B, out)
+        return into(out, self.of_distances(self.distances(A, B)))
 
-    def _form(self) -> Form | None:
+    def of_distances(self, D: Any) -> Any:
+        """Return the formula for this nu at the scaled distances; D is overwritten."""
+        if self.nu in self._forms():
+            return super().of_distances(D)
+        return _bessel_matern(namespace(D).sqrt(D) * (math.sqrt(2.0 * self.nu) / float(self.length)), float(self.nu))
+
+    def _form(self) -> Form:
+        return self._forms()[self.nu]
+
+    def _forms(self) -> dict[float, Form]:
         length = float(self.length)
         p = math.sqrt(2.0 * self.nu) / length if self.nu != math.inf else -0.5 / length**2
-        forms = {
+        return {
             0.5: Form(("laplace", -p), lambda x: namespace(x).exp(-p * namespace(x).sqrt(x))),
             1.5: Form(("matern3", p), lambda x: _damped(x, p, lambda u: 1.0 + u)),
             2.5: Form(("matern5", p), lambda x: _damped(x, p, lambda u: 1.0 + u + u * u / 3.0)),
             math.inf: Form(("gaussian", p), lambda x: namespace(x).exp(p * x)),
         }
-        return forms.get(self.nu)
-
-    def _general(self, A: Encoding, B: Encoding) -> Any:
-        return _bessel_matern(euclidean(A, B) * (math.sqrt(2.0 * self.nu) / float(self.length)), float(self.nu))
 
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""
@@ -243,7 +251,7 @@ def _matern_series(u: np.ndarray, nu: float) -> np.ndarray:
     return total
 
 
-class RationalQuadratic(VectorSimilarity):
+class RationalQuadratic(OfDistances, VectorSimilarity):
     r"""A mixture of Gaussians of many widths, :math:`K(x, z) = (1 + |x - z|^2 / (2 \alpha \ell^2))^{-\alpha}`.
 
     (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, section 4.2.1.)
@@ -282,12 +290,10 @@ class RationalQuadratic(VectorSimilarity):
             return self
         return self._with(length=median_distance(as_matrix(X), euclidean, random_state, sample_weight))
 
-    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
-        """Return the formula at the squared distances."""
+    def _form(self) -> Form:
         alpha = float(self.alpha)
         p = 1.0 / (2.0 * alpha * float(self.length) ** 2)
-        form = Form(("rational_quadratic", p, alpha), lambda x: (1.0 + p * x) ** -alpha)
-        return of_squared_distances(A, B, form, out)
+        return Form(("rational_quadratic", p, alpha), lambda x: (1.0 + p * x) ** -alpha)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from similitude.blocks import Blocks
 from similitude.encodings import Encoding, check_objects, count, itemsize, rows, take
 from similitude.engines import Engine
+from similitude.errors import PairError
 from similitude.estimators import all_or_nothing
 from similitude.maps.base import FeatureMap
 from similitude.maps.reservoir import Reservoir
@@ -251,11 +252,17 @@ class LandmarkMap(LandmarkedMap):
     def features(self, X: Any) -> Blocks:
         """Return the similarities to the landmarks as tiles."""
         k, A = self._ask(X)
-        if self.side == "left":
-            return Blocks(k, A, self._landmarks, engine=self._engine, itemsize=itemsize(A))
-        sides = ["right"] * self.rank_ if self.side == "right" else ["left"] * self.rank_ + ["right"] * self.rank_
-        twice = rows(self._landmarks, np.arange(len(sides)) % self.rank_)
-        return Blocks(Facing(k), A, (twice, np.array(sides)), engine=self._engine, itemsize=itemsize(A))
+        like, columns = faced(k, self._landmarks, self.side)
+        return Blocks(like, A, columns, engine=self._engine, itemsize=itemsize(A))
+
+
+def faced(k: Similarity, landmarks: Encoding, side: str) -> tuple[Any, Encoding]:
+    """Return what compares objects with landmarks that stand on a side, and the landmarks as its columns."""
+    if side == "left":
+        return k, landmarks
+    n = count(landmarks)
+    sides = np.array(["right"] * n if side == "right" else ["left"] * n + ["right"] * n)
+    return Facing(k), (rows(landmarks, np.arange(len(sides)) % n), sides)
 
 
 @dataclass(frozen=True)
@@ -279,5 +286,8 @@ class Facing:
         left, right = np.flatnonzero(sides == "left"), np.flatnonzero(sides == "right")
         parts = [np.asarray(self.similarity.block(A, rows(landmarks, left)))] if len(left) else []
         if len(right):
-            parts.append(np.asarray(self.similarity.block(rows(landmarks, right), A)).T)
+            try:
+                parts.append(np.asarray(self.similarity.block(rows(landmarks, right), A)).T)
+            except PairError as error:  # named by row and column of the whole block
+                raise PairError(error.j, int(right[error.i]), error.problem) from error.__cause__
         return np.concatenate(parts, axis=1)

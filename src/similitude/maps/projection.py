@@ -114,7 +114,7 @@ class ProjectionMap(LandmarkedMap):
 
     def _landmark_gram(self, k: Similarity, chosen: Chosen) -> np.ndarray:
         """Return the Gram matrix of the landmarks in float64, and look at it where the kernel has no proof."""
-        A, proof = _in_double(k, chosen), k.proof()
+        A, proof = in_double(k, chosen), k.proof()
         if proof.holds:
             self.validity_ = Validity("VALID", proof, effort="the algebra of kernels, no data needed")
             return np.asarray(k.blocks(A, engine=self._engine).whole(), dtype=np.float64)
@@ -148,7 +148,7 @@ class ProjectionMap(LandmarkedMap):
         return solver(self.factor_, dtype)
 
 
-def _in_double(k: Similarity, chosen: Chosen) -> Encoding:
+def in_double(k: Similarity, chosen: Chosen) -> Encoding:
     """Return the landmarks' encoding in float64 where they are vectors in another precision."""
     if k.objects != "vectors" or itemsize(chosen.encoding) == 8:
         return chosen.encoding

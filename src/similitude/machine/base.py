@@ -1,0 +1,234 @@
+"""What the two machines share: from objects and targets to a weighted sum of similarities."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from similitude.adapters import Precomputed, as_similarity
+from similitude.blocks import check_fits
+from similitude.encodings import Encoding, as_objects, itemsize
+from similitude.estimators import SimilarityEstimator
+from similitude.machine.explanation import Explanation
+from similitude.machine.growth import Growth, Setting
+from similitude.machine.guarantees import promised
+from similitude.machine.heads.linear import Linear
+from similitude.machine.landmarking import check_landmarks, find_landmarks
+from similitude.machine.roads import Road
+from similitude.machine.streams import Model, mapped, scored
+from similitude.machine.training import Examples, Fitted, fit_ridge, n_choices, with_scales
+from similitude.machine.views import Together, Weighted, parts_of
+from similitude.randomness import generator
+from similitude.results import Guarantee
+from similitude.similarity import Similarity
+
+SIDES = ("auto", "left", "right", "both")
+
+
+class SimilarityMachine(SimilarityEstimator):
+    """A linear model of similarities to landmarks. A subclass reads targets, and names its heads."""
+
+    _heads: tuple[str, ...]
+    similarity: Any
+    landmarks: Any
+    landmark_indices: Any
+    n_landmarks: Any
+    head: str
+    side: str
+    unlabeled: Any
+    random_state: Any
+
+    similarity_: Any
+    landmarks_: Any
+    landmark_indices_: Any
+    head_: str
+    road_: Road | tuple[Road, ...]
+    guarantee_: Guarantee
+    growth_: Growth
+    lam_: float
+    n_similarity_calls_: int
+    intercept_: np.ndarray
+    _model: Model
+
+    def _similarities(self) -> list[Similarity]:
+        """Return what was given, as similarities."""
+        if not isinstance(self.similarity, (list, tuple)):
+            return [as_similarity(self.similarity)]
+        if not self.similarity:
+            raise ValueError("similarity is an empty list: give one similarity at least")
+        if any(isinstance(one, str) and one == "precomputed" for one in self.similarity):
+            raise ValueError("'precomputed' stands alone: in a list use Precomputed(M), with indices as objects")
+        parts = [as_similarity(one) for one in self.similarity]
+        kinds = {one.objects for one in parts} - {"any"}
+        if len(kinds) > 1:
+            raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
+        return parts
+
+    def _kind(self) -> str:
+        if self._precomputed:
+            return "matrix"
+        try:
+            kinds = {one.objects for one in self._similarities()}
+        except (TypeError, ValueError):  # refused with its reason when it is used
+            return "any"
+        return next(iter(kinds - {"any"}), "any")
+
+    def _check_params(self) -> None:
+        """Refuse what makes no sense, before the first kernel call."""
+        if not self._precomputed:
+            for k in self._similarities():
+                k.check_params()
+        if self.head not in ("auto", *self._heads):
+            raise ValueError(f"head must be 'auto', {', '.join(map(repr, self._heads))}, got {self.head!r}")
+        if self.side not in SIDES:
+            raise ValueError(f"side must be one of {', '.join(map(repr, SIDES))}, got {self.side!r}")
+        if self._precomputed and self.side not in ("auto", "left"):
+            raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
+        check_landmarks(self)
+
+    def _examples(self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any) -> tuple[Any, Any, Examples]:
+        """Return the similarities as given, the objects, and the examples encoded."""
+        if self._precomputed:
+            given: list[Similarity] = [Precomputed(X)]
+            X = np.arange(len(X))
+        else:
+            given = self._similarities()
+        prepared = [k.prepare(X, self.random_state, sample_weight) for k in given]
+        order = generator(self.random_state).permutation(np.flatnonzero(weights > 0))
+        similarities, encodings = zip(*prepared, strict=True)
+        return given, X, Examples(similarities, encodings, Y, weights, order)
+
+    def _train(self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: Any) -> Fitted:
+        """Choose scale, landmarks and penalty, fit by least squares, and keep what prediction needs."""
+        given, X, examples = self._examples(X, Y, weights, sample_weight)
+        if len(examples.order) < 2:
+            raise ValueError("two examples with a weight are needed at least, there is 1 sample")
+        head = "ridge" if self.head == "auto" else self.head
+        found = find_landmarks(self, X, examples, labels)
+        side = "left" if self._precomputed and self.side == "auto" else self.side
+        ask = Setting(found.sizes, side, head == "l1", self._engine, found.limit)
+        examples = with_scales(examples, given, X, found.landmarks, ask, found.pilot)
+        fitted = fit_ridge(examples, found.landmarks, ask, found.pilot)
+        fitted = self._fit_head(head, fitted, examples)
+        self.head_, self.growth_ = head, fitted.growth
+        self.road_ = fitted.roads[0] if len(fitted.roads) == 1 else fitted.roads
+        used = found.landmarks.only(fitted.n_landmarks)
+        units = [one.unit for one in fitted.coordinates]
+        self.guarantee_ = promised(fitted.roads, used, labels, n_choices(found.sizes, given), units)
+        self._keep(fitted, examples.similarities)
+        return fitted
+
+    def _forget_batches(self) -> None:
+        """Drop what `partial_fit` learned."""
+        for name in ("_so_far", "_coordinates"):
+            self.__dict__.pop(name, None)
+
+    def _fit_head(self, head: str, fitted: Fitted, examples: Examples) -> Fitted:
+        """Return the fit by another head in the same coordinates."""
+        if head == "ridge":
+            return fitted
+        if fitted.F is None:
+            size = examples.itemsize
+            together = Together.of(fitted.coordinates, np.float32 if size == 4 else np.float64)
+            n = len(examples.order)
+            check_head_fits(head, n, len(together), size, self._engine)
+            F = mapped(together, parts_of(examples.encodings, examples.order), self._engine, size)
+            fitted = replace(fitted, F=F, rows=examples.order)
+        return self._other_head(head, fitted, examples)
+
+    def _other_head(self, head: str, fitted: Fitted, examples: Examples) -> Fitted:
+        raise NotImplementedError
+
+    def _keep(self, fitted: Fitted, similarities: tuple[Similarity, ...]) -> None:
+        """Keep the landmarks that have a weight, and nothing else of the training objects."""
+        self._set_linear(fitted.coordinates, fitted.linear)
+        self.lam_ = fitted.trial.lam
+        if self._precomputed:
+            self.similarity_ = "precomputed"
+            self._model = Model(
+                tuple(replace(one, view=replace(one.view, similarity=None)) for one in self._model.parts)
+            )
+        elif isinstance(self.similarity, (list, tuple)):
+            self.similarity_ = list(similarities)
+        else:
+            self.similarity_ = similarities[0]
+
+    def _set_linear(self, coordinates: Any, linear: Linear) -> None:
+        """Make a linear function of the coordinates the model."""
+        edges = np.cumsum([one.view.width if one.factor is None else len(one.factor) for one in coordinates])
+        pieces = np.split(linear.weights, edges[:-1])
+        parts = tuple(Weighted.of(one, W) for one, W in zip(coordinates, pieces, strict=True))
+        self._model = Model(parts)
+        self.intercept_ = linear.intercept
+        chosen = [part.view.landmarks for part in parts]
+        alone = len(parts) == 1
+        self.landmarks_ = chosen[0].objects if alone else [one.objects for one in chosen]
+        self.landmark_indices_ = chosen[0].positions if alone else [one.positions for one in chosen]
+        self.n_similarity_calls_ = sum(part.n_used for part in parts)
+
+    # Prediction.
+
+    def _asked(self, X: Any) -> tuple[Model, tuple[Encoding, ...]]:
+        """Return the model and new objects encoded for each of its parts."""
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        if self._precomputed:
+            k: Similarity = Precomputed(X)
+            if X.shape[1] != self.n_features_in_:
+                raise ValueError(f"X has {X.shape[1]} columns, the model was fitted on {self.n_features_in_} objects")
+            parts = tuple(replace(one, view=replace(one.view, similarity=k)) for one in self._model.parts)
+            return Model(parts), (k.encode(np.arange(len(X))),)
+        return self._model, tuple(part.view.similarity._encoded(X, "X") for part in self._model.parts)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return the scores, one column per output, in float64."""
+        model, encodings = self._asked(X)
+        return scored(model, encodings, self._engine, itemsize(encodings[0])) + self.intercept_
+
+    def _explain(self, X: Any, predictions: np.ndarray, columns: np.ndarray) -> list[Explanation]:
+        """Return for each object what its landmarks add to the score in its column."""
+        model, encodings = self._asked(X)
+        used = [part.view.landmarks.objects for part in model.parts if part.view.n_landmarks]
+        objects = [one for landmarks in used for one in as_objects(landmarks)]
+        each = [parts_of(encodings, slice(i, i + 1)) for i in range(len(columns))]
+        return [
+            _explained(model, objects, A, prediction, int(column), self.intercept_)
+            for A, prediction, column in zip(each, predictions, columns, strict=True)
+        ]
+
+
+def _explained(
+    model: Model, objects: list[Any], encodings: Any, prediction: Any, column: int, intercept: np.ndarray
+) -> Explanation:
+    """Return one prediction as a sum over landmarks, those that count most first."""
+    alike, added, positions = [], [], []
+    for part, A in zip(model.parts, encodings, strict=True):
+        values, contributions = part.contributions(A)
+        alike.append(values)
+        added.append(contributions[:, column])
+        places = part.view.landmarks.positions
+        positions.append(places if places is not None else np.full(part.view.n_landmarks, -1))
+    contributions, places = np.concatenate(added), np.concatenate(positions)
+    order = np.argsort(-np.abs(contributions), kind="stable")
+    return Explanation(
+        prediction.item() if isinstance(prediction, np.generic) else prediction,
+        float(contributions.sum() + intercept[column]),
+        float(intercept[column]),
+        [objects[i] for i in order],
+        None if (places < 0).any() else places[order],
+        np.concatenate(alike)[order],
+        contributions[order],
+    )
+
+
+def check_head_fits(head: str, n: int, width: int, size: int, engine: Any) -> None:
+    """Refuse features that do not fit into memory, for a head that needs all of them at once."""
+    try:
+        check_fits(n, width, 2 * size, engine)
+    except MemoryError as error:
+        raise MemoryError(
+            f"head={head!r} goes over all features several times; head='ridge' needs one pass. {error}"
+        ) from error

@@ -1,0 +1,126 @@
+"""What least squares needs to know of features and targets, gathered strip by strip: sums, Gram and cross products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+OFF_CENTRE = 100.0
+"""Squared mean over variance from which on a feature in single precision is moved before it is multiplied."""
+
+LOOKED_AT, STRIP = 256, 2048
+"""Rows by which that is decided, and rows that are moved at once."""
+
+
+@dataclass
+class Moments:
+    r"""Weighted sums over examples, in float64, whatever the precision of the features.
+
+    With features :math:`f_i`, targets :math:`y_i` and weights :math:`s_i` these are enough for ridge regression with
+    an intercept at every penalty, and they can be added: those of two parts of the data are those of both.
+
+    Attributes
+    ----------
+    weight : float
+        :math:`\sum_i s_i`.
+    features, targets : array of shape (d,), (k,)
+        :math:`\sum_i s_i f_i` and :math:`\sum_i s_i y_i`.
+    gram, cross : array of shape (d, d), (d, k)
+        :math:`\sum_i s_i f_i f_i^\top` and :math:`\sum_i s_i f_i y_i^\top`.
+    eps : float
+        The relative error of the products.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> F, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
+    >>> both = Moments.of(F[:2], Y[:2], np.ones(2)) + Moments.of(F[2:], Y[2:], np.ones(1))
+    >>> both.gram, both.cross
+    (array([[14.]]), array([[11.]]))
+    """
+
+    weight: float
+    features: np.ndarray
+    targets: np.ndarray
+    gram: np.ndarray
+    cross: np.ndarray
+    eps: float = float(np.finfo(np.float64).eps)
+
+    @classmethod
+    def of(cls, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Moments:
+        """Return the moments of some examples; the products are made in the precision of the features."""
+        shift = _shift(F)
+        if not shift.any():
+            return cls._of(F, Y, weights)
+        cuts = [slice(start, start + STRIP) for start in range(0, len(F), STRIP)]
+        total = cls._of(F[cuts[0]] - shift, Y[cuts[0]], weights[cuts[0]])
+        for cut in cuts[1:]:
+            total += cls._of(F[cut] - shift, Y[cut], weights[cut])
+        return total._moved(shift.astype(np.float64))
+
+    @classmethod
+    def _of(cls, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Moments:
+        weighted = weights[:, None] * Y
+        cross = F.T @ weighted.astype(F.dtype)
+        features = weights.astype(F.dtype) @ F
+        if (weights != 1.0).any():
+            F = F * np.sqrt(weights).astype(F.dtype)[:, None]
+        gram = F.T @ F
+        return cls(
+            float(weights.sum()),
+            features.astype(np.float64),
+            weighted.sum(axis=0),
+            gram.astype(np.float64, copy=False),
+            cross.astype(np.float64, copy=False),
+            float(np.finfo(F.dtype).eps),
+        )
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.weight + other.weight,
+            self.features + other.features,
+            self.targets + other.targets,
+            self.gram + other.gram,
+            self.cross + other.cross,
+            max(self.eps, other.eps),
+        )
+
+    def __iadd__(self, other: Moments) -> Moments:
+        self.weight += other.weight
+        self.features += other.features
+        self.targets += other.targets
+        self.gram += other.gram
+        self.cross += other.cross
+        self.eps = max(self.eps, other.eps)
+        return self
+
+    def _moved(self, by: np.ndarray) -> Moments:
+        """Return the moments of the features moved by a vector."""
+        across = np.outer(self.features, by)
+        gram = self.gram + across + across.T + self.weight * np.outer(by, by)
+        cross = self.cross + np.outer(by, self.targets)
+        return Moments(self.weight, self.features + self.weight * by, self.targets, gram, cross, self.eps)
+
+    def means(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weighted means of the features and of the targets."""
+        return self.features / self.weight, self.targets / self.weight
+
+    def centred(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return Gram and cross products of the features and targets less their means."""
+        mean, middle = self.means()
+        gram = self.gram - np.outer(self.features, mean)
+        return gram, self.cross - np.outer(self.features, middle)
+
+
+def _shift(F: np.ndarray) -> np.ndarray:
+    """Return what to take off features in single precision before they are multiplied.
+
+    It is their mean where that dwarfs their spread, as far as the first rows tell: the products would hold little but
+    its square, and rounding.
+    """
+    if F.dtype != np.float32:
+        return np.zeros(1, dtype=F.dtype)
+    some = F[:LOOKED_AT].astype(np.float64)
+    mean = some.mean(axis=0)
+    return np.where(mean**2 > OFF_CENTRE * some.var(axis=0), mean, 0.0).astype(F.dtype)

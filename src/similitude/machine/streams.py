@@ -1,0 +1,176 @@
+"""Ridge regression in one pass: the moments of most examples, and a few held out by which the penalty is chosen."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from similitude.encodings import Encoding, count
+from similitude.engines import Engine
+from similitude.engines.base import Tile
+from similitude.machine.heads.linear import Linear
+from similitude.machine.heads.ridge import Ridge, Trial
+from similitude.machine.moments import Moments
+from similitude.machine.views import Together, Weighted, parts_of
+from similitude.maps.pivots import named
+
+MOST_HELD_OUT = 5_000
+"""Examples at most that a single pass holds out."""
+
+STRIP_ROWS = (1024, 4096)
+"""Fewest and most rows of a strip: the more landmarks, the more rows make their Gram matrix worth adding."""
+
+
+@dataclass(frozen=True)
+class MomentsTask:
+    """Map a strip of examples and return its moments."""
+
+    threadsafe: bool
+
+    def __call__(self, a: Encoding, b: Together, out: Any = None) -> Moments:
+        """Return the moments of encoded examples ``(encodings, targets, weights)``."""
+        encodings, Y, weights = a
+        return Moments.of(b.features(encodings), Y, weights)
+
+
+@dataclass(frozen=True)
+class FeaturesTask:
+    """Map a strip of objects."""
+
+    threadsafe: bool
+
+    def __call__(self, a: Encoding, b: Together, out: Any = None) -> np.ndarray:
+        """Return the features."""
+        return b.features(a)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What is left of a fitted model: the weighted views of all parts, as an encoding that is never cut."""
+
+    parts: tuple[Weighted, ...]
+
+    def __len__(self) -> int:
+        return max(1, sum(part.view.width for part in self.parts))
+
+    def __getitem__(self, which: Any) -> Model:
+        return self
+
+
+@dataclass(frozen=True)
+class ScoresTask:
+    """Score a strip of objects."""
+
+    threadsafe: bool
+
+    def __call__(self, a: Encoding, b: Model, out: Any = None) -> np.ndarray:
+        """Return the scores, less the intercept."""
+        scores: np.ndarray = sum(part.scores(A) for part, A in zip(b.parts, a, strict=True))  # type: ignore[assignment]
+        return scores
+
+
+def strips(n: int, width: int, itemsize: int, engine: Engine, task: Any) -> list[Tile]:
+    """Cut n rows so that the strips under way stay within the memory budget."""
+    few, many = STRIP_ROWS if task.threadsafe else (128, 128)
+    affordable = engine.budget // (8 * engine.workers(task) * max(1, width) * itemsize)
+    if affordable == 0:
+        raise MemoryError(f"one row of {width:,} similarities does not fit into the memory budget: use fewer landmarks")
+    edge = min(max(few, min(width, many)), affordable)
+    number = -(-n // edge)
+    edges = [n * piece // number for piece in range(number + 1)]
+    return [(slice(a, b), slice(0, width)) for a, b in itertools.pairwise(edges)]
+
+
+def mapped(together: Together, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> np.ndarray:
+    """Return the features of all objects."""
+    task = FeaturesTask(is_threadsafe(together))
+    tiles = strips(count(encodings[0]), len(together), itemsize, engine, task)
+    return np.concatenate(list(engine.run(task, encodings, together, tiles)))
+
+
+def is_threadsafe(together: Together | Model) -> bool:
+    """Tell whether every similarity gains from threads."""
+    views = [part.coordinates.view if hasattr(part, "coordinates") else part.view for part in together.parts]
+    return all(view.similarity.threadsafe for view in views)
+
+
+def scored(model: Model, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> np.ndarray:
+    """Return the scores of all objects, less the intercept."""
+    task = ScoresTask(is_threadsafe(model))
+    tiles = strips(count(encodings[0]), len(model), itemsize, engine, task)
+    return np.concatenate(list(engine.run(task, encodings, model, tiles)))
+
+
+@dataclass
+class Stream:
+    """Moments of the examples seen so far, and those held out.
+
+    Attributes
+    ----------
+    moments : Moments or None
+        Of all that is not held out.
+    held : list of (features, targets, weights)
+    """
+
+    moments: Moments | None = None
+    held: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
+
+    def copy(self) -> Stream:
+        """Return a stream that can go on apart from this one."""
+        return Stream(copy.deepcopy(self.moments), list(self.held))
+
+    @property
+    def n_held(self) -> int:
+        """How many examples are held out."""
+        return sum(len(weights) for _, _, weights in self.held)
+
+    def learn(self, parts: Iterator[Moments]) -> None:
+        """Add moments."""
+        for part in parts:
+            if self.moments is None:
+                self.moments = part
+            else:
+                self.moments += part
+
+    def hold(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> None:
+        """Keep examples to judge by."""
+        if len(weights):
+            self.held.append((F, Y, weights))
+
+    def held_targets(self) -> np.ndarray:
+        """Return the targets of the examples held out."""
+        return np.concatenate([Y for _, Y, _ in self.held])
+
+    def solve(self) -> tuple[Linear, Trial, Ridge]:
+        """Return the model of all examples with the penalty that is best for those held out, and how these fared."""
+        assert self.moments is not None
+        F, Y, weights = (np.concatenate(parts) for parts in zip(*self.held, strict=True))
+        ridge = Ridge(self.moments)
+        trial = ridge.best(ridge.held_out(F, Y, weights))
+        return Ridge(self.moments + Moments.of(F, Y, weights)).fit(trial.lam), trial, ridge
+
+
+def one_pass(
+    together: Together,
+    encodings: tuple[Encoding, ...],
+    Y: np.ndarray,
+    weights: np.ndarray,
+    held: np.ndarray,
+    engine: Engine,
+    itemsize: int,
+) -> Stream:
+    """Return what a single pass over all examples leaves: moments, and the features of those held out."""
+    learned = weights.copy()
+    learned[held] = 0.0
+    stream, task = Stream(), MomentsTask(is_threadsafe(together))
+    tiles = strips(len(Y), len(together), itemsize, engine, task)
+    with named(None, together.positions):
+        stream.learn(engine.run(task, (encodings, Y, learned), together, tiles))
+    with named(held, together.positions):
+        stream.hold(mapped(together, parts_of(encodings, held), engine, itemsize), Y[held], weights[held])
+    return stream

@@ -1,0 +1,226 @@
+"""How objects look to a model: similarities to landmarks, and the coordinates made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from similitude.blocks import BlockTask
+from similitude.encodings import Encoding, count, rows
+from similitude.maps.landmarks import Chosen, faced
+from similitude.maps.triangular import solve_rows, solver
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A similarity, the landmarks that objects are compared with, and the side on which these stand.
+
+    Attributes
+    ----------
+    similarity : Similarity or None
+        Resolved; None while it waits for the next precomputed matrix.
+    landmarks : Chosen
+    side : {"left", "right", "both"}
+        K(x, l), K(l, x), or both one after the other.
+    """
+
+    similarity: Any
+    landmarks: Chosen
+    side: str = "left"
+
+    @property
+    def n_landmarks(self) -> int:
+        """How many landmarks there are."""
+        return count(self.landmarks.encoding)
+
+    @property
+    def width(self) -> int:
+        """How many similarities an object has."""
+        return self.n_landmarks * (2 if self.side == "both" else 1)
+
+    def only(self, which: np.ndarray) -> View:
+        """Return the view with some of the landmarks."""
+        return replace(self, landmarks=self.landmarks.only(which))
+
+    def values(self, A: Encoding) -> np.ndarray:
+        """Return the similarities of encoded objects to the landmarks, in floating point."""
+        like, columns = faced(self.similarity, self.landmarks.encoding, self.side)
+        task = BlockTask(like)
+        if not (task.fills and _of_one_precision(A, columns)):
+            return in_floats(task(A, columns))
+        out = np.empty((count(A), self.width), A.dtype)
+        return np.asarray(task(A, columns, out))
+
+
+def _of_one_precision(A: Encoding, B: Encoding) -> bool:
+    """Tell whether both are plain arrays of the same floating point numbers, so that the block is one too."""
+    arrays = isinstance(A, np.ndarray) and isinstance(B, np.ndarray)
+    return arrays and A.dtype == B.dtype and A.dtype in (np.float32, np.float64)
+
+
+def in_floats(values: Any) -> np.ndarray:
+    """Return an array of float32 or float64, whatever a similarity gave."""
+    array = np.asarray(values)
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    r"""What the similarities to landmarks are made into before a linear head sees them.
+
+    On the projection road :math:`F(x) = K(x, L)\,U^{-1}` with :math:`K(L, L) = U^\top U`, so that
+    :math:`F(x) \cdot F(z)` is the kernel as far as the landmarks tell. On the landmark road the similarities
+    themselves, divided by their length where rows are normalised. Either is divided by `unit`.
+
+    Attributes
+    ----------
+    view : View
+    factor : array or None
+        U, in float64; None on the landmark road.
+    normalised : bool
+        Whether each object's similarities are divided by their length.
+    unit : float
+    """
+
+    view: View
+    factor: np.ndarray | None = None
+    normalised: bool = False
+    unit: float = 1.0
+
+    def prepared(self, dtype: Any) -> Ready:
+        """Return what turns similarities of a precision into features."""
+        T = None if self.factor is None else solver(self.factor, np.dtype(dtype))
+        return Ready(self, T)
+
+    def weights(self, W: np.ndarray) -> np.ndarray:
+        """Return the weight of every similarity, for weights of the features."""
+        if self.factor is None:
+            return W / self.unit
+        solution: np.ndarray = solve_triangular(self.factor, W, check_finite=False)
+        return solution / self.unit
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """Coordinates with what they need in the precision at hand."""
+
+    coordinates: Coordinates
+    solver: np.ndarray | None
+
+    def features(self, K: np.ndarray) -> np.ndarray:
+        """Turn similarities into features; K may be overwritten."""
+        if self.solver is not None:
+            K = solve_rows(K, self.solver)
+        if self.coordinates.normalised:
+            K = K / lengths(K)[:, None]
+        if self.coordinates.unit != 1.0:
+            K = K / K.dtype.type(self.coordinates.unit)
+        return K
+
+
+def lengths(K: np.ndarray) -> np.ndarray:
+    """Return the length of every row; 1 for a row of zeros."""
+    found: np.ndarray = np.sqrt(np.einsum("ij,ij->i", K, K))
+    found[found == 0] = 1.0
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Several coordinates side by side, as an encoding that is never cut: what every object is mapped with."""
+
+    parts: tuple[Ready, ...]
+
+    @classmethod
+    def of(cls, coordinates: Sequence[Coordinates], dtype: Any) -> Together:
+        """Make coordinates ready for objects of a precision."""
+        return cls(tuple(one.prepared(dtype) for one in coordinates))
+
+    def __len__(self) -> int:
+        return sum(part.coordinates.view.width for part in self.parts)
+
+    def __getitem__(self, which: Any) -> Together:
+        return self
+
+    @property
+    def positions(self) -> np.ndarray | None:
+        """Where the landmark of each column stands in X; None where some are not of X, or parts differ."""
+        views = [part.coordinates.view for part in self.parts]
+        known = views[0].landmarks.positions
+        return np.tile(known, 2) if len(views) == 1 and known is not None else None
+
+    def features(self, encodings: tuple[Encoding, ...]) -> np.ndarray:
+        """Return the features of encoded objects: one encoding for each part."""
+        pairs = zip(self.parts, encodings, strict=True)
+        made = [part.features(part.coordinates.view.values(A)) for part, A in pairs]
+        return made[0] if len(made) == 1 else np.concatenate(made, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """What prediction needs of one part: the view of the landmarks that have a weight, and the weights.
+
+    Attributes
+    ----------
+    view : View
+    weights : array of shape (width, outputs)
+        Of every similarity.
+    normalised : bool
+        Whether the sum is divided by the length of the object's similarities.
+    """
+
+    view: View
+    weights: np.ndarray
+    normalised: bool
+
+    @classmethod
+    def of(cls, coordinates: Coordinates, W: np.ndarray) -> Weighted:
+        """Keep the landmarks that have a weight; where rows are normalised their lengths need all of them."""
+        view, weights = coordinates.view, coordinates.weights(W)
+        if coordinates.normalised:
+            return cls(view, weights, True)
+        per_side = (weights != 0).any(axis=1).reshape(-1, view.n_landmarks)
+        used = np.flatnonzero(per_side.any(axis=0))
+        columns = (np.arange(len(per_side))[:, None] * view.n_landmarks + used).ravel()
+        return cls(view.only(used), weights[columns], False)
+
+    @property
+    def n_used(self) -> int:
+        """How many landmarks have a weight."""
+        return int((self.weights != 0).any(axis=1).reshape(-1, max(1, self.view.n_landmarks)).any(axis=0).sum())
+
+    def contributions(self, A: Encoding) -> tuple[np.ndarray, np.ndarray]:
+        """Return how alike one object is to each landmark, and what each landmark adds to each output."""
+        if not len(self.weights):
+            return np.empty(0), np.empty((0, self.weights.shape[1]))
+        K = self.view.values(A).astype(np.float64)
+        alike = K[0, : self.view.n_landmarks].copy()
+        if self.normalised:
+            K /= lengths(K)[:, None]
+        added = K[0][:, None] * self.weights
+        return alike, added.reshape(-1, self.view.n_landmarks, self.weights.shape[1]).sum(axis=0)
+
+    def scores(self, A: Encoding) -> np.ndarray:
+        """Return the sum over all similarities, in float64."""
+        if not len(self.weights):
+            return np.zeros((count(A), self.weights.shape[1]))
+        K = self.view.values(A)
+        sums: np.ndarray = np.matmul(K, self.weights, dtype=np.float64) if K.dtype == np.float64 else _wide(K, self)
+        return sums / lengths(K).astype(np.float64)[:, None] if self.normalised else sums
+
+
+def _wide(K: np.ndarray, weighted: Weighted) -> np.ndarray:
+    """Return the product in float64, a few rows of K at a time."""
+    answer = np.empty((len(K), weighted.weights.shape[1]))
+    for start in range(0, len(K), 256):
+        answer[start : start + 256] = K[start : start + 256].astype(np.float64) @ weighted.weights
+    return answer
+
+
+def parts_of(encodings: tuple[Encoding, ...], which: Any) -> tuple[Encoding, ...]:
+    """Return some rows of every encoding."""
+    return tuple(rows(one, which) for one in encodings)

@@ -1,0 +1,81 @@
+"""Held-out losses of ridge regression: all folds and all penalties from the moments of the features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from similitude.machine.heads.ridge import PENALTIES, Ridge
+from similitude.selection.folds import Folds
+from similitude.selection.reading import Targets
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What examples got from models that were not fitted to them.
+
+    Attributes
+    ----------
+    penalty : float
+        The best for all folds together.
+    losses, errors : array
+        Of each example that was judged: the squared error of its scores, and what `Targets.errors` makes of them; the
+        mean where an example was judged by several folds.
+    """
+
+    penalty: float
+    losses: np.ndarray
+    errors: np.ndarray
+
+    @property
+    def loss(self) -> float:
+        """The mean squared error of the scores."""
+        return float(self.losses.mean())
+
+    @property
+    def deviation(self) -> float:
+        """Its standard error."""
+        return float(self.losses.std() / np.sqrt(len(self.losses)))
+
+
+def judge(F: np.ndarray, targets: Targets, folds: Folds) -> Judged:
+    """Return how ridge regression fares in all folds.
+
+    In each fold the penalty is the one with the smallest squared loss on the held-out examples of the other folds, so
+    that no example is judged with a penalty that it helped to choose; where there is one fold only, its own. A tie goes
+    to the larger penalty. Every fold is solved by one eigendecomposition for all penalties.
+    """
+    total, each = folds.moments(F, targets.Y)
+    centred, plain = float(np.trace(total.centred()[0])), float(np.trace(total.gram))
+    penalties = PENALTIES * (centred if centred > np.finfo(float).eps * plain else 1.0)
+    tried = [
+        _held_out(F, targets, test, Ridge(one), penalties) for one, (_, test) in zip(each, folds.pairs, strict=True)
+    ]
+    sums = np.stack([losses.sum(axis=1) for losses, _ in tried])
+    losses, errors, times = np.zeros((3, len(F)))
+    for fold, (_, test) in enumerate(folds.pairs):
+        best = _smallest((sums if len(folds) == 1 else np.delete(sums, fold, axis=0)).sum(axis=0))
+        losses[test] += tried[fold][0][best]
+        errors[test] += tried[fold][1][best]
+        times[test] += 1
+    seen = np.flatnonzero(times)
+    return Judged(float(penalties[_smallest(sums.sum(axis=0))]), losses[seen] / times[seen], errors[seen] / times[seen])
+
+
+def _held_out(
+    F: np.ndarray, targets: Targets, test: np.ndarray, ridge: Ridge, penalties: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return losses and errors of the held-out examples of a fold, a row for each penalty."""
+    trial_of = ridge.held_out(F[test], targets.Y[test], np.ones(len(test)))
+    losses, errors = np.empty((2, len(penalties), len(test)))
+    for place, lam in enumerate(penalties):
+        trial = trial_of(float(lam))
+        assert trial is not None
+        losses[place], errors[place] = trial.losses, targets.errors(trial.scores, test)
+    return losses, errors
+
+
+def _smallest(sums: np.ndarray) -> int:
+    """Return the place of the smallest, the last of equal ones."""
+    return len(sums) - 1 - int(sums[::-1].argmin())
