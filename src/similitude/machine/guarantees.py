@@ -56,7 +56,7 @@ def _projection(landmarks: Landmarks, choices: int) -> Guarantee:
     return WIDE.made(Ask(None, None, DELTA / choices), len(landmarks), why)
 
 
-def _reasonable(drawn: int, delta: float) -> Guarantee:
+def _reasonable(drawn: int, delta: float, n_classes: int) -> Guarantee:
     """Return what is promised of landmarks drawn without a look at labels, if half of all objects are reasonable."""
     theorem = 'Balcan, Blum and Srebro, "Improved guarantees for learning via similarity functions", size worked out'
     numbers = {"landmarks": float(drawn), "tau": TAU, "epsilon": EPSILON, "delta": delta}
@@ -69,8 +69,9 @@ def _reasonable(drawn: int, delta: float) -> Guarantee:
         middle = math.sqrt(low * high)
         enough = bounds.reasonable_landmarks(TAU, middle, EPSILON, delta) <= drawn
         low, high = (low, middle) if enough else (middle, high)
+    whose = "" if n_classes == 2 else ", for each class against the others,"
     statement = (
-        f"with probability {1 - delta:g}, some linear function of the features with weights of absolute sum "
+        f"with probability {1 - delta:g}{whose} some linear function of the features with weights of absolute sum "
         f"{1 / high:.4g} has a hinge loss of at most L + {EPSILON:g}"
     )
     assumption = (
@@ -92,7 +93,7 @@ def _landmarks(roads: Sequence[Road], landmarks: Landmarks, n_classes: int, choi
         reason = "similarities were divided by their length, the theorem is about similarities as they are"
         return Guarantee(f"nothing is promised: {reason}", theorem, "", {}, NONE)
     if landmarks.drawn in ("uniform", "unlabeled", "own") and len(roads) == 1:
-        return _reasonable(len(landmarks), DELTA / choices)
+        return _reasonable(len(landmarks), DELTA / choices / (1 if n_classes == 2 else n_classes), n_classes)
     if landmarks.drawn != "stratified" or landmarks.labels is None:
         reason = "the theorem is about landmarks drawn from each class"
         return Guarantee(f"nothing is promised: {reason}", theorem, "", {}, NONE)

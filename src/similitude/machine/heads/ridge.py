@@ -230,7 +230,7 @@ class Ridge:
             place = int(np.abs(np.log(PENALTIES / start)).argmin())
             while np.isinf(loss(place)) and place + 1 < len(PENALTIES):
                 place += 1
-            place = _downhill(loss, place, 1 if near is not None else 2)
+            place = _downhill(loss, place if near is not None else _downhill(loss, place, 2), 1)
         found = trials[place]
         if found is None:
             raise ValueError("no penalty leaves anything to judge by: give more examples, or less uneven weights")
