@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 import similitude.similarity.algebra as algebra
 import similitude.similarity.wrappers as wrappers
@@ -12,11 +13,14 @@ from similitude.kernels import (
     Cosine,
     Gaussian,
     HistogramIntersection,
+    Intersection,
+    Jaccard,
     Laplace,
     Linear,
     Matern,
     Polynomial,
     RationalQuadratic,
+    SharesAny,
     Sigmoid,
 )
 from similitude.validity.repaired import RaisedDiagonal, Repaired
@@ -24,6 +28,8 @@ from similitude.validity.repaired import RaisedDiagonal, Repaired
 rng = np.random.default_rng(0)
 VECTORS = rng.standard_normal((9, 3))
 VECTORS.setflags(write=False)
+SETS = [{"a", "b"}, {"b", 3}, set(), {3.0, None}, {("x", 1)}, {"a", "b", 3}]
+BITS = rng.random((6, 70)) < 0.3
 WORDS = ["kernel", "colonel", "", "kern", "lek", "kernel"]
 MATRIX = rng.standard_normal((6, 6))
 
@@ -51,6 +57,10 @@ EXAMPLES = [
     (Cosine(), VECTORS),
     (Sigmoid(0.3, 0.1), VECTORS),
     (HistogramIntersection(), np.abs(VECTORS)),
+    (Intersection(), SETS),
+    (Jaccard(), BITS),
+    (Jaccard(), sp.csr_array(BITS.astype(float))),
+    (SharesAny(), SETS),
     (FromPairs(shared_letters), WORDS),
     (FromPairs(lambda s, t: float(s < t)), WORDS),
     (FromPairs(shared_letters, claims=["SYMMETRIC", "PSD"]), WORDS),
@@ -77,7 +87,7 @@ EXAMPLES = [
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS), WORDS),
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS, how="shift"), WORDS),
 ]
-ABSTRACT = {"VectorSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
+ABSTRACT = {"VectorSimilarity", "SetSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
 
 
 @pytest.mark.parametrize(("similarity", "objects"), EXAMPLES, ids=lambda value: repr(value)[:60])

@@ -23,11 +23,14 @@ NAMES: dict[str, type[Similarity]] = {
     "cosine": kernels.Cosine,
     "gaussian": kernels.Gaussian,
     "histogram_intersection": kernels.HistogramIntersection,
+    "intersection": kernels.Intersection,
+    "jaccard": kernels.Jaccard,
     "laplace": kernels.Laplace,
     "linear": kernels.Linear,
     "matern": kernels.Matern,
     "polynomial": kernels.Polynomial,
     "rational_quadratic": kernels.RationalQuadratic,
+    "shares_any": kernels.SharesAny,
     "sigmoid": kernels.Sigmoid,
 }
 """Similarities that can be called by name."""

@@ -2,17 +2,21 @@
 
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
+from similitude.kernels.sets import Intersection, Jaccard, SharesAny
 from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
 
 __all__ = [
     "Cosine",
     "Gaussian",
     "HistogramIntersection",
+    "Intersection",
+    "Jaccard",
     "Laplace",
     "Linear",
     "Matern",
     "Polynomial",
     "RationalQuadratic",
+    "SharesAny",
     "Sigmoid",
     "explicit_dimension",
     "explicit_map",
