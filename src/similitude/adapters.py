@@ -21,6 +21,7 @@ from similitude.similarity.claims import check_claims
 
 NAMES: dict[str, type[Similarity]] = {
     "cosine": kernels.Cosine,
+    "equal": kernels.Equal,
     "gaussian": kernels.Gaussian,
     "histogram_intersection": kernels.HistogramIntersection,
     "intersection": kernels.Intersection,
@@ -28,6 +29,7 @@ NAMES: dict[str, type[Similarity]] = {
     "laplace": kernels.Laplace,
     "linear": kernels.Linear,
     "matern": kernels.Matern,
+    "ordinal": kernels.Ordinal,
     "polynomial": kernels.Polynomial,
     "rational_quadratic": kernels.RationalQuadratic,
     "shares_any": kernels.SharesAny,

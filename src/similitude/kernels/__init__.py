@@ -3,10 +3,14 @@
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
+from similitude.kernels.tables import Columns
+from similitude.kernels.values import Equal, Ordinal, OrMissing
 from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
 
 __all__ = [
+    "Columns",
     "Cosine",
+    "Equal",
     "Gaussian",
     "HistogramIntersection",
     "Intersection",
@@ -14,6 +18,8 @@ __all__ = [
     "Laplace",
     "Linear",
     "Matern",
+    "OrMissing",
+    "Ordinal",
     "Polynomial",
     "RationalQuadratic",
     "SharesAny",
