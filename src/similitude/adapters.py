@@ -23,6 +23,7 @@ NAMES: dict[str, type[Similarity]] = {
     "cosine": kernels.Cosine,
     "equal": kernels.Equal,
     "gaussian": kernels.Gaussian,
+    "gower": kernels.Gower,
     "histogram_intersection": kernels.HistogramIntersection,
     "intersection": kernels.Intersection,
     "jaccard": kernels.Jaccard,

@@ -1,6 +1,7 @@
 """Kernels and similarities, one module per kind of object."""
 
 from similitude.kernels.explicit import explicit_dimension, explicit_map
+from similitude.kernels.gower import Gower
 from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
 from similitude.kernels.tables import Columns
@@ -12,6 +13,7 @@ __all__ = [
     "Cosine",
     "Equal",
     "Gaussian",
+    "Gower",
     "HistogramIntersection",
     "Intersection",
     "Jaccard",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from datetime import date, timedelta
 from decimal import Decimal
+from itertools import compress
 from numbers import Real
 from typing import Any
 
@@ -101,21 +102,33 @@ def kind_of_values(values: Any, missing: np.ndarray) -> str:
         return "missing"
     if plain_numbers(values) is not None:
         return "number"
-    categories = getattr(getattr(values, "dtype", None), "categories", None)
-    if categories is not None:
-        values, missing = list(categories), np.zeros(len(categories), bool)
-    kinds = {_kind(value) for value, gone in zip(values, missing, strict=True) if not gone}
+    dtype = getattr(values, "dtype", None)
+    if str(dtype).lower() in ("str", "string"):
+        return "text"
+    is_pandas = is_categorical(values) and hasattr(values.cat, "categories")
+    kinds = {_kind(one) for one in set(map(type, values.cat.categories if is_pandas else known_of(values, missing)))}
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
 
-def _kind(value: Any) -> str:
-    if isinstance(value, (Real, Decimal, np.bool_)):
+def is_categorical(values: Any) -> bool:
+    """Tell whether a column is stored as categories, of pandas or polars."""
+    return type(getattr(values, "dtype", None)).__name__ in ("CategoricalDtype", "Categorical", "Enum")
+
+
+def known_of(values: Any, missing: np.ndarray) -> list[Any]:
+    """Return the values of a column that are there."""
+    there = values.tolist() if hasattr(values, "tolist") else list(values)
+    return list(compress(there, ~missing)) if missing.any() else there
+
+
+def _kind(cls: type) -> str:
+    if issubclass(cls, (Real, Decimal, np.bool_)):
         return "number"
-    if isinstance(value, (str, bytes)):
-        return "text" if isinstance(value, str) else "bytes"
-    if isinstance(value, (date, timedelta, np.datetime64, np.timedelta64)):
+    if issubclass(cls, (str, bytes)):
+        return "text" if issubclass(cls, str) else "bytes"
+    if issubclass(cls, (date, timedelta, np.datetime64, np.timedelta64)):
         return "time"
-    return "items" if isinstance(value, (Set, list, tuple)) else type(value).__name__
+    return "items" if issubclass(cls, (Set, list, tuple)) else cls.__name__
 
 
 def keys_of(values: Any, missing: np.ndarray) -> np.ndarray:
@@ -126,10 +139,10 @@ def keys_of(values: Any, missing: np.ndarray) -> np.ndarray:
         different, which = np.unique(numbers[~missing], return_inverse=True)
         found[~missing] = keys.all(different.tolist())[which]
         return found
-    if hasattr(values, "cat") and hasattr(values.cat, "codes"):  # of pandas
+    if is_categorical(values) and hasattr(values.cat, "codes"):  # of pandas
         found[~missing] = keys.all(values.cat.categories.tolist())[values.cat.codes.to_numpy()[~missing]]
         return found
-    found[~missing] = keys.all(value for value, gone in zip(values, missing, strict=True) if not gone)
+    found[~missing] = keys.all(known_of(values, missing))
     return found
 
 

@@ -38,7 +38,11 @@ class Keys:
 
     def all(self, items: Iterable[Any]) -> np.ndarray:
         """Return the keys of many items."""
-        return np.fromiter(map(self.of, items), dtype=np.uint64)
+        items = list(items)
+        if set(map(type, items)) <= {str}:
+            known = {item: self.of(item) for item in set(items)}
+            return np.fromiter(map(known.__getitem__, items), np.uint64, len(items))
+        return np.fromiter(map(self.of, items), np.uint64, len(items))
 
 
 def _key(item: Any) -> int:

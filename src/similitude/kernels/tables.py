@@ -11,7 +11,7 @@ import numpy as np
 
 from similitude.encodings import Encoding
 from similitude.errors import brief
-from similitude.kernels.cells import ANY_KIND, column, kind_of_values, missing_cells
+from similitude.kernels.cells import ANY_KIND, column, kind_of_values, known_of, missing_cells
 from similitude.similarity import Similarity
 from similitude.similarity.algebra import Maximum, Minimum, Product, Scaled, Sum
 
@@ -160,7 +160,7 @@ class Columns(Similarity):
         kind = kind_of_values(values, missing)
         expected = kind if self.schema is None else self.schema.get(name, kind)
         if expected not in ANY_KIND and kind not in (expected, "missing"):
-            held = next(value for value, gone in zip(values, missing, strict=True) if not gone)
+            held = known_of(values, missing)[0]
             raise TypeError(
                 f"column {name!r} held {expected} when the similarity was fixed and now holds {kind}, for instance "
                 f"{brief(held)}"

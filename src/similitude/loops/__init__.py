@@ -36,6 +36,7 @@ if COMPILED:
         sparse_products,
         worst_triple,
     )
+    from similitude.loops.compiled_tables import gower
 
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
@@ -62,6 +63,7 @@ else:
         sparse_products,
         worst_triple,
     )
+    from similitude.loops.reference_tables import gower
 
     IN_USE = f"reference ({WHY_REFERENCE})"
 
@@ -75,6 +77,7 @@ __all__ = [
     "cos_sin",
     "count_bits",
     "dtw",
+    "gower",
     "hadamard",
     "mirror",
     "of_products",

@@ -82,6 +82,12 @@ template <class T> struct Functions {
 
 using Words = Matrix<const std::uint64_t>;
 
+// Rows of a table: numbers, NaN where missing, and keys of categories, 0 where missing.
+struct Mixed {
+    Matrix<const double> numbers;
+    Matrix<const std::int64_t> keys;
+};
+
 struct Table {
     const char *name;
     Functions<float> singles;
@@ -89,6 +95,7 @@ struct Table {
     void (*count_bits)(Words A, std::int64_t *out);
     void (*common_bits_32)(Matrix<std::int32_t> out, Words A, Words B);
     void (*common_bits_64)(Matrix<std::int64_t> out, Words A, Words B);
+    void (*gower)(Matrix<double> out, Mixed A, Mixed B);
 };
 
 #define DECLARE_TABLE(set)                                                                                             \
