@@ -4,11 +4,11 @@ An operation is a method that takes a task's data by name. To take part in a tas
 holds one family of operations; here they come together.
 """
 
-from benchmarks.contenders import learners, matrices
+from benchmarks.contenders import learners, matrices, tables
 from benchmarks.nouns import Contender
 
 
-class Ours(learners.Ours, matrices.Ours):
+class Ours(learners.Ours, matrices.Ours, tables.Ours):
     packages = ("similitude.learners", "similitude.maps")
 
 
@@ -33,6 +33,9 @@ ALL: tuple[Contender, ...] = (
     matrices.Gemm(),
     learners.Eigen(),
     matrices.BareLoop(),
+    tables.Blas(),
+    tables.SparseProduct(),
+    tables.GowerPackage(),
 )
 
 

@@ -10,6 +10,7 @@ from benchmarks.tasks import (
     polynomial,
     sparse,
     startup,
+    tables,
     times_vector,
     verdict,
 )
@@ -31,6 +32,10 @@ ALL: tuple[Task, ...] = (
     learners.PERCEPTRON,
     learners.RIDGE,
     learners.KMEANS,
+    tables.JACCARD,
+    tables.JACCARD_SETS,
+    tables.GOWER,
+    tables.ACCURACY,
     verdict.TASK,
     startup.TASK,
 )

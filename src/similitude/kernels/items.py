@@ -39,7 +39,7 @@ class Keys:
     def all(self, items: Iterable[Any]) -> np.ndarray:
         """Return the keys of many items."""
         items = list(items)
-        if set(map(type, items)) <= {str}:
+        if set(map(type, items)) <= {str, int}:
             known = {item: self.of(item) for item in set(items)}
             return np.fromiter(map(known.__getitem__, items), np.uint64, len(items))
         return np.fromiter(map(self.of, items), np.uint64, len(items))

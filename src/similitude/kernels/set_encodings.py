@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,8 @@ class ItemSets:
     def of(cls, keys: np.ndarray, sizes: np.ndarray, width: int | None = None) -> ItemSets:
         """Return the sets of which these are the keys, in any order and perhaps repeated."""
         owner = np.repeat(np.arange(len(sizes)), sizes)
-        order = np.lexsort((keys, owner))
+        order = np.argsort(keys)
+        order = order[np.argsort(owner[order], kind="stable")]
         keys, owner = keys[order], owner[order]
         new = np.ones(len(keys), bool)
         new[1:] = (keys[1:] != keys[:-1]) | (owner[1:] != owner[:-1])
@@ -151,17 +153,17 @@ def _sparse(X: Any) -> ItemSets:
 
 
 def _items(objects: list[Any]) -> ItemSets:
-    keys, sizes = Keys(), np.zeros(len(objects), np.int64)
-    spelled: list[int] = []
-    for i, one in enumerate(objects):
-        items = _unique(one, i)
-        spelled.extend(map(keys.of, items))
-        sizes[i] = len(items)
-    return ItemSets.of(np.array(spelled, np.uint64), sizes)
+    unique = [_unique(one, i) for i, one in enumerate(objects)]
+    items = list(chain.from_iterable(unique))
+    if not set(map(type, items)) <= {str, int}:
+        _refuse_nan(unique)
+    return ItemSets.of(Keys().all(items), np.fromiter(map(len, unique), np.int64, len(unique)))
 
 
 def _unique(one: Any, i: int) -> Set[Any]:
     """Return the items of an object, each once."""
+    if isinstance(one, (set, frozenset)):
+        return one
     if not (isinstance(one, (Set, list, tuple)) or is_column(one) or (isinstance(one, np.ndarray) and one.ndim == 1)):
         hint = ", for instance set(text) for its letters" if isinstance(one, (str, bytes)) else ""
         missing = "; a set without items is set()" if one is None or one != one else ""
@@ -170,12 +172,15 @@ def _unique(one: Any, i: int) -> Set[Any]:
             f"{missing}"
         )
     try:
-        items = one if isinstance(one, (set, frozenset)) else set(one)
+        return set(one)
     except TypeError as error:
         raise TypeError(f"object {i} holds an item that cannot be in a set: {error}") from error
-    if any(item != item for item in items):
-        raise ValueError(f"object {i} holds NaN, which equals nothing, not even itself: leave it out")
-    return items
+
+
+def _refuse_nan(sets: list[Set[Any]]) -> None:
+    for i, items in enumerate(sets):
+        if any(item != item for item in items):
+            raise ValueError(f"object {i} holds NaN, which equals nothing, not even itself: leave it out")
 
 
 def count_shared(A: Sets, B: Sets, out: Any = None) -> np.ndarray:
@@ -204,10 +209,12 @@ def _demand_alike(A: Sets, B: Sets) -> None:
 
 def _inverted(A: ItemSets, B: ItemSets) -> tuple[loops.CSR, loops.CSR]:
     """Return the sets of A as sparse rows, and for each item of B the sets of B that have it."""
-    items, columns = np.unique(B.keys, return_inverse=True)
-    order = np.argsort(columns, kind="stable")
+    order = np.argsort(B.keys)
+    keys = B.keys[order]
+    first = np.flatnonzero(np.diff(keys, prepend=~keys[:1]))
+    items = keys[first]
     owners = np.repeat(np.arange(len(B), dtype=np.int32), B.sizes)[order]
-    lists = np.ones(len(owners)), owners, _starts(np.bincount(columns, minlength=len(items)))
+    lists = np.ones(len(owners)), owners, np.append(first, len(keys))
     places = np.searchsorted(items, A.keys)
     found = places < len(items)
     found[found] = items[places[found]] == A.keys[found]
