@@ -13,9 +13,6 @@ from similitude.encodings import as_objects, check_columns, is_column, is_sparse
 from similitude.errors import brief
 from similitude.kernels.items import Keys
 
-STRIP = 64
-"""Rows of counts that are turned into values while they are in the cache."""
-
 
 class ItemSets:
     """Sets as sorted 64-bit keys, one set after the other: set i is ``keys[starts[i]:starts[i + 1]]``.
@@ -183,19 +180,18 @@ def _refuse_nan(sets: list[Set[Any]]) -> None:
             raise ValueError(f"object {i} holds NaN, which equals nothing, not even itself: leave it out")
 
 
-def count_shared(A: Sets, B: Sets, out: Any = None) -> np.ndarray:
-    """Return how many items each set of A shares with each set of B, as floats."""
+def compare(A: Sets, B: Sets, value: str, out: Any = None) -> np.ndarray:
+    """Return what each set of A shares with each set of B: ``count`` of items, ``share`` of all, or ``any``."""
     out = np.empty((len(A), len(B))) if out is None else out
     _demand_alike(A, B)
+    a, b = (np.asarray(one.sizes, float) for one in (A, B))
     if isinstance(A, BitSets) and isinstance(B, BitSets):
-        counts = out.view(np.int64)
-        loops.common_bits(counts, np.ascontiguousarray(A.words), np.ascontiguousarray(B.words))
-        for start in range(0, len(A), STRIP):
-            out[start : start + STRIP] = counts[start : start + STRIP].astype(np.float64)
+        loops.shared_bits(out, np.ascontiguousarray(A.words), np.ascontiguousarray(B.words), a, b, value)
         return out
-    a = A.as_items() if isinstance(A, BitSets) else A
-    b = B.as_items() if isinstance(B, BitSets) else B
-    loops.sparse_products(out, *_inverted(a, b))
+    items = (one.as_items() if isinstance(one, BitSets) else one for one in (A, B))
+    loops.sparse_products(out, *_inverted(*items))
+    if value != "count":
+        loops.of_shared(out, a, b, value)
     return out
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from similitude.encodings import Encoding
-from similitude.kernels.set_encodings import STRIP, as_sets, count_shared
+from similitude.kernels.set_encodings import as_sets, compare
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
 
 
@@ -49,7 +49,7 @@ class Intersection(SetSimilarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return the numbers of shared items."""
-        return count_shared(A, B, out)
+        return compare(A, B, "count", out)
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return the numbers of items."""
@@ -83,14 +83,7 @@ class Jaccard(SetSimilarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return the shares of items that are in both."""
-        values = count_shared(A, B, out)
-        a, b = (np.asarray(one.sizes, float) for one in (A, B))
-        with np.errstate(invalid="ignore"):
-            for start in range(0, len(a), STRIP):
-                strip = values[start : start + STRIP]
-                strip /= (a[start : start + STRIP, None] + b) - strip
-        values[np.ix_(a == 0, b == 0)] = 1.0
-        return values
+        return compare(A, B, "share", out)
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return ones."""
@@ -130,8 +123,7 @@ class SharesAny(SetSimilarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return 1 where an item is shared, 0 elsewhere."""
-        values = count_shared(A, B, out)
-        return np.minimum(values, 1.0, out=values)
+        return compare(A, B, "any", out)
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return 1, or 0 for an empty set."""

@@ -55,3 +55,4 @@ void define_sequences(nb::module_ &m);
 void define_features(nb::module_ &m);
 void define_solvers(nb::module_ &m);
 void define_tables(nb::module_ &m);
+void define_sets(nb::module_ &m);

@@ -133,4 +133,5 @@ NB_MODULE(_compiled, m) {
     define_features(m);
     define_solvers(m);
     define_tables(m);
+    define_sets(m);
 }

@@ -5,6 +5,7 @@
 #include "mixed.hpp"
 #include "perceptron.hpp"
 #include "rows.hpp"
+#include "sets.hpp"
 #include "smo.hpp"
 #include "sparse_sums.hpp"
 #include "sums.hpp"
@@ -88,6 +89,8 @@ const Table table{NAME(SIMD_NAMESPACE),
                   &count_bits,
                   &common_bits<std::int32_t>,
                   &common_bits<std::int64_t>,
-                  &gower};
+                  &gower,
+                  &shared_bits,
+                  &of_shared};
 
 } // namespace SIMD_NAMESPACE
