@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
-from similitude import as_similarity, check_kernel, use_engine
+from similitude import as_similarity, check_kernel, datasets, use_engine
 from similitude.engines import LocalEngine
 from similitude.errors import UnresolvedError
 from similitude.kernels import Gower
@@ -112,6 +112,8 @@ def test_strict_is_a_kernel():
     assert k.claims == {"SYMMETRIC", "PSD", "UNIT_DIAGONAL", "BOUNDED"} and k.proof().holds
     assert check_kernel(k, X).verdict == "VALID"
     assert np.linalg.eigvalsh(k.gram(X))[0] > -1e-12
+    flowers, species = datasets.iris()
+    assert np.linalg.eigvalsh(k.gram(pd.DataFrame(flowers).assign(species=species)))[0] > -1e-12
     fixed = k.resolve(X)
     with pytest.raises(ValueError, match=r"column 'a' is 7.0 in row 0, outside of its range"):
         fixed.gram(X.assign(a=7.0))

@@ -60,7 +60,8 @@ class Jaccard(SetSimilarity):
     r"""The items that two sets share, out of all that they have, :math:`K(x, z) = |x \cap z| / |x \cup z|`.
 
     Also called Tanimoto similarity. Two empty sets have the value 1, an empty and another set 0. (Jaccard 1901; a
-    kernel by Gower 1971 and Bouchard, Jousselme and Doré 2013.)
+    kernel by Gower 1971 and Bouchard, Jousselme and Doré 2013.) Sets are Python sets, or lists of their items, or rows
+    of a 0/1 array or of a sparse matrix.
 
     Examples
     --------

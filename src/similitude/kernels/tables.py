@@ -199,7 +199,8 @@ class Columns(Similarity):
     def __repr__(self) -> str:
         if not isinstance(self.columns, Mapping):
             return super().__repr__()
-        return f"Columns({self.similarities()!r}, how={self.how!r})"
+        written = (f"{name!r}: {getattr(given, '__qualname__', repr(given))}" for name, given in self.columns.items())
+        return f"Columns({{{', '.join(written)}}}, how={self.how!r})"
 
 
 @contextmanager
