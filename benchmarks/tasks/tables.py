@@ -69,10 +69,10 @@ JACCARD = Task(
     name="jaccard",
     computes="Jaccard's index of all pairs of rows of bits",
     operation="jaccard",
-    datasets=lambda settings: [bits(settings.size(3_000, 1_000))],
+    datasets=lambda settings: [bits(settings.size(3_000, 2_000))],
     truth=jaccard,
     check=against_truth,
-    gates=(faster(4.0, "BLAS"),),
+    gates=(faster(4.0, "BLAS", where="n=3000"),),
     at_size=bits,
     sizes=(500, 1_000, 1_500, 2_000),
 )
@@ -94,7 +94,7 @@ GOWER = Task(
     datasets=lambda settings: [mixed(settings.size(2_000, 400))],
     truth=gower,
     check=against_truth,
-    gates=(faster(50.0, "gower"),),
+    gates=(faster(50.0, "gower", where="n=2000"),),
     in_child=False,
     imports=("pandas",),
 )
