@@ -27,9 +27,7 @@ class ItemSets:
     def of(cls, keys: np.ndarray, sizes: np.ndarray, width: int | None = None) -> ItemSets:
         """Return the sets of which these are the keys, in any order and perhaps repeated."""
         owner = np.repeat(np.arange(len(sizes)), sizes)
-        order = np.argsort(keys)
-        order = order[np.argsort(owner[order], kind="stable")]
-        keys, owner = keys[order], owner[order]
+        keys = _sorted_within(keys, owner, sizes)
         new = np.ones(len(keys), bool)
         new[1:] = (keys[1:] != keys[:-1]) | (owner[1:] != owner[:-1])
         return cls(keys[new], _starts(np.bincount(owner[new], minlength=len(sizes))), width)
@@ -83,6 +81,18 @@ class BitSets:
 
 
 Sets = ItemSets | BitSets
+
+
+def _sorted_within(keys: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the keys of each set in order, one set after the other."""
+    widest = int(sizes.max(initial=0))
+    if len(sizes) * widest > 4 * len(keys):  # some sets are far larger than the others
+        return keys[np.lexsort((keys, owner))]
+    table = np.full((len(sizes), widest), np.iinfo(np.uint64).max)
+    filled = np.arange(widest) < sizes[:, None]
+    table[filled] = keys
+    table.sort(axis=1)
+    return table[filled]
 
 
 def _starts(sizes: np.ndarray) -> np.ndarray:
