@@ -100,6 +100,23 @@ def common_bits() -> Callable[[], Any]:
     return lambda: loops.common_bits(out, A, B)
 
 
+def shared_bits() -> Callable[[], Any]:
+    """Count Jaccard's index of 64 x 101 pairs of sets of 1,024 bits."""
+    A, B = ((2.0**63 * matrix(rows, 16, "float64")).astype(np.uint64) for rows in (64, 101))
+    a, b = (loops.count_bits(one).astype(float) for one in (A, B))
+    out = np.empty((64, 101))
+    return lambda: loops.shared_bits(out, A, B, a, b, "share")
+
+
+def gower() -> Callable[[], Any]:
+    """Count 64 x 101 pairs of rows of six numbers and six categories, a tenth of them missing."""
+    numbers = [matrix(rows, 6, "float64") for rows in (64, 101)]
+    keys = [np.where(one < 0.1, 0, np.ceil(4 * one)).astype(np.int64) for one in numbers]
+    A, B = ((np.where(one < 0.1, np.nan, one), key) for one, key in zip(numbers, keys, strict=True))
+    out = np.empty((64, 101))
+    return lambda: loops.gower(out, A, B)
+
+
 def perceptron_pass() -> Callable[[], Any]:
     """Count 300 examples, about half of which are learned from."""
     K, y = matrix(300, 300, "float64") - 0.5, np.where(np.arange(300) % 2, 1.0, -1.0)
@@ -152,6 +169,8 @@ LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
     "mirror float64": mirror,
     "sparse_products": sparse_products,
     "common_bits": common_bits,
+    "shared_bits": shared_bits,
+    "gower": gower,
     "perceptron_pass": perceptron_pass,
     "dtw": dtw,
     "hadamard": hadamard,

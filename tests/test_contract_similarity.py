@@ -3,20 +3,29 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 import similitude.similarity.algebra as algebra
 import similitude.similarity.wrappers as wrappers
 from similitude import FromBlocks, FromPairs, Precomputed, Similarity, repair
 from similitude.checks import check_similarity
 from similitude.kernels import (
+    Columns,
     Cosine,
+    Equal,
     Gaussian,
+    Gower,
     HistogramIntersection,
+    Intersection,
+    Jaccard,
     Laplace,
     Linear,
     Matern,
+    Ordinal,
+    OrMissing,
     Polynomial,
     RationalQuadratic,
+    SharesAny,
     Sigmoid,
 )
 from similitude.selection import SideBySide
@@ -25,6 +34,16 @@ from similitude.validity.repaired import RaisedDiagonal, Repaired
 rng = np.random.default_rng(0)
 VECTORS = rng.standard_normal((9, 3))
 VECTORS.setflags(write=False)
+SETS = [{"a", "b"}, {"b", 3}, set(), {3.0, None}, {("x", 1)}, {"a", "b", 3}]
+BITS = rng.random((6, 70)) < 0.3
+PERSONS = [
+    {"age": 30.0, "job": "cook", "tags": {"a", "b"}, "size": "S"},
+    {"age": 41.5, "job": "pilot", "tags": {"b"}, "size": "L"},
+    {"age": None, "job": "cook", "tags": set(), "size": "M"},
+    {"age": 22.0, "job": "judge", "tags": {"b", "c"}, "size": "S"},
+]
+TABLE = pd.DataFrame(PERSONS).assign(size=lambda X: pd.Categorical(X["size"], ["S", "M", "L"], ordered=True))
+BY_COLUMN = {"age": OrMissing(Gaussian()), "job": "equal", "tags": "jaccard"}
 WORDS = ["kernel", "colonel", "", "kern", "lek", "kernel"]
 MATRIX = rng.standard_normal((6, 6))
 
@@ -53,6 +72,19 @@ EXAMPLES = [
     (Cosine(), VECTORS),
     (Sigmoid(0.3, 0.1), VECTORS),
     (HistogramIntersection(), np.abs(VECTORS)),
+    (Intersection(), SETS),
+    (Jaccard(), BITS),
+    (Jaccard(), sp.csr_array(BITS.astype(float))),
+    (SharesAny(), SETS),
+    (Equal(), WORDS),
+    (Ordinal(["S", "M", "L"]), ["M", "S", "S", "L"]),
+    (OrMissing(Gaussian(), alike=0.5), [1.0, None, 2.5, float("nan"), 1.0]),
+    (Columns(BY_COLUMN), PERSONS),
+    (Columns({**BY_COLUMN, "size": "ordinal"}, how="sum"), TABLE),
+    (Columns({**BY_COLUMN, "tags": lambda s, t: float(s <= t)}, how="product"), TABLE),
+    (Columns({"job": "equal", "tags": "shares_any"}, how="max"), PERSONS),
+    (Gower(), TABLE.drop(columns="tags")),
+    (Gower(strict=True), TABLE[["job", "size"]]),
     (FromPairs(shared_letters), WORDS),
     (FromPairs(lambda s, t: float(s < t)), WORDS),
     (FromPairs(shared_letters, claims=["SYMMETRIC", "PSD"]), WORDS),
@@ -79,7 +111,7 @@ EXAMPLES = [
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS), WORDS),
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS, how="shift"), WORDS),
 ]
-ABSTRACT = {"VectorSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
+ABSTRACT = {"VectorSimilarity", "SetSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
 
 
 @pytest.mark.parametrize(("similarity", "objects"), EXAMPLES, ids=lambda value: repr(value)[:60])

@@ -10,6 +10,12 @@ from benchmarks.nouns import Contender
 
 class Ours(learners.Ours, machine.Ours, matrices.Ours):
     packages = ("similitude.learners", "similitude.maps", "similitude.machine")
+from benchmarks.contenders import learners, matrices, tables
+from benchmarks.nouns import Contender
+
+
+class Ours(learners.Ours, matrices.Ours, tables.Ours):
+    packages = ("similitude.learners", "similitude.maps")
 
 
 class ScikitLearn(learners.ScikitLearn, machine.ScikitLearn, matrices.ScikitLearn):
@@ -42,6 +48,9 @@ ALL: tuple[Contender, ...] = (
     Gemm(),
     learners.Eigen(),
     matrices.BareLoop(),
+    tables.Blas(),
+    tables.SparseProduct(),
+    tables.GowerPackage(),
 )
 
 

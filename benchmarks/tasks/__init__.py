@@ -11,6 +11,7 @@ from benchmarks.tasks import (
     polynomial,
     sparse,
     startup,
+    tables,
     times_vector,
     verdict,
 )
@@ -35,6 +36,10 @@ ALL: tuple[Task, ...] = (
     machine.FIT,
     machine.DEFAULTS,
     machine.INDEFINITE,
+    tables.JACCARD,
+    tables.JACCARD_SETS,
+    tables.GOWER,
+    tables.ACCURACY,
     verdict.TASK,
     startup.TASK,
 )

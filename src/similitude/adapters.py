@@ -21,13 +21,19 @@ from similitude.similarity.claims import check_claims
 
 NAMES: dict[str, type[Similarity]] = {
     "cosine": kernels.Cosine,
+    "equal": kernels.Equal,
     "gaussian": kernels.Gaussian,
+    "gower": kernels.Gower,
     "histogram_intersection": kernels.HistogramIntersection,
+    "intersection": kernels.Intersection,
+    "jaccard": kernels.Jaccard,
     "laplace": kernels.Laplace,
     "linear": kernels.Linear,
     "matern": kernels.Matern,
+    "ordinal": kernels.Ordinal,
     "polynomial": kernels.Polynomial,
     "rational_quadratic": kernels.RationalQuadratic,
+    "shares_any": kernels.SharesAny,
     "sigmoid": kernels.Sigmoid,
 }
 """Similarities that can be called by name."""

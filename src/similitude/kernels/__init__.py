@@ -1,18 +1,30 @@
 """Kernels and similarities, one module per kind of object."""
 
 from similitude.kernels.explicit import explicit_dimension, explicit_map
+from similitude.kernels.gower import Gower
 from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
+from similitude.kernels.sets import Intersection, Jaccard, SharesAny
+from similitude.kernels.tables import Columns
+from similitude.kernels.values import Equal, Ordinal, OrMissing
 from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
 
 __all__ = [
+    "Columns",
     "Cosine",
+    "Equal",
     "Gaussian",
+    "Gower",
     "HistogramIntersection",
+    "Intersection",
+    "Jaccard",
     "Laplace",
     "Linear",
     "Matern",
+    "OrMissing",
+    "Ordinal",
     "Polynomial",
     "RationalQuadratic",
+    "SharesAny",
     "Sigmoid",
     "explicit_dimension",
     "explicit_map",

@@ -36,6 +36,8 @@ if COMPILED:
         sparse_products,
         worst_triple,
     )
+    from similitude.loops.compiled_sets import of_shared, shared_bits
+    from similitude.loops.compiled_tables import gower
 
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
@@ -62,6 +64,8 @@ else:
         sparse_products,
         worst_triple,
     )
+    from similitude.loops.reference_sets import of_shared, shared_bits
+    from similitude.loops.reference_tables import gower
 
     IN_USE = f"reference ({WHY_REFERENCE})"
 
@@ -75,12 +79,15 @@ __all__ = [
     "cos_sin",
     "count_bits",
     "dtw",
+    "gower",
     "hadamard",
     "mirror",
     "of_products",
+    "of_shared",
     "of_sparse_sums",
     "of_sums",
     "perceptron_pass",
+    "shared_bits",
     "smo",
     "sparse_dense_products",
     "sparse_products",

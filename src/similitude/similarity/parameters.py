@@ -101,8 +101,8 @@ class _Function:
 
 
 def _needs_cloudpickle(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(_needs_cloudpickle(item) for item in value)
+    if isinstance(value, (list, tuple, dict)):
+        return any(map(_needs_cloudpickle, value.values() if isinstance(value, dict) else value))
     return callable(value) and not isinstance(value, (type, Parametric))
 
 

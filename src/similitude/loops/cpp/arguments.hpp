@@ -54,3 +54,5 @@ void define_bits(nb::module_ &m);
 void define_sequences(nb::module_ &m);
 void define_features(nb::module_ &m);
 void define_solvers(nb::module_ &m);
+void define_tables(nb::module_ &m);
+void define_sets(nb::module_ &m);

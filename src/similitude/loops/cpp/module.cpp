@@ -132,4 +132,6 @@ NB_MODULE(_compiled, m) {
     define_sequences(m);
     define_features(m);
     define_solvers(m);
+    define_tables(m);
+    define_sets(m);
 }

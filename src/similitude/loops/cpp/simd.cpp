@@ -2,8 +2,10 @@
 #include "bits.hpp"
 #include "dynamic.hpp"
 #include "hadamard.hpp"
+#include "mixed.hpp"
 #include "perceptron.hpp"
 #include "rows.hpp"
+#include "sets.hpp"
 #include "smo.hpp"
 #include "sparse_sums.hpp"
 #include "sums.hpp"
@@ -81,7 +83,14 @@ template <class T> constexpr Functions<T> functions() {
 }
 
 extern const Table table;
-const Table table{NAME(SIMD_NAMESPACE), functions<float>(),         functions<double>(),
-                  &count_bits,          &common_bits<std::int32_t>, &common_bits<std::int64_t>};
+const Table table{NAME(SIMD_NAMESPACE),
+                  functions<float>(),
+                  functions<double>(),
+                  &count_bits,
+                  &common_bits<std::int32_t>,
+                  &common_bits<std::int64_t>,
+                  &gower,
+                  &shared_bits,
+                  &of_shared};
 
 } // namespace SIMD_NAMESPACE

@@ -82,6 +82,15 @@ template <class T> struct Functions {
 
 using Words = Matrix<const std::uint64_t>;
 
+// What is made of the number of items that two sets share; said in reference_sets.py.
+enum class SetValue : int { count, share, any };
+
+// Rows of a table: numbers, NaN where missing, and keys of categories, 0 where missing.
+struct Mixed {
+    Matrix<const double> numbers;
+    Matrix<const std::int64_t> keys;
+};
+
 struct Table {
     const char *name;
     Functions<float> singles;
@@ -89,6 +98,9 @@ struct Table {
     void (*count_bits)(Words A, std::int64_t *out);
     void (*common_bits_32)(Matrix<std::int32_t> out, Words A, Words B);
     void (*common_bits_64)(Matrix<std::int64_t> out, Words A, Words B);
+    void (*gower)(Matrix<double> out, Mixed A, Mixed B);
+    void (*shared_bits)(Matrix<double> out, Words A, Words B, const double *a, const double *b, SetValue value);
+    void (*of_shared)(Matrix<double> out, const double *a, const double *b, SetValue value);
 };
 
 #define DECLARE_TABLE(set)                                                                                             \

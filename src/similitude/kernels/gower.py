@@ -1,0 +1,254 @@
+"""Gower's general coefficient of similarity: the ready similarity of the rows of a mixed table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from similitude import loops
+from similitude.encodings import Encoding, take
+from similitude.errors import brief
+from similitude.kernels.cells import (
+    column,
+    column_names,
+    is_categorical,
+    keys_of,
+    kind_of_values,
+    known_of,
+    missing_cells,
+    order_of,
+    plain_numbers,
+)
+from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
+
+EQUAL = "equal"
+"""The range of a column whose values are equal or not; followed by their kind where that is known."""
+
+CATEGORIES = ("number", "text", "bytes", "mixed")
+"""Kinds of values that are compared for equality; numbers only where they are True and False."""
+
+
+class Gower(Similarity):
+    r"""Gower's coefficient of the rows of a table: the mean similarity of the columns in which both have a value.
+
+    .. math:: K(x, z) = \sum_k \delta_k s_k(x_k, z_k) \Big/ \sum_k \delta_k
+
+    with :math:`\delta_k = 0` where :math:`x_k` or :math:`z_k` is missing, and 1 elsewhere. Columns of numbers have
+    :math:`s = 1 - |x - z| / R`, R being their range; categories, texts and booleans have s = 1 if they are equal and
+    0 if not; ordered categories are numbers by their ranks 0, …, c - 1. Two rows with no column in common have K = 0.
+    (Gower, A general coefficient of similarity and some of its properties, Biometrics 27, 1971; the extension to ranks
+    is that of Kaufman and Rousseeuw, Finding Groups in Data, 1990.)
+
+    Rows are those of a pandas or polars data frame, or dicts. The columns and their ranges are those of the table on
+    which it is resolved; other columns are ignored; one that is not there or holds another kind of values is refused by
+    name. Codes of categories that are stored as numbers are numbers: cast them to a categorical type. A category never
+    seen before is just unequal to all others; an ordered one has no rank and is refused. A number outside of the range
+    keeps the formula, so that s may be negative: nothing is clipped.
+
+    It is a kernel where nothing is missing and every number is inside its range, and need not be one elsewhere:
+    `strict` refuses what is not, and only then PSD is claimed.
+
+    Parameters
+    ----------
+    ranges : dict, optional
+        For each column ``(low, high)`` of numbers, ``"equal"`` for categories, or a list of ordered categories, lowest
+        first. None: taken from data; ``Gower({**Gower().resolve(X).ranges, "size": ["S", "M", "L"]})`` changes one. A
+        column of numbers that are all equal compares for equality.
+    strict : bool
+        Refuse missing values and numbers outside of the ranges, by row and column.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Gower
+    >>> people = [{"age": 20, "job": "cook"}, {"age": 60, "job": "pilot"}, {"age": 30, "job": None}]
+    >>> k = Gower().resolve(people)
+    >>> k.ranges
+    {'age': (20.0, 60.0), 'job': 'equal text'}
+    >>> k.gram(people)
+    array([[1.  , 0.  , 0.75],
+           [0.  , 1.  , 0.25],
+           [0.75, 0.25, 1.  ]])
+    """
+
+    objects = "table"
+    finite = True
+    resolves = ("ranges",)
+
+    def __init__(self, ranges: Mapping[Any, Any] | None = None, strict: bool = False) -> None:
+        self.ranges = ranges
+        self.strict = strict
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """Symmetry; everything where missing values and numbers outside of the ranges are refused."""
+        return frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED} if self.strict else {SYMMETRIC})
+
+    @property
+    def reason(self) -> str:
+        """The proof, or where it ends."""
+        if self.strict:
+            return (
+                "a mean of kernels: equality, and 1 - |u - v| of u, v in [0, 1], which is min(u, v) + "
+                "min(1 - u, 1 - v), two dot products of indicators of intervals (Gower 1971)"
+            )
+        return (
+            "with missing values or numbers outside of the ranges Gower's coefficient need not be a kernel (Gower "
+            "1971); Gower(strict=True) refuses these and is one"
+        )
+
+    def check_params(self) -> None:
+        """Refuse ranges that are not what they should be, by column."""
+        if self.ranges is None:
+            return
+        if not isinstance(self.ranges, Mapping) or not self.ranges:
+            raise TypeError(f"ranges must be a dict from columns to ranges, got {brief(self.ranges)}")
+        for name, span in self.ranges.items():
+            _check_span(name, span)
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Gower:
+        """Take the columns and their ranges from X; rows of weight 0 do not count."""
+        if self.ranges is not None:
+            return self
+        if sample_weight is not None:
+            X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
+        return Gower({name: _span(name, column(X, name)) for name in column_names(X)}, self.strict)
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return numbers, scaled to their range (NaN where missing), and keys of categories (0 where missing)."""
+        numbers, keys = [], []
+        for name, span in (self.ranges or {}).items():
+            values = column(objects, name)
+            missing = missing_cells(values)
+            if self.strict and missing.any():
+                i = int(np.flatnonzero(missing)[0])
+                raise ValueError(f"column {name!r} has no value in row {i}, and strict=True refuses missing values")
+            if _is_category(span):
+                _demand_category(name, values, missing, span)
+                keys.append(keys_of(values, missing))
+            else:
+                numbers.append(self._scaled(name, values, missing, span))
+        n = len((numbers + keys)[0])
+        return (
+            np.column_stack([np.empty((n, 0)), *numbers]),
+            np.column_stack([np.empty((n, 0), np.uint64), *keys]).view(np.int64),
+        )
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
+        """Return the mean similarity of the columns in which both rows have a value."""
+        out = np.empty((len(A[0]), len(B[0]))) if out is None else out
+        loops.gower(out, *(tuple(map(np.ascontiguousarray, one)) for one in (A, B)))
+        return out
+
+    def diagonal(self, A: Encoding) -> np.ndarray:
+        """Return 1, or 0 for a row without any value."""
+        numbers, keys = A
+        return (~np.isnan(numbers).all(axis=1) | (keys != 0).any(axis=1)).astype(float)
+
+    def _scaled(self, name: Any, values: Any, missing: np.ndarray, span: Any) -> np.ndarray:
+        """Return (value - low) / range, or rank / (c - 1) of an ordered category."""
+        if _is_order(span):
+            return _ranks(name, values, missing, list(span)) / (len(span) - 1)
+        low, high = span
+        numbers = _numbers(name, values, missing)
+        with np.errstate(over="ignore"):
+            scaled = (numbers - low) / (high - low)
+        outside = (scaled < 0) | (scaled > 1) if self.strict else np.isinf(scaled)
+        if outside.any():
+            i = int(np.flatnonzero(outside)[0])
+            raise ValueError(
+                f"column {name!r} is {numbers[i]} in row {i}, {'' if self.strict else 'too far '}outside of its range "
+                f"from {low} to {high}"
+            )
+        return scaled
+
+
+def _is_order(span: Any) -> bool:
+    is_range = len(span) == 2 and all(isinstance(end, Real) and not isinstance(end, bool) for end in span)
+    return not isinstance(span, str) and not is_range
+
+
+def _is_category(span: Any) -> bool:
+    """Tell whether values of this range are equal or not: also where there is only one place to be."""
+    return isinstance(span, str) or len(span) == 1 or (not _is_order(span) and span[0] == span[1])
+
+
+def _check_span(name: Any, span: Any) -> None:
+    if isinstance(span, str) and span.split()[:1] == [EQUAL]:
+        return
+    if isinstance(span, (str, bytes)) or not hasattr(span, "__len__") or len(span) == 0:
+        raise ValueError(
+            f"the range of column {name!r} must be (low, high), 'equal', or a list of ordered categories, got "
+            f"{brief(span)}"
+        )
+    if _is_order(span) and len({*span}) < len(span):
+        raise ValueError(f"the range of column {name!r} names a category twice: {brief(span)}")
+    if not _is_order(span) and not (np.isfinite(span).all() and span[0] <= span[1] and np.isfinite(span[1] - span[0])):
+        raise ValueError(f"the range of column {name!r} must be two finite numbers, low <= high, got {brief(span)}")
+
+
+def _span(name: Any, values: Any) -> Any:
+    """Return the range of a column."""
+    missing = missing_cells(values)
+    kind = kind_of_values(values, missing)
+    if kind == "missing":
+        raise ValueError(f"column {name!r} holds no value at all: drop it, or give ranges")
+    order = order_of(values)
+    if order is not None:
+        return order
+    if kind == "number" and not _is_boolean(values, missing) and not is_categorical(values):
+        known = _numbers(name, values, missing)[~missing]
+        return float(known.min()), float(known.max())
+    if kind not in CATEGORIES:
+        raise TypeError(
+            f"column {name!r} holds {kind}: Gower compares numbers and categories. Turn it into one of these, leave it "
+            f"out, or say how it is compared with Columns"
+        )
+    return f"{EQUAL} {kind}"
+
+
+def _is_boolean(values: Any, missing: np.ndarray) -> bool:
+    stored = str(getattr(values, "dtype", "")).lower()
+    if stored.startswith("bool"):
+        return True
+    return stored in ("", "object") and set(map(type, known_of(values, missing))) <= {bool, np.bool_}
+
+
+def _numbers(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
+    """Return a column as floats, NaN where missing; name what is no finite number."""
+    stored = plain_numbers(values)
+    if stored is None:
+        kind = kind_of_values(values, missing)
+        if kind not in ("number", "missing"):
+            held = known_of(values, missing)[0]
+            raise TypeError(f"column {name!r} holds {kind}, for instance {brief(held)}: its range is one of numbers")
+        stored = np.array([np.nan if gone else value for value, gone in zip(values, missing, strict=True)], dtype=float)
+    numbers = np.where(missing, np.nan, stored.astype(float))
+    if np.isinf(numbers).any():
+        i = int(np.flatnonzero(np.isinf(numbers))[0])
+        raise ValueError(f"column {name!r} is {numbers[i]} in row {i}: numbers must be finite")
+    return numbers
+
+
+def _demand_category(name: Any, values: Any, missing: np.ndarray, span: Any) -> None:
+    """Refuse a column whose values are of another kind than its range says."""
+    expected = span.split()[-1] if isinstance(span, str) else "number" if isinstance(span[0], Real) else EQUAL
+    kind = kind_of_values(values, missing)
+    if expected not in (EQUAL, "mixed") and kind not in (expected, "missing"):
+        held = known_of(values, missing)[0]
+        raise TypeError(f"column {name!r} holds {kind}, for instance {brief(held)}: it held {expected} before")
+
+
+def _ranks(name: Any, values: Any, missing: np.ndarray, order: list[Any]) -> np.ndarray:
+    """Return the ranks of ordered categories, NaN where missing."""
+    ranks = {category: float(rank) for rank, category in enumerate(order)}
+    found = np.full(len(missing), np.nan)
+    for i, value in enumerate(values):
+        if missing[i]:
+            continue
+        if value not in ranks:
+            raise ValueError(f"column {name!r} is {brief(value)} in row {i}, which is not in its order {brief(order)}")
+        found[i] = ranks[value]
+    return found
