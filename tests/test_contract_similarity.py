@@ -18,6 +18,7 @@ from similitude.kernels import (
     Polynomial,
     RationalQuadratic,
     Sigmoid,
+    Spectrum,
 )
 from similitude.validity.repaired import RaisedDiagonal, Repaired
 
@@ -51,6 +52,8 @@ EXAMPLES = [
     (Cosine(), VECTORS),
     (Sigmoid(0.3, 0.1), VECTORS),
     (HistogramIntersection(), np.abs(VECTORS)),
+    (Spectrum(2), WORDS),
+    (Spectrum(counts=True, blended=True), WORDS),
     (FromPairs(shared_letters), WORDS),
     (FromPairs(lambda s, t: float(s < t)), WORDS),
     (FromPairs(shared_letters, claims=["SYMMETRIC", "PSD"]), WORDS),
@@ -77,7 +80,7 @@ EXAMPLES = [
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS), WORDS),
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS, how="shift"), WORDS),
 ]
-ABSTRACT = {"VectorSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
+ABSTRACT = {"VectorSimilarity", "BagSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
 
 
 @pytest.mark.parametrize(("similarity", "objects"), EXAMPLES, ids=lambda value: repr(value)[:60])

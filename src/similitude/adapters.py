@@ -29,6 +29,7 @@ NAMES: dict[str, type[Similarity]] = {
     "polynomial": kernels.Polynomial,
     "rational_quadratic": kernels.RationalQuadratic,
     "sigmoid": kernels.Sigmoid,
+    "spectrum": kernels.Spectrum,
 }
 """Similarities that can be called by name."""
 

@@ -2,6 +2,7 @@
 
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
+from similitude.kernels.strings import Spectrum
 from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Polynomial",
     "RationalQuadratic",
     "Sigmoid",
+    "Spectrum",
     "explicit_dimension",
     "explicit_map",
 ]

@@ -8,6 +8,7 @@ instruction set, ``SIMILITUDE_LOOPS=reference`` the readable twins.
 import os
 
 from similitude.loops.reference import CSR
+from similitude.loops.reference_strings import Bags, Patterns
 
 WHY_REFERENCE = "SIMILITUDE_LOOPS=reference" if os.environ.get("SIMILITUDE_LOOPS") == "reference" else ""
 if not WHY_REFERENCE:
@@ -36,6 +37,13 @@ if COMPILED:
         sparse_products,
         worst_triple,
     )
+    from similitude.loops.compiled_strings import (
+        levenshtein,
+        neighbour_bags,
+        set_bits,
+        shared_features,
+        window_bags,
+    )
 
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
@@ -62,6 +70,13 @@ else:
         sparse_products,
         worst_triple,
     )
+    from similitude.loops.reference_strings import (
+        levenshtein,
+        neighbour_bags,
+        set_bits,
+        shared_features,
+        window_bags,
+    )
 
     IN_USE = f"reference ({WHY_REFERENCE})"
 
@@ -69,6 +84,8 @@ __all__ = [
     "COMPILED",
     "CSR",
     "IN_USE",
+    "Bags",
+    "Patterns",
     "add_rows",
     "apply",
     "common_bits",
@@ -76,13 +93,18 @@ __all__ = [
     "count_bits",
     "dtw",
     "hadamard",
+    "levenshtein",
     "mirror",
+    "neighbour_bags",
     "of_products",
     "of_sparse_sums",
     "of_sums",
     "perceptron_pass",
+    "set_bits",
+    "shared_features",
     "smo",
     "sparse_dense_products",
     "sparse_products",
+    "window_bags",
     "worst_triple",
 ]

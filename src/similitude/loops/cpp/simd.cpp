@@ -2,6 +2,7 @@
 #include "bits.hpp"
 #include "dynamic.hpp"
 #include "hadamard.hpp"
+#include "levenshtein.hpp"
 #include "perceptron.hpp"
 #include "rows.hpp"
 #include "smo.hpp"
@@ -82,6 +83,7 @@ template <class T> constexpr Functions<T> functions() {
 
 extern const Table table;
 const Table table{NAME(SIMD_NAMESPACE), functions<float>(),         functions<double>(),
-                  &count_bits,          &common_bits<std::int32_t>, &common_bits<std::int64_t>};
+                  &count_bits,          &common_bits<std::int32_t>, &common_bits<std::int64_t>,
+                  &common_bits<double>, &levenshtein};
 
 } // namespace SIMD_NAMESPACE

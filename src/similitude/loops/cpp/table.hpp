@@ -89,6 +89,9 @@ struct Table {
     void (*count_bits)(Words A, std::int64_t *out);
     void (*common_bits_32)(Matrix<std::int32_t> out, Words A, Words B);
     void (*common_bits_64)(Matrix<std::int64_t> out, Words A, Words B);
+    void (*common_bits_doubles)(Matrix<double> out, Words A, Words B);
+    void (*levenshtein)(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
+                        const std::int64_t *order, std::size_t alphabet);
 };
 
 #define DECLARE_TABLE(set)                                                                                             \

@@ -1,0 +1,190 @@
+"""Kernels of strings: the examples of the lecture, brute force, peers, unusual strings and bad input."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import substrings
+from sklearn.feature_extraction.text import CountVectorizer
+
+from similitude import as_similarity, check_kernel, use_engine
+from similitude.checks import check_similarity
+from similitude.datasets import promoters
+from similitude.encodings import keys, rows
+from similitude.engines import LocalEngine
+from similitude.kernels import Spectrum, bags
+from similitude.learners import KernelSVC
+from similitude.maps import LandmarkMap
+
+UNUSUAL = [
+    "",
+    "a",
+    "ab",
+    "aA",
+    "naïve",
+    "naïve ",
+    "ñandú",
+    "日本語日本",
+    "😀😁😀😁",
+    "a\0b\0a\0b",
+    "\ud800a",
+    "aaaaaaaaaaaaaaaa",
+]
+strings = st.lists(st.text(alphabet="ab\0é日😀", max_size=12), min_size=1, max_size=6)
+
+
+def brute_force(X, lengths, counts):
+    """Sum products of counts (or of presence) over all substrings."""
+    bags_of = [[substrings(x, p) for p in lengths] for x in X]
+    if not counts:
+        bags_of = [[dict.fromkeys(bag, 1) for bag in each] for each in bags_of]
+    return np.array(
+        [[sum(a.get(u, 0) * b[u] for a, b in zip(s, t, strict=True) for u in b) for t in bags_of] for s in bags_of],
+        float,
+    )
+
+
+@pytest.mark.parametrize(
+    ("s", "t", "presence", "counts"),
+    [
+        ("asdf", "gpsd", [2, 1, 0], [2, 1, 0]),
+        ("banana", "bandana", [3, 3, 2, 0], [14, 7, 3, 0]),
+        ("aab", "ab", [2], [3]),
+        ("aaa", "aaa", [1, 1, 1], [9, 4, 1]),
+        ("ab", "abc", [2, 1, 0], [2, 1, 0]),
+    ],
+)
+def test_known_values(s, t, presence, counts):
+    for p, (expected, counted) in enumerate(zip(presence, counts, strict=True), 1):
+        assert Spectrum(p)(s, t) == Spectrum(p)(t, s) == expected
+        assert Spectrum(p, counts=True)(s, t) == counted
+    assert Spectrum(len(presence), blended=True)(s, t) == sum(presence)
+    assert Spectrum(len(counts), counts=True, blended=True)(s, t) == sum(counts)
+
+
+@given(strings, st.integers(1, 9), st.booleans(), st.booleans())
+def test_brute_force(X, p, counts, blended):
+    lengths = range(1, p + 1) if blended else [p]
+    K = Spectrum(p, counts, blended).gram(X)
+    np.testing.assert_array_equal(K, brute_force(X, lengths, counts))
+    assert K.dtype == np.float64
+
+
+@pytest.mark.parametrize("way", ["bits", "lists", "full"])
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("p", [2, 9])
+def test_every_way_gives_the_same(monkeypatch, way, counts, p):
+    if (counts and way == "bits") or (not counts and way == "full"):
+        pytest.skip("bits know no counts, and full matrices hold counts")
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("abé"), rng.integers(0, 90))) for _ in range(40)]
+    expected = Spectrum(p, counts).gram(X)
+    monkeypatch.setattr(bags, "_cheapest", lambda *_: way)
+    np.testing.assert_array_equal(Spectrum(p, counts).gram(X), expected)
+    np.testing.assert_array_equal(expected, brute_force(X, [p], counts))
+
+
+def test_large_counts_are_exact():
+    X = ["a" * 70_000, "a" * 69_999 + "b"]
+    expected = [[69_999.0**2, 69_999.0 * 69_998], [69_999.0 * 69_998, 69_998.0**2 + 1]]
+    np.testing.assert_array_equal(Spectrum(2, counts=True).gram(X), expected)
+
+
+@pytest.mark.parametrize("p", [1, 3, 8])
+@pytest.mark.parametrize("counts", [False, True])
+def test_agrees_with_count_vectorizer(p, counts):
+    X = promoters()[0]
+    M = CountVectorizer(analyzer="char", ngram_range=(p, p), binary=not counts, lowercase=False).fit_transform(X)
+    np.testing.assert_array_equal(Spectrum(p, counts).gram(X), (M @ M.T).toarray())
+
+
+def test_orders_are_not_summed_in_secret():
+    """One library's spectrum kernel of order p silently sums the orders 1 to p: here that is asked for by name."""
+    assert Spectrum(3)("abab", "baba") == 2
+    assert Spectrum(3, blended=True)("abab", "baba") == 2 + 2 + 2
+
+
+@pytest.mark.parametrize("k", [Spectrum(2), Spectrum(3, counts=True), Spectrum(9), Spectrum(3, blended=True)])
+def test_unusual_strings(k):
+    check_similarity(k, UNUSUAL)
+    K = k.gram(UNUSUAL)
+    assert not K[0].any(), "an empty string shares nothing"
+    assert (np.diag(K) == k.diag(UNUSUAL)).all()
+    assert k("aA", "AA") == k("AA", "aA"), "case is kept on both sides"
+
+
+def test_bytes_are_letters_by_value():
+    assert Spectrum(2)(b"banana", b"bandana") == 3
+    assert Spectrum(1)("é", "é".encode("latin-1")) == 1
+    assert Spectrum(1)("é", "é".encode()) == 0
+    np.testing.assert_array_equal(Spectrum(2).gram([b"ab", "ab", bytearray(b"b")]), [[1, 1, 0], [1, 1, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(Spectrum(1).gram(np.array(["ab", "b"])), [[2, 1], [1, 1]])
+
+
+def test_shorter_than_p_is_zero_also_when_normalised():
+    K = Spectrum(3).normalised().gram(["ab", "abc", "abcd"])
+    np.testing.assert_allclose(K, [[0, 0, 0], [0, 1, 0.5**0.5], [0, 0.5**0.5, 1]])
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "3", None])
+def test_bad_length(bad):
+    with pytest.raises(ValueError, match="p must be a whole number >= 1"):
+        Spectrum(bad).gram(["ab"])
+
+
+@pytest.mark.parametrize("bad", [None, 3, ["a"], float("nan")])
+def test_what_is_no_string_is_named(bad):
+    with pytest.raises(TypeError, match=r"X: object 1 is .*string kernels need str or bytes"):
+        Spectrum().gram(["ab", bad])
+    with pytest.raises(TypeError, match="Z: object 0 is"):
+        Spectrum().cross(["ab"], [bad])
+    with pytest.raises(TypeError, match="is one string"):
+        Spectrum().gram("ab")
+
+
+def test_digests_that_collide_are_told_apart(monkeypatch):
+    """Two windows with one digest: the bags hold both, and only equal ones meet."""
+    from similitude import loops
+    from similitude.loops import reference_strings
+
+    if loops.COMPILED:  # the compiled loops compare in the same way, see test_strings_loops
+        for name in ("window_bags", "shared_features"):
+            monkeypatch.setattr(loops, name, getattr(reference_strings, name))
+    monkeypatch.setattr(reference_strings, "_mixed", lambda x: 5)
+    X = ["abcdefghij", "bcdefghijk", "cdefghijkl日本"]
+    np.testing.assert_array_equal(Spectrum(9).gram(X), brute_force(X, [9], False))
+
+
+def test_encoding_is_of_each_string_alone():
+    k, X = Spectrum(2), [*UNUSUAL, "ab", "日本語日本"]
+    A = k.encode(X)
+    found = keys(A)
+    assert found[2] == found[12] and found[7] == found[13] and len(set(found.tolist())) == 11
+    for which in (slice(3, 9), slice(5, 2), slice(None, None, 3), np.array([8, 7, 7, 0])):
+        chosen = np.arange(14)[which]
+        np.testing.assert_array_equal(k.block(rows(A, which), A), k.gram(X)[chosen])
+    assert (keys(k.encode(X[7:8])) == found[7]).all()
+    again = pickle.loads(pickle.dumps(A))
+    np.testing.assert_array_equal(k.block(again, A), k.gram(X))
+
+
+def test_threads_give_the_same():
+    rng = np.random.default_rng(1)
+    X = ["".join(rng.choice(list("acgt"), 30)) for _ in range(1100)]
+    with use_engine(LocalEngine(threads=1)):
+        expected = Spectrum(3).gram(X)
+    with use_engine(LocalEngine(threads=3)):
+        np.testing.assert_array_equal(Spectrum(3).gram(X), expected)
+        np.testing.assert_array_equal(Spectrum(3).cross(X, X[:50]), expected[:, :50])
+
+
+def test_is_a_kernel_by_proof_and_by_name():
+    assert as_similarity("spectrum") == Spectrum()
+    X, y = promoters()
+    assert check_kernel(Spectrum(4), X).verdict == "VALID"
+    assert "substring" in str(Spectrum().proof())
+    model = KernelSVC(Spectrum(4).normalised()).fit(X[::2], y[::2])
+    assert model.score(X[1::2], y[1::2]) > 0.7
+    assert LandmarkMap(Spectrum(3), n_components=5, random_state=0).fit_transform(X).shape == (106, 5)
