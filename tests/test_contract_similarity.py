@@ -10,6 +10,7 @@ from similitude import FromBlocks, FromPairs, Precomputed, Similarity, repair
 from similitude.checks import check_similarity
 from similitude.kernels import (
     Cosine,
+    Edit,
     Gaussian,
     HistogramIntersection,
     Laplace,
@@ -53,6 +54,7 @@ EXAMPLES = [
     (Sigmoid(0.3, 0.1), VECTORS),
     (HistogramIntersection(), np.abs(VECTORS)),
     (Spectrum(2), WORDS),
+    (Edit(), WORDS),
     (Spectrum(counts=True, blended=True), WORDS),
     (FromPairs(shared_letters), WORDS),
     (FromPairs(lambda s, t: float(s < t)), WORDS),
@@ -80,7 +82,7 @@ EXAMPLES = [
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS), WORDS),
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS, how="shift"), WORDS),
 ]
-ABSTRACT = {"VectorSimilarity", "BagSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
+ABSTRACT = {"VectorSimilarity", "BagSimilarity", "_Distance", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
 
 
 @pytest.mark.parametrize(("similarity", "objects"), EXAMPLES, ids=lambda value: repr(value)[:60])

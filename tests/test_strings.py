@@ -14,7 +14,7 @@ from similitude.checks import check_similarity
 from similitude.datasets import promoters
 from similitude.encodings import keys, rows
 from similitude.engines import LocalEngine
-from similitude.kernels import Spectrum, bags
+from similitude.kernels import Edit, Spectrum, bags
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
 
@@ -188,3 +188,68 @@ def test_is_a_kernel_by_proof_and_by_name():
     model = KernelSVC(Spectrum(4).normalised()).fit(X[::2], y[::2])
     assert model.score(X[1::2], y[1::2]) > 0.7
     assert LandmarkMap(Spectrum(3), n_components=5, random_state=0).fit_transform(X).shape == (106, 5)
+
+
+def edits(s, t):
+    """The distance by its recurrence."""
+    row = list(range(len(t) + 1))
+    for i, x in enumerate(s, 1):
+        before, row[0] = row[0], i
+        for j, z in enumerate(t, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (x != z))
+    return row[-1]
+
+
+@given(strings, strings)
+def test_edit_brute_force(X, Z):
+    expected = [[edits(x, z) for z in Z] for x in X]
+    np.testing.assert_array_equal(Edit().distances(X, Z), expected)
+    np.testing.assert_array_equal(Edit().distances(X), [[edits(x, z) for z in X] for x in X])
+    shares = [[1 - edits(x, z) / max(len(x), len(z), 1) for z in Z] for x in X]
+    np.testing.assert_allclose(Edit().cross(X, Z), shares, rtol=1e-15)
+
+
+def test_edit_known_values():
+    assert Edit()("kitten", "sitting") == 1 - 3 / 7
+    assert Edit()("", "") == 1 and Edit()("", "a") == 0 and Edit()("ab", "AB") == 0
+    assert Edit()(b"flaw", b"lawn") == 0.5
+    np.testing.assert_array_equal(Edit().distances(["saturday", ""], ["sunday"]), [[3], [6]])
+
+
+def test_edit_agrees_with_rapidfuzz():
+    process = pytest.importorskip("rapidfuzz.process", reason="missing: rapidfuzz")
+    from rapidfuzz.distance import Levenshtein
+
+    rng = np.random.default_rng(0)
+    for letters in ("ab", "acgt", "abcdefghijklmnopqrstuvwxyz", "é日本語😀"):
+        X = ["".join(rng.choice(list(letters), n)) for n in (*range(0, 270, 9), 64, 128, 129, 700)]
+        expected = process.cdist(X, X, scorer=Levenshtein.distance)
+        np.testing.assert_array_equal(Edit().distances(X), expected)
+        np.testing.assert_array_equal(Edit().distances(X[:7], X), expected[:7])
+
+
+def test_edit_is_no_kernel_and_says_so():
+    assert "PSD" not in Edit().claims
+    found = check_kernel(Edit(), ["ab", "ba", "aba", "bab"])
+    assert found.verdict == "INVALID"
+    assert found.witness.value < 0
+    X, y = promoters()
+    with pytest.raises(ValueError, match=r"no kernel|not a kernel|not PSD|not positive"):
+        KernelSVC(Edit()).fit(X, y)
+    scores = LandmarkMap(Edit(), n_components=20, random_state=0).fit_transform(X)
+    assert scores.min() >= 0 and scores.max() == 1
+
+
+def test_edit_refuses_what_is_no_string():
+    with pytest.raises(TypeError, match="X: object 1 is None: string kernels need str or bytes"):
+        Edit().gram(["a", None])
+
+
+def test_edit_on_threads_and_in_tiles():
+    rng = np.random.default_rng(2)
+    X = ["".join(rng.choice(list("ab"), rng.integers(0, 12))) for _ in range(1100)]
+    with use_engine(LocalEngine(threads=2)):
+        K = Edit().gram(X)
+    assert (K == K.T).all() and (np.diag(K) == 1).all()
+    np.testing.assert_array_equal(K[::150], Edit().cross(X[::150], X))
+    check_similarity(Edit(), UNUSUAL)

@@ -21,6 +21,7 @@ from similitude.similarity.claims import check_claims
 
 NAMES: dict[str, type[Similarity]] = {
     "cosine": kernels.Cosine,
+    "edit": kernels.Edit,
     "gaussian": kernels.Gaussian,
     "histogram_intersection": kernels.HistogramIntersection,
     "laplace": kernels.Laplace,

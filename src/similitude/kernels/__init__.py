@@ -1,5 +1,6 @@
 """Kernels and similarities, one module per kind of object."""
 
+from similitude.kernels.edit import Edit
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.kernels.strings import Spectrum
@@ -7,6 +8,7 @@ from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Po
 
 __all__ = [
     "Cosine",
+    "Edit",
     "Gaussian",
     "HistogramIntersection",
     "Laplace",

@@ -35,8 +35,8 @@ class Bags:
         return len(self.starts) - 1
 
     def __getitem__(self, which: Any) -> Bags:
-        features, starts = _picked(self.starts, which)
-        letters, text_starts = _picked(self.text_starts, which) if len(self.places) else (slice(0, 0), NO_INTEGERS)
+        features, starts = picked(self.starts, which)
+        letters, text_starts = picked(self.text_starts, which) if len(self.places) else (slice(0, 0), NO_INTEGERS)
         chosen = self.codes[features], self.counts[features], self.places[features if len(self.places) else slice(0, 0)]
         return Bags(loops.Bags(*chosen, starts, self.text[letters], text_starts))
 
@@ -53,7 +53,7 @@ class Bags:
         return np.diff(sums[self.starts]).astype(float)
 
 
-def _picked(starts: np.ndarray, which: Any) -> tuple[Any, np.ndarray]:
+def picked(starts: np.ndarray, which: Any) -> tuple[Any, np.ndarray]:
     """Return where the entries of some rows are, and where each row starts among them."""
     if isinstance(which, slice) and which.step in (None, 1):
         begin, end, _ = which.indices(len(starts) - 1)

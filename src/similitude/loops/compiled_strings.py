@@ -36,8 +36,10 @@ def set_bits(out: Any, numbers: Any, starts: Any) -> None:
     _compiled.set_bits(out, numbers, starts)
 
 
-def levenshtein(out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any) -> None:
+def levenshtein(
+    out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, same: bool = False
+) -> None:
     """See `reference_strings.levenshtein`."""
     alphabet = max(int(queries.max(initial=-1)), int(targets.max(initial=-1))) + 1
     order = np.argsort(np.diff(target_starts), kind="stable")
-    _compiled.levenshtein(out, queries, query_starts, targets, target_starts, order, alphabet)
+    _compiled.levenshtein(out, queries, query_starts, targets, target_starts, order, alphabet, same)

@@ -210,7 +210,10 @@ std::size_t number_shared(const Bags &A, const Bags &B, Patterns patterns, std::
             }
     };
     each(B, b, true);
-    each(A, a, false);
+    if (A.codes == B.codes && A.starts == B.starts)
+        std::copy(b, b + B.starts[B.count], a);
+    else
+        each(A, a, false);
     std::vector<std::int32_t> renamed(numbers.count(), -1);
     for (std::int64_t f = 0; f < A.starts[A.count]; ++f)
         if (a[f] >= 0)

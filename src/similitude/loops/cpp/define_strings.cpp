@@ -125,16 +125,17 @@ static Series<std::int32_t> letters_of(const InRow<std::int32_t> &text, const In
 
 static void levenshtein(const Out<double> &result, const InRow<std::int32_t> &queries, const Integers &query_starts,
                         const InRow<std::int32_t> &targets, const Integers &target_starts, const Integers &order,
-                        std::size_t alphabet) {
+                        std::size_t alphabet, bool same) {
     const Matrix<double> to = out<double>(result);
     const Series<std::int32_t> A = letters_of(queries, query_starts, alphabet);
     const Series<std::int32_t> B = letters_of(targets, target_starts, alphabet);
     require(A.count == to.rows && B.count == to.columns, "one row and one column of out for each string");
+    require(!same || A.count == B.count, "the same strings need as many rows as columns");
     require(order.shape(0) == B.count, "one place in the order for each target");
     for (std::size_t t = 0; t < B.count; ++t)
         require(order.data()[t] >= 0 && static_cast<std::size_t>(order.data()[t]) < B.count, "order names no target");
     nb::gil_scoped_release release;
-    table().levenshtein(to, A, B, order.data(), alphabet);
+    table().levenshtein(to, A, B, order.data(), alphabet, same);
 }
 
 void define_strings(nb::module_ &m) {
@@ -145,5 +146,6 @@ void define_strings(nb::module_ &m) {
     m.def("shared", &shared);
     m.def("set_bits", &set_bits, arg("out").noconvert(), arg("numbers").noconvert(), arg("starts").noconvert());
     m.def("levenshtein", &levenshtein, arg("out").noconvert(), arg("queries").noconvert(), arg("query_starts").noconvert(),
-          arg("targets").noconvert(), arg("target_starts").noconvert(), arg("order").noconvert(), arg("alphabet"));
+          arg("targets").noconvert(), arg("target_starts").noconvert(), arg("order").noconvert(), arg("alphabet"),
+          arg("same"));
 }

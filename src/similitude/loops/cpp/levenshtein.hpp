@@ -88,9 +88,38 @@ inline std::int64_t distance(const Columns *columns, std::size_t lane, std::size
     return total;
 }
 
-// Queries and targets are letters numbered from 0 to alphabet - 1; targets are taken in the given order.
+inline void run(const std::int32_t *query, std::size_t n, const TargetGroup &group, Columns *columns) {
+    if (group.blocks == 1)
+        pass<1>(query, n, group, columns);
+    else if (group.blocks == 2)
+        pass<2>(query, n, group, columns);
+    else
+        pass<0>(query, n, group, columns);
+}
+
+// Fills in the bits of the letters of a group, and returns it.
+inline TargetGroup group_of(Series<std::int32_t> targets, const std::int64_t *members, std::size_t count,
+                            std::size_t alphabet, const Buffer<Lane> &letters) {
+    std::size_t blocks = 1;
+    for (std::size_t lane = 0; lane < count; ++lane) {
+        const std::size_t needed = (targets.length(static_cast<std::size_t>(members[lane])) + 63) / 64;
+        blocks = needed > blocks ? needed : blocks;
+    }
+    std::memset(letters.begin(), 0, alphabet * blocks * strings_at_once * sizeof(Lane));
+    for (std::size_t lane = 0; lane < count; ++lane) {
+        const auto t = static_cast<std::size_t>(members[lane]);
+        for (std::size_t j = 0; j < targets.length(t); ++j) {
+            const auto letter = static_cast<std::size_t>(targets.begin(t)[j]);
+            letters[(letter * blocks + j / 64) * strings_at_once + lane] |= Lane(1) << j % 64;
+        }
+    }
+    return {members, count, blocks, letters.begin()};
+}
+
+// Queries and targets are letters numbered from 0 to alphabet - 1; targets are taken in the given order. Where queries
+// and targets are the same strings, each pair is compared once.
 inline void levenshtein(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
-                        const std::int64_t *order, std::size_t alphabet) {
+                        const std::int64_t *order, std::size_t alphabet, bool same) {
     std::size_t longest = 1;
     for (std::size_t t = 0; t < targets.count; ++t)
         longest = targets.length(t) > longest ? targets.length(t) : longest;
@@ -99,31 +128,15 @@ inline void levenshtein(Matrix<double> out, Series<std::int32_t> queries, Series
     const Buffer<Columns> columns(most);
     for (std::size_t first = 0; first < targets.count; first += strings_at_once) {
         const std::size_t count = fewer(strings_at_once, targets.count - first);
-        std::size_t blocks = 1;
-        for (std::size_t lane = 0; lane < count; ++lane) {
-            const std::size_t needed = (targets.length(static_cast<std::size_t>(order[first + lane])) + 63) / 64;
-            blocks = needed > blocks ? needed : blocks;
-        }
-        std::memset(letters.begin(), 0, alphabet * blocks * strings_at_once * sizeof(Lane));
-        for (std::size_t lane = 0; lane < count; ++lane) {
-            const auto t = static_cast<std::size_t>(order[first + lane]);
-            for (std::size_t j = 0; j < targets.length(t); ++j) {
-                const auto letter = static_cast<std::size_t>(targets.begin(t)[j]);
-                letters[(letter * blocks + j / 64) * strings_at_once + lane] |= Lane(1) << j % 64;
-            }
-        }
-        const TargetGroup group{order + first, count, blocks, letters.begin()};
-        for (std::size_t q = 0; q < queries.count; ++q) {
-            const std::size_t n = queries.length(q);
-            if (blocks == 1)
-                pass<1>(queries.begin(q), n, group, columns.begin());
-            else if (blocks == 2)
-                pass<2>(queries.begin(q), n, group, columns.begin());
-            else
-                pass<0>(queries.begin(q), n, group, columns.begin());
+        const TargetGroup group = group_of(targets, order + first, count, alphabet, letters);
+        for (std::size_t i = 0; i < (same ? first + count : queries.count); ++i) {
+            const std::size_t q = same ? static_cast<std::size_t>(order[i]) : i, n = queries.length(q);
+            run(queries.begin(q), n, group, columns.begin());
             for (std::size_t lane = 0; lane < count; ++lane) {
                 const auto t = static_cast<std::size_t>(group.members[lane]);
                 out.row(q)[t] = static_cast<double>(distance(columns.begin(), lane, targets.length(t), n));
+                if (same)
+                    out.row(t)[q] = out.row(q)[t];
             }
         }
     }

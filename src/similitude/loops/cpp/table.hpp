@@ -91,7 +91,7 @@ struct Table {
     void (*common_bits_64)(Matrix<std::int64_t> out, Words A, Words B);
     void (*common_bits_doubles)(Matrix<double> out, Words A, Words B);
     void (*levenshtein)(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
-                        const std::int64_t *order, std::size_t alphabet);
+                        const std::int64_t *order, std::size_t alphabet, bool same);
 };
 
 #define DECLARE_TABLE(set)                                                                                             \
