@@ -1,6 +1,8 @@
 """Kernels of strings: the examples of the lecture, brute force, peers, unusual strings and bad input."""
 
+import itertools
 import pickle
+from math import comb
 
 import numpy as np
 import pytest
@@ -14,7 +16,8 @@ from similitude.checks import check_similarity
 from similitude.datasets import promoters
 from similitude.encodings import keys, rows
 from similitude.engines import LocalEngine
-from similitude.kernels import Edit, Spectrum, bags
+from similitude.errors import UnresolvedError
+from similitude.kernels import Edit, Gapped, Mismatch, Spectrum, bags
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
 
@@ -253,3 +256,84 @@ def test_edit_on_threads_and_in_tiles():
     assert (K == K.T).all() and (np.diag(K) == 1).all()
     np.testing.assert_array_equal(K[::150], Edit().cross(X[::150], X))
     check_similarity(Edit(), UNUSUAL)
+
+
+@given(strings, st.integers(1, 5), st.integers(0, 4))
+def test_gapped_brute_force(X, g, m):
+    m = min(m, g - 1)
+    K = np.zeros((len(X), len(X)))
+    for i, s in enumerate(X):
+        for j, t in enumerate(X):
+            for a in range(len(s) - g + 1):
+                for b in range(len(t) - g + 1):
+                    differ = sum(x != z for x, z in zip(s[a : a + g], t[b : b + g], strict=True))
+                    K[i, j] += comb(g - differ, m - differ) if differ <= m else 0
+    np.testing.assert_array_equal(Gapped(g, m).gram(X), K)
+
+
+def test_gapped_known_values():
+    assert Gapped(3, 0)("banana", "bandana") == Spectrum(3, counts=True)("banana", "bandana") == 3
+    assert Gapped(4, 2)("abcd", "abxy") == 1
+    assert Gapped(4, 2)("abcd", "abcd") == 6
+    assert Gapped(4, 2)("abc", "abcd") == 0
+    assert Gapped(12, 4).diag(["acgtacgtacgtt"])[0] == 2 * comb(12, 4)
+
+
+@given(strings, st.integers(1, 3), st.integers(0, 3), st.sampled_from(["ab", "abé", "b日", "a", ""]))
+def test_mismatch_brute_force(X, p, m, alphabet):
+    m = min(m, p)
+    words = ["".join(word) for word in itertools.product(alphabet, repeat=p)]
+    near = np.array(
+        [
+            [
+                sum(sum(a != b for a, b in zip(u, x[i : i + p], strict=True)) <= m for i in range(len(x) - p + 1))
+                for u in words
+            ]
+            for x in X
+        ],
+        float,
+    ).reshape(len(X), len(words))
+    np.testing.assert_array_equal(Mismatch(p, m, alphabet).gram(X), near @ near.T)
+    if m == 0 and set("".join(X)) <= set(alphabet):
+        np.testing.assert_array_equal(Mismatch(p, m, alphabet).gram(X), Spectrum(p, counts=True).gram(X))
+
+
+def test_mismatch_takes_its_alphabet_from_data():
+    X = ["acgt", "ttga", b"ccc"]
+    k = Mismatch(2, 1)
+    assert k.unresolved() == ["alphabet"]
+    assert k.resolve(X) == Mismatch(2, 1, alphabet="acgt")
+    assert k.resolve(X).unresolved() == []
+    np.testing.assert_array_equal(k.gram(X), Mismatch(2, 1, list("tgca")).gram(X))
+    np.testing.assert_array_equal(k.gram(X), Mismatch(2, 1, b"acgt").gram(X))
+    with pytest.raises(UnresolvedError, match="alphabet"):
+        k.cross(X, X)
+    assert Mismatch(1, 1).gram(["", ""]).tolist() == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("k", "message"),
+    [
+        (Gapped(0), "g must be a whole number >= 1"),
+        (Gapped(3, 3), "m must be below g = 3"),
+        (Gapped(3, -1), "m must be a whole number >= 0"),
+        (Gapped(20, 10), "184,756 sets of positions"),
+        (Mismatch(0), "p must be a whole number >= 1"),
+        (Mismatch(2, 3), "m must be at most p = 2"),
+        (Mismatch(40, 1, "acgt"), "smaller p or m"),
+        (Mismatch(9, 5, "abcdefghij"), "smaller p or m"),
+        (Mismatch(2, 1, "aba"), "each of them once"),
+        (Mismatch(2, 1, ["ab", "c"]), "single letters"),
+    ],
+)
+def test_bad_parameters(k, message):
+    with pytest.raises(ValueError, match=message):
+        k.gram(["abc"])
+
+
+@pytest.mark.parametrize("k", [Gapped(4, 2), Mismatch(3, 1), Gapped(9, 1)])
+def test_they_are_kernels(k):
+    X, y = promoters()
+    assert check_kernel(k, X).verdict == "VALID"
+    check_similarity(k, UNUSUAL)
+    assert KernelSVC(k.normalised()).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.7

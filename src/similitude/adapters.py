@@ -22,11 +22,13 @@ from similitude.similarity.claims import check_claims
 NAMES: dict[str, type[Similarity]] = {
     "cosine": kernels.Cosine,
     "edit": kernels.Edit,
+    "gapped": kernels.Gapped,
     "gaussian": kernels.Gaussian,
     "histogram_intersection": kernels.HistogramIntersection,
     "laplace": kernels.Laplace,
     "linear": kernels.Linear,
     "matern": kernels.Matern,
+    "mismatch": kernels.Mismatch,
     "polynomial": kernels.Polynomial,
     "rational_quadratic": kernels.RationalQuadratic,
     "sigmoid": kernels.Sigmoid,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,12 @@ from similitude.kernels.checking import check_whole
 from similitude.kernels.text import as_letters
 from similitude.loops import Patterns
 from similitude.similarity import PSD, SYMMETRIC, Similarity
+
+MOST_PATTERNS = 5_000
+"""Sets of positions at most: each of them makes one feature of every window."""
+
+MOST_NEIGHBOURS = 100_000
+"""Words near a substring at most: each of them is a feature."""
 
 
 class BagSimilarity(Similarity):
@@ -102,3 +110,150 @@ def _patterns(of: tuple[tuple[Sequence[int], int], ...]) -> Patterns:
     positions = np.array([at for chosen, _ in of for at in chosen], np.int64)
     starts = np.concatenate([[0], np.cumsum([len(chosen) for chosen, _ in of])]).astype(np.int64)
     return Patterns(positions, starts, np.array([span for _, span in of], np.int64))
+
+
+class Gapped(BagSimilarity):
+    r"""Windows of g letters that agree but for m positions.
+
+    .. math:: K(s, t) = \sum_{|S| = g - m} \sum_{u \in \Sigma^{g - m}} \phi_{S,u}(s)\,\phi_{S,u}(t),
+
+    where S runs over all sets of g - m positions in a window and :math:`\phi_{S,u}(s)` is the number of windows of g
+    letters in s that read u at these positions. A pair of windows with j mismatches counts
+    :math:`\binom{g - j}{m - j}` times. (Ghandi et al. 2014; Blakely et al. 2020, FastSK.) A string shorter than g has
+    no windows, and K = 0 with every string.
+
+    Parameters
+    ----------
+    g : int
+        The length of windows, >= 1.
+    m : int
+        How many positions are left out, from 0 to g - 1.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Gapped
+    >>> Gapped(3, 1)("abc", "axc")
+    1.0
+    >>> Gapped(3, 1)("abc", "abc")
+    3.0
+    """
+
+    reason = (
+        "a sum of spectrum kernels, one for each set of positions: K(s, t) = <phi(s), phi(t)> with counts of windows "
+        "(Ghandi et al. 2014; Blakely et al. 2020)"
+    )
+
+    def __init__(self, g: int = 6, m: int = 2) -> None:
+        self.g = g
+        self.m = m
+
+    def check_params(self) -> None:
+        """Refuse windows without letters, and too many sets of positions."""
+        check_whole("g", self.g, 1)
+        if check_whole("m", self.m, 0) >= self.g:
+            raise ValueError(f"m must be below g = {self.g}, so that a position is left, got {self.m!r}")
+        if comb(self.g, self.m) > MOST_PATTERNS:
+            raise ValueError(
+                f"g = {self.g} and m = {self.m} make {comb(self.g, self.m):,} sets of positions, more than "
+                f"{MOST_PATTERNS:,}: take a smaller g, or an m nearer to 0 or g"
+            )
+
+    def patterns(self) -> Patterns:
+        """Return each set of positions of a window of length g."""
+        g, m = int(self.g), int(self.m)
+        return _patterns(tuple((chosen, g) for chosen in combinations(range(g), g - m)))
+
+
+class Mismatch(BagSimilarity):
+    r"""Words near which both strings have windows.
+
+    .. math:: K(s, t) = \sum_{u \in \Sigma^p} \phi_u(s)\,\phi_u(t),
+
+    where :math:`\phi_u(s)` is the number of substrings of length p of s that differ from u at m positions at most
+    (Leslie, Eskin, Cohen, Weston and Noble 2004). With m = 0 it is ``Spectrum(p, counts=True)`` on letters of the
+    alphabet. A string shorter than p has no such substrings, and K = 0 with every string.
+
+    Parameters
+    ----------
+    p : int
+        The length of substrings, >= 1.
+    m : int
+        How many positions may differ, from 0 to p.
+    alphabet : str, bytes, sequence of letters or None
+        The letters of the words u. None: those that occur in the objects it is resolved on. A letter of a string that
+        is not in the alphabet differs from all that are.
+
+    Notes
+    -----
+    Every substring makes :math:`\sum_{j \le m} \binom{p}{j} (|\Sigma| - 1)^j` features: 16 for DNA and 96 for
+    proteins where p = 5, m = 1. For larger alphabets ``Gapped`` asks for less.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Mismatch
+    >>> Mismatch(2, 1, alphabet="ab")("ab", "ba")
+    2.0
+    """
+
+    resolves = ("alphabet",)
+    reason = (
+        "K(s, t) = <phi(s), phi(t)>, where phi has one count per word: of the substrings that differ from it at m "
+        "positions at most (Leslie et al. 2004)"
+    )
+
+    def __init__(self, p: int = 5, m: int = 1, alphabet: str | bytes | Sequence[str] | None = None) -> None:
+        self.p = p
+        self.m = m
+        self.alphabet = alphabet
+
+    def unresolved(self) -> list[str]:
+        """Return the alphabet's name while it is None: a string is an alphabet."""
+        return ["alphabet"] if self.alphabet is None else []
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
+        """Return it with the letters that occur in X as its alphabet, in the order of their code points."""
+        if self.alphabet is not None:
+            return self
+        letters = np.unique(as_letters(X)[0]).tolist()
+        changed: Similarity = self._with(alphabet="".join(map(chr, letters)))
+        changed.check_params()
+        return changed
+
+    def check_params(self) -> None:
+        """Refuse lengths out of range and alphabets that are too large."""
+        check_whole("p", self.p, 1)
+        if check_whole("m", self.m, 0) > self.p:
+            raise ValueError(f"m must be at most p = {self.p}, got {self.m!r}")
+        if self.alphabet is None:
+            return
+        letters = max(1, len(self._letters()))
+        near = sum(comb(self.p, j) * (letters - 1) ** j for j in range(self.m + 1))
+        if letters**self.p >= 2**63 or near > MOST_NEIGHBOURS:
+            raise ValueError(
+                f"p = {self.p}, m = {self.m} and {letters} letters make {near:,} words near each substring out of "
+                f"{letters**self.p:,}; at most {MOST_NEIGHBOURS:,} out of 2^63 can be had: take a smaller p or m, or "
+                f"Gapped(g, m), which needs no alphabet"
+            )
+
+    def _letters(self) -> np.ndarray:
+        """Return the code points of the alphabet; refuse one that occurs twice."""
+        given = self.alphabet if isinstance(self.alphabet, (str, bytes)) else list(self.alphabet or ())
+        text = as_letters([given] if isinstance(given, (str, bytes)) else given)[0] if len(given) else []
+        letters = np.unique(text)
+        if len(letters) != len(given):
+            raise ValueError(f"alphabet must hold single letters, each of them once, got {self.alphabet!r}")
+        return letters
+
+    def patterns(self) -> Patterns:
+        """Return none: codes are words, not windows."""
+        return _patterns(())
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the bag of words near the substrings of each string."""
+        text, starts = as_letters(objects)
+        letters = self._letters().astype(np.uint32)
+        places = np.searchsorted(letters, text)
+        known = np.append(letters, 0)[places] == text if len(letters) else np.zeros(len(text), bool)
+        known &= places < len(letters)
+        numbers = np.where(known, places, len(letters)).astype(np.uint32)
+        return Bags(loops.neighbour_bags(numbers, starts, len(letters), int(self.p), int(self.m)))
