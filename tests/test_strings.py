@@ -75,16 +75,18 @@ def test_brute_force(X, p, counts, blended):
     assert K.dtype == np.float64
 
 
-@pytest.mark.parametrize("way", ["bits", "lists", "full"])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("p", [2, 9])
-def test_every_way_gives_the_same(monkeypatch, way, counts, p):
-    if (counts and way == "bits") or (not counts and way == "full"):
-        pytest.skip("bits know no counts, and full matrices hold counts")
+def test_frequent_and_rare_features_give_the_same(monkeypatch, share, counts, p):
     rng = np.random.default_rng(0)
     X = ["".join(rng.choice(list("abé"), rng.integers(0, 90))) for _ in range(40)]
     expected = Spectrum(p, counts).gram(X)
-    monkeypatch.setattr(bags, "_cheapest", lambda *_: way)
+
+    def some(pairs, a, b, width, counted):
+        return np.append(rng.permutation(width), -1).astype(np.int32), int(share * width)
+
+    monkeypatch.setattr(bags, "_by_frequency", some)
     np.testing.assert_array_equal(Spectrum(p, counts).gram(X), expected)
     np.testing.assert_array_equal(expected, brute_force(X, [p], counts))
 

@@ -119,7 +119,7 @@ class Gapped(BagSimilarity):
 
     where S runs over all sets of g - m positions in a window and :math:`\phi_{S,u}(s)` is the number of windows of g
     letters in s that read u at these positions. A pair of windows with j mismatches counts
-    :math:`\binom{g - j}{m - j}` times. (Ghandi et al. 2014; Blakely et al. 2020, FastSK.) A string shorter than g has
+    :math:`\binom{g - j}{m - j}` times. (Leslie and Kuang 2004; Blakely et al. 2020, FastSK.) A string shorter than g has
     no windows, and K = 0 with every string.
 
     Parameters
@@ -140,7 +140,7 @@ class Gapped(BagSimilarity):
 
     reason = (
         "a sum of spectrum kernels, one for each set of positions: K(s, t) = <phi(s), phi(t)> with counts of windows "
-        "(Ghandi et al. 2014; Blakely et al. 2020)"
+        "(Leslie and Kuang 2004; Blakely et al. 2020)"
     )
 
     def __init__(self, g: int = 6, m: int = 2) -> None:
@@ -238,8 +238,9 @@ class Mismatch(BagSimilarity):
     def _letters(self) -> np.ndarray:
         """Return the code points of the alphabet; refuse one that occurs twice."""
         given = self.alphabet if isinstance(self.alphabet, (str, bytes)) else list(self.alphabet or ())
-        text = as_letters([given] if isinstance(given, (str, bytes)) else given)[0] if len(given) else []
-        letters = np.unique(text)
+        letters: np.ndarray = np.zeros(0, np.uint32)
+        if len(given):
+            letters = np.unique(as_letters([given] if isinstance(given, (str, bytes)) else given)[0])
         if len(letters) != len(given):
             raise ValueError(f"alphabet must hold single letters, each of them once, got {self.alphabet!r}")
         return letters
@@ -251,7 +252,7 @@ class Mismatch(BagSimilarity):
     def encode(self, objects: Any) -> Encoding:
         """Return the bag of words near the substrings of each string."""
         text, starts = as_letters(objects)
-        letters = self._letters().astype(np.uint32)
+        letters = self._letters()
         places = np.searchsorted(letters, text)
         known = np.append(letters, 0)[places] == text if len(letters) else np.zeros(len(text), bool)
         known &= places < len(letters)

@@ -124,10 +124,19 @@ class Bagging {
 
 } // namespace
 
+static std::size_t windows_in(const Strings &strings, const Patterns &patterns) {
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < strings.count; ++i)
+        for (std::size_t q = 0; q < patterns.count; ++q)
+            total += std::max<std::int64_t>(0, strings.length(i) - patterns.spans[q] + 1);
+    return static_cast<std::size_t>(total);
+}
+
 Bagged bag_windows(Strings strings, Patterns patterns) {
     Bagged bagged;
     Bagging bags(bagged);
     const auto number = static_cast<std::int64_t>(patterns.count);
+    bagged.reserve(windows_in(strings, patterns)); // room that is not used is never touched
     for (std::size_t i = 0; i < strings.count; ++i) {
         const std::uint32_t *letters = strings.begin(i);
         bags.begin();

@@ -41,6 +41,12 @@ struct Bags {
 struct Bagged {
     std::vector<Code> codes;
     std::vector<std::int64_t> places, counts, starts;
+
+    void reserve(std::size_t features) {
+        codes.reserve(features);
+        places.reserve(features);
+        counts.reserve(features);
+    }
 };
 
 Bagged bag_windows(Strings strings, Patterns patterns);
