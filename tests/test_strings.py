@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import substrings
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.svm import LinearSVC
 
 from similitude import as_similarity, check_kernel, use_engine
 from similitude.checks import check_similarity
@@ -17,7 +18,7 @@ from similitude.datasets import promoters
 from similitude.encodings import keys, rows
 from similitude.engines import LocalEngine
 from similitude.errors import UnresolvedError
-from similitude.kernels import Edit, Gapped, Mismatch, Spectrum, bags
+from similitude.kernels import Edit, Gapped, Mismatch, Spectrum, bags, explicit_map
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
 
@@ -339,3 +340,43 @@ def test_they_are_kernels(k):
     assert check_kernel(k, X).verdict == "VALID"
     check_similarity(k, UNUSUAL)
     assert KernelSVC(k.normalised()).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.7
+
+
+EXPLICIT = [
+    Spectrum(2),
+    Spectrum(3, counts=True, blended=True),
+    Spectrum(9),
+    Gapped(3, 1),
+    Mismatch(2, 1, alphabet="abé"),
+    Spectrum(1).normalised(),
+    (Spectrum(1) + 2.0 * Gapped(2, 1)) ** 2,
+    (Spectrum(2) * Spectrum(1)).normalised() + 1.0,
+    Spectrum(2).pullback(str.lower),
+]
+
+
+@pytest.mark.parametrize("k", EXPLICIT, ids=repr)
+def test_explicit_features_give_the_kernel(k):
+    known, new = [*UNUSUAL, "banana"], ["", "Ananas", "\u65e5\u672c\u8a9e", "xyz", *UNUSUAL[::-1]]
+    F, G = explicit_map(k, known), explicit_map(k, new, like=known)
+    assert F.format == "csr" and F.shape[1] == G.shape[1]
+    np.testing.assert_allclose((F @ F.T).toarray(), k.gram(known), atol=1e-12)
+    np.testing.assert_allclose((G @ F.T).toarray(), k.cross(new, known), atol=1e-12)
+    np.testing.assert_allclose((G * G).sum(axis=1), k.diag(new), atol=1e-12)
+
+
+def test_explicit_features_of_strings_that_share_none():
+    F = explicit_map(Spectrum(2), ["ab", "cd"], like=["xy", ""])
+    np.testing.assert_array_equal(F.toarray(), [[0, 1], [0, 1]])
+    assert explicit_map(Spectrum(3), ["", "a"]).shape == (2, 1)
+    with pytest.raises(TypeError, match="has no finite feature map"):
+        explicit_map(Edit(), ["a"])
+    with pytest.raises(UnresolvedError, match="alphabet"):
+        explicit_map(Mismatch(), ["a"])
+
+
+def test_a_linear_learner_on_explicit_features():
+    X, y = promoters()
+    k = Spectrum(4).normalised()
+    machine = LinearSVC(C=10.0, random_state=0).fit(explicit_map(k, X[::2]), y[::2])
+    assert machine.score(explicit_map(k, X[1::2], like=X[::2]), y[1::2]) > 0.7

@@ -149,3 +149,21 @@ def _rare(numbers: np.ndarray, bags: Bags, first: int, width: int, counted: bool
 
 def _csr(matrix: Any) -> CSR:
     return matrix.data, matrix.indices, matrix.indptr
+
+
+def bag_features(A: Bags, known: Bags, patterns: Patterns, counted: bool) -> Any:
+    """Return the counts as a sparse matrix: a column for each feature that `known` has, and the norm of all others."""
+    from scipy.sparse import csr_array
+
+    _, numbers, width = loops.shared_features(known.parts, known.parts, patterns)
+    a, b, _ = loops.shared_features(A.parts, known.parts, patterns)
+    columns = np.zeros(int(b.max(initial=-1)) + 2, np.int64)
+    columns[b] = numbers  # -1 is the last one
+    columns[-1] = width
+    values = A.counts.astype(float) if counted else np.ones(len(a))
+    features = csr_array((values, columns[a], A.starts), shape=(len(A), width + 1))
+    features.data[features.indices == width] **= 2
+    features.sum_duplicates()
+    last = features.indices == width
+    features.data[last] = np.sqrt(features.data[last])
+    return features

@@ -12,7 +12,7 @@ import numpy as np
 
 from similitude import loops
 from similitude.encodings import Encoding
-from similitude.kernels.bags import Bags, bag_products
+from similitude.kernels.bags import Bags, bag_features, bag_products
 from similitude.kernels.checking import check_whole
 from similitude.kernels.text import as_letters
 from similitude.loops import Patterns
@@ -49,6 +49,17 @@ class BagSimilarity(Similarity):
     def diagonal(self, A: Encoding) -> Any:
         """Return the squared norms of bags."""
         return A.squares(bool(self.counts))
+
+    def features(self, objects: Any, like: Any = None) -> Any:
+        """Return a sparse matrix with K(x, z) = phi(x) . phi(z) for every x in `objects` and z in `like`.
+
+        It has a column for each feature that occurs in `like` (by default the objects themselves), in the order in
+        which they occur, and a last one that holds the norm of whatever else an object has: then phi(x) . phi(x) is
+        K(x, x).
+        """
+        A = self.encode(objects)
+        known = A if like is None else self.encode(like)
+        return bag_features(A, known, self.patterns(), bool(self.counts))
 
 
 class Spectrum(BagSimilarity):
@@ -119,8 +130,8 @@ class Gapped(BagSimilarity):
 
     where S runs over all sets of g - m positions in a window and :math:`\phi_{S,u}(s)` is the number of windows of g
     letters in s that read u at these positions. A pair of windows with j mismatches counts
-    :math:`\binom{g - j}{m - j}` times. (Leslie and Kuang 2004; Blakely et al. 2020, FastSK.) A string shorter than g has
-    no windows, and K = 0 with every string.
+    :math:`\binom{g - j}{m - j}` times. (Leslie and Kuang 2004; Blakely et al. 2020, FastSK.) A string shorter
+    than g has no windows, and K = 0 with every string.
 
     Parameters
     ----------
