@@ -4,15 +4,15 @@ An operation is a method that takes a task's data by name. To take part in a tas
 holds one family of operations; here they come together.
 """
 
-from benchmarks.contenders import learners, matrices
+from benchmarks.contenders import learners, matrices, strings
 from benchmarks.nouns import Contender
 
 
-class Ours(learners.Ours, matrices.Ours):
+class Ours(learners.Ours, matrices.Ours, strings.Ours):
     packages = ("similitude.learners", "similitude.maps")
 
 
-class ScikitLearn(learners.ScikitLearn, matrices.ScikitLearn):
+class ScikitLearn(learners.ScikitLearn, matrices.ScikitLearn, strings.ScikitLearn):
     packages = ("sklearn.cluster", "sklearn.svm", "sklearn.kernel_approximation", "sklearn.metrics.pairwise")
 
 
@@ -30,6 +30,7 @@ ALL: tuple[Contender, ...] = (
     matrices.Torch(),
     matrices.NumPy(),
     learners.TsLearn(),
+    strings.RapidFuzz(),
     matrices.Gemm(),
     learners.Eigen(),
     matrices.BareLoop(),

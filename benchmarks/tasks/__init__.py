@@ -10,6 +10,7 @@ from benchmarks.tasks import (
     polynomial,
     sparse,
     startup,
+    strings,
     times_vector,
     verdict,
 )
@@ -31,6 +32,10 @@ ALL: tuple[Task, ...] = (
     learners.PERCEPTRON,
     learners.RIDGE,
     learners.KMEANS,
+    strings.SPECTRUM,
+    strings.LEVENSHTEIN,
+    strings.STRING_LEARNING,
+    strings.PROMOTERS,
     verdict.TASK,
     startup.TASK,
 )
