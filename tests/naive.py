@@ -113,3 +113,11 @@ def median_distance(X, distance=euclidean):
 def kernel_distance(f):
     """D_K(x, z) = sqrt(K(x, x) + K(z, z) - 2 K(x, z))."""
     return lambda x, z: math.sqrt(max(0.0, f(x, x) + f(z, z) - 2 * f(x, z)))
+
+
+def substrings(s, p):
+    """Return how often each substring of length p occurs."""
+    found = {}
+    for i in range(len(s) - p + 1):
+        found[s[i : i + p]] = found.get(s[i : i + p], 0) + 1
+    return found

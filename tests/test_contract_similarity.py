@@ -13,6 +13,8 @@ from similitude.kernels import (
     Columns,
     Cosine,
     Equal,
+    Edit,
+    Gapped,
     Gaussian,
     Gower,
     HistogramIntersection,
@@ -23,10 +25,12 @@ from similitude.kernels import (
     Matern,
     Ordinal,
     OrMissing,
+    Mismatch,
     Polynomial,
     RationalQuadratic,
     SharesAny,
     Sigmoid,
+    Spectrum,
 )
 from similitude.selection import SideBySide
 from similitude.validity.repaired import RaisedDiagonal, Repaired
@@ -85,6 +89,12 @@ EXAMPLES = [
     (Columns({"job": "equal", "tags": "shares_any"}, how="max"), PERSONS),
     (Gower(), TABLE.drop(columns="tags")),
     (Gower(strict=True), TABLE[["job", "size"]]),
+    (Spectrum(2), WORDS),
+    (Gapped(3, 1), WORDS),
+    (Mismatch(2, 1), WORDS),
+    (Mismatch(2, 1, alphabet="kern"), WORDS),
+    (Edit(), WORDS),
+    (Spectrum(counts=True, blended=True), WORDS),
     (FromPairs(shared_letters), WORDS),
     (FromPairs(lambda s, t: float(s < t)), WORDS),
     (FromPairs(shared_letters, claims=["SYMMETRIC", "PSD"]), WORDS),
@@ -112,6 +122,7 @@ EXAMPLES = [
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS, how="shift"), WORDS),
 ]
 ABSTRACT = {"VectorSimilarity", "SetSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
+ABSTRACT = {"VectorSimilarity", "BagSimilarity", "_Distance", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
 
 
 @pytest.mark.parametrize(("similarity", "objects"), EXAMPLES, ids=lambda value: repr(value)[:60])

@@ -19,6 +19,15 @@ class Ours(learners.Ours, matrices.Ours, tables.Ours):
 
 
 class ScikitLearn(learners.ScikitLearn, machine.ScikitLearn, matrices.ScikitLearn):
+from benchmarks.contenders import learners, matrices, strings
+from benchmarks.nouns import Contender
+
+
+class Ours(learners.Ours, matrices.Ours, strings.Ours):
+    packages = ("similitude.learners", "similitude.maps")
+
+
+class ScikitLearn(learners.ScikitLearn, matrices.ScikitLearn, strings.ScikitLearn):
     packages = ("sklearn.cluster", "sklearn.svm", "sklearn.kernel_approximation", "sklearn.metrics.pairwise")
 
 
@@ -46,6 +55,8 @@ ALL: tuple[Contender, ...] = (
     machine.Square(),
     machine.Neighbours(),
     Gemm(),
+    strings.RapidFuzz(),
+    matrices.Gemm(),
     learners.Eigen(),
     matrices.BareLoop(),
     tables.Blas(),

@@ -12,6 +12,7 @@ from benchmarks.tasks import (
     sparse,
     startup,
     tables,
+    strings,
     times_vector,
     verdict,
 )
@@ -40,6 +41,10 @@ ALL: tuple[Task, ...] = (
     tables.JACCARD_SETS,
     tables.GOWER,
     tables.ACCURACY,
+    strings.SPECTRUM,
+    strings.LEVENSHTEIN,
+    strings.STRING_LEARNING,
+    strings.PROMOTERS,
     verdict.TASK,
     startup.TASK,
 )

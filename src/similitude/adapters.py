@@ -22,6 +22,8 @@ from similitude.similarity.claims import check_claims
 NAMES: dict[str, type[Similarity]] = {
     "cosine": kernels.Cosine,
     "equal": kernels.Equal,
+    "edit": kernels.Edit,
+    "gapped": kernels.Gapped,
     "gaussian": kernels.Gaussian,
     "gower": kernels.Gower,
     "histogram_intersection": kernels.HistogramIntersection,
@@ -31,10 +33,12 @@ NAMES: dict[str, type[Similarity]] = {
     "linear": kernels.Linear,
     "matern": kernels.Matern,
     "ordinal": kernels.Ordinal,
+    "mismatch": kernels.Mismatch,
     "polynomial": kernels.Polynomial,
     "rational_quadratic": kernels.RationalQuadratic,
     "shares_any": kernels.SharesAny,
     "sigmoid": kernels.Sigmoid,
+    "spectrum": kernels.Spectrum,
 }
 """Similarities that can be called by name."""
 

@@ -1,17 +1,21 @@
 """Kernels and similarities, one module per kind of object."""
 
+from similitude.kernels.edit import Edit
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.gower import Gower
 from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
 from similitude.kernels.tables import Columns
 from similitude.kernels.values import Equal, Ordinal, OrMissing
+from similitude.kernels.strings import Gapped, Mismatch, Spectrum
 from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
 
 __all__ = [
     "Columns",
     "Cosine",
     "Equal",
+    "Edit",
+    "Gapped",
     "Gaussian",
     "Gower",
     "HistogramIntersection",
@@ -22,10 +26,12 @@ __all__ = [
     "Matern",
     "OrMissing",
     "Ordinal",
+    "Mismatch",
     "Polynomial",
     "RationalQuadratic",
     "SharesAny",
     "Sigmoid",
+    "Spectrum",
     "explicit_dimension",
     "explicit_map",
 ]

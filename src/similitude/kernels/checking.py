@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -28,3 +28,10 @@ def check_scale(name: str, value: Any) -> None:
             raise ValueError(f"{name} = {value!r} is too small or too large to compute with")
     elif value != "median":
         raise ValueError(f"{name} must be a positive number or 'median', got {value!r}")
+
+
+def check_whole(name: str, value: Any, least: int) -> int:
+    """Return a whole number, at least `least`, or raise naming the parameter."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+    return int(value)

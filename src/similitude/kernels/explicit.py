@@ -21,6 +21,7 @@ from similitude.engines import current_engine
 from similitude.engines.base import format_bytes
 from similitude.kernels.products import squared_norms
 from similitude.kernels.radial import Gaussian
+from similitude.kernels.strings import BagSimilarity, Gapped, Mismatch, Spectrum
 from similitude.kernels.vectors import Cosine, Linear, Polynomial
 from similitude.similarity import Similarity
 from similitude.similarity.algebra import Exponential, Power, Product, Scaled, Shifted, Sum
@@ -57,7 +58,7 @@ def explicit_dimension(kernel: Similarity, n_features: int, degree: int | None =
     return _map_of(kernel, map(_Map, repeat(int(n_features))), degree).width
 
 
-def explicit_map(kernel: Similarity, X: Any, degree: int | None = None) -> Any:
+def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: Any = None) -> Any:
     r"""Return the features phi(x) of every object, with :math:`K(x, z) = \langle\phi(x), \phi(z)\rangle`.
 
     Those of :math:`(s\langle x, z\rangle + c)^k` are, for all :math:`|\alpha| \le k` (= k where c = 0),
@@ -73,15 +74,20 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None) -> Any:
     ----------
     kernel : Similarity
         Linear, Cosine, Polynomial, Gaussian, or made of these by sums, products, whole powers, exp, factors
-        and constants >= 0, normalisation and pull-back.
-    X : sequence of vectors
-        Or of whatever a pulled-back kernel takes. Sparse vectors have sparse features.
+        and constants >= 0, normalisation and pull-back. Likewise Spectrum, Gapped, Mismatch.
+    X : sequence of vectors or strings
+        Or of whatever a pulled-back kernel takes. Sparse vectors and strings have sparse features.
     degree : int, optional
         Where the series of Gaussian and exponential parts ends; only these need it.
+    like : sequence of strings, optional
+        The strings whose features have columns; by default X. For new strings give those that a learner was trained
+        on: columns then agree, and :math:`\langle\phi(x), \phi(z)\rangle` is exact for z in `like`. What else
+        strings have goes into a last column, by its norm. Vectors need it not.
 
     Returns
     -------
     array of shape (n, explicit_dimension)
+        Sparse (CSR) for sparse vectors and for strings.
         Its size is logged on the logger ``similitude``, or refused by the memory budget, before it is built.
 
     Examples
@@ -89,32 +95,39 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None) -> Any:
     >>> from similitude.kernels import Polynomial, explicit_map
     >>> explicit_map(Polynomial(degree=2, coef0=0.0), [[1., 2.]])
     array([[1.        , 2.82842712, 4.        ]])
+    >>> from similitude.kernels import Spectrum
+    >>> phi = explicit_map(Spectrum(2), ["banana", "bandana"])
+    >>> (phi @ phi.T).toarray()
+    array([[3., 3.],
+           [3., 5.]])
     """
     explicit_dimension(kernel, 1, 0 if degree is None else degree)  # refuses what has no feature map at all
     kernel._demand_resolved("explicit_map(kernel, X)")
     n = check_objects(X)
     with remembered_images():
-        leaves = list(_leaves(kernel, X, n))
+        leaves = list(_leaves(kernel, X, like, n))
     D, size = _announced(kernel, leaves, degree)
     step = max(16, 2**22 * n // max(1, size))  # rows of a strip: 4 MiB stay in the cache
     cuts = [slice(start, start + step) for start in range(0, n, step)]
     strips = ([_Map(A.shape[1], partial(rows, A, cut)) for A in leaves] for cut in cuts)
     built = (_map_of(kernel, iter(strip), degree).build() for strip in strips)
     if any(map(is_sparse, leaves)):
-        return _stacked(list(built), axis=0)
+        return _with_short_indices(_stacked(list(built), axis=0))
     features = np.empty((n, D), np.result_type(*leaves))
     for cut, values in zip(cuts, built, strict=True):
         features[cut] = values
     return features
 
 
-def _leaves(k: Similarity, X: Any, n: int) -> Iterator[Any]:
+def _leaves(k: Similarity, X: Any, like: Any, n: int) -> Iterator[Any]:
     """Yield the matrix of each leaf; K ** 0, which rests on no part, has a column of ones."""
     if isinstance(k, Pullback):
-        X = image(k.f, X, k.batched)
+        X, like = (None if objects is None else image(k.f, objects, k.batched) for objects in (X, like))
     for part in k.premises():
-        yield from _leaves(part, X, n)
-    if not k.premises():
+        yield from _leaves(part, X, like, n)
+    if isinstance(k, BagSimilarity):
+        yield k.features(X, like)
+    elif not k.premises():
         A: Any = np.ones((n, 1), f"f{itemsize(X)}") if isinstance(k, Power) else k.encode(X)
         if not isinstance(A, np.ndarray) and not is_sparse(A):
             raise TypeError(f"explicit_map needs NumPy or scipy sparse arrays, got {type(A).__name__}")
@@ -178,7 +191,7 @@ def _map_of(k: Similarity, leaves: Iterator[_Map], degree: int | None) -> _Map:
 
 
 _RULES: dict[type, Callable[..., _Map]] = {
-    Linear: lambda k, degree, F: F,
+    **{leaf: lambda k, degree, F: F for leaf in (Linear, Spectrum, Gapped, Mismatch)},
     Cosine: lambda k, degree, F: F.then(_unit),
     Polynomial: lambda k, degree, F: F.then(lambda A: A * sqrt(k.scale)).plus(k.coef0).power(int(k.degree)),
     Gaussian: lambda k, degree, F: F.then(lambda A: A * (1 / float(k.sigma))).power(degree, True, True),
@@ -267,6 +280,13 @@ def _places(indices: np.ndarray, j: int, d: int) -> np.ndarray:
         places += _number_of_monomials(d - before, j - t) - _number_of_monomials(d - variable, j - t)
         before = variable
     return places
+
+
+def _with_short_indices(A: Any) -> Any:
+    """Number columns with 32 bits where they suffice: many learners take no others."""
+    if max(*A.shape, A.nnz) < 2**31:
+        A.indices, A.indptr = A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int32, copy=False)
+    return A
 
 
 def _ranges(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

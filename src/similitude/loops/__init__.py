@@ -8,6 +8,7 @@ instruction set, ``SIMILITUDE_LOOPS=reference`` the readable twins.
 import os
 
 from similitude.loops.reference import CSR
+from similitude.loops.reference_strings import Bags, Patterns
 
 WHY_REFERENCE = "SIMILITUDE_LOOPS=reference" if os.environ.get("SIMILITUDE_LOOPS") == "reference" else ""
 if not WHY_REFERENCE:
@@ -38,6 +39,13 @@ if COMPILED:
     )
     from similitude.loops.compiled_sets import of_shared, shared_bits
     from similitude.loops.compiled_tables import gower
+    from similitude.loops.compiled_strings import (
+        levenshtein,
+        neighbour_bags,
+        set_bits,
+        shared_features,
+        window_bags,
+    )
 
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
@@ -66,6 +74,13 @@ else:
     )
     from similitude.loops.reference_sets import of_shared, shared_bits
     from similitude.loops.reference_tables import gower
+    from similitude.loops.reference_strings import (
+        levenshtein,
+        neighbour_bags,
+        set_bits,
+        shared_features,
+        window_bags,
+    )
 
     IN_USE = f"reference ({WHY_REFERENCE})"
 
@@ -73,6 +88,8 @@ __all__ = [
     "COMPILED",
     "CSR",
     "IN_USE",
+    "Bags",
+    "Patterns",
     "add_rows",
     "apply",
     "common_bits",
@@ -81,15 +98,20 @@ __all__ = [
     "dtw",
     "gower",
     "hadamard",
+    "levenshtein",
     "mirror",
+    "neighbour_bags",
     "of_products",
     "of_shared",
     "of_sparse_sums",
     "of_sums",
     "perceptron_pass",
     "shared_bits",
+    "set_bits",
+    "shared_features",
     "smo",
     "sparse_dense_products",
     "sparse_products",
+    "window_bags",
     "worst_triple",
 ]

@@ -1,12 +1,15 @@
 // The Python face of the loops over bits, over sequences and for random features.
 #include <cmath>
+#include <type_traits>
 
 #include "arguments.hpp"
 
 using Word = std::uint64_t;
 
 template <class Count> static auto common_bits_of(const Table &table) {
-    if constexpr (sizeof(Count) == 4)
+    if constexpr (std::is_same_v<Count, double>)
+        return table.common_bits_doubles;
+    else if constexpr (sizeof(Count) == 4)
         return table.common_bits_32;
     else
         return table.common_bits_64;
@@ -32,6 +35,7 @@ void define_bits(nb::module_ &m) {
           arg("B").noconvert());
     m.def("common_bits", &common_bits<std::int64_t>, arg("out").noconvert(), arg("A").noconvert(),
           arg("B").noconvert());
+    m.def("common_bits", &common_bits<double>, arg("out").noconvert(), arg("A").noconvert(), arg("B").noconvert());
     m.def("count_bits", &count_bits, arg("A").noconvert(), arg("out").noconvert());
 }
 

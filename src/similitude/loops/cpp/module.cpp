@@ -134,4 +134,5 @@ NB_MODULE(_compiled, m) {
     define_solvers(m);
     define_tables(m);
     define_sets(m);
+    define_strings(m);
 }

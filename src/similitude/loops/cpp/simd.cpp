@@ -3,6 +3,7 @@
 #include "dynamic.hpp"
 #include "hadamard.hpp"
 #include "mixed.hpp"
+#include "levenshtein.hpp"
 #include "perceptron.hpp"
 #include "rows.hpp"
 #include "sets.hpp"
@@ -92,5 +93,8 @@ const Table table{NAME(SIMD_NAMESPACE),
                   &gower,
                   &shared_bits,
                   &of_shared};
+const Table table{NAME(SIMD_NAMESPACE), functions<float>(),         functions<double>(),
+                  &count_bits,          &common_bits<std::int32_t>, &common_bits<std::int64_t>,
+                  &common_bits<double>, &levenshtein};
 
 } // namespace SIMD_NAMESPACE

@@ -101,6 +101,9 @@ struct Table {
     void (*gower)(Matrix<double> out, Mixed A, Mixed B);
     void (*shared_bits)(Matrix<double> out, Words A, Words B, const double *a, const double *b, SetValue value);
     void (*of_shared)(Matrix<double> out, const double *a, const double *b, SetValue value);
+    void (*common_bits_doubles)(Matrix<double> out, Words A, Words B);
+    void (*levenshtein)(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
+                        const std::int64_t *order, std::size_t alphabet, bool same);
 };
 
 #define DECLARE_TABLE(set)                                                                                             \

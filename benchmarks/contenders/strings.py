@@ -1,0 +1,52 @@
+"""Who compares strings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.nouns import OURS, Contender
+from similitude.engines import current_engine
+from similitude.kernels import Edit, Gapped, Spectrum
+
+
+class Ours(Contender):
+    name = OURS
+
+    def spectrum(self, X, p):
+        return Spectrum(p).gram(X)
+
+    def levenshtein(self, X):
+        return Edit().distances(X)
+
+    def string_learning(self, X, y, new, truth, kernel):
+        from similitude.learners import KernelSVC
+
+        k, C = (Gapped(8, 2), 1.0) if kernel == "gapped" else (Spectrum(4, blended=True), 10.0)
+        return KernelSVC(k.normalised(), C=C).fit(X, y).decision_function(new)
+
+    def promoters(self, X, y):
+        from similitude.learners import KernelSVC
+
+        labels = []
+        for i, x in enumerate(X):
+            model = KernelSVC(Spectrum(4).normalised()).fit(X[:i] + X[i + 1 :], np.delete(y, i))
+            labels.append(model.predict([x])[0])
+        return np.array(labels)
+
+
+class ScikitLearn(Contender):
+    def spectrum(self, X, p):
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        counts = CountVectorizer(analyzer="char", ngram_range=(p, p), binary=True, lowercase=False).fit_transform(X)
+        return (counts @ counts.T).toarray()
+
+
+class RapidFuzz(Contender):
+    name = "rapidfuzz"
+    packages = ("rapidfuzz.distance", "rapidfuzz.process")
+
+    def levenshtein(self, X):
+        from rapidfuzz.distance import Levenshtein
+
+        return self.library.cdist(X, X, scorer=Levenshtein.distance, workers=current_engine().threads)

@@ -1,0 +1,207 @@
+"""Kernels of strings: shared substrings, edit distances, and how well they classify."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.gates import checked, faster
+from benchmarks.nouns import Check, Data, Dataset, Settings, Task
+
+CORNER = 40
+"""Strings that are compared with a plain loop."""
+
+
+def random_strings(n: int, length: int, rng: np.random.Generator) -> list[str]:
+    """Return strings of the four letters of DNA."""
+    return ["".join(letters) for letters in rng.choice(list("ACGT"), (n, length))]
+
+
+def dna(n: int, p: int) -> Dataset:
+    """Return random DNA."""
+    return Dataset(f"dna n={n} L=100 p={p}", lambda rng: {"X": random_strings(n, 100, rng), "p": p})
+
+
+def protein(n: int, p: int, settings: Settings) -> Dataset:
+    """Return proteins of SCOP's fold 1.1."""
+    file = "string_protein_1.1.csv.gz"
+
+    def make(rng: np.random.Generator) -> Data:
+        rows = [text for split, _, text in read(settings, file) if split == "train"]
+        return {"X": [rows[i] for i in rng.permutation(len(rows))[:n]], "p": p}
+
+    return Dataset(f"protein n={n} p={p}", make, needs=file)
+
+
+def read(settings: Settings, file: str) -> list[tuple[str, ...]]:
+    """Return the rows of a table of strings, without its names of columns."""
+    import csv
+
+    with gzip.open(Path(settings.data or ".") / file, "rt", encoding="utf-8", newline="") as lines:
+        return [tuple(row) for row in csv.reader(lines)][1:]
+
+
+def spectrum_data(settings: Settings) -> list[Dataset]:
+    """Return DNA and proteins."""
+    n = settings.size(4_000, 1_000)
+    proteins = [protein(settings.size(2_339, 600), p, settings) for p in (3, 6)]
+    return [*(dna(n, p) for p in (3, 4, 5, 6)), *proteins]
+
+
+def windows_shared(data: Data) -> np.ndarray:
+    """Return how many different substrings the first strings share."""
+    p = data["p"]
+    sets = [{s[i : i + p] for i in range(len(s) - p + 1)} for s in data["X"][:CORNER]]
+    return np.array([[len(a & b) for b in sets] for a in sets], float)
+
+
+def exact_corner(data: Data, result: Any, truth: np.ndarray) -> Check:
+    """Compare the first strings with the truth, exactly."""
+    wrong = int(np.count_nonzero(np.asarray(result)[: len(truth), : len(truth)] != truth))
+    return Check(float(wrong), f"{wrong} of {truth.size} values wrong", wrong == 0)
+
+
+PEER = "scikit-learn"
+
+SPECTRUM = Task(
+    name="spectrum",
+    computes="the number of different substrings of length p that two strings share, all pairs",
+    operation="spectrum",
+    datasets=spectrum_data,
+    truth=windows_shared,
+    check=exact_corner,
+    gates=(
+        *(faster(8.0, PEER, goal=15.0, where=f"n=4000 L=100 p={p}") for p in (3, 4, 5)),
+        faster(4.0, PEER, goal=6.0, where="n=4000 L=100 p=6"),
+        faster(4.0, PEER, where="protein n=2339"),
+    ),
+    at_size=lambda n: dna(n, 4),
+    sizes=(500, 1000, 2000, 4000),
+    imports=("scipy.sparse",),
+)
+
+
+def edits(data: Data) -> np.ndarray:
+    """Return the edit distances of the first strings by the recurrence."""
+    from similitude.loops.reference_strings import _edits
+
+    codes = [np.frombuffer(s.encode(), np.uint8) for s in data["X"][:CORNER]]
+    return np.array([[_edits(a, b) for b in codes] for a in codes], float)
+
+
+def strings_of_length(n: int, length: int) -> Dataset:
+    """Return random DNA of some length."""
+    return Dataset(f"dna n={n} L={length}", lambda rng: {"X": random_strings(n, length, rng)})
+
+
+LEVENSHTEIN = Task(
+    name="levenshtein",
+    computes="edit distances of all pairs",
+    operation="levenshtein",
+    datasets=lambda settings: [
+        strings_of_length(settings.size(2_000, 600), 100),
+        strings_of_length(settings.size(300, 60), 1_000),
+    ],
+    truth=edits,
+    check=exact_corner,
+    gates=(faster(3.0, "rapidfuzz", goal=5.0, where="n=2000"),),
+    at_size=lambda n: strings_of_length(n, 100),
+    sizes=(250, 500, 1000, 2000),
+)
+
+
+def enhancers(settings: Settings) -> Dataset:
+    """Return DNA that the protein EP300 binds, and DNA that it does not, both strands of each, in a given split."""
+    file = "string_dna_EP300.csv.gz"
+
+    def make(rng: np.random.Generator) -> Data:
+        parts: dict[str, list[tuple[str, int]]] = {"train": [], "test": []}
+        for split, label, text in read(settings, file):
+            parts[split].append((both_strands(text), int(label)))
+        if settings.quick:
+            parts = {split: [rows[i] for i in rng.permutation(len(rows))[:300]] for split, rows in parts.items()}
+        return _problem(parts["train"], parts["test"], kernel="gapped")
+
+    return Dataset("EP300", make, needs=file)
+
+
+def both_strands(text: str) -> str:
+    """Return DNA and its reverse complement: a protein binds either."""
+    upper = text.upper()
+    return upper + "-" + upper[::-1].translate(str.maketrans("ACGT", "TGCA"))
+
+
+def messages(settings: Settings) -> Dataset:
+    """Return text messages, spam or not, half of them to learn from."""
+    file = "text_sms_spam.csv.gz"
+
+    def make(rng: np.random.Generator) -> Data:
+        rows = [(row[-1], int(row[-2] not in ("ham", "0"))) for row in read(settings, file)]
+        rows = [rows[i] for i in rng.permutation(len(rows))[: settings.size(5_574, 1_000)]]
+        return _problem(rows[::2], rows[1::2], kernel="blended")
+
+    return Dataset("SMS spam", make, needs=file)
+
+
+def _problem(train: list[tuple[str, int]], test: list[tuple[str, int]], kernel: str) -> Data:
+    (X, y), (new, truth) = zip(*train, strict=True), zip(*test, strict=True)
+    return {"X": list(X), "y": np.array(y), "new": list(new), "truth": np.array(truth), "kernel": kernel}
+
+
+def scores(data: Data, result: Any, truth: Any) -> Check:
+    """Return the error and one minus the area under the curve."""
+    from sklearn.metrics import roc_auc_score
+
+    y, decision = data["truth"], np.asarray(result)
+    missing = 1 - float(roc_auc_score(y, decision))
+    error = float(np.mean((decision > 0) != (y == y.max())))
+    value = missing if data["kernel"] == "gapped" else error
+    return Check(value, f"accuracy {1 - error:.4f}, AUC {1 - missing:.4f}", value < 0.1)
+
+
+STRING_LEARNING = Task(
+    name="string_learning",
+    computes="a support vector machine on strings: decision values of new ones",
+    operation="string_learning",
+    datasets=lambda settings: [enhancers(settings), messages(settings)],
+    check=scores,
+    gates=(
+        checked(0.015, "ours: AUC at least 0.985", where="EP300"),
+        checked(0.02, "ours: accuracy at least 98 %", where="SMS"),
+    ),
+    threads=(1,),
+    in_child=False,
+)
+
+
+def promoters_data(settings: Settings) -> Dataset:
+    """Return promoters and other DNA."""
+
+    def make(rng: np.random.Generator) -> Data:
+        from similitude.datasets import promoters
+
+        X, y = promoters()
+        return {"X": X, "y": np.asarray(y)}
+
+    return Dataset("promoters n=106", make)
+
+
+def leave_one_out(data: Data, result: Any, truth: Any) -> Check:
+    """Return the share of wrong labels."""
+    error = float(np.mean(np.asarray(result) != data["y"]))
+    return Check(error, f"accuracy {1 - error:.4f}", error < 0.3)
+
+
+PROMOTERS = Task(
+    name="promoters",
+    computes="leave-one-out labels of promoters",
+    operation="promoters",
+    datasets=lambda settings: [promoters_data(settings)],
+    check=leave_one_out,
+    gates=(checked(0.12, "ours: accuracy at least 88 %"),),
+    threads=(1,),
+    in_child=False,
+)

@@ -1,0 +1,271 @@
+"""Kernels of strings that count the substrings two strings share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from similitude import loops
+from similitude.encodings import Encoding
+from similitude.kernels.bags import Bags, bag_features, bag_products
+from similitude.kernels.checking import check_whole
+from similitude.kernels.text import as_letters
+from similitude.loops import Patterns
+from similitude.similarity import PSD, SYMMETRIC, Similarity
+
+MOST_PATTERNS = 5_000
+"""Sets of positions at most: each of them makes one feature of every window."""
+
+MOST_NEIGHBOURS = 100_000
+"""Words near a substring at most: each of them is a feature."""
+
+
+class BagSimilarity(Similarity):
+    """A kernel of strings that is the dot product of bags of features, with or without their counts."""
+
+    objects = "strings"
+    claims = frozenset({SYMMETRIC, PSD})
+    finite = True
+    counts: bool = True
+
+    def patterns(self) -> Patterns:
+        """Return which positions of which windows make the features."""
+        raise NotImplementedError
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the bag of windows of each string."""
+        text, starts = as_letters(objects)
+        return Bags(loops.window_bags(text, starts, self.patterns()))
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the dot products of bags."""
+        return bag_products(A, B, self.patterns(), bool(self.counts), out)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the squared norms of bags."""
+        return A.squares(bool(self.counts))
+
+    def features(self, objects: Any, like: Any = None) -> Any:
+        """Return a sparse matrix with K(x, z) = phi(x) . phi(z) for every x in `objects` and z in `like`.
+
+        It has a column for each feature that occurs in `like` (by default the objects themselves), in the order in
+        which they occur, and a last one that holds the norm of whatever else an object has: then phi(x) . phi(x) is
+        K(x, x).
+        """
+        A = self.encode(objects)
+        known = A if like is None else self.encode(like)
+        return bag_features(A, known, self.patterns(), bool(self.counts))
+
+
+class Spectrum(BagSimilarity):
+    r"""The number of different substrings of length p that two strings share.
+
+    .. math:: K(s, t) = \sum_{u \in \Sigma^p} \phi_u(s)\,\phi_u(t),
+
+    where :math:`\phi_u(s)` is 1 if u occurs in s and 0 if not (Lecture 6: Kernels), or with ``counts=True`` how often
+    it occurs (Leslie, Eskin and Noble 2002, the spectrum kernel). Letters are unicode code points, or bytes, which
+    count as the code points of the same numbers; case is kept. A string shorter than p has no such substrings, and
+    K = 0 with every string.
+
+    Parameters
+    ----------
+    p : int
+        The length of substrings, >= 1.
+    counts : bool
+        Multiply how often a substring occurs in either string.
+    blended : bool
+        Sum over the lengths 1, …, p.
+
+    Notes
+    -----
+    Exact for any length and alphabet: substrings of up to seven letters below 256 are numbers, longer ones are found
+    by a digest and compared letter by letter.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Spectrum
+    >>> [Spectrum(p)("asdf", "gpsd") for p in (1, 2, 3)]
+    [2.0, 1.0, 0.0]
+    >>> Spectrum(2, counts=True)("banana", "bandana")
+    7.0
+    """
+
+    def __init__(self, p: int = 3, counts: bool = False, blended: bool = False) -> None:
+        self.p = p
+        self.counts = counts
+        self.blended = blended
+
+    reason = (
+        "K(s, t) = <phi(s), phi(t)>, where phi has one number per substring: whether or how often it occurs (Lecture "
+        "6: Kernels; Leslie, Eskin and Noble 2002)"
+    )
+
+    def check_params(self) -> None:
+        """Refuse a length below 1."""
+        check_whole("p", self.p, 1)
+
+    def patterns(self) -> Patterns:
+        """Return windows of length p, or of each length up to p."""
+        lengths = range(1, int(self.p) + 1) if self.blended else (int(self.p),)
+        return _patterns(tuple((tuple(range(length)), length) for length in lengths))
+
+
+@lru_cache(maxsize=64)
+def _patterns(of: tuple[tuple[Sequence[int], int], ...]) -> Patterns:
+    """Return patterns, each given by its positions and the span of its windows, as arrays."""
+    positions = np.array([at for chosen, _ in of for at in chosen], np.int64)
+    starts = np.concatenate([[0], np.cumsum([len(chosen) for chosen, _ in of])]).astype(np.int64)
+    return Patterns(positions, starts, np.array([span for _, span in of], np.int64))
+
+
+class Gapped(BagSimilarity):
+    r"""Windows of g letters that agree but for m positions.
+
+    .. math:: K(s, t) = \sum_{|S| = g - m} \sum_{u \in \Sigma^{g - m}} \phi_{S,u}(s)\,\phi_{S,u}(t),
+
+    where S runs over all sets of g - m positions in a window and :math:`\phi_{S,u}(s)` is the number of windows of g
+    letters in s that read u at these positions. A pair of windows with j mismatches counts
+    :math:`\binom{g - j}{m - j}` times. (Leslie and Kuang 2004; Blakely et al. 2020, FastSK.) A string shorter
+    than g has no windows, and K = 0 with every string.
+
+    Parameters
+    ----------
+    g : int
+        The length of windows, >= 1.
+    m : int
+        How many positions are left out, from 0 to g - 1.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Gapped
+    >>> Gapped(3, 1)("abc", "axc")
+    1.0
+    >>> Gapped(3, 1)("abc", "abc")
+    3.0
+    """
+
+    reason = (
+        "a sum of spectrum kernels, one for each set of positions: K(s, t) = <phi(s), phi(t)> with counts of windows "
+        "(Leslie and Kuang 2004; Blakely et al. 2020)"
+    )
+
+    def __init__(self, g: int = 6, m: int = 2) -> None:
+        self.g = g
+        self.m = m
+
+    def check_params(self) -> None:
+        """Refuse windows without letters, and too many sets of positions."""
+        check_whole("g", self.g, 1)
+        if check_whole("m", self.m, 0) >= self.g:
+            raise ValueError(f"m must be below g = {self.g}, so that a position is left, got {self.m!r}")
+        if comb(self.g, self.m) > MOST_PATTERNS:
+            raise ValueError(
+                f"g = {self.g} and m = {self.m} make {comb(self.g, self.m):,} sets of positions, more than "
+                f"{MOST_PATTERNS:,}: take a smaller g, or an m nearer to 0 or g"
+            )
+
+    def patterns(self) -> Patterns:
+        """Return each set of positions of a window of length g."""
+        g, m = int(self.g), int(self.m)
+        return _patterns(tuple((chosen, g) for chosen in combinations(range(g), g - m)))
+
+
+class Mismatch(BagSimilarity):
+    r"""Words near which both strings have windows.
+
+    .. math:: K(s, t) = \sum_{u \in \Sigma^p} \phi_u(s)\,\phi_u(t),
+
+    where :math:`\phi_u(s)` is the number of substrings of length p of s that differ from u at m positions at most
+    (Leslie, Eskin, Cohen, Weston and Noble 2004). With m = 0 it is ``Spectrum(p, counts=True)`` on letters of the
+    alphabet. A string shorter than p has no such substrings, and K = 0 with every string.
+
+    Parameters
+    ----------
+    p : int
+        The length of substrings, >= 1.
+    m : int
+        How many positions may differ, from 0 to p.
+    alphabet : str, bytes, sequence of letters or None
+        The letters of the words u. None: those that occur in the objects it is resolved on. A letter of a string that
+        is not in the alphabet differs from all that are.
+
+    Notes
+    -----
+    Every substring makes :math:`\sum_{j \le m} \binom{p}{j} (|\Sigma| - 1)^j` features: 16 for DNA and 96 for
+    proteins where p = 5, m = 1. For larger alphabets ``Gapped`` asks for less.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Mismatch
+    >>> Mismatch(2, 1, alphabet="ab")("ab", "ba")
+    2.0
+    """
+
+    resolves = ("alphabet",)
+    reason = (
+        "K(s, t) = <phi(s), phi(t)>, where phi has one count per word: of the substrings that differ from it at m "
+        "positions at most (Leslie et al. 2004)"
+    )
+
+    def __init__(self, p: int = 5, m: int = 1, alphabet: str | bytes | Sequence[str] | None = None) -> None:
+        self.p = p
+        self.m = m
+        self.alphabet = alphabet
+
+    def unresolved(self) -> list[str]:
+        """Return the alphabet's name while it is None: a string is an alphabet."""
+        return ["alphabet"] if self.alphabet is None else []
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
+        """Return it with the letters that occur in X as its alphabet, in the order of their code points."""
+        if self.alphabet is not None:
+            return self
+        letters = np.unique(as_letters(X)[0]).tolist()
+        changed: Similarity = self._with(alphabet="".join(map(chr, letters)))
+        changed.check_params()
+        return changed
+
+    def check_params(self) -> None:
+        """Refuse lengths out of range and alphabets that are too large."""
+        check_whole("p", self.p, 1)
+        if check_whole("m", self.m, 0) > self.p:
+            raise ValueError(f"m must be at most p = {self.p}, got {self.m!r}")
+        if self.alphabet is None:
+            return
+        letters = max(1, len(self._letters()))
+        near = sum(comb(self.p, j) * (letters - 1) ** j for j in range(self.m + 1))
+        if letters**self.p >= 2**63 or near > MOST_NEIGHBOURS:
+            raise ValueError(
+                f"p = {self.p}, m = {self.m} and {letters} letters make {near:,} words near each substring out of "
+                f"{letters**self.p:,}; at most {MOST_NEIGHBOURS:,} out of 2^63 can be had: take a smaller p or m, or "
+                f"Gapped(g, m), which needs no alphabet"
+            )
+
+    def _letters(self) -> np.ndarray:
+        """Return the code points of the alphabet; refuse one that occurs twice."""
+        given = self.alphabet if isinstance(self.alphabet, (str, bytes)) else list(self.alphabet or ())
+        letters: np.ndarray = np.zeros(0, np.uint32)
+        if len(given):
+            letters = np.unique(as_letters([given] if isinstance(given, (str, bytes)) else given)[0])
+        if len(letters) != len(given):
+            raise ValueError(f"alphabet must hold single letters, each of them once, got {self.alphabet!r}")
+        return letters
+
+    def patterns(self) -> Patterns:
+        """Return none: codes are words, not windows."""
+        return _patterns(())
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the bag of words near the substrings of each string."""
+        text, starts = as_letters(objects)
+        letters = self._letters()
+        places = np.searchsorted(letters, text)
+        known = np.append(letters, 0)[places] == text if len(letters) else np.zeros(len(text), bool)
+        known &= places < len(letters)
+        numbers = np.where(known, places, len(letters)).astype(np.uint32)
+        return Bags(loops.neighbour_bags(numbers, starts, len(letters), int(self.p), int(self.m)))
