@@ -4,30 +4,15 @@ An operation is a method that takes a task's data by name. To take part in a tas
 holds one family of operations; here they come together.
 """
 
-from benchmarks.contenders import learners, machine, matrices
+from benchmarks.contenders import learners, machine, matrices, strings, tables
 from benchmarks.nouns import Contender
 
 
-class Ours(learners.Ours, machine.Ours, matrices.Ours):
+class Ours(learners.Ours, machine.Ours, matrices.Ours, strings.Ours, tables.Ours):
     packages = ("similitude.learners", "similitude.maps", "similitude.machine")
-from benchmarks.contenders import learners, matrices, tables
-from benchmarks.nouns import Contender
 
 
-class Ours(learners.Ours, matrices.Ours, tables.Ours):
-    packages = ("similitude.learners", "similitude.maps")
-
-
-class ScikitLearn(learners.ScikitLearn, machine.ScikitLearn, matrices.ScikitLearn):
-from benchmarks.contenders import learners, matrices, strings
-from benchmarks.nouns import Contender
-
-
-class Ours(learners.Ours, matrices.Ours, strings.Ours):
-    packages = ("similitude.learners", "similitude.maps")
-
-
-class ScikitLearn(learners.ScikitLearn, matrices.ScikitLearn, strings.ScikitLearn):
+class ScikitLearn(learners.ScikitLearn, machine.ScikitLearn, matrices.ScikitLearn, strings.ScikitLearn):
     packages = ("sklearn.cluster", "sklearn.svm", "sklearn.kernel_approximation", "sklearn.metrics.pairwise")
 
 
@@ -56,7 +41,6 @@ ALL: tuple[Contender, ...] = (
     machine.Neighbours(),
     Gemm(),
     strings.RapidFuzz(),
-    matrices.Gemm(),
     learners.Eigen(),
     matrices.BareLoop(),
     tables.Blas(),

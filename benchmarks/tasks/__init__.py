@@ -11,8 +11,8 @@ from benchmarks.tasks import (
     polynomial,
     sparse,
     startup,
-    tables,
     strings,
+    tables,
     times_vector,
     verdict,
 )

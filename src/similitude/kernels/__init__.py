@@ -5,16 +5,16 @@ from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.gower import Gower
 from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
+from similitude.kernels.strings import Gapped, Mismatch, Spectrum
 from similitude.kernels.tables import Columns
 from similitude.kernels.values import Equal, Ordinal, OrMissing
-from similitude.kernels.strings import Gapped, Mismatch, Spectrum
 from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
 
 __all__ = [
     "Columns",
     "Cosine",
-    "Equal",
     "Edit",
+    "Equal",
     "Gapped",
     "Gaussian",
     "Gower",
@@ -24,9 +24,9 @@ __all__ = [
     "Laplace",
     "Linear",
     "Matern",
+    "Mismatch",
     "OrMissing",
     "Ordinal",
-    "Mismatch",
     "Polynomial",
     "RationalQuadratic",
     "SharesAny",

@@ -38,7 +38,6 @@ if COMPILED:
         worst_triple,
     )
     from similitude.loops.compiled_sets import of_shared, shared_bits
-    from similitude.loops.compiled_tables import gower
     from similitude.loops.compiled_strings import (
         levenshtein,
         neighbour_bags,
@@ -46,6 +45,7 @@ if COMPILED:
         shared_features,
         window_bags,
     )
+    from similitude.loops.compiled_tables import gower
 
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
@@ -73,7 +73,6 @@ else:
         worst_triple,
     )
     from similitude.loops.reference_sets import of_shared, shared_bits
-    from similitude.loops.reference_tables import gower
     from similitude.loops.reference_strings import (
         levenshtein,
         neighbour_bags,
@@ -81,6 +80,7 @@ else:
         shared_features,
         window_bags,
     )
+    from similitude.loops.reference_tables import gower
 
     IN_USE = f"reference ({WHY_REFERENCE})"
 
@@ -106,8 +106,8 @@ __all__ = [
     "of_sparse_sums",
     "of_sums",
     "perceptron_pass",
-    "shared_bits",
     "set_bits",
+    "shared_bits",
     "shared_features",
     "smo",
     "sparse_dense_products",

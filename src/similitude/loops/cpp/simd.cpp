@@ -92,9 +92,8 @@ const Table table{NAME(SIMD_NAMESPACE),
                   &common_bits<std::int64_t>,
                   &gower,
                   &shared_bits,
-                  &of_shared};
-const Table table{NAME(SIMD_NAMESPACE), functions<float>(),         functions<double>(),
-                  &count_bits,          &common_bits<std::int32_t>, &common_bits<std::int64_t>,
-                  &common_bits<double>, &levenshtein};
+                  &of_shared,
+                  &common_bits<double>,
+                  &levenshtein};
 
 } // namespace SIMD_NAMESPACE
