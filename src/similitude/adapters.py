@@ -21,7 +21,9 @@ from similitude.similarity.claims import check_claims
 
 NAMES: dict[str, type[Similarity]] = {
     "cosine": kernels.Cosine,
+    "dtw": kernels.DTW,
     "gaussian": kernels.Gaussian,
+    "global_alignment": kernels.GlobalAlignment,
     "histogram_intersection": kernels.HistogramIntersection,
     "laplace": kernels.Laplace,
     "linear": kernels.Linear,

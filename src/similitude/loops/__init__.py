@@ -24,7 +24,6 @@ if COMPILED:
         common_bits,
         cos_sin,
         count_bits,
-        dtw,
         hadamard,
         mirror,
         of_products,
@@ -36,6 +35,7 @@ if COMPILED:
         sparse_products,
         worst_triple,
     )
+    from similitude.loops.compiled_series import dtw, global_alignment, self_alignment
 
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
@@ -50,7 +50,6 @@ else:
         common_bits,
         cos_sin,
         count_bits,
-        dtw,
         hadamard,
         mirror,
         of_products,
@@ -62,6 +61,7 @@ else:
         sparse_products,
         worst_triple,
     )
+    from similitude.loops.reference_series import dtw, global_alignment, self_alignment
 
     IN_USE = f"reference ({WHY_REFERENCE})"
 
@@ -75,12 +75,14 @@ __all__ = [
     "cos_sin",
     "count_bits",
     "dtw",
+    "global_alignment",
     "hadamard",
     "mirror",
     "of_products",
     "of_sparse_sums",
     "of_sums",
     "perceptron_pass",
+    "self_alignment",
     "smo",
     "sparse_dense_products",
     "sparse_products",
