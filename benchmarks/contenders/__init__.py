@@ -4,11 +4,11 @@ An operation is a method that takes a task's data by name. To take part in a tas
 holds one family of operations; here they come together.
 """
 
-from benchmarks.contenders import learners, matrices
+from benchmarks.contenders import learners, matrices, series
 from benchmarks.nouns import Contender
 
 
-class Ours(learners.Ours, matrices.Ours):
+class Ours(learners.Ours, matrices.Ours, series.Ours):
     packages = ("similitude.learners", "similitude.maps")
 
 
@@ -20,6 +20,10 @@ class ScikitLearnIntelex(learners.ScikitLearnIntelex, matrices.ScikitLearnIntele
     packages = ("sklearnex.svm", "sklearnex", "onedal.primitives")
 
 
+class TsLearn(learners.TsLearn, series.TsLearn):
+    packages = ("tslearn.metrics", "tslearn.clustering")
+
+
 ALL: tuple[Contender, ...] = (
     Ours(),
     matrices.OursBlock(),
@@ -29,7 +33,8 @@ ALL: tuple[Contender, ...] = (
     matrices.SciPy(),
     matrices.Torch(),
     matrices.NumPy(),
-    learners.TsLearn(),
+    TsLearn(),
+    series.Aeon(),
     matrices.Gemm(),
     learners.Eigen(),
     matrices.BareLoop(),

@@ -8,6 +8,7 @@ from benchmarks.tasks import (
     maps,
     pairs,
     polynomial,
+    series,
     sparse,
     startup,
     times_vector,
@@ -31,6 +32,9 @@ ALL: tuple[Task, ...] = (
     learners.PERCEPTRON,
     learners.RIDGE,
     learners.KMEANS,
+    series.WARPING,
+    series.ALIGNMENT,
+    series.ACCURACY,
     verdict.TASK,
     startup.TASK,
 )

@@ -31,24 +31,6 @@ void dtw(Matrix<T> out, Series<T> A, Series<T> B, const std::int64_t *order, Ban
     });
 }
 
-// a / b for b from 1 to 8, within 2 units in the last place. AVX-512 gives 14 bits of 1 / b at once, and each step of
-// Newton's doubles them; that takes less time than a division.
-template <class T> SIMD_INLINE Vector<T> quotient(Vector<T> a, Vector<T> b) {
-#if defined(__AVX512F__)
-    Vector<T> inverse;
-    if constexpr (sizeof(T) == 4)
-        inverse = bits<Vector<T>>(_mm512_rcp14_ps(bits<__m512>(b)));
-    else
-        inverse = bits<Vector<T>>(_mm512_rcp14_pd(bits<__m512d>(b)));
-    inverse += inverse * (T(1) - b * inverse);
-    if constexpr (sizeof(T) == 8)
-        inverse += inverse * (T(1) - b * inverse);
-    return a * inverse;
-#else
-    return a / b;
-#endif
-}
-
 // 1 + sqrt(2): there are about (1 + sqrt(2))^(i + j) ways to cell (i, j).
 constexpr double ways = 2.41421356237309504880;
 
@@ -63,7 +45,7 @@ template <class T> struct SumOfPaths {
     SIMD_INLINE Vector<T> cell(Vector<T> diagonal, Vector<T> before, Vector<T> above, Vector<T> squares) const {
         constexpr T gauge = static_cast<T>(ways), inverse = static_cast<T>(1 / ways);
         const Vector<T> k = exponential<T>(squares * -scale);
-        const Vector<T> local = quotient<T>(k, 2 * gauge - k * gauge);
+        const Vector<T> local = k / (2 * gauge - k * gauge);
         return local * ((diagonal * inverse + before) + above);
     }
 
