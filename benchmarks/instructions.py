@@ -125,8 +125,16 @@ def perceptron_pass() -> Callable[[], Any]:
 
 def dtw() -> Callable[[], Any]:
     """Count one series of 100 numbers against 32 others."""
-    query, targets = matrix(1, 100, "float64")[0], matrix(32, 100, "float64").ravel()
-    return lambda: loops.dtw(query, targets, np.full(32, 100))
+    query, targets, out = matrix(100, 1, "float64"), matrix(3200, 1, "float64"), np.empty((1, 32))
+    starts = np.arange(33) * 100
+    return lambda: loops.dtw(out, query, starts[:2], targets, starts)
+
+
+def global_alignment() -> Callable[[], Any]:
+    """Count one series of 100 numbers against 32 others, all alignments."""
+    query, targets, out = matrix(100, 1, "float64"), matrix(3200, 1, "float64"), np.empty((1, 32))
+    starts = np.arange(33) * 100
+    return lambda: loops.global_alignment(out, query, starts[:2], targets, starts, 0.5)
 
 
 def hadamard() -> Callable[[], Any]:
@@ -173,6 +181,7 @@ LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
     "gower": gower,
     "perceptron_pass": perceptron_pass,
     "dtw": dtw,
+    "global_alignment": global_alignment,
     "hadamard": hadamard,
     "cos_sin": cos_sin,
     "smo": smo,

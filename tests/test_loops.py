@@ -461,48 +461,6 @@ def test_the_perceptron_learns_from_a_tie_unless_told_otherwise(either):
     assert either.perceptron_pass(K, y, np.zeros(2), threshold=1.0).tolist() == [True, True]
 
 
-# Time warping.
-
-
-def warping_by_recursion(x, z):
-    """Return the least cost over all paths, by trying them all."""
-    if not len(x) or not len(z):
-        return 0.0 if len(x) == len(z) else math.inf
-    here = float(x[-1] - z[-1]) ** 2
-    if len(x) == len(z) == 1:
-        return here
-    return here + min(
-        warping_by_recursion(x[:-1], z[:-1]), warping_by_recursion(x[:-1], z), warping_by_recursion(x, z[:-1])
-    )
-
-
-@every_float
-@pytest.mark.parametrize("n", [0, 1, 2, 4])
-def test_time_warping_takes_the_best_of_all_paths(either, n, dtype):
-    rng = np.random.default_rng(n)
-    lengths = np.array([0, 1, 5, 3, 2, 4, 0, 5])
-    query, targets = rng.normal(size=n).astype(dtype), rng.normal(size=lengths.sum()).astype(dtype)
-    expected = [warping_by_recursion(query, z) for z in np.split(targets, np.cumsum(lengths)[:-1])]
-    got = either.dtw(query, targets, lengths)
-    assert got.dtype == dtype
-    np.testing.assert_allclose(got, expected, rtol=100 * np.finfo(dtype).eps)
-
-
-@every_float
-@pytest.mark.parametrize("count", [0, 1, 15, 16, 64, 71])
-def test_time_warping_of_many_targets(compiled, count, dtype):
-    rng = np.random.default_rng(count)
-    lengths = rng.integers(0, 30, count)
-    query, targets = rng.normal(size=13).astype(dtype), rng.normal(size=lengths.sum()).astype(dtype)
-    close(compiled.dtw(query, targets, lengths), reference.dtw(query, targets, lengths), 2)
-
-
-@pytest.mark.parametrize("lengths", [[2, 2], [4, -1], [1], []])
-def test_time_warping_refuses_lengths_that_do_not_add_up(either, lengths):
-    with pytest.raises(ValueError, match="lengths must"):
-        either.dtw(np.ones(2), np.ones(3), np.array(lengths, int))
-
-
 # Bad arguments of compiled loops end in an exception.
 
 
@@ -581,9 +539,6 @@ BAD = {
     "perceptron_pass: lengths": lambda: loops.perceptron_pass(ones(2, 2), ones(2), ones(3)),
     "perceptron_pass: read-only": lambda: loops.perceptron_pass(ones(2, 2), ones(2), read_only(2)),
     "perceptron_pass: single scores": lambda: loops.perceptron_pass(ones(2, 2), ones(2), ones(2, dtype=np.float32)),
-    "dtw: precisions": lambda: loops.dtw(ones(2), ones(3, dtype=np.float32), np.array([3])),
-    "dtw: two dimensions": lambda: loops.dtw(ones(2, 2), ones(3), np.array([3])),
-    "dtw: whole numbers": lambda: loops.dtw(ones(2, dtype=int), ones(3, dtype=int), np.array([3])),
 }
 
 

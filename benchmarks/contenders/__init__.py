@@ -10,6 +10,12 @@ from benchmarks.nouns import Contender
 
 class Ours(learners.Ours, machine.Ours, matrices.Ours, strings.Ours, tables.Ours):
     packages = ("similitude.learners", "similitude.maps", "similitude.machine")
+from benchmarks.contenders import learners, matrices, series
+from benchmarks.nouns import Contender
+
+
+class Ours(learners.Ours, matrices.Ours, series.Ours):
+    packages = ("similitude.learners", "similitude.maps")
 
 
 class ScikitLearn(learners.ScikitLearn, machine.ScikitLearn, matrices.ScikitLearn, strings.ScikitLearn):
@@ -22,6 +28,8 @@ class ScikitLearnIntelex(learners.ScikitLearnIntelex, matrices.ScikitLearnIntele
 
 class Gemm(machine.Gemm, matrices.Gemm):
     pass
+class TsLearn(learners.TsLearn, series.TsLearn):
+    packages = ("tslearn.metrics", "tslearn.clustering")
 
 
 ALL: tuple[Contender, ...] = (
@@ -41,6 +49,9 @@ ALL: tuple[Contender, ...] = (
     machine.Neighbours(),
     Gemm(),
     strings.RapidFuzz(),
+    TsLearn(),
+    series.Aeon(),
+    matrices.Gemm(),
     learners.Eigen(),
     matrices.BareLoop(),
     tables.Blas(),

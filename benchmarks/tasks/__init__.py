@@ -9,6 +9,7 @@ from benchmarks.tasks import (
     maps,
     pairs,
     polynomial,
+    series,
     sparse,
     startup,
     strings,
@@ -45,6 +46,9 @@ ALL: tuple[Task, ...] = (
     strings.LEVENSHTEIN,
     strings.STRING_LEARNING,
     strings.PROMOTERS,
+    series.WARPING,
+    series.ALIGNMENT,
+    series.ACCURACY,
     verdict.TASK,
     startup.TASK,
 )

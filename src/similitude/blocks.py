@@ -32,6 +32,9 @@ TILE_EDGE = 1024
 WIDE_TILE = (512, 4096)
 """Rows and columns of a tile that is written in place and not mirrored: long stretches of rows are filled at once."""
 
+HEAVY_TILE_EDGE = 64
+"""The least rows and columns of a tile of a similarity whose values take long, where several workers share them."""
+
 PYTHON_TILE_EDGE = 128
 """The same for similarities that call a user's Python function: progress and Ctrl-C come between tiles."""
 
@@ -59,9 +62,18 @@ class BlockTask:
         return finite_block(values, (count(a), count(b)), lambda: repr(self.similarity))
 
     @property
+    def heavy(self) -> bool:
+        """Whether the similarity, or a part of it, takes long for one value."""
+        return _is_heavy(self.similarity)
+
+    @property
     def fills(self) -> bool:
         """Whether the similarity's ``block`` takes ``out=`` and writes there."""
         return self.threadsafe and "out" in inspect.signature(self.similarity.block).parameters
+
+
+def _is_heavy(similarity: Any) -> bool:
+    return bool(similarity.heavy) or any(_is_heavy(part) for part in similarity.parts())
 
 
 def finite_block(values: Any, shape: tuple[int, int], name: Callable[[], str]) -> Any:
@@ -204,7 +216,8 @@ class Blocks:
     @property
     def _may_be_wide(self) -> bool:
         fits = math.prod(WIDE_TILE) <= self._affordable_cells()
-        return fits and not self._half and self.shape[1] > TILE_EDGE and BlockTask(self.similarity).fills
+        task = BlockTask(self.similarity)
+        return fits and not self._half and self.shape[1] > TILE_EDGE and task.fills and not task.heavy
 
     @property
     def _columns(self) -> Encoding:
@@ -230,7 +243,9 @@ class Blocks:
         task = BlockTask(self.similarity)
         affordable = max(1, math.isqrt(self._affordable_cells()))
         if task.threadsafe:
-            return min(TILE_EDGE, affordable)
+            workers = self.engine.workers(task)
+            shared = max(HEAVY_TILE_EDGE, math.ceil(size / (workers + 1))) if workers > 1 and task.heavy else TILE_EDGE
+            return min(TILE_EDGE, affordable, shared)
         enough_for_all = math.ceil(size / (2 * math.sqrt(self.engine.workers(task))))
         return min(PYTHON_TILE_EDGE, affordable, max(16, enough_for_all))
 

@@ -12,12 +12,18 @@ from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Po
 
 __all__ = [
     "Columns",
+from similitude.kernels.series import DTW, GlobalAlignment
+from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
+
+__all__ = [
+    "DTW",
     "Cosine",
     "Edit",
     "Equal",
     "Gapped",
     "Gaussian",
     "Gower",
+    "GlobalAlignment",
     "HistogramIntersection",
     "Intersection",
     "Jaccard",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import rows
+from similitude.encodings import count, rows
 from similitude.randomness import generator
 
 SAMPLE = 1000
@@ -16,21 +16,25 @@ SAMPLE = 1000
 
 
 def median_distance(
-    A: Any, distances: Callable[[Any, Any], Any], random_state: Any = None, sample_weight: Any = None
+    A: Any,
+    distances: Callable[[Any, Any], Any],
+    random_state: Any = None,
+    sample_weight: Any = None,
+    sample: int = SAMPLE,
 ) -> float:
     """Return the median distance between two different rows of A.
 
-    Above 1,000 rows a uniform sample of 1,000 stands for all of them (with weights: drawn by weight). A weight
+    Above 1,000 rows (or `sample`) a uniform sample of so many stands for all (with weights: drawn by weight). A weight
     counts as repetition. Where the median is zero, the mean positive distance is returned; where every distance
     is zero, 1.
     """
-    n = A.shape[0]
+    n = count(A)
     weight = np.ones(n) if sample_weight is None else _checked_weights(sample_weight, n)
-    if np.count_nonzero(weight) > SAMPLE:
-        logging.getLogger("similitude").info("median distance from a sample of %d of %d rows", SAMPLE, n)
-        chosen = generator(random_state).choice(n, SAMPLE, replace=False, p=weight / weight.sum())
-        A, weight = rows(A, np.sort(chosen)), np.ones(SAMPLE)
-    elif n > SAMPLE:
+    if np.count_nonzero(weight) > sample:
+        logging.getLogger("similitude").info("median distance from a sample of %d of %d rows", sample, n)
+        chosen = generator(random_state).choice(n, sample, replace=False, p=weight / weight.sum())
+        A, weight = rows(A, np.sort(chosen)), np.ones(sample)
+    elif n > sample:
         A, weight = rows(A, np.flatnonzero(weight)), weight[weight > 0]
     upper = np.triu_indices(len(weight), k=1)
     values = np.asarray(distances(A, A), dtype=float)[upper]

@@ -25,7 +25,6 @@ if COMPILED:
         common_bits,
         cos_sin,
         count_bits,
-        dtw,
         hadamard,
         mirror,
         of_products,
@@ -46,6 +45,7 @@ if COMPILED:
         window_bags,
     )
     from similitude.loops.compiled_tables import gower
+    from similitude.loops.compiled_series import dtw, global_alignment, self_alignment
 
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
@@ -60,7 +60,6 @@ else:
         common_bits,
         cos_sin,
         count_bits,
-        dtw,
         hadamard,
         mirror,
         of_products,
@@ -81,6 +80,7 @@ else:
         window_bags,
     )
     from similitude.loops.reference_tables import gower
+    from similitude.loops.reference_series import dtw, global_alignment, self_alignment
 
     IN_USE = f"reference ({WHY_REFERENCE})"
 
@@ -97,6 +97,7 @@ __all__ = [
     "count_bits",
     "dtw",
     "gower",
+    "global_alignment",
     "hadamard",
     "levenshtein",
     "mirror",
@@ -109,6 +110,7 @@ __all__ = [
     "set_bits",
     "shared_bits",
     "shared_features",
+    "self_alignment",
     "smo",
     "sparse_dense_products",
     "sparse_products",

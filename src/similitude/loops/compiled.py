@@ -104,12 +104,3 @@ def smo(K: Any, u: Any, beta: Any, low: Any, high: Any, tolerance: float, most_s
 def add_rows(rows: Any, which: Any, weights: Any, out: Any) -> None:
     """See `reference_solvers.add_rows`."""
     _compiled.add_rows(rows, which, weights, out)
-
-
-def dtw(query: Any, targets: Any, lengths: Any) -> Array:
-    """See `reference.dtw`."""
-    lengths = np.asarray(lengths, np.int64)
-    out = np.empty(len(lengths), query.dtype)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    _compiled.dtw(query, targets, starts, np.argsort(lengths, kind="stable"), out)
-    return out

@@ -34,7 +34,6 @@ __all__ = [
     "common_bits",
     "cos_sin",
     "count_bits",
-    "dtw",
     "hadamard",
     "mirror",
     "of_products",
@@ -270,42 +269,6 @@ def perceptron_pass(
         if updated[i]:
             scores[i + 1 :] += y[i] * K[i, i + 1 :].astype(np.float64)
     return updated
-
-
-def dtw(query: Array, targets: Array, lengths: Array) -> Array:
-    """Return the dynamic time warping distances of one series of numbers to many.
-
-    The distance is the least sum of squared differences along a path through both series that starts and ends with
-    both, and in each step goes forward in one or in both; no path is excluded by a window. It is infinite if one of
-    the two is empty.
-
-    Parameters
-    ----------
-    query : array of shape (n,)
-        The one series.
-    targets : array of shape (sum of lengths,)
-        The others, one after the other.
-    lengths : array of int, shape (m,)
-        How long each of them is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> dtw(np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 2.0, 3.0, 3.0, 5.0]), np.array([5, 1]))
-    array([ 0., 29.])
-    """
-    lengths = np.asarray(lengths)
-    if lengths.min(initial=0) < 0 or lengths.sum() != len(targets):
-        raise ValueError("lengths must not be negative, and must add up to all entries")
-    out = np.empty(len(lengths), query.dtype)
-    for t, target in enumerate(np.split(targets, np.cumsum(lengths)[:-1]) if len(lengths) else []):
-        D = np.full((len(query) + 1, len(target) + 1), np.inf, query.dtype)
-        D[0, 0] = 0
-        for i, x in enumerate(query):
-            for j, z in enumerate(target):
-                D[i + 1, j + 1] = (x - z) ** 2 + min(D[i, j], D[i, j + 1], D[i + 1, j])
-        out[t] = D[-1, -1]
-    return out
 
 
 def hadamard(values: Array, signs: Array, size: int) -> None:

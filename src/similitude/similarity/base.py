@@ -54,6 +54,8 @@ class Similarity(Parametric, ABC):
         False where a user's Python function is called: threads gain nothing, processes may.
     finite : bool
         True where `block` gives finite numbers only, whatever it is given: its values are then not looked at again.
+    heavy : bool
+        True where one value takes microseconds: small matrices are then cut as well, so that threads share them.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class Similarity(Parametric, ABC):
     resolves: tuple[str, ...] = ()
     threadsafe: bool = True
     finite: bool = False
+    heavy: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -52,6 +52,7 @@ inline Sum sum_of(int sum) {
 void define_sparse(nb::module_ &m);
 void define_bits(nb::module_ &m);
 void define_sequences(nb::module_ &m);
+void define_series(nb::module_ &m);
 void define_features(nb::module_ &m);
 void define_solvers(nb::module_ &m);
 void define_tables(nb::module_ &m);

@@ -51,27 +51,10 @@ static void perceptron_pass(const In<T> &K, const InRow<double> &y, const OutRow
     functions<T>().perceptron_pass(in<T>(K), y.data(), scores.data(), threshold, strict, updated.data());
 }
 
-template <class T>
-static void dtw(const InRow<T> &query, const InRow<T> &targets, const InRow<std::int64_t> &starts,
-         const InRow<std::int64_t> &order, const OutRow<T> &result) {
-    const std::size_t count = result.shape(0);
-    require(starts.shape(0) == count + 1 && order.shape(0) == count, "one length for each target");
-    const std::int64_t *s = starts.data();
-    require(s[0] == 0 && static_cast<std::size_t>(s[count]) == targets.shape(0), "lengths must add up to all entries");
-    for (std::size_t t = 0; t < count; ++t) {
-        require(s[t] <= s[t + 1], "lengths must not be negative");
-        require(order.data()[t] >= 0 && static_cast<std::size_t>(order.data()[t]) < count, "order names no target");
-    }
-    nb::gil_scoped_release release;
-    functions<T>().dtw(query.data(), query.shape(0), {targets.data(), s, count}, order.data(), result.data());
-}
-
 template <class T> static void define(nb::module_ &m) {
     using nb::arg;
     m.def("perceptron_pass", &perceptron_pass<T>, arg("K").noconvert(), arg("y").noconvert(),
           arg("scores").noconvert(), arg("threshold"), arg("strict"), arg("updated").noconvert());
-    m.def("dtw", &dtw<T>, arg("query").noconvert(), arg("targets").noconvert(), arg("starts").noconvert(),
-          arg("order").noconvert(), arg("out").noconvert());
 }
 
 void define_sequences(nb::module_ &m) {

@@ -1,8 +1,8 @@
-// Dynamic programming of one query against many targets, one target per lane.
+// Dynamic programming of series against series, one target per lane.
 //
-// A recurrence gives the borders of the table and the value of a cell from its three neighbours. The table is filled
-// target position by target position, and only the current column is kept. Lanes whose target has ended go on with
-// zeros; their results were taken when they ended.
+// A recurrence gives the borders of the table and the value of a cell from its three neighbours and the squared
+// difference of the two entries. The table is filled target position by target position, and only the current column
+// is kept. Lanes whose target has ended go on with zeros; their results were taken when they ended.
 #pragma once
 
 #include "buffer.hpp"
@@ -11,95 +11,163 @@
 
 namespace SIMD_NAMESPACE {
 
-// Squared differences summed along the best path.
-template <class T> struct TimeWarping {
-    static constexpr T corner = 0;
-    static constexpr T border = std::numeric_limits<T>::infinity();
-
-    // `before` cells were known a column ago, `above` only one step ago: it comes last, to keep the chain short.
-    static Vector<T> cell(Vector<T> diagonal, Vector<T> before, Vector<T> above, Vector<T> query, Vector<T> target) {
-        const Vector<T> gap = query - target;
-        return gap * gap + smaller<T>(smaller<T>(diagonal, before), above);
-    }
-};
-
 // Several registers at once: their chains of dependent steps overlap.
-constexpr std::size_t registers = 4;
-template <class T> constexpr std::size_t targets_at_once = registers * lanes<T>;
-
-template <class T> struct Group {
+template <class T, std::size_t registers> struct Group {
     Vector<T> at[registers];
 };
 
-// One position of all targets of a group; column[i] is the cell after i entries of the query.
-template <class T, class Recurrence>
-inline void next_column(Group<T> *column, const T *query, std::size_t n, const T *targets) {
-    Group<T> target, diagonal = column[0];
+// Cells `low` to `high` of the next column; column[i] is the cell after i entries of the query. The query is one for
+// all lanes or, if paired, packed like the targets.
+template <class T, std::size_t registers, bool paired, class Recurrence>
+inline void next_column(const Recurrence step, Group<T, registers> *column, const T *query, std::size_t channels,
+                        std::size_t low, std::size_t high, const T *targets) {
+    constexpr std::size_t width = registers * lanes<T>, entry = paired ? width : 1;
+    Group<T, registers> target, diagonal = column[low - 1];
     for (std::size_t r = 0; r < registers; ++r) {
         target.at[r] = load<T>(targets + r * lanes<T>);
-        column[0].at[r] = all<T>(Recurrence::border);
+        column[low - 1].at[r] = all<T>(Recurrence::border);
     }
-    Group<T> above = column[0];
-    for (std::size_t i = 1; i <= n; ++i) {
-        const Vector<T> x = all<T>(query[i - 1]);
+    Group<T, registers> above = column[low - 1];
+    for (std::size_t i = low; i <= high; ++i) {
+        const T *x = query + (i - 1) * channels * entry;
+        Vector<T> squares[registers];
+        auto gap = [&](std::size_t c, std::size_t r, Vector<T> z) {
+            return (paired ? load<T>(x + c * width + r * lanes<T>) : all<T>(x[c])) - z;
+        };
+#pragma GCC unroll 4
+        for (std::size_t r = 0; r < registers; ++r) {
+            const Vector<T> g = gap(0, r, target.at[r]);
+            squares[r] = g * g;
+        }
+        for (std::size_t c = 1; c < channels; ++c)
+#pragma GCC unroll 4
+            for (std::size_t r = 0; r < registers; ++r) {
+                const Vector<T> g = gap(c, r, load<T>(targets + c * width + r * lanes<T>));
+                squares[r] += g * g;
+            }
 #pragma GCC unroll 4
         for (std::size_t r = 0; r < registers; ++r) {
             const Vector<T> before = column[i].at[r];
-            above.at[r] = Recurrence::cell(diagonal.at[r], before, above.at[r], x, target.at[r]);
+            above.at[r] = step.cell(diagonal.at[r], before, above.at[r], squares[r]);
             diagonal.at[r] = before;
             column[i].at[r] = above.at[r];
         }
     }
 }
 
-template <class T> inline void take_results(const Group<T> &last, std::size_t length, Series<T> targets,
-                                            const std::int64_t *order, std::size_t count, T *out) {
-    for (std::size_t lane = 0; lane < count; ++lane)
-        if (targets.length(order[lane]) == length)
-            out[order[lane]] = last.at[lane / lanes<T>][lane % lanes<T>];
-}
-
-// Fills packed[j * width + lane] with entry j of the target in that lane; returns the greatest length.
-template <class T>
-std::size_t pack_targets(Series<T> targets, const std::int64_t *order, std::size_t count, Buffer<T> &packed,
-                         std::size_t room) {
-    constexpr std::size_t width = targets_at_once<T>;
-    std::memset(packed.begin(), 0, room * width * sizeof(T));
-    std::size_t longest = 0;
+// Fills packed[(j * channels + c) * width + lane] with entry j of the target in that lane; returns the greatest length.
+template <class T, std::size_t registers>
+std::size_t pack(Series<T> targets, const std::int64_t *order, std::size_t count, T *packed) {
+    constexpr std::size_t width = registers * lanes<T>;
+    const std::size_t channels = targets.channels, longest = targets.length(order[count - 1]);
+    std::memset(static_cast<void *>(packed), 0, longest * channels * width * sizeof(T));
     for (std::size_t lane = 0; lane < count; ++lane) {
-        const std::size_t length = targets.length(order[lane]);
-        longest = length > longest ? length : longest;
-        for (std::size_t j = 0; j < length; ++j)
-            packed[j * width + lane] = targets.begin(order[lane])[j];
+        const std::size_t size = targets.length(order[lane]) * channels;
+        for (std::size_t k = 0; k < size; ++k)
+            packed[k * width + lane] = targets.begin(order[lane])[k];
     }
     return longest;
 }
 
-// Targets are taken in the given order: neighbours of equal length waste no lanes.
-template <class T, class Recurrence>
-void align(const T *query, std::size_t n, Series<T> targets, const std::int64_t *order, T *out) {
-    constexpr std::size_t width = targets_at_once<T>;
-    std::size_t room = 0;
-    for (std::size_t t = 0; t < targets.count; ++t)
-        room = targets.length(t) > room ? targets.length(t) : room;
-    Buffer<T> packed(room * width);
-    const Buffer<Group<T>> column(n + 1);
-    for (std::size_t first = 0; first < targets.count; first += width) {
-        const std::size_t count = fewer(width, targets.count - first);
-        const std::size_t longest = pack_targets<T>(targets, order + first, count, packed, room);
-        for (std::size_t i = 0; i <= n; ++i)
-            for (auto &v : column[i].at)
-                v = all<T>(i == 0 ? Recurrence::corner : Recurrence::border);
-        take_results<T>(column[n], 0, targets, order + first, count, out);
-        for (std::size_t j = 0; j < longest; ++j) {
-            next_column<T, Recurrence>(column.begin(), query, n, packed.begin() + j * width);
-            take_results<T>(column[n], j + 1, targets, order + first, count, out);
+// One column after the other, of one query with a group of targets, or of each target with itself. `take` gets the
+// last cell of each lane, and by which power of two it is to be multiplied.
+template <class T, std::size_t registers, bool paired, class Recurrence, class Take>
+void fill_table(Recurrence step, Group<T, registers> *column, const T *query, std::size_t n, const T *packed,
+                Series<T> targets, const std::int64_t *order, std::size_t count, Band band, Take take) {
+    constexpr std::size_t width = registers * lanes<T>;
+    for (std::size_t i = 0; i <= n; ++i)
+        for (auto &v : column[i].at)
+            v = all<T>(i == 0 ? Recurrence::corner : Recurrence::border);
+    Group<T, registers> powers{};
+    const std::size_t longest = targets.length(order[count - 1]);
+    std::size_t lane = 0;
+    for (std::size_t j = 0; j <= longest; ++j) {
+        if (j > 0) {
+            std::size_t low = 1, high = n;
+            if (band.limits()) { // all targets have one length then
+                const auto rows = static_cast<std::int64_t>(n), columns = static_cast<std::int64_t>(longest);
+                const std::int64_t steps = band.steps(rows, columns), at = static_cast<std::int64_t>(j);
+                const std::int64_t first = at - steps + (rows < columns ? rows - columns : 0);
+                const std::int64_t last = at + steps + (rows > columns ? rows - columns : 0);
+                low = first > 1 ? static_cast<std::size_t>(first) : 1;
+                high = last < rows ? static_cast<std::size_t>(last) : n;
+            }
+            next_column<T, registers, paired>(step, column, query, targets.channels, low, high,
+                                              packed + (j - 1) * targets.channels * width);
+            if (Recurrence::rescaled_every != 0 && j % Recurrence::rescaled_every == 0)
+                step.template rescale<registers>(column, n, powers);
+        }
+        for (; lane < count && targets.length(order[lane]) == j; ++lane) {
+            const std::size_t r = lane / lanes<T>, l = lane % lanes<T>;
+            take(lane, column[paired ? j : n].at[r][l], powers.at[r][l]);
         }
     }
 }
 
-template <class T> void dtw(const T *query, std::size_t n, Series<T> targets, const std::int64_t *order, T *out) {
-    align<T, TimeWarping<T>>(query, n, targets, order, out);
+// How many targets from `first` on make a group: at most `most`, and of one length where a band limits the paths.
+template <class T>
+std::size_t group_size(Series<T> targets, const std::int64_t *order, std::size_t first, std::size_t most, Band band) {
+    const std::size_t limit = fewer(most, targets.count - first);
+    std::size_t count = 1;
+    while (count < limit && (!band.limits() || targets.length(order[first + count]) == targets.length(order[first])))
+        ++count;
+    return count;
+}
+
+template <class T> std::size_t longest_of(Series<T> series) {
+    std::size_t longest = 0;
+    for (std::size_t t = 0; t < series.count; ++t)
+        longest = series.length(t) > longest ? series.length(t) : longest;
+    return longest;
+}
+
+// Calls f with a whole number that is known to the compiler: the fewest registers, up to `most`, that hold `count`.
+template <class T, std::size_t most, class F> SIMD_INLINE void with_registers(std::size_t count, F f) {
+    if constexpr (most > 1)
+        if (count <= most / 2 * lanes<T>)
+            return with_registers<T, most / 2>(count, f);
+    f(std::integral_constant<std::size_t, most>{});
+}
+
+// All pairs of A with B; if half, A is B and each pair is computed once. `order` sorts B by length: neighbours of equal
+// length waste no lanes. `take(i, j, cell, power)` gets the results.
+template <class T, class Recurrence, class Take>
+void align(Recurrence step, Series<T> A, Series<T> B, const std::int64_t *order, Band band, bool half, Take take) {
+    constexpr std::size_t most = Recurrence::registers, widest = most * lanes<T>;
+    const Buffer<T> packed(longest_of(B) * B.channels * widest), column((longest_of(A) + 1) * widest);
+    for (std::size_t first = 0, count = 0; first < B.count; first += count) {
+        count = group_size(B, order, first, widest, band);
+        with_registers<T, most>(count, [&](auto chosen) {
+            constexpr std::size_t registers = decltype(chosen)::value;
+            pack<T, registers>(B, order + first, count, packed.begin());
+            for (std::size_t p = 0; p < (half ? first + count : A.count); ++p) {
+                const std::size_t i = half ? static_cast<std::size_t>(order[p]) : p;
+                fill_table<T, registers, false>(
+                    step, reinterpret_cast<Group<T, registers> *>(column.begin()), A.begin(i), A.length(i),
+                    packed.begin(), B, order + first, count, band, [&](std::size_t lane, T cell, T power) {
+                        if (!half || first + lane >= p)
+                            take(i, static_cast<std::size_t>(order[first + lane]), cell, power);
+                    });
+            }
+        });
+    }
+}
+
+// Each series with itself.
+template <class T, class Recurrence, class Take>
+void align_with_itself(Recurrence step, Series<T> A, const std::int64_t *order, Take take) {
+    constexpr std::size_t registers = Recurrence::registers, width = registers * lanes<T>;
+    const std::size_t longest = longest_of(A);
+    const Buffer<T> packed(longest * A.channels * width), column((longest + 1) * width);
+    for (std::size_t first = 0; first < A.count; first += width) {
+        const std::size_t count = fewer(width, A.count - first);
+        const std::size_t n = pack<T, registers>(A, order + first, count, packed.begin());
+        fill_table<T, registers, true>(step, reinterpret_cast<Group<T, registers> *>(column.begin()), packed.begin(),
+                                       n, packed.begin(), A, order + first, count, Band{-1, -1.0},
+                                       [&](std::size_t lane, T cell, T power) {
+                                           take(static_cast<std::size_t>(order[first + lane]), cell, power);
+                                       });
+    }
 }
 
 } // namespace SIMD_NAMESPACE

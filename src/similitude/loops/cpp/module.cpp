@@ -130,6 +130,7 @@ NB_MODULE(_compiled, m) {
     define_sparse(m);
     define_bits(m);
     define_sequences(m);
+    define_series(m);
     define_features(m);
     define_solvers(m);
     define_tables(m);

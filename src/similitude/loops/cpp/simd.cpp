@@ -1,6 +1,6 @@
 // Compiled once per instruction set, each time into a namespace of its own (SIMD_NAMESPACE).
+#include "alignment.hpp"
 #include "bits.hpp"
-#include "dynamic.hpp"
 #include "hadamard.hpp"
 #include "mixed.hpp"
 #include "levenshtein.hpp"
@@ -77,6 +77,8 @@ template <class T> constexpr Functions<T> functions() {
             &of_sparse_sums<T>,
             &perceptron_pass<T>,
             &dtw<T>,
+            &global_alignment<T>,
+            &self_alignment<T>,
             &hadamard<T>,
             &cos_sin<T>,
             &smo<T>,

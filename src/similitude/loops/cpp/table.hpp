@@ -29,14 +29,28 @@ template <class T> struct Sparse {
     INLINED std::size_t end_of_all() const { return static_cast<std::size_t>(starts[rows]); }
 };
 
-// Series of numbers one after the other: series t is entries starts[t] to starts[t + 1].
+// Series one after the other, `channels` numbers for each time: series t holds the times starts[t] to starts[t + 1].
 template <class T> struct Series {
     const T *entries;
     const std::int64_t *starts;
-    std::size_t count;
+    std::size_t count, channels;
 
-    INLINED const T *begin(std::size_t t) const { return entries + starts[t]; }
+    INLINED const T *begin(std::size_t t) const {
+        return entries + static_cast<std::size_t>(starts[t]) * channels;
+    }
     INLINED std::size_t length(std::size_t t) const { return static_cast<std::size_t>(starts[t + 1] - starts[t]); }
+};
+
+// How far a path may stray from the diagonal: `radius` steps, or else that fraction of the shorter series; a negative
+// number stands for no limit.
+struct Band {
+    std::int64_t radius;
+    double fraction;
+
+    INLINED bool limits() const { return radius >= 0 || fraction >= 0; }
+    INLINED std::int64_t steps(std::int64_t n, std::int64_t m) const {
+        return radius >= 0 ? radius : static_cast<std::int64_t>(fraction * static_cast<double>(n < m ? n : m));
+    }
 };
 
 // A function of a distance or of a dot product; what p and q mean is said in reference.py.
@@ -71,7 +85,10 @@ template <class T> struct Functions {
     void (*of_sparse_sums)(Matrix<T> out, Sparse<T> A, Sparse<T> B, Sparse<T> Bt, Sum sum, Form form);
     void (*perceptron_pass)(Matrix<const T> K, const double *y, double *scores, double threshold, bool strict,
                             std::uint8_t *updated);
-    void (*dtw)(const T *query, std::size_t n, Series<T> targets, const std::int64_t *order, T *out);
+    void (*dtw)(Matrix<T> out, Series<T> A, Series<T> B, const std::int64_t *order, Band band, bool half);
+    void (*global_alignment)(Matrix<double> out, Series<T> A, Series<T> B, const std::int64_t *order, double scale,
+                             bool half);
+    void (*self_alignment)(double *out, Series<T> A, const std::int64_t *order, double scale);
     void (*hadamard)(Matrix<T> values, Matrix<const T> signs, std::size_t size);
     void (*cos_sin)(Matrix<T> turns, Matrix<T> sines, double scale);
     std::size_t (*smo)(Matrix<const T> K, double *u, double *beta, const double *low, const double *high,

@@ -1,0 +1,177 @@
+"""Time series: distances and kernels by alignment, and what a support vector machine makes of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.nouns import OURS, Check, Data, Dataset, Gate, Settings, Task
+
+SIGMA = 12.0
+"""About the median distance of entries times the root of the length, for standardised series of length 150."""
+CHECKED = 4
+"""Rows of a matrix that are compared with the truth."""
+
+
+def read(name: str, settings: Settings) -> tuple[Any, np.ndarray, Any, np.ndarray]:
+    """Return the series and labels of the training and of the test part, each series as (time, channel)."""
+    with np.load(Path(settings.data or ".") / f"ts_{name}.npz") as file:
+        X, new = (_part(file, part) for part in ("train", "test"))
+        return X, file["y_train"], new, file["y_test"]
+
+
+def _part(file: Any, part: str) -> Any:
+    if f"X_{part}" in file:
+        X = file[f"X_{part}"]
+        return X[:, :, None] if X.ndim == 2 else np.swapaxes(X, 1, 2)
+    values, starts = file[f"values_{part}"], file[f"ptr_{part}"]
+    return [values[:, s:t].T for s, t in itertools.pairwise(starts)]
+
+
+def gun_point(settings: Settings, dtype: str) -> Dataset:
+    """Return both parts of GunPoint in one matrix."""
+
+    def make(rng: np.random.Generator) -> Data:
+        X, _, new, _ = read("GunPoint", settings)
+        return {"X": rng.permutation(np.concatenate([X, new])[:, :, 0])[: settings.size(200, 60)].astype(dtype)}
+
+    n = settings.size(200, 60)
+    return Dataset(f"GunPoint n={n} L=150 {dtype}", make, needs="ts_GunPoint.npz")
+
+
+def walks(n: int, dtype: str) -> Dataset:
+    """Return smooth random walks of mean 0 and variance 1."""
+
+    def make(rng: np.random.Generator) -> Data:
+        X = rng.standard_normal((n, 150)).cumsum(1)
+        return {"X": ((X - X.mean(1, keepdims=True)) / X.std(1, keepdims=True)).astype(dtype)}
+
+    return Dataset(f"walks n={n} L=150 {dtype}", make)
+
+
+def matrices(settings: Settings) -> list[Dataset]:
+    """Return the same series in both precisions."""
+    real = [gun_point(settings, dtype) for dtype in ("float64", "float32")]
+    return [*real, walks(settings.size(100, 40), "float64")]
+
+
+def filled(X: np.ndarray, Z: np.ndarray, border: float, step: Callable[..., np.ndarray]) -> np.ndarray:
+    """Return the last cell of the table of every pair of rows, all pairs at once."""
+    column = np.full((Z.shape[1] + 1, len(X)), border)
+    column[0] = 0.0
+    for i in range(X.shape[1]):
+        diagonal, column[0] = column[0].copy(), border
+        for j in range(1, len(column)):
+            here = step(diagonal, column[j], column[j - 1], (X[:, i] - Z[:, j - 1]) ** 2)
+            diagonal, column[j] = column[j].copy(), here
+    return column[-1]
+
+
+def warping(data: Data) -> np.ndarray:
+    """Return some rows of the distances, in NumPy and float64."""
+    X = np.asarray(data["X"], float)
+    pairs = np.repeat(X[:CHECKED], len(X), axis=0), np.tile(X, (CHECKED, 1))
+    least = filled(*pairs, np.inf, lambda d, b, a, square: square + np.minimum(np.minimum(d, b), a))
+    return least.reshape(CHECKED, len(X))
+
+
+def alignment(data: Data) -> np.ndarray:
+    """Return some rows of the normalised kernel, in NumPy, float64 and logarithms."""
+    X = np.asarray(data["X"], float)
+
+    def step(diagonal: np.ndarray, before: np.ndarray, above: np.ndarray, square: np.ndarray) -> np.ndarray:
+        u = -0.5 / SIGMA**2 * square
+        return np.logaddexp(np.logaddexp(diagonal, before), above) + u - np.log(2 - np.exp(u))
+
+    own = filled(X, X, -np.inf, step)
+    sums = filled(np.repeat(X[:CHECKED], len(X), axis=0), np.tile(X, (CHECKED, 1)), -np.inf, step)
+    return np.exp(sums.reshape(CHECKED, len(X)) - own[:CHECKED, None] / 2 - own / 2)
+
+
+def near(data: Data, result: Any, truth: Any) -> Check:
+    """Compare some rows with the truth."""
+    error = float(np.abs(np.asarray(result)[:CHECKED] - truth).max() / np.abs(truth).max())
+    return Check(error, f"error {error:.1e}", error < (1e-4 if data["X"].dtype == np.float32 else 1e-10))
+
+
+def both(bound: float, against: str, goal: float, where: str) -> tuple[Gate, ...]:
+    """Promise to be so many times faster, on one and on two threads."""
+
+    def on(threads: int) -> Gate:
+        return Gate(
+            f"{OURS} at least {bound:g} x faster than {against}, {threads} thread(s)",
+            lambda figures: figures.ratio(figures.find(against, threads), figures.find(OURS, threads)),
+            bound,
+            goal,
+            at_least=True,
+            where=where,
+        )
+
+    return on(1), on(2)
+
+
+WARPING = Task(
+    name="dtw",
+    computes="the dynamic time warping distances of series with each other",
+    operation="dtw",
+    datasets=matrices,
+    check=near,
+    truth=warping,
+    gates=(*both(6.0, "aeon", 10.0, "float64"), *both(10.0, "aeon", 20.0, "float32")),
+    in_child=False,
+)
+
+ALIGNMENT = Task(
+    name="global_alignment",
+    computes="the normalised global alignment kernel of series with each other",
+    operation="global_alignment",
+    datasets=matrices,
+    check=near,
+    truth=alignment,
+    gates=both(8.0, "tslearn", 15.0, ""),
+    in_child=False,
+)
+
+
+def split(name: str, settings: Settings) -> Dataset:
+    """Return a data set with its given training and test part."""
+
+    def make(rng: np.random.Generator) -> Data:
+        X, y, new, truth = read(name, settings)
+        return {"X": X, "y": y, "new": new, "truth": truth}
+
+    return Dataset(name, make, needs=f"ts_{name}.npz")
+
+
+def accuracy(data: Data, result: Any, truth: Any) -> Check:
+    """Return the share of right predictions on the test part."""
+    share = float(np.mean(np.asarray(result) == data["truth"]))
+    return Check(share, f"accuracy {share:.4f}", share > 0.8)
+
+
+def right(bound: float, where: str) -> Gate:
+    """Promise a share of right predictions."""
+
+    def measure(figures: Any) -> float | None:
+        ours = figures.find(OURS, 1)
+        return ours.check.value if ours is not None and ours.check is not None else None
+
+    return Gate(f"{OURS}: at least {bound:.1%} right", measure, bound, at_least=True, where=where)
+
+
+NAMES = ("GunPoint", "ArrowHead", "ItalyPowerDemand", "JapaneseVowels", "BasicMotions")
+
+ACCURACY = Task(
+    name="series_accuracy",
+    computes="a support vector machine with the global alignment kernel, width and C by cross-validation",
+    operation="series_accuracy",
+    datasets=lambda settings: [split(name, settings) for name in (NAMES[1:3] if settings.quick else NAMES)],
+    check=accuracy,
+    gates=(right(0.97, "GunPoint"), right(0.82, "ArrowHead"), right(0.945, "ItalyPowerDemand")),
+    threads=(1,),
+    in_child=False,
+)
