@@ -11,13 +11,16 @@ from similitude.checks import check_similarity
 from similitude.kernels import (
     Cosine,
     Gaussian,
+    Graphlet,
     HistogramIntersection,
     Laplace,
     Linear,
     Matern,
     Polynomial,
     RationalQuadratic,
+    ShortestPath,
     Sigmoid,
+    WeisfeilerLehman,
 )
 from similitude.validity.repaired import RaisedDiagonal, Repaired
 
@@ -26,6 +29,13 @@ VECTORS = rng.standard_normal((9, 3))
 VECTORS.setflags(write=False)
 WORDS = ["kernel", "colonel", "", "kern", "lek", "kernel"]
 MATRIX = rng.standard_normal((6, 6))
+GRAPHS = [
+    ([(0, 1), (1, 2), (2, 0)], ["C", "O", "C"]),
+    ([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)], ["C", "C", "O", "N", "C"]),
+    ([(0, 1), (0, 2), (0, 3)], ["C", "H", "H", "H"]),
+    ([], ["C"]),
+    ([], 0),
+]
 
 
 def shared_letters(s: str, t: str) -> int:
@@ -51,6 +61,10 @@ EXAMPLES = [
     (Cosine(), VECTORS),
     (Sigmoid(0.3, 0.1), VECTORS),
     (HistogramIntersection(), np.abs(VECTORS)),
+    (WeisfeilerLehman(), GRAPHS),
+    (ShortestPath(), GRAPHS),
+    (Graphlet(), GRAPHS),
+    (Graphlet(4, mode="frequency", connected=True), GRAPHS),
     (FromPairs(shared_letters), WORDS),
     (FromPairs(lambda s, t: float(s < t)), WORDS),
     (FromPairs(shared_letters, claims=["SYMMETRIC", "PSD"]), WORDS),
@@ -77,7 +91,7 @@ EXAMPLES = [
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS), WORDS),
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS, how="shift"), WORDS),
 ]
-ABSTRACT = {"VectorSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
+ABSTRACT = {"VectorSimilarity", "HistogramSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
 
 
 @pytest.mark.parametrize(("similarity", "objects"), EXAMPLES, ids=lambda value: repr(value)[:60])

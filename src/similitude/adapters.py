@@ -22,13 +22,16 @@ from similitude.similarity.claims import check_claims
 NAMES: dict[str, type[Similarity]] = {
     "cosine": kernels.Cosine,
     "gaussian": kernels.Gaussian,
+    "graphlet": kernels.Graphlet,
     "histogram_intersection": kernels.HistogramIntersection,
     "laplace": kernels.Laplace,
     "linear": kernels.Linear,
     "matern": kernels.Matern,
     "polynomial": kernels.Polynomial,
     "rational_quadratic": kernels.RationalQuadratic,
+    "shortest_path": kernels.ShortestPath,
     "sigmoid": kernels.Sigmoid,
+    "weisfeiler_lehman": kernels.WeisfeilerLehman,
 }
 """Similarities that can be called by name."""
 

@@ -36,6 +36,7 @@ if COMPILED:
         sparse_products,
         worst_triple,
     )
+    from similitude.loops.compiled_graphs import graphlets, keyed_products, shortest_paths, weisfeiler_lehman
 
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
@@ -62,6 +63,7 @@ else:
         sparse_products,
         worst_triple,
     )
+    from similitude.loops.reference_graphs import graphlets, keyed_products, shortest_paths, weisfeiler_lehman
 
     IN_USE = f"reference ({WHY_REFERENCE})"
 
@@ -75,14 +77,18 @@ __all__ = [
     "cos_sin",
     "count_bits",
     "dtw",
+    "graphlets",
     "hadamard",
+    "keyed_products",
     "mirror",
     "of_products",
     "of_sparse_sums",
     "of_sums",
     "perceptron_pass",
+    "shortest_paths",
     "smo",
     "sparse_dense_products",
     "sparse_products",
+    "weisfeiler_lehman",
     "worst_triple",
 ]

@@ -54,3 +54,4 @@ void define_bits(nb::module_ &m);
 void define_sequences(nb::module_ &m);
 void define_features(nb::module_ &m);
 void define_solvers(nb::module_ &m);
+void define_graphs(nb::module_ &m);

@@ -132,4 +132,5 @@ NB_MODULE(_compiled, m) {
     define_sequences(m);
     define_features(m);
     define_solvers(m);
+    define_graphs(m);
 }

@@ -1,0 +1,67 @@
+"""Histograms over endlessly many features, each named by a key of 64 bits, and their dot products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from similitude import loops
+from similitude.kernels.graph_encodings import ragged_rows
+
+
+class Histograms:
+    """Sparse histograms: number g has ``keys[starts[g]:starts[g + 1]]``, increasing, each so many times.
+
+    Keys are digests, the same in every process and batch, so that histograms that were made apart can be compared.
+
+    Examples
+    --------
+    >>> H = Histograms(np.array([0, 2, 3]), np.array([5, 9, 9], np.uint64), np.array([1.0, 2.0, 4.0]))
+    >>> H.products(H)
+    array([[ 5.,  8.],
+           [ 8., 16.]])
+    >>> H[1:].features().toarray()
+    array([[4.]])
+    """
+
+    def __init__(self, starts: np.ndarray, keys: np.ndarray, counts: np.ndarray) -> None:
+        self.starts = starts
+        self.keys = keys
+        self.counts = counts
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, which: slice | np.ndarray) -> Histograms:
+        starts, entries = ragged_rows(self.starts, which)
+        return Histograms(starts, self.keys[entries], self.counts[entries])
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Starts, keys and counts."""
+        return self.starts, self.keys, self.counts
+
+    def products(self, other: Histograms, out: Any = None) -> np.ndarray:
+        """Return the dot products of these histograms (rows) and others (columns)."""
+        out = np.empty((len(self), len(other))) if out is None else out
+        loops.keyed_products(out, self.arrays, other.arrays)
+        return out
+
+    def squared_norms(self) -> np.ndarray:
+        """Return the dot product of each histogram with itself."""
+        owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        return np.bincount(owner, self.counts * self.counts, minlength=len(self))
+
+    def features(self, like: Histograms | None = None) -> Any:
+        """Return the counts as a sparse matrix: a column for every key that occurs here (or in `like`), in order."""
+        from scipy.sparse import csr_array
+
+        vocabulary = np.unique((self if like is None else like).keys)
+        columns = np.searchsorted(vocabulary, self.keys)
+        if like is None:
+            return csr_array((self.counts, columns, self.starts), shape=(len(self), len(vocabulary)))
+        known = np.append(vocabulary, 0)[columns] == self.keys
+        known &= columns < len(vocabulary)
+        starts = np.concatenate([[0], np.cumsum(known)])[self.starts]
+        return csr_array((self.counts[known], columns[known], starts), shape=(len(self), len(vocabulary)))

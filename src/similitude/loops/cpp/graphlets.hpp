@@ -1,0 +1,252 @@
+// How often each type of induced subgraph with p nodes occurs in a graph, for p = 2 .. 5.
+//
+// N(H), the number of subgraphs (induced or not) of type H, comes from closed formulas; the induced numbers follow from
+// the type with most edges down: N(H) = sum over types H' of contains(H', H) I(H'). For p = 5 the induced numbers of
+// connected types come from enumeration.
+#pragma once
+
+#include "graphs.hpp"
+
+namespace { // names of this kind are common: they stay in the one file that uses them
+
+using Whole = __int128;
+
+inline Whole choose2(Whole n) { return n < 2 ? 0 : n * (n - 1) / 2; }
+inline Whole choose3(Whole n) { return n < 3 ? 0 : n * (n - 1) / 2 * (n - 2) / 3; }
+inline Whole choose4(Whole n) { return n < 4 ? 0 : n * (n - 1) / 2 * (n - 2) / 3 * (n - 3) / 4; }
+inline Whole choose5(Whole n) { return n < 5 ? 0 : choose4(n) * (n - 4) / 5; }
+
+// Types of graphs with p nodes: the number of each code (bit j (j - 1) / 2 + i is set if nodes i < j are joined), and
+// contains[a * count + b]: how many subgraphs of type b with all p nodes type a has.
+struct Types {
+    const std::int32_t *of_code;
+    const std::int64_t *contains;
+    std::size_t p, count;
+
+    std::size_t codes() const { return std::size_t(1) << (p * (p - 1) / 2); }
+};
+
+// What the formulas are made of.
+struct Sums {
+    Whole n = 0, edges = 0, wedges = 0, stars = 0, paths = 0, triangles = 0, squares = 0, paws = 0, diamonds = 0,
+          cliques = 0;
+    Whole degrees_in_triangles = 0; // sum over triangles of the degrees of their nodes
+    Whole degrees_in_wedges = 0;    // sum over wedges of the degrees of their nodes
+};
+
+class Summation {
+  public:
+    explicit Summation(const Graph &graph) : graph_(graph), paths_(graph.nodes), common_(graph.nodes) {}
+
+    Sums sums(std::size_t p) {
+        sum_.n = static_cast<Whole>(graph_.nodes);
+        for (std::size_t u = 0; u < graph_.nodes; ++u)
+            add_degree(u);
+        sum_.edges /= 2;
+        if (p >= 3)
+            for (std::size_t u = 0; u < graph_.nodes; ++u)
+                add_triangles(u, p >= 4);
+        if (p >= 4)
+            for (std::size_t u = 0; u < graph_.nodes; ++u)
+                add_squares(u);
+        sum_.paths -= 3 * sum_.triangles;
+        return sum_;
+    }
+
+  private:
+    void add_degree(std::size_t u) {
+        const Whole d = graph_.degree(u);
+        Whole around = 0;
+        for (const std::int32_t *v = graph_.begin(u); v < graph_.end(u); ++v) {
+            const Whole e = graph_.degree(static_cast<std::size_t>(*v));
+            around += e;
+            if (static_cast<std::size_t>(*v) > u)
+                sum_.paths += (d - 1) * (e - 1);
+        }
+        sum_.edges += d;
+        sum_.wedges += choose2(d);
+        sum_.stars += choose3(d);
+        sum_.degrees_in_wedges += choose2(d) * d + (d - 1) * around;
+    }
+
+    // Every edge from u to a larger v: the nodes that both are joined to.
+    void add_triangles(std::size_t u, bool larger) {
+        for (const std::int32_t *v = graph_.begin(u); v < graph_.end(u); ++v)
+            marked_of(*v) = 1;
+        for (const std::int32_t *v = graph_.begin(u); v < graph_.end(u); ++v)
+            if (static_cast<std::size_t>(*v) > u)
+                add_edge(u, static_cast<std::size_t>(*v), larger);
+        for (const std::int32_t *v = graph_.begin(u); v < graph_.end(u); ++v)
+            marked_of(*v) = 0;
+    }
+
+    void add_edge(std::size_t u, std::size_t v, bool larger) {
+        both_.clear();
+        Whole shared = 0;
+        for (const std::int32_t *w = graph_.begin(v); w < graph_.end(v); ++w)
+            if (marked_of(*w)) {
+                ++shared;
+                if (static_cast<std::size_t>(*w) > v)
+                    both_.push_back(*w);
+            }
+        const Whole above = static_cast<Whole>(both_.size());
+        sum_.triangles += above;
+        sum_.diamonds += choose2(shared);
+        for (const std::int32_t w : both_) {
+            const Whole degrees = graph_.degree(u) + graph_.degree(v) + graph_.degree(static_cast<std::size_t>(w));
+            sum_.degrees_in_triangles += degrees;
+            sum_.paws += degrees - 6;
+        }
+        if (larger)
+            add_cliques();
+    }
+
+    void add_cliques() {
+        for (const std::int32_t w : both_)
+            for (const std::int32_t x : both_)
+                if (w < x)
+                    sum_.cliques += std::binary_search(graph_.begin(static_cast<std::size_t>(w)),
+                                                       graph_.end(static_cast<std::size_t>(w)), x);
+    }
+
+    // Squares whose largest node is u: pairs of paths u - v - w with v, w < u.
+    void add_squares(std::size_t u) {
+        for (const bool counting : {true, false})
+            for (const std::int32_t *v = graph_.begin(u); v < graph_.end(u) && static_cast<std::size_t>(*v) < u; ++v) {
+                const auto middle = static_cast<std::size_t>(*v);
+                for (const std::int32_t *w = graph_.begin(middle); w < graph_.end(middle); ++w) {
+                    if (static_cast<std::size_t>(*w) >= u)
+                        break;
+                    std::int64_t &paths = paths_[static_cast<std::size_t>(*w)];
+                    sum_.squares += counting ? paths : 0;
+                    paths = counting ? paths + 1 : 0;
+                }
+            }
+    }
+
+    char &marked_of(std::int32_t v) { return common_[static_cast<std::size_t>(v)]; }
+
+    Graph graph_;
+    Sums sum_;
+    std::vector<std::int64_t> paths_;
+    std::vector<char> common_;
+    std::vector<std::int32_t> both_;
+};
+
+// Induced subgraphs of connected types, each met once: the algorithm ESU of Wernicke (2006).
+class Enumeration {
+  public:
+    Enumeration(const Graph &graph, std::size_t p, std::vector<std::int64_t> &codes)
+        : graph_(graph), p_(p), codes_(codes), joined_(graph.nodes) {}
+
+    void run() {
+        for (std::size_t root = 0; root < graph_.nodes; ++root) {
+            root_ = static_cast<std::int32_t>(root);
+            waiting_.assign(1, root_);
+            extend(0, 0, 0);
+        }
+    }
+
+  private:
+    // Nodes from `first` on wait to become member number `size`; `code` is that of the members so far. Bit i of
+    // joined_[v] says that v is joined to member i.
+    void extend(std::size_t size, std::size_t first, std::size_t code) {
+        const std::size_t shift = size * (size - 1) / 2, end = waiting_.size();
+        if (size + 1 == p_) {
+            for (std::size_t q = first; q < end; ++q)
+                ++codes_[code | static_cast<std::size_t>(joined_[static_cast<std::size_t>(waiting_[q])]) << shift];
+            return;
+        }
+        for (std::size_t q = first; q < end; ++q) {
+            const auto v = static_cast<std::size_t>(waiting_[q]);
+            const std::size_t bits = size == 0 ? 0 : static_cast<std::size_t>(joined_[v]) << shift;
+            const std::size_t begin = waiting_.size();
+            for (std::size_t other = q + 1; other < end; ++other)
+                waiting_.push_back(waiting_[other]);
+            for (const std::int32_t *w = graph_.begin(v); w < graph_.end(v); ++w) {
+                std::uint8_t &joined = joined_[static_cast<std::size_t>(*w)];
+                if (joined == 0 && *w > root_)
+                    waiting_.push_back(*w);
+                joined = static_cast<std::uint8_t>(joined | 1u << size);
+            }
+            extend(size + 1, begin, code | bits);
+            for (const std::int32_t *w = graph_.begin(v); w < graph_.end(v); ++w)
+                joined_[static_cast<std::size_t>(*w)] &= static_cast<std::uint8_t>(~(1u << size));
+            waiting_.resize(begin);
+        }
+    }
+
+    Graph graph_;
+    std::size_t p_;
+    std::vector<std::int64_t> &codes_;
+    std::vector<std::uint8_t> joined_;
+    std::vector<std::int32_t> waiting_;
+    std::int32_t root_ = 0;
+};
+
+// Codes of one member of each type for which N is known by a formula, and N.
+struct Known {
+    std::size_t code;
+    Whole number;
+};
+
+constexpr std::size_t joined(std::size_t i, std::size_t j) { return std::size_t(1) << (j * (j - 1) / 2 + i); }
+constexpr std::size_t path3 = joined(0, 1) | joined(1, 2), triangle = path3 | joined(0, 2),
+                      two_edges = joined(0, 1) | joined(2, 3), star = joined(0, 1) | joined(0, 2) | joined(0, 3),
+                      path4 = path3 | joined(2, 3), square = path4 | joined(0, 3), paw = triangle | joined(2, 3),
+                      diamond = square | joined(0, 2), clique = diamond | joined(1, 3);
+
+inline std::vector<Known> known(const Sums &s, std::size_t p) {
+    const Whole n = s.n, pairs = choose2(s.edges) - s.wedges;
+    switch (p) {
+    case 2:
+        return {{0, choose2(n)}, {joined(0, 1), s.edges}};
+    case 3:
+        return {{0, choose3(n)}, {joined(0, 1), s.edges * (n - 2)}, {path3, s.wedges}, {triangle, s.triangles}};
+    case 4:
+        return {{0, choose4(n)},   {joined(0, 1), s.edges * choose2(n - 2)}, {path3, s.wedges * (n - 3)},
+                {two_edges, pairs}, {triangle, s.triangles * (n - 3)},        {star, s.stars},
+                {path4, s.paths},   {square, s.squares},                      {paw, s.paws},
+                {diamond, s.diamonds}, {clique, s.cliques}};
+    default:
+        return {{0, choose5(n)}, {joined(0, 1), s.edges * choose3(n - 2)}, {path3, s.wedges * choose2(n - 3)},
+                {two_edges, pairs * (n - 4)}, {triangle, s.triangles * choose2(n - 3)}, {star, s.stars * (n - 4)},
+                {path4, s.paths * (n - 4)}, {square, s.squares * (n - 4)}, {paw, s.paws * (n - 4)},
+                {diamond, s.diamonds * (n - 4)}, {clique, s.cliques * (n - 4)},
+                {path3 | joined(3, 4), s.wedges * (s.edges + 2) + 3 * s.triangles - s.degrees_in_wedges},
+                {triangle | joined(3, 4), s.triangles * (s.edges + 3) - s.degrees_in_triangles}};
+    }
+}
+
+// Writes the induced number of every type; types are ordered by their number of edges.
+inline void induced(const Graph &graph, const Types &types, std::vector<std::int64_t> &codes, double *out) {
+    std::vector<Whole> number(types.count, 0);
+    if (graph.nodes >= types.p) {
+        std::vector<char> by_formula(types.count, 0);
+        if (types.p == 5) {
+            Enumeration(graph, types.p, codes).run();
+            for (std::size_t code = 0; code < codes.size(); ++code) {
+                number[static_cast<std::size_t>(types.of_code[code])] += codes[code];
+                codes[code] = 0;
+            }
+        }
+        for (const Known &one : known(Summation(graph).sums(types.p), types.p)) {
+            number[static_cast<std::size_t>(types.of_code[one.code])] = one.number;
+            by_formula[static_cast<std::size_t>(types.of_code[one.code])] = 1;
+        }
+        for (std::size_t b = types.count; b-- > 0;)
+            for (std::size_t a = b + 1; by_formula[b] && a < types.count; ++a)
+                number[b] -= types.contains[a * types.count + b] * number[a];
+    }
+    for (std::size_t b = 0; b < types.count; ++b)
+        out[b] = static_cast<double>(number[b]);
+}
+
+// One row of `types.count` numbers per graph.
+inline void graphlets(const Graphs &graphs, const Types &types, double *out) {
+    std::vector<std::int64_t> codes(types.codes(), 0);
+    for (std::size_t g = 0; g < graphs.count; ++g)
+        induced(Graph(graphs, g), types, codes, out + g * types.count);
+}
+
+} // namespace
