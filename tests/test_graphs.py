@@ -18,7 +18,7 @@ from test_graphs_loops import batches, graphs
 
 from similitude import FromPairs, as_similarity, check_kernel, use_engine
 from similitude.engines import LocalEngine
-from similitude.kernels import Graphlet, ShortestPath, WeisfeilerLehman
+from similitude.kernels import Graphlet, ShortestPath, WeisfeilerLehman, explicit_dimension, explicit_map
 from similitude.kernels.graph_encodings import as_graphs
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
@@ -412,3 +412,38 @@ def test_threads_change_nothing():
 def test_names():
     assert as_similarity("weisfeiler_lehman") == WeisfeilerLehman()
     assert as_similarity("shortest_path") == ShortestPath() and as_similarity("graphlet") == Graphlet()
+
+
+# Features.
+
+
+@pytest.mark.parametrize(
+    "k",
+    [*KERNELS, WeisfeilerLehman(2).normalised(), WeisfeilerLehman(1) * Graphlet() + 1.0, 0.5 * ShortestPath() ** 2],
+    ids=repr,
+)
+def test_explicit_features(k):
+    some = [*molecules(8), ([], 0)]
+    features = explicit_map(k, some)
+    products = features @ features.T
+    products = products.toarray() if sp.issparse(products) else products
+    np.testing.assert_allclose(products, k.gram(some), rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [WeisfeilerLehman(), ShortestPath(), WeisfeilerLehman().normalised()], ids=repr)
+def test_hashed_features_are_the_same_in_every_call(k):
+    some = molecules(10)
+    together = explicit_map(k, some, columns=2**20)
+    assert together.shape == (10, 2**20)
+    apart = sp.vstack([explicit_map(k, [graph], columns=2**20) for graph in some])
+    np.testing.assert_array_equal(together.toarray(), apart.toarray())
+    np.testing.assert_allclose((together @ together.T).toarray(), k.gram(some), rtol=0.05)
+    assert explicit_map(k, some, columns=7).toarray().all(axis=1).any()
+
+
+def test_dimensions_of_features():
+    assert [explicit_dimension(Graphlet(p), 0) for p in (2, 3, 4, 5)] == [2, 4, 11, 34]
+    assert explicit_dimension(Graphlet(5, connected=True), 0) == 21
+    assert explicit_dimension(WeisfeilerLehman() * Graphlet(3), 100) == 400
+    with pytest.raises(ValueError, match="columns must be a whole number >= 1"):
+        explicit_map(WeisfeilerLehman(), [PATH], columns=0)

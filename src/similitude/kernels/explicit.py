@@ -19,6 +19,8 @@ import numpy as np
 from similitude.encodings import check_objects, is_sparse, itemsize, rows
 from similitude.engines import current_engine
 from similitude.engines.base import format_bytes
+from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
+from similitude.kernels.histograms import Histograms
 from similitude.kernels.products import squared_norms
 from similitude.kernels.radial import Gaussian
 from similitude.kernels.vectors import Cosine, Linear, Polynomial
@@ -40,7 +42,8 @@ def explicit_dimension(kernel: Similarity, n_features: int, degree: int | None =
     kernel, degree
         See :func:`explicit_map`; here ``sigma="median"`` need not be fixed.
     n_features : int
-        The dimension of the vectors; for a pulled-back kernel, of what its function returns.
+        The dimension of the vectors; for a pulled-back kernel, of what its function returns; for a kernel of
+        histograms, how many different features the objects have (or the `columns` of :func:`explicit_map`).
 
     Examples
     --------
@@ -57,7 +60,7 @@ def explicit_dimension(kernel: Similarity, n_features: int, degree: int | None =
     return _map_of(kernel, map(_Map, repeat(int(n_features))), degree).width
 
 
-def explicit_map(kernel: Similarity, X: Any, degree: int | None = None) -> Any:
+def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, columns: int | None = None) -> Any:
     r"""Return the features phi(x) of every object, with :math:`K(x, z) = \langle\phi(x), \phi(z)\rangle`.
 
     Those of :math:`(s\langle x, z\rangle + c)^k` are, for all :math:`|\alpha| \le k` (= k where c = 0),
@@ -72,12 +75,17 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None) -> Any:
     Parameters
     ----------
     kernel : Similarity
-        Linear, Cosine, Polynomial, Gaussian, or made of these by sums, products, whole powers, exp, factors
+        Linear, Cosine, Polynomial, Gaussian, WeisfeilerLehman, ShortestPath, Graphlet, or made of these by sums, products, whole powers, exp, factors
         and constants >= 0, normalisation and pull-back.
     X : sequence of vectors
         Or of whatever a pulled-back kernel takes. Sparse vectors have sparse features.
     degree : int, optional
         Where the series of Gaussian and exponential parts ends; only these need it.
+    columns : int, optional
+        For kernels of histograms (labels, paths), whose features have no end. By default there is a column for every
+        feature that occurs in X, so that objects to be compared must come in one call. A number such as ``2**20`` gives
+        so many columns to every X: each feature goes to one of them by its hash, the same in every call, and two
+        features share a column with probability 1 / `columns`, which adds a little to K.
 
     Returns
     -------
@@ -89,12 +97,20 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None) -> Any:
     >>> from similitude.kernels import Polynomial, explicit_map
     >>> explicit_map(Polynomial(degree=2, coef0=0.0), [[1., 2.]])
     array([[1.        , 2.82842712, 4.        ]])
+    >>> from similitude.kernels import ShortestPath
+    >>> path, ring = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
+    >>> features = explicit_map(ShortestPath(), [path, ring])  # distances 1, 1, 2 and 1, 1, 1
+    >>> (features @ features.T).toarray()
+    array([[5., 6.],
+           [6., 9.]])
     """
     explicit_dimension(kernel, 1, 0 if degree is None else degree)  # refuses what has no feature map at all
     kernel._demand_resolved("explicit_map(kernel, X)")
     n = check_objects(X)
+    if columns is not None and (not isinstance(columns, (int, np.integer)) or isinstance(columns, bool) or columns < 1):
+        raise ValueError(f"columns must be a whole number >= 1, got {columns!r}")
     with remembered_images():
-        leaves = list(_leaves(kernel, X, n))
+        leaves = list(_leaves(kernel, X, n, columns))
     D, size = _announced(kernel, leaves, degree)
     step = max(16, 2**22 * n // max(1, size))  # rows of a strip: 4 MiB stay in the cache
     cuts = [slice(start, start + step) for start in range(0, n, step)]
@@ -108,14 +124,15 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None) -> Any:
     return features
 
 
-def _leaves(k: Similarity, X: Any, n: int) -> Iterator[Any]:
+def _leaves(k: Similarity, X: Any, n: int, columns: int | None) -> Iterator[Any]:
     """Yield the matrix of each leaf; K ** 0, which rests on no part, has a column of ones."""
     if isinstance(k, Pullback):
         X = image(k.f, X, k.batched)
     for part in k.premises():
-        yield from _leaves(part, X, n)
+        yield from _leaves(part, X, n, columns)
     if not k.premises():
         A: Any = np.ones((n, 1), f"f{itemsize(X)}") if isinstance(k, Power) else k.encode(X)
+        A = A.features(columns) if isinstance(A, Histograms) else A
         if not isinstance(A, np.ndarray) and not is_sparse(A):
             raise TypeError(f"explicit_map needs NumPy or scipy sparse arrays, got {type(A).__name__}")
         if A.shape[0] != n:
@@ -182,6 +199,9 @@ _RULES: dict[type, Callable[..., _Map]] = {
     Cosine: lambda k, degree, F: F.then(_unit),
     Polynomial: lambda k, degree, F: F.then(lambda A: A * sqrt(k.scale)).plus(k.coef0).power(int(k.degree)),
     Gaussian: lambda k, degree, F: F.then(lambda A: A * (1 / float(k.sigma))).power(degree, True, True),
+    WeisfeilerLehman: lambda k, degree, F: F,
+    ShortestPath: lambda k, degree, F: F,
+    Graphlet: lambda k, degree, F: F.then(lambda A: A, k.width),
     Sum: lambda k, _, *F: _Map(sum(f.width for f in F), lambda: _stacked([f.build() for f in F], axis=1)),
     Product: lambda k, _, *F: _Map(prod(f.width for f in F), lambda: reduce(_outer, [f.build() for f in F])),
     Scaled: lambda k, degree, F: F.then(lambda A: A * sqrt(k.factor)),

@@ -39,15 +39,15 @@ class Graphs:
     def __init__(
         self,
         node_starts: np.ndarray,
+        labels: np.ndarray,
         starts: np.ndarray,
         neighbours: np.ndarray,
-        labels: np.ndarray,
         edge_labels: np.ndarray,
     ) -> None:
         self.node_starts = node_starts
+        self.labels = labels
         self.starts = starts
         self.neighbours = neighbours
-        self.labels = labels
         self.edge_labels = edge_labels
 
     def __len__(self) -> int:
@@ -56,7 +56,7 @@ class Graphs:
     def __getitem__(self, which: slice | np.ndarray) -> Graphs:
         node_starts, nodes = ragged_rows(self.node_starts, which)
         starts, ends = ragged_rows(self.starts, nodes)
-        return Graphs(node_starts, starts, self.neighbours[ends], self.labels[nodes], self.edge_labels[ends])
+        return Graphs(node_starts, self.labels[nodes], starts, self.neighbours[ends], self.edge_labels[ends])
 
     @property
     def structure(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -97,7 +97,7 @@ def _digest(label: Any) -> int:
     return UNLABELLED if is_missing else int.from_bytes(digest(label), "little") or 1
 
 
-def as_graphs(objects: Any) -> Graphs:
+def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> Graphs:
     """Return graphs as concatenated arrays.
 
     Takes networkx graphs and igraph graphs (labels in the attribute ``"label"`` of nodes and edges), scipy sparse
@@ -109,6 +109,12 @@ def as_graphs(objects: Any) -> Graphs:
     An edge that is given more than once, in either direction, counts once, and must have one label. Weights of an
     adjacency matrix are not looked at, except that zero is no edge. Directed graphs, asymmetric matrices and
     self-loops are refused: what they should mean is not for this library to guess.
+
+    Parameters
+    ----------
+    objects : sequence of graphs
+    nodes, edges : bool
+        Whether the labels of nodes and of edges are wanted; if not, they are not looked at.
 
     Raises
     ------
@@ -122,8 +128,9 @@ def as_graphs(objects: Any) -> Graphs:
     owner = np.repeat(np.arange(len(parts)), counts)
     ends = np.concatenate([one.ends for one in parts])
     _check_ends(parts, ends, owner, sizes)
-    edge_labels = _edge_labels(parts)
-    return Graphs(node_starts, *_adjacency(parts, ends, owner, node_starts, edge_labels))
+    labels = _labels(parts) if nodes else np.full(node_starts[-1], UNLABELLED, np.uint64)
+    adjacency = _adjacency(parts, ends, owner, node_starts, _edge_labels(parts) if edges else None)
+    return Graphs(node_starts, labels, *adjacency)
 
 
 def _check_ends(parts: list[Parsed], ends: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> None:
@@ -195,7 +202,7 @@ def _refuse_mixed(which: list[int], labelled: list[bool], what: str) -> None:
 def _adjacency(
     parts: list[Parsed], ends: np.ndarray, owner: np.ndarray, node_starts: np.ndarray, labels: np.ndarray | None
 ) -> Iterator[np.ndarray]:
-    """Yield where the neighbours of each node start, the neighbours, and the labels of nodes and of edges."""
+    """Yield where the neighbours of each node start, the neighbours, and the labels of the edges to them."""
     n = int(node_starts[-1])
     u, v = (ends[:, side] + node_starts[owner] for side in (0, 1))
     keys = np.concatenate([u * n + v, v * n + u])
@@ -214,5 +221,4 @@ def _adjacency(
     yield np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n))])
     first = np.repeat(node_starts[:-1], np.diff(node_starts))
     yield (target - first[source]).astype(np.int32)
-    yield _labels(parts)
     yield np.zeros(len(keys), np.uint64) if both is None else both[~again]

@@ -115,7 +115,7 @@ class ShortestPath(HistogramSimilarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return the histogram of triples of each graph."""
-        graphs = as_graphs(objects)
+        graphs = as_graphs(objects, edges=False)
         return Histograms(*loops.shortest_paths(graphs.structure, graphs.labels))
 
 
@@ -175,13 +175,20 @@ class Graphlet(Similarity):
 
     @property
     def types(self) -> GraphletTypes:
-        """The types that are counted, as a table; see :class:`similitude.kernels.graphlet_types.GraphletTypes`."""
+        """The types of graphs with p nodes, as a table; see :class:`similitude.kernels.graphlet_types.GraphletTypes`."""
         return graphlet_types(int(self.p))
+
+    @property
+    def width(self) -> int:
+        """How many types are counted."""
+        return int(self.types.connected.sum()) if self.connected else len(self.types.codes)
 
     def encode(self, objects: Any) -> Encoding:
         """Return one row of numbers for each graph, a column for each type."""
         types = self.types
-        counts = loops.graphlets(as_graphs(objects).structure, int(self.p), types.of_code, types.contains)
+        counts = loops.graphlets(
+            as_graphs(objects, nodes=False, edges=False).structure, int(self.p), types.of_code, types.contains
+        )
         counts = np.ascontiguousarray(counts[:, types.connected]) if self.connected else counts
         if self.mode == "presence":
             return (counts > 0).astype(np.float64)

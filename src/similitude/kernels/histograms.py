@@ -53,15 +53,19 @@ class Histograms:
         owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
         return np.bincount(owner, self.counts * self.counts, minlength=len(self))
 
-    def features(self, like: Histograms | None = None) -> Any:
-        """Return the counts as a sparse matrix: a column for every key that occurs here (or in `like`), in order."""
-        from scipy.sparse import csr_array
+    def features(self, columns: int | None = None) -> Any:
+        """Return the counts as a sparse matrix, each key in one column.
 
-        vocabulary = np.unique((self if like is None else like).keys)
-        columns = np.searchsorted(vocabulary, self.keys)
-        if like is None:
-            return csr_array((self.counts, columns, self.starts), shape=(len(self), len(vocabulary)))
-        known = np.append(vocabulary, 0)[columns] == self.keys
-        known &= columns < len(vocabulary)
-        starts = np.concatenate([[0], np.cumsum(known)])[self.starts]
-        return csr_array((self.counts[known], columns[known], starts), shape=(len(self), len(vocabulary)))
+        By default there is a column for every key that occurs, in increasing order. Given a number of columns, a key
+        goes to the one that its remainder says, whatever else occurs; those of keys that meet there add up.
+        """
+        from scipy.sparse import coo_array, csr_array
+
+        if columns is None:
+            vocabulary, places = np.unique(self.keys, return_inverse=True)
+            return csr_array((self.counts, places.ravel(), self.starts), shape=(len(self), len(vocabulary)))
+        places = (self.keys % np.uint64(columns)).astype(np.int64)
+        owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        folded = coo_array((self.counts, (owner, places)), shape=(len(self), int(columns))).tocsr()
+        folded.sum_duplicates()
+        return folded

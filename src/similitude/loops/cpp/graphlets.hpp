@@ -9,12 +9,13 @@
 
 namespace { // names of this kind are common: they stay in the one file that uses them
 
-using Whole = __int128;
+// Numbers of subgraphs with up to 5 nodes: at most nodes^5, which 64 bits hold for graphs of this size.
+constexpr std::size_t nodes_for_64_bits = 5000;
 
-inline Whole choose2(Whole n) { return n < 2 ? 0 : n * (n - 1) / 2; }
-inline Whole choose3(Whole n) { return n < 3 ? 0 : n * (n - 1) / 2 * (n - 2) / 3; }
-inline Whole choose4(Whole n) { return n < 4 ? 0 : n * (n - 1) / 2 * (n - 2) / 3 * (n - 3) / 4; }
-inline Whole choose5(Whole n) { return n < 5 ? 0 : choose4(n) * (n - 4) / 5; }
+template <class Whole> Whole choose2(Whole n) { return n < 2 ? 0 : n * (n - 1) / 2; }
+template <class Whole> Whole choose3(Whole n) { return n < 3 ? 0 : n * (n - 1) / 2 * (n - 2) / 3; }
+template <class Whole> Whole choose4(Whole n) { return n < 4 ? 0 : n * (n - 1) / 2 * (n - 2) / 3 * (n - 3) / 4; }
+template <class Whole> Whole choose5(Whole n) { return n < 5 ? 0 : choose4(n) * (n - 4) / 5; }
 
 // Types of graphs with p nodes: the number of each code (bit j (j - 1) / 2 + i is set if nodes i < j are joined), and
 // contains[a * count + b]: how many subgraphs of type b with all p nodes type a has.
@@ -27,18 +28,18 @@ struct Types {
 };
 
 // What the formulas are made of.
-struct Sums {
+template <class Whole> struct Sums {
     Whole n = 0, edges = 0, wedges = 0, stars = 0, paths = 0, triangles = 0, squares = 0, paws = 0, diamonds = 0,
           cliques = 0;
     Whole degrees_in_triangles = 0; // sum over triangles of the degrees of their nodes
     Whole degrees_in_wedges = 0;    // sum over wedges of the degrees of their nodes
 };
 
-class Summation {
+template <class Whole> class Summation {
   public:
     explicit Summation(const Graph &graph) : graph_(graph), paths_(graph.nodes), common_(graph.nodes) {}
 
-    Sums sums(std::size_t p) {
+    Sums<Whole> sums(std::size_t p) {
         sum_.n = static_cast<Whole>(graph_.nodes);
         for (std::size_t u = 0; u < graph_.nodes; ++u)
             add_degree(u);
@@ -127,7 +128,7 @@ class Summation {
     char &marked_of(std::int32_t v) { return common_[static_cast<std::size_t>(v)]; }
 
     Graph graph_;
-    Sums sum_;
+    Sums<Whole> sum_;
     std::vector<std::int64_t> paths_;
     std::vector<char> common_;
     std::vector<std::int32_t> both_;
@@ -185,7 +186,7 @@ class Enumeration {
 };
 
 // Codes of one member of each type for which N is known by a formula, and N.
-struct Known {
+template <class Whole> struct Known {
     std::size_t code;
     Whole number;
 };
@@ -196,7 +197,7 @@ constexpr std::size_t path3 = joined(0, 1) | joined(1, 2), triangle = path3 | jo
                       path4 = path3 | joined(2, 3), square = path4 | joined(0, 3), paw = triangle | joined(2, 3),
                       diamond = square | joined(0, 2), clique = diamond | joined(1, 3);
 
-inline std::vector<Known> known(const Sums &s, std::size_t p) {
+template <class Whole> std::vector<Known<Whole>> known(const Sums<Whole> &s, std::size_t p) {
     const Whole n = s.n, pairs = choose2(s.edges) - s.wedges;
     switch (p) {
     case 2:
@@ -219,7 +220,8 @@ inline std::vector<Known> known(const Sums &s, std::size_t p) {
 }
 
 // Writes the induced number of every type; types are ordered by their number of edges.
-inline void induced(const Graph &graph, const Types &types, std::vector<std::int64_t> &codes, double *out) {
+template <class Whole>
+void induced(const Graph &graph, const Types &types, std::vector<std::int64_t> &codes, double *out) {
     std::vector<Whole> number(types.count, 0);
     if (graph.nodes >= types.p) {
         std::vector<char> by_formula(types.count, 0);
@@ -230,13 +232,13 @@ inline void induced(const Graph &graph, const Types &types, std::vector<std::int
                 codes[code] = 0;
             }
         }
-        for (const Known &one : known(Summation(graph).sums(types.p), types.p)) {
+        for (const Known<Whole> &one : known<Whole>(Summation<Whole>(graph).sums(types.p), types.p)) {
             number[static_cast<std::size_t>(types.of_code[one.code])] = one.number;
             by_formula[static_cast<std::size_t>(types.of_code[one.code])] = 1;
         }
         for (std::size_t b = types.count; b-- > 0;)
             for (std::size_t a = b + 1; by_formula[b] && a < types.count; ++a)
-                number[b] -= types.contains[a * types.count + b] * number[a];
+                number[b] -= static_cast<Whole>(types.contains[a * types.count + b]) * number[a];
     }
     for (std::size_t b = 0; b < types.count; ++b)
         out[b] = static_cast<double>(number[b]);
@@ -245,8 +247,11 @@ inline void induced(const Graph &graph, const Types &types, std::vector<std::int
 // One row of `types.count` numbers per graph.
 inline void graphlets(const Graphs &graphs, const Types &types, double *out) {
     std::vector<std::int64_t> codes(types.codes(), 0);
-    for (std::size_t g = 0; g < graphs.count; ++g)
-        induced(Graph(graphs, g), types, codes, out + g * types.count);
+    for (std::size_t g = 0; g < graphs.count; ++g) {
+        const Graph graph(graphs, g);
+        const auto count = graph.nodes <= nodes_for_64_bits ? &induced<std::int64_t> : &induced<__int128>;
+        count(graph, types, codes, out + g * types.count);
+    }
 }
 
 } // namespace
