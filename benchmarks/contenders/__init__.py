@@ -4,11 +4,11 @@ An operation is a method that takes a task's data by name. To take part in a tas
 holds one family of operations; here they come together.
 """
 
-from benchmarks.contenders import learners, matrices
+from benchmarks.contenders import graphs, learners, matrices
 from benchmarks.nouns import Contender
 
 
-class Ours(learners.Ours, matrices.Ours):
+class Ours(graphs.Ours, learners.Ours, matrices.Ours):
     packages = ("similitude.learners", "similitude.maps")
 
 
@@ -30,6 +30,9 @@ ALL: tuple[Contender, ...] = (
     matrices.Torch(),
     matrices.NumPy(),
     learners.TsLearn(),
+    graphs.OursFromEdges(),
+    graphs.GraKeL(),
+    graphs.IGraph(),
     matrices.Gemm(),
     learners.Eigen(),
     matrices.BareLoop(),

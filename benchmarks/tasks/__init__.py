@@ -3,6 +3,7 @@
 from benchmarks.nouns import Task
 from benchmarks.tasks import (
     gaussian,
+    graphs,
     laplace,
     learners,
     maps,
@@ -31,6 +32,10 @@ ALL: tuple[Task, ...] = (
     learners.PERCEPTRON,
     learners.RIDGE,
     learners.KMEANS,
+    graphs.WEISFEILER_LEHMAN,
+    graphs.SHORTEST_PATH,
+    graphs.GRAPHLETS,
+    graphs.ACCURACY,
     verdict.TASK,
     startup.TASK,
 )

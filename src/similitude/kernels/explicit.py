@@ -75,8 +75,8 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, columns:
     Parameters
     ----------
     kernel : Similarity
-        Linear, Cosine, Polynomial, Gaussian, WeisfeilerLehman, ShortestPath, Graphlet, or made of these by sums, products, whole powers, exp, factors
-        and constants >= 0, normalisation and pull-back.
+        Linear, Cosine, Polynomial, Gaussian, WeisfeilerLehman, ShortestPath, Graphlet, or made of these by sums,
+        products, whole powers, exp, factors and constants >= 0, normalisation and pull-back.
     X : sequence of vectors
         Or of whatever a pulled-back kernel takes. Sparse vectors have sparse features.
     degree : int, optional

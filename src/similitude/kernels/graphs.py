@@ -175,7 +175,7 @@ class Graphlet(Similarity):
 
     @property
     def types(self) -> GraphletTypes:
-        """The types of graphs with p nodes, as a table; see :class:`similitude.kernels.graphlet_types.GraphletTypes`."""
+        """All types of graphs with p nodes; see :class:`similitude.kernels.graphlet_types.GraphletTypes`."""
         return graphlet_types(int(self.p))
 
     @property
