@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from test_graphs_loops import batches, graphs
+from test_graphs_loops import batches, graphs, needs_compiled
 
 from similitude import FromPairs, as_similarity, check_kernel, use_engine
 from similitude.engines import LocalEngine
@@ -81,6 +81,7 @@ def test_modes():
     assert "BOUNDED" in Graphlet(mode="frequency").claims and "BOUNDED" not in Graphlet().claims
 
 
+@needs_compiled
 def test_large_counts_are_exact():
     n = 3000
     assert Graphlet(4).encode([nx.empty_graph(n)])[0, 0] == n * (n - 1) * (n - 2) * (n - 3) // 24
@@ -331,6 +332,8 @@ BAD = [
     ((7, LABELS), TypeError, "the edges of graph 1"),
     ((EDGES, "COC"), TypeError, "the node labels of graph 1 are 'COC'"),
     ((EDGES, 2.5), TypeError, "the node labels of graph 1 are 2.5"),
+    ((EDGES, {"C", "O", "H"}, None), TypeError, "the node labels of graph 1"),
+    (([], -1), ValueError, "graph 1 cannot have -1 nodes"),
     (([("x", "q")], {"x": 1}), ValueError, "graph 1: each edge is a pair of nodes that have a label, got 'q'"),
     ((EDGES, ["C", None, "C"]), ValueError, "node 1 of graph 1 has no label"),
     ((EDGES, [1.0, np.nan, 1.0]), ValueError, "node 1 of graph 1 has no label"),
@@ -348,6 +351,12 @@ BAD = [
 def test_bad_graphs_are_named(graph, kind, message):
     with pytest.raises(kind, match=message):
         WeisfeilerLehman().gram([(EDGES, LABELS), graph])
+
+
+@pytest.mark.parametrize("graph", [PATH, nx.to_scipy_sparse_array(PATH)], ids=["networkx", "adjacency"])
+def test_a_single_graph_is_no_list_of_graphs(graph):
+    with pytest.raises(TypeError, match="pass a list of graphs"):
+        WeisfeilerLehman().gram(graph)
 
 
 def test_bad_edge_labels_are_named():

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from similitude.encodings import as_objects
+from similitude.errors import brief
 from similitude.fingerprints import digest
-from similitude.kernels.graph_inputs import Parsed, parsed
+from similitude.kernels.graph_inputs import Parsed, is_one_graph, parsed
 
 UNLABELLED = 0
 """The label of every node or edge of a graph that has no labels: all are alike."""
@@ -121,6 +122,8 @@ def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> Graphs:
     TypeError, ValueError
         Naming the graph by its index, and the node.
     """
+    if is_one_graph(objects):
+        raise TypeError(f"expected graphs, got a single one, {brief(objects)}: pass a list of graphs")
     parts = [parsed(i, one) for i, one in enumerate(as_objects(objects))]
     sizes = np.array([one.nodes for one in parts], np.int64)
     node_starts = np.concatenate([[0], np.cumsum(sizes)])

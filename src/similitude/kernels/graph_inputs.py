@@ -25,15 +25,28 @@ class Parsed(NamedTuple):
         return repr(self.names[node]) if self.names is not None else str(node)
 
 
+def is_one_graph(objects: Any) -> bool:
+    """Tell whether these are no graphs but a single one of networkx, of igraph, or an adjacency matrix."""
+    return is_sparse(objects) or _is_networkx(objects) or _is_igraph(objects)
+
+
+def _is_networkx(graph: Any) -> bool:
+    return hasattr(graph, "adj") and hasattr(graph, "nodes") and callable(getattr(graph, "is_directed", None))
+
+
+def _is_igraph(graph: Any) -> bool:
+    return hasattr(graph, "get_edgelist") and hasattr(graph, "vs")
+
+
 def parsed(i: int, graph: Any) -> Parsed:
     """Return graph number i in parts, or say why it is none."""
     if isinstance(graph, tuple) and 1 <= len(graph) <= 3:
         return _from_tuple(i, *graph)
     if is_sparse(graph):
         return _from_matrix(i, graph)
-    if hasattr(graph, "adj") and hasattr(graph, "nodes") and callable(getattr(graph, "is_directed", None)):
+    if _is_networkx(graph):
         return _from_networkx(i, graph)
-    if hasattr(graph, "get_edgelist") and hasattr(graph, "vs"):
+    if _is_igraph(graph):
         return _from_igraph(i, graph)
     raise TypeError(
         f"object {i} is no graph but {brief(graph)}: graph kernels take networkx or igraph graphs, scipy sparse "
@@ -101,8 +114,10 @@ def _from_tuple(i: int, edges: Any, labels: Any = None, edge_labels: Any = None)
         raise ValueError(f"graph {i} has {len(ends)} edges and {len(edge_labels)} edge labels")
     if labels is None or isinstance(labels, (int, np.integer)):
         nodes = int(ends.max(initial=-1)) + 1 if labels is None else int(labels)
+        if nodes < 0:
+            raise ValueError(f"graph {i} cannot have {nodes} nodes")
         return Parsed(nodes, ends, None, edge_labels)
-    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__len__"):
+    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__getitem__"):
         raise TypeError(f"the node labels of graph {i} are {brief(labels)}: give a sequence or a dict of labels")
     return Parsed(len(labels), ends, labels, edge_labels, names)
 
