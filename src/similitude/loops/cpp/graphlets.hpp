@@ -37,18 +37,20 @@ template <class Whole> struct Sums {
 
 template <class Whole> class Summation {
   public:
-    explicit Summation(const Graph &graph) : graph_(graph), paths_(graph.nodes), common_(graph.nodes) {}
+    explicit Summation(std::size_t most_nodes) : paths_(most_nodes), common_(most_nodes) {}
 
-    Sums<Whole> sums(std::size_t p) {
-        sum_.n = static_cast<Whole>(graph_.nodes);
-        for (std::size_t u = 0; u < graph_.nodes; ++u)
-            add_degree(u);
+    Sums<Whole> sums(const Graph &graph, std::size_t p) {
+        graph_ = &graph;
+        sum_ = {};
+        sum_.n = static_cast<Whole>(graph.nodes);
+        for (std::size_t u = 0; u < graph.nodes; ++u)
+            p >= 4 ? add_neighbours(u) : add_degree(u);
         sum_.edges /= 2;
         if (p >= 3)
-            for (std::size_t u = 0; u < graph_.nodes; ++u)
+            for (std::size_t u = 0; u < graph.nodes; ++u)
                 add_triangles(u, p >= 4);
         if (p >= 4)
-            for (std::size_t u = 0; u < graph_.nodes; ++u)
+            for (std::size_t u = 0; u < graph.nodes; ++u)
                 add_squares(u);
         sum_.paths -= 3 * sum_.triangles;
         return sum_;
@@ -56,35 +58,42 @@ template <class Whole> class Summation {
 
   private:
     void add_degree(std::size_t u) {
-        const Whole d = graph_.degree(u);
+        const Whole d = graph_->degree(u);
+        sum_.edges += d;
+        sum_.wedges += choose2(d);
+    }
+
+    void add_neighbours(std::size_t u) {
+        const Whole d = graph_->degree(u);
         Whole around = 0;
-        for (const std::int32_t *v = graph_.begin(u); v < graph_.end(u); ++v) {
-            const Whole e = graph_.degree(static_cast<std::size_t>(*v));
+        for (const std::int32_t *v = graph_->begin(u); v < graph_->end(u); ++v) {
+            const Whole e = graph_->degree(static_cast<std::size_t>(*v));
             around += e;
             if (static_cast<std::size_t>(*v) > u)
                 sum_.paths += (d - 1) * (e - 1);
         }
-        sum_.edges += d;
-        sum_.wedges += choose2(d);
+        add_degree(u);
         sum_.stars += choose3(d);
         sum_.degrees_in_wedges += choose2(d) * d + (d - 1) * around;
     }
 
     // Every edge from u to a larger v: the nodes that both are joined to.
     void add_triangles(std::size_t u, bool larger) {
-        for (const std::int32_t *v = graph_.begin(u); v < graph_.end(u); ++v)
+        if (graph_->degree(u) < 2 || static_cast<std::size_t>(graph_->end(u)[-1]) < u)
+            return;
+        for (const std::int32_t *v = graph_->begin(u); v < graph_->end(u); ++v)
             marked_of(*v) = 1;
-        for (const std::int32_t *v = graph_.begin(u); v < graph_.end(u); ++v)
+        for (const std::int32_t *v = graph_->begin(u); v < graph_->end(u); ++v)
             if (static_cast<std::size_t>(*v) > u)
                 add_edge(u, static_cast<std::size_t>(*v), larger);
-        for (const std::int32_t *v = graph_.begin(u); v < graph_.end(u); ++v)
+        for (const std::int32_t *v = graph_->begin(u); v < graph_->end(u); ++v)
             marked_of(*v) = 0;
     }
 
     void add_edge(std::size_t u, std::size_t v, bool larger) {
         both_.clear();
         Whole shared = 0;
-        for (const std::int32_t *w = graph_.begin(v); w < graph_.end(v); ++w)
+        for (const std::int32_t *w = graph_->begin(v); w < graph_->end(v); ++w)
             if (marked_of(*w)) {
                 ++shared;
                 if (static_cast<std::size_t>(*w) > v)
@@ -94,11 +103,11 @@ template <class Whole> class Summation {
         sum_.triangles += above;
         sum_.diamonds += choose2(shared);
         for (const std::int32_t w : both_) {
-            const Whole degrees = graph_.degree(u) + graph_.degree(v) + graph_.degree(static_cast<std::size_t>(w));
+            const Whole degrees = graph_->degree(u) + graph_->degree(v) + graph_->degree(static_cast<std::size_t>(w));
             sum_.degrees_in_triangles += degrees;
             sum_.paws += degrees - 6;
         }
-        if (larger)
+        if (larger && both_.size() > 1)
             add_cliques();
     }
 
@@ -106,16 +115,16 @@ template <class Whole> class Summation {
         for (const std::int32_t w : both_)
             for (const std::int32_t x : both_)
                 if (w < x)
-                    sum_.cliques += std::binary_search(graph_.begin(static_cast<std::size_t>(w)),
-                                                       graph_.end(static_cast<std::size_t>(w)), x);
+                    sum_.cliques += std::binary_search(graph_->begin(static_cast<std::size_t>(w)),
+                                                       graph_->end(static_cast<std::size_t>(w)), x);
     }
 
     // Squares whose largest node is u: pairs of paths u - v - w with v, w < u.
     void add_squares(std::size_t u) {
         for (const bool counting : {true, false})
-            for (const std::int32_t *v = graph_.begin(u); v < graph_.end(u) && static_cast<std::size_t>(*v) < u; ++v) {
+            for (const std::int32_t *v = graph_->begin(u); v < graph_->end(u) && static_cast<std::size_t>(*v) < u; ++v) {
                 const auto middle = static_cast<std::size_t>(*v);
-                for (const std::int32_t *w = graph_.begin(middle); w < graph_.end(middle); ++w) {
+                for (const std::int32_t *w = graph_->begin(middle); w < graph_->end(middle); ++w) {
                     if (static_cast<std::size_t>(*w) >= u)
                         break;
                     std::int64_t &paths = paths_[static_cast<std::size_t>(*w)];
@@ -127,7 +136,7 @@ template <class Whole> class Summation {
 
     char &marked_of(std::int32_t v) { return common_[static_cast<std::size_t>(v)]; }
 
-    Graph graph_;
+    const Graph *graph_ = nullptr;
     Sums<Whole> sum_;
     std::vector<std::int64_t> paths_;
     std::vector<char> common_;
@@ -185,72 +194,104 @@ class Enumeration {
     std::int32_t root_ = 0;
 };
 
-// Codes of one member of each type for which N is known by a formula, and N.
-template <class Whole> struct Known {
-    std::size_t code;
-    Whole number;
-};
-
 constexpr std::size_t joined(std::size_t i, std::size_t j) { return std::size_t(1) << (j * (j - 1) / 2 + i); }
 constexpr std::size_t path3 = joined(0, 1) | joined(1, 2), triangle = path3 | joined(0, 2),
                       two_edges = joined(0, 1) | joined(2, 3), star = joined(0, 1) | joined(0, 2) | joined(0, 3),
                       path4 = path3 | joined(2, 3), square = path4 | joined(0, 3), paw = triangle | joined(2, 3),
                       diamond = square | joined(0, 2), clique = diamond | joined(1, 3);
 
-template <class Whole> std::vector<Known<Whole>> known(const Sums<Whole> &s, std::size_t p) {
-    const Whole n = s.n, pairs = choose2(s.edges) - s.wedges;
-    switch (p) {
-    case 2:
-        return {{0, choose2(n)}, {joined(0, 1), s.edges}};
-    case 3:
-        return {{0, choose3(n)}, {joined(0, 1), s.edges * (n - 2)}, {path3, s.wedges}, {triangle, s.triangles}};
-    case 4:
-        return {{0, choose4(n)},   {joined(0, 1), s.edges * choose2(n - 2)}, {path3, s.wedges * (n - 3)},
-                {two_edges, pairs}, {triangle, s.triangles * (n - 3)},        {star, s.stars},
-                {path4, s.paths},   {square, s.squares},                      {paw, s.paws},
-                {diamond, s.diamonds}, {clique, s.cliques}};
-    default:
-        return {{0, choose5(n)}, {joined(0, 1), s.edges * choose3(n - 2)}, {path3, s.wedges * choose2(n - 3)},
-                {two_edges, pairs * (n - 4)}, {triangle, s.triangles * choose2(n - 3)}, {star, s.stars * (n - 4)},
-                {path4, s.paths * (n - 4)}, {square, s.squares * (n - 4)}, {paw, s.paws * (n - 4)},
-                {diamond, s.diamonds * (n - 4)}, {clique, s.cliques * (n - 4)},
-                {path3 | joined(3, 4), s.wedges * (s.edges + 2) + 3 * s.triangles - s.degrees_in_wedges},
-                {triangle | joined(3, 4), s.triangles * (s.edges + 3) - s.degrees_in_triangles}};
+// Codes of one graph of each type for which N is known by a formula; those with p <= 4 nodes come first.
+constexpr std::size_t most_known = 13;
+constexpr std::size_t codes_with_formula[most_known] = {0,    joined(0, 1), path3, triangle, two_edges,
+                                                        star, path4,        square, paw,     diamond,
+                                                        clique, path3 | joined(3, 4), triangle | joined(3, 4)};
+
+inline std::size_t with_formula(std::size_t p) {
+    constexpr std::size_t number[] = {2, 4, 11, most_known};
+    return number[p - 2];
+}
+
+// N of each of them.
+template <class Whole> void by_formula(const Sums<Whole> &s, std::size_t p, Whole *to) {
+    const Whole n = s.n, pairs = choose2(s.edges) - s.wedges, more = n - static_cast<Whole>(p - 1);
+    if (p <= 3) {
+        const Whole found[] = {p == 2 ? choose2(n) : choose3(n), p == 2 ? s.edges : s.edges * (n - 2), s.wedges,
+                               s.triangles};
+        std::copy_n(found, with_formula(p), to);
+    } else if (p == 4) {
+        const Whole found[] = {choose4(n), s.edges * choose2(n - 2), s.wedges * more, s.triangles * more, pairs, s.stars,
+                               s.paths, s.squares, s.paws, s.diamonds, s.cliques};
+        std::copy_n(found, with_formula(p), to);
+    } else {
+        const Whole found[] = {choose5(n), s.edges * choose3(n - 2), s.wedges * choose2(n - 3),
+                               s.triangles * choose2(n - 3), pairs * more, s.stars * more, s.paths * more,
+                               s.squares * more, s.paws * more, s.diamonds * more, s.cliques * more,
+                               s.wedges * (s.edges + 2) + 3 * s.triangles - s.degrees_in_wedges,
+                               s.triangles * (s.edges + 3) - s.degrees_in_triangles};
+        std::copy_n(found, with_formula(p), to);
     }
 }
 
-// Writes the induced number of every type; types are ordered by their number of edges.
-template <class Whole>
-void induced(const Graph &graph, const Types &types, std::vector<std::int64_t> &codes, double *out) {
-    std::vector<Whole> number(types.count, 0);
-    if (graph.nodes >= types.p) {
-        std::vector<char> by_formula(types.count, 0);
-        if (types.p == 5) {
-            Enumeration(graph, types.p, codes).run();
-            for (std::size_t code = 0; code < codes.size(); ++code) {
-                number[static_cast<std::size_t>(types.of_code[code])] += codes[code];
-                codes[code] = 0;
-            }
-        }
-        for (const Known<Whole> &one : known<Whole>(Summation<Whole>(graph).sums(types.p), types.p)) {
-            number[static_cast<std::size_t>(types.of_code[one.code])] = one.number;
-            by_formula[static_cast<std::size_t>(types.of_code[one.code])] = 1;
-        }
-        for (std::size_t b = types.count; b-- > 0;)
-            for (std::size_t a = b + 1; by_formula[b] && a < types.count; ++a)
-                number[b] -= static_cast<Whole>(types.contains[a * types.count + b]) * number[a];
+// The induced number of every type; types are ordered by their number of edges.
+template <class Whole> class Induced {
+  public:
+    Induced(const Types &types, std::size_t most_nodes)
+        : types_(types), summation_(most_nodes), codes_(types.codes()), number_(types.count), has_formula_(types.count) {
+        for (std::size_t i = 0; i < with_formula(types.p); ++i)
+            has_formula_[type(codes_with_formula[i])] = 1;
     }
-    for (std::size_t b = 0; b < types.count; ++b)
-        out[b] = static_cast<double>(number[b]);
-}
+
+    void count(const Graph &graph, double *out) {
+        std::fill(number_.begin(), number_.end(), Whole(0));
+        if (graph.nodes >= types_.p) {
+            if (types_.p == 5)
+                enumerate(graph);
+            Whole known[most_known];
+            by_formula(summation_.sums(graph, types_.p), types_.p, known);
+            for (std::size_t i = 0; i < with_formula(types_.p); ++i)
+                number_[type(codes_with_formula[i])] = known[i];
+            subtract();
+        }
+        for (std::size_t b = 0; b < types_.count; ++b)
+            out[b] = static_cast<double>(number_[b]);
+    }
+
+  private:
+    std::size_t type(std::size_t code) const { return static_cast<std::size_t>(types_.of_code[code]); }
+
+    void enumerate(const Graph &graph) {
+        std::fill(codes_.begin(), codes_.end(), 0);
+        Enumeration(graph, types_.p, codes_).run();
+        for (std::size_t code = 0; code < codes_.size(); ++code)
+            number_[type(code)] += static_cast<Whole>(codes_[code]);
+    }
+
+    // From N to the induced number, the type with most edges first.
+    void subtract() {
+        for (std::size_t b = types_.count; b-- > 0;)
+            for (std::size_t a = b + 1; has_formula_[b] && a < types_.count; ++a)
+                number_[b] -= static_cast<Whole>(types_.contains[a * types_.count + b]) * number_[a];
+    }
+
+    Types types_;
+    Summation<Whole> summation_;
+    std::vector<std::int64_t> codes_;
+    std::vector<Whole> number_;
+    std::vector<char> has_formula_;
+};
 
 // One row of `types.count` numbers per graph.
 inline void graphlets(const Graphs &graphs, const Types &types, double *out) {
-    std::vector<std::int64_t> codes(types.codes(), 0);
+    std::size_t most = 0;
+    for (std::size_t g = 0; g < graphs.count; ++g)
+        most = std::max(most, graphs.nodes(g));
+    Induced<std::int64_t> small(types, std::min(most, nodes_for_64_bits));
     for (std::size_t g = 0; g < graphs.count; ++g) {
         const Graph graph(graphs, g);
-        const auto count = graph.nodes <= nodes_for_64_bits ? &induced<std::int64_t> : &induced<__int128>;
-        count(graph, types, codes, out + g * types.count);
+        if (graph.nodes <= nodes_for_64_bits)
+            small.count(graph, out + g * types.count);
+        else
+            Induced<__int128>(types, graph.nodes).count(graph, out + g * types.count);
     }
 }
 
