@@ -5,6 +5,8 @@
 // connected types come from enumeration.
 #pragma once
 
+#include <iterator>
+
 #include "graphs.hpp"
 
 namespace { // names of this kind are common: they stay in the one file that uses them
@@ -37,7 +39,7 @@ template <class Whole> struct Sums {
 
 template <class Whole> class Summation {
   public:
-    explicit Summation(std::size_t most_nodes) : paths_(most_nodes), common_(most_nodes) {}
+    explicit Summation(std::size_t most_nodes) : shared_(most_nodes) {}
 
     Sums<Whole> sums(const Graph &graph, std::size_t p) {
         graph_ = &graph;
@@ -46,12 +48,13 @@ template <class Whole> class Summation {
         for (std::size_t u = 0; u < graph.nodes; ++u)
             p >= 4 ? add_neighbours(u) : add_degree(u);
         sum_.edges /= 2;
-        if (p >= 3)
-            for (std::size_t u = 0; u < graph.nodes; ++u)
-                add_triangles(u, p >= 4);
-        if (p >= 4)
-            for (std::size_t u = 0; u < graph.nodes; ++u)
-                add_squares(u);
+        for (std::size_t u = 0; p >= 3 && u < graph.nodes; ++u)
+            if (graph.degree(u) >= 2)
+                add_around(u, p >= 4);
+        sum_.triangles /= 3; // met from each of their edges, the others from two of them or across both diagonals
+        sum_.squares /= 2;
+        sum_.paws /= 2;
+        sum_.degrees_in_triangles /= 2;
         sum_.paths -= 3 * sum_.triangles;
         return sum_;
     }
@@ -77,38 +80,39 @@ template <class Whole> class Summation {
         sum_.degrees_in_wedges += choose2(d) * d + (d - 1) * around;
     }
 
-    // Every edge from u to a larger v: the nodes that both are joined to.
-    void add_triangles(std::size_t u, bool larger) {
-        if (graph_->degree(u) < 2 || static_cast<std::size_t>(graph_->end(u)[-1]) < u)
-            return;
-        for (const std::int32_t *v = graph_->begin(u); v < graph_->end(u); ++v)
-            marked_of(*v) = 1;
-        for (const std::int32_t *v = graph_->begin(u); v < graph_->end(u); ++v)
-            if (static_cast<std::size_t>(*v) > u)
-                add_edge(u, static_cast<std::size_t>(*v), larger);
-        for (const std::int32_t *v = graph_->begin(u); v < graph_->end(u); ++v)
-            marked_of(*v) = 0;
+    // Pairs of u and a larger node, by the number of their common neighbours.
+    void add_around(std::size_t u, bool larger) {
+        over_two_steps(u, [](std::int64_t &shared) { ++shared; });
+        for (const std::int32_t *v = graph_->end(u); v-- > graph_->begin(u) && static_cast<std::size_t>(*v) > u;)
+            if (const std::int64_t shared = shared_[static_cast<std::size_t>(*v)]; shared > 0)
+                add_edge(u, static_cast<std::size_t>(*v), static_cast<Whole>(shared), larger);
+        over_two_steps(u, [&](std::int64_t &shared) {
+            sum_.squares += choose2(static_cast<Whole>(shared));
+            shared = 0;
+        });
     }
 
-    void add_edge(std::size_t u, std::size_t v, bool larger) {
-        both_.clear();
-        Whole shared = 0;
-        for (const std::int32_t *w = graph_->begin(v); w < graph_->end(v); ++w)
-            if (marked_of(*w)) {
-                ++shared;
-                if (static_cast<std::size_t>(*w) > v)
-                    both_.push_back(*w);
-            }
-        const Whole above = static_cast<Whole>(both_.size());
-        sum_.triangles += above;
-        sum_.diamonds += choose2(shared);
-        for (const std::int32_t w : both_) {
-            const Whole degrees = graph_->degree(u) + graph_->degree(v) + graph_->degree(static_cast<std::size_t>(w));
-            sum_.degrees_in_triangles += degrees;
-            sum_.paws += degrees - 6;
+    template <class Visit> void over_two_steps(std::size_t u, Visit visit) {
+        for (const std::int32_t *v = graph_->begin(u); v < graph_->end(u); ++v) {
+            const auto middle = static_cast<std::size_t>(*v);
+            const std::int32_t *begin = graph_->begin(middle);
+            for (const std::int32_t *w = graph_->end(middle); w-- > begin && static_cast<std::size_t>(*w) > u;)
+                visit(shared_[static_cast<std::size_t>(*w)]);
         }
-        if (larger && both_.size() > 1)
+    }
+
+    void add_edge(std::size_t u, std::size_t v, Whole shared, bool larger) {
+        const Whole degrees = graph_->degree(u) + graph_->degree(v);
+        sum_.triangles += shared;
+        sum_.diamonds += choose2(shared);
+        sum_.degrees_in_triangles += shared * degrees;
+        sum_.paws += shared * (degrees - 4);
+        if (larger && shared >= 2) {
+            both_.clear();
+            std::set_intersection(std::upper_bound(graph_->begin(u), graph_->end(u), static_cast<std::int32_t>(v)),
+                                  graph_->end(u), graph_->begin(v), graph_->end(v), std::back_inserter(both_));
             add_cliques();
+        }
     }
 
     void add_cliques() {
@@ -119,27 +123,9 @@ template <class Whole> class Summation {
                                                        graph_->end(static_cast<std::size_t>(w)), x);
     }
 
-    // Squares whose largest node is u: pairs of paths u - v - w with v, w < u.
-    void add_squares(std::size_t u) {
-        for (const bool counting : {true, false})
-            for (const std::int32_t *v = graph_->begin(u); v < graph_->end(u) && static_cast<std::size_t>(*v) < u; ++v) {
-                const auto middle = static_cast<std::size_t>(*v);
-                for (const std::int32_t *w = graph_->begin(middle); w < graph_->end(middle); ++w) {
-                    if (static_cast<std::size_t>(*w) >= u)
-                        break;
-                    std::int64_t &paths = paths_[static_cast<std::size_t>(*w)];
-                    sum_.squares += counting ? paths : 0;
-                    paths = counting ? paths + 1 : 0;
-                }
-            }
-    }
-
-    char &marked_of(std::int32_t v) { return common_[static_cast<std::size_t>(v)]; }
-
     const Graph *graph_ = nullptr;
     Sums<Whole> sum_;
-    std::vector<std::int64_t> paths_;
-    std::vector<char> common_;
+    std::vector<std::int64_t> shared_; // all zero between two nodes
     std::vector<std::int32_t> both_;
 };
 
