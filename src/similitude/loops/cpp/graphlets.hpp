@@ -55,7 +55,7 @@ template <class Whole> class Summation {
         sum_.squares /= 2;
         sum_.paws /= 2;
         sum_.degrees_in_triangles /= 2;
-        sum_.paths -= 3 * sum_.triangles;
+        sum_.paths = sum_.paths / 2 - 3 * sum_.triangles;
         return sum_;
     }
 
@@ -67,37 +67,38 @@ template <class Whole> class Summation {
     }
 
     void add_neighbours(std::size_t u) {
-        const Whole d = graph_->degree(u);
+        const Graph graph = *graph_;
+        const Whole d = graph.degree(u);
         Whole around = 0;
-        for (const std::int32_t *v = graph_->begin(u); v < graph_->end(u); ++v) {
-            const Whole e = graph_->degree(static_cast<std::size_t>(*v));
-            around += e;
-            if (static_cast<std::size_t>(*v) > u)
-                sum_.paths += (d - 1) * (e - 1);
-        }
+        for (const std::int32_t *v = graph.begin(u), *last = graph.end(u); v < last; ++v)
+            around += graph.degree(static_cast<std::size_t>(*v));
         add_degree(u);
+        sum_.paths += (d - 1) * (around - d); // both ends of an edge see it
         sum_.stars += choose3(d);
         sum_.degrees_in_wedges += choose2(d) * d + (d - 1) * around;
     }
 
     // Pairs of u and a larger node, by the number of their common neighbours.
     void add_around(std::size_t u, bool larger) {
-        over_two_steps(u, [](std::int64_t &shared) { ++shared; });
+        Whole squares = 0;
+        over_two_steps(u, [&](std::int32_t &shared) { squares += shared++; });
+        sum_.squares += squares;
         for (const std::int32_t *v = graph_->end(u); v-- > graph_->begin(u) && static_cast<std::size_t>(*v) > u;)
-            if (const std::int64_t shared = shared_[static_cast<std::size_t>(*v)]; shared > 0)
+            if (const std::int32_t shared = shared_[static_cast<std::size_t>(*v)]; shared > 0)
                 add_edge(u, static_cast<std::size_t>(*v), static_cast<Whole>(shared), larger);
-        over_two_steps(u, [&](std::int64_t &shared) {
-            sum_.squares += choose2(static_cast<Whole>(shared));
-            shared = 0;
-        });
+        over_two_steps(u, [](std::int32_t &shared) { shared = 0; });
     }
 
     template <class Visit> void over_two_steps(std::size_t u, Visit visit) {
-        for (const std::int32_t *v = graph_->begin(u); v < graph_->end(u); ++v) {
-            const auto middle = static_cast<std::size_t>(*v);
-            const std::int32_t *begin = graph_->begin(middle);
-            for (const std::int32_t *w = graph_->end(middle); w-- > begin && static_cast<std::size_t>(*w) > u;)
-                visit(shared_[static_cast<std::size_t>(*w)]);
+        const Graph graph = *graph_;
+        std::int32_t *shared = shared_.data();
+        for (const std::int32_t *v = graph.begin(u), *last = graph.end(u); v < last; ++v) {
+            const std::int32_t *begin = graph.begin(static_cast<std::size_t>(*v));
+            for (const std::int32_t *w = graph.end(static_cast<std::size_t>(*v)); w-- > begin;) {
+                if (static_cast<std::size_t>(*w) <= u)
+                    break;
+                visit(shared[*w]);
+            }
         }
     }
 
@@ -125,7 +126,7 @@ template <class Whole> class Summation {
 
     const Graph *graph_ = nullptr;
     Sums<Whole> sum_;
-    std::vector<std::int64_t> shared_; // all zero between two nodes
+    std::vector<std::int32_t> shared_; // all zero between two nodes
     std::vector<std::int32_t> both_;
 };
 
