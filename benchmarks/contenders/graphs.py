@@ -37,15 +37,30 @@ class Ours(Contender):
             seconds, np.hstack([some[:, types[p].connected] for p, some in zip(types, counts, strict=True)])
         )
 
-    def graph_accuracy(self, graphs, y, iterations, C):
-        from sklearn.model_selection import StratifiedKFold, cross_val_score
-        from sklearn.svm import SVC
+    def graph_accuracy(self, graphs, y, iterations, C, inner, splits):
+        from sklearn.model_selection import RepeatedStratifiedKFold
 
         from similitude.kernels import WeisfeilerLehman
 
-        K = WeisfeilerLehman(iterations).normalised().gram(graphs)
-        folds = StratifiedKFold(10, shuffle=True, random_state=0)
-        return float(cross_val_score(SVC(kernel="precomputed", C=C), K, y, cv=folds).mean())
+        grams = [WeisfeilerLehman(h).normalised().gram(graphs) for h in iterations]
+        folds = RepeatedStratifiedKFold(n_splits=10, n_repeats=splits, random_state=0).split(y, y)
+        return sum(_right(grams, y, C, inner, train, test) for train, test in folds) / (len(y) * splits)
+
+
+def _right(grams: Any, y: Any, C: Any, inner: int, train: Any, test: Any) -> int:
+    """Choose Gram matrix and C by cross-validation within the training part; count right predictions elsewhere."""
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold
+    from sklearn.svm import SVC
+
+    folds = StratifiedKFold(inner, shuffle=True, random_state=0)
+    searches = [
+        GridSearchCV(SVC(kernel="precomputed"), {"C": C}, cv=folds, refit=False).fit(K[np.ix_(train, train)], y[train])
+        for K in grams
+    ]
+    best = max(range(len(grams)), key=lambda h: searches[h].best_score_)
+    K, model = grams[best], SVC(kernel="precomputed", **searches[best].best_params_)
+    predicted = model.fit(K[np.ix_(train, train)], y[train]).predict(K[np.ix_(test, train)])
+    return int((predicted == y[test]).sum())
 
 
 class OursFromEdges(Contender):
