@@ -10,4 +10,4 @@ settings.register_profile("default", deadline=None, derandomize=True, max_exampl
 settings.register_profile("deep", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-collect_ignore = [] if COMPILED else ["src/similitude/loops/compiled.py"]
+collect_ignore_glob = [] if COMPILED else ["src/similitude/loops/compiled*.py"]

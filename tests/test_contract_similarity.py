@@ -17,6 +17,7 @@ from similitude.kernels import (
     Gapped,
     Gaussian,
     Gower,
+    Graphlet,
     HistogramIntersection,
     Intersection,
     Jaccard,
@@ -31,6 +32,9 @@ from similitude.kernels import (
     SharesAny,
     Sigmoid,
     Spectrum,
+    ShortestPath,
+    Sigmoid,
+    WeisfeilerLehman,
 )
 from similitude.selection import SideBySide
 from similitude.validity.repaired import RaisedDiagonal, Repaired
@@ -50,6 +54,13 @@ TABLE = pd.DataFrame(PERSONS).assign(size=lambda X: pd.Categorical(X["size"], ["
 BY_COLUMN = {"age": OrMissing(Gaussian()), "job": "equal", "tags": "jaccard"}
 WORDS = ["kernel", "colonel", "", "kern", "lek", "kernel"]
 MATRIX = rng.standard_normal((6, 6))
+GRAPHS = [
+    ([(0, 1), (1, 2), (2, 0)], ["C", "O", "C"]),
+    ([(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)], ["C", "C", "O", "N", "C"]),
+    ([(0, 1), (0, 2), (0, 3)], ["C", "H", "H", "H"]),
+    ([], ["C"]),
+    ([], 0),
+]
 
 
 def shared_letters(s: str, t: str) -> int:
@@ -95,6 +106,10 @@ EXAMPLES = [
     (Mismatch(2, 1, alphabet="kern"), WORDS),
     (Edit(), WORDS),
     (Spectrum(counts=True, blended=True), WORDS),
+    (WeisfeilerLehman(), GRAPHS),
+    (ShortestPath(), GRAPHS),
+    (Graphlet(), GRAPHS),
+    (Graphlet(4, mode="frequency", connected=True), GRAPHS),
     (FromPairs(shared_letters), WORDS),
     (FromPairs(lambda s, t: float(s < t)), WORDS),
     (FromPairs(shared_letters, claims=["SYMMETRIC", "PSD"]), WORDS),
@@ -123,6 +138,7 @@ EXAMPLES = [
 ]
 ABSTRACT = {"VectorSimilarity", "SetSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
 ABSTRACT = {"VectorSimilarity", "BagSimilarity", "_Distance", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
+ABSTRACT = {"VectorSimilarity", "HistogramSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
 
 
 @pytest.mark.parametrize(("similarity", "objects"), EXAMPLES, ids=lambda value: repr(value)[:60])

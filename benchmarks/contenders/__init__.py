@@ -4,18 +4,12 @@ An operation is a method that takes a task's data by name. To take part in a tas
 holds one family of operations; here they come together.
 """
 
-from benchmarks.contenders import learners, machine, matrices, strings, tables
+from benchmarks.contenders import graphs, learners, machine, matrices, series, strings, tables
 from benchmarks.nouns import Contender
 
 
-class Ours(learners.Ours, machine.Ours, matrices.Ours, strings.Ours, tables.Ours):
+class Ours(graphs.Ours, learners.Ours, machine.Ours, matrices.Ours, series.Ours, strings.Ours, tables.Ours):
     packages = ("similitude.learners", "similitude.maps", "similitude.machine")
-from benchmarks.contenders import learners, matrices, series
-from benchmarks.nouns import Contender
-
-
-class Ours(learners.Ours, matrices.Ours, series.Ours):
-    packages = ("similitude.learners", "similitude.maps")
 
 
 class ScikitLearn(learners.ScikitLearn, machine.ScikitLearn, matrices.ScikitLearn, strings.ScikitLearn):
@@ -28,6 +22,8 @@ class ScikitLearnIntelex(learners.ScikitLearnIntelex, matrices.ScikitLearnIntele
 
 class Gemm(machine.Gemm, matrices.Gemm):
     pass
+
+
 class TsLearn(learners.TsLearn, series.TsLearn):
     packages = ("tslearn.metrics", "tslearn.clustering")
 
@@ -41,7 +37,6 @@ ALL: tuple[Contender, ...] = (
     matrices.SciPy(),
     matrices.Torch(),
     matrices.NumPy(),
-    learners.TsLearn(),
     machine.Clip(),
     machine.Flip(),
     machine.Shift(),
@@ -51,7 +46,9 @@ ALL: tuple[Contender, ...] = (
     strings.RapidFuzz(),
     TsLearn(),
     series.Aeon(),
-    matrices.Gemm(),
+    graphs.OursFromEdges(),
+    graphs.GraKeL(),
+    graphs.IGraph(),
     learners.Eigen(),
     matrices.BareLoop(),
     tables.Blas(),

@@ -3,6 +3,7 @@
 from benchmarks.nouns import Task
 from benchmarks.tasks import (
     gaussian,
+    graphs,
     laplace,
     learners,
     machine,
@@ -49,6 +50,10 @@ ALL: tuple[Task, ...] = (
     series.WARPING,
     series.ALIGNMENT,
     series.ACCURACY,
+    graphs.WEISFEILER_LEHMAN,
+    graphs.SHORTEST_PATH,
+    graphs.GRAPHLETS,
+    graphs.ACCURACY,
     verdict.TASK,
     startup.TASK,
 )

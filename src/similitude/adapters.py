@@ -29,6 +29,7 @@ NAMES: dict[str, type[Similarity]] = {
     "dtw": kernels.DTW,
     "gaussian": kernels.Gaussian,
     "global_alignment": kernels.GlobalAlignment,
+    "graphlet": kernels.Graphlet,
     "histogram_intersection": kernels.HistogramIntersection,
     "intersection": kernels.Intersection,
     "jaccard": kernels.Jaccard,
@@ -42,6 +43,9 @@ NAMES: dict[str, type[Similarity]] = {
     "shares_any": kernels.SharesAny,
     "sigmoid": kernels.Sigmoid,
     "spectrum": kernels.Spectrum,
+    "shortest_path": kernels.ShortestPath,
+    "sigmoid": kernels.Sigmoid,
+    "weisfeiler_lehman": kernels.WeisfeilerLehman,
 }
 """Similarities that can be called by name."""
 

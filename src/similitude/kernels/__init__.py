@@ -3,6 +3,7 @@
 from similitude.kernels.edit import Edit
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.gower import Gower
+from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
 from similitude.kernels.strings import Gapped, Mismatch, Spectrum
@@ -24,6 +25,7 @@ __all__ = [
     "Gaussian",
     "Gower",
     "GlobalAlignment",
+    "Graphlet",
     "HistogramIntersection",
     "Intersection",
     "Jaccard",
@@ -38,6 +40,9 @@ __all__ = [
     "SharesAny",
     "Sigmoid",
     "Spectrum",
+    "ShortestPath",
+    "Sigmoid",
+    "WeisfeilerLehman",
     "explicit_dimension",
     "explicit_map",
 ]

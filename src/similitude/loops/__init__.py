@@ -46,6 +46,7 @@ if COMPILED:
     )
     from similitude.loops.compiled_tables import gower
     from similitude.loops.compiled_series import dtw, global_alignment, self_alignment
+    from similitude.loops.compiled_graphs import graphlets, keyed_products, shortest_paths, weisfeiler_lehman
 
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
@@ -81,6 +82,7 @@ else:
     )
     from similitude.loops.reference_tables import gower
     from similitude.loops.reference_series import dtw, global_alignment, self_alignment
+    from similitude.loops.reference_graphs import graphlets, keyed_products, shortest_paths, weisfeiler_lehman
 
     IN_USE = f"reference ({WHY_REFERENCE})"
 
@@ -100,6 +102,9 @@ __all__ = [
     "global_alignment",
     "hadamard",
     "levenshtein",
+    "graphlets",
+    "hadamard",
+    "keyed_products",
     "mirror",
     "neighbour_bags",
     "of_products",
@@ -115,5 +120,10 @@ __all__ = [
     "sparse_dense_products",
     "sparse_products",
     "window_bags",
+    "shortest_paths",
+    "smo",
+    "sparse_dense_products",
+    "sparse_products",
+    "weisfeiler_lehman",
     "worst_triple",
 ]

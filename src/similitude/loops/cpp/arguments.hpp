@@ -58,3 +58,4 @@ void define_solvers(nb::module_ &m);
 void define_tables(nb::module_ &m);
 void define_sets(nb::module_ &m);
 void define_strings(nb::module_ &m);
+void define_graphs(nb::module_ &m);

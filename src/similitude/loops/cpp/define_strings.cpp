@@ -120,7 +120,7 @@ static Series<std::int32_t> letters_of(const InRow<std::int32_t> &text, const In
     check_starts(starts, text.shape(0), "starts must go from 0 to the number of letters and never fall");
     for (std::size_t j = 0; j < text.shape(0); ++j)
         require(text.data()[j] >= 0 && static_cast<std::size_t>(text.data()[j]) < alphabet, "a letter outside the alphabet");
-    return {text.data(), starts.data(), starts.shape(0) - 1};
+    return {text.data(), starts.data(), starts.shape(0) - 1, 1};
 }
 
 static void levenshtein(const Out<double> &result, const InRow<std::int32_t> &queries, const Integers &query_starts,

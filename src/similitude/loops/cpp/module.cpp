@@ -136,4 +136,5 @@ NB_MODULE(_compiled, m) {
     define_tables(m);
     define_sets(m);
     define_strings(m);
+    define_graphs(m);
 }

@@ -1,0 +1,196 @@
+"""Kernels of graphs: Gram matrices, counts of small subgraphs, and what a machine learns from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.gates import checked, faster
+from benchmarks.nouns import Check, Data, Dataset, Settings, Task
+
+CORNER = 30
+"""Graphs whose values are computed once more, plainly."""
+CORNER_OF_COUNTS = 4
+
+Graph = tuple[np.ndarray, ...]
+"""Edges, the labels of nodes, and those of edges where a set has them."""
+
+
+def stored(name: str, settings: Settings, most: int | None = None, **given: Any) -> Dataset:
+    """Return the graphs of a stored set, in a new order for every seed, with their classes."""
+
+    def make(rng: np.random.Generator) -> Data:
+        graphs, y = read(Path(settings.data or ".") / f"graph_{name}.npz")
+        order = rng.permutation(len(graphs))[:most]
+        return {"graphs": [graphs[i] for i in order], **given, **({"y": y[order]} if "C" in given else {})}
+
+    return Dataset(f"{name}{f' n={most}' if most else ''}", make, needs=f"graph_{name}.npz")
+
+
+def read(path: Path) -> tuple[list[Graph], np.ndarray]:
+    """Return graphs, each edge once, and their classes."""
+    with np.load(path) as file:
+        starts, ends, labels, y = (file[part] for part in ("node_ptr", "edge_index", "node_label", "y"))
+        edge_labels = file["edge_label"] if "edge_label" in file.files else None
+    owner = np.searchsorted(starts, ends[0], side="right") - 1
+    once = np.flatnonzero(ends[0] < ends[1])
+    order = once[np.argsort(owner[once], kind="stable")]
+    cuts = np.searchsorted(owner[order], np.arange(len(starts)))
+    pairs = np.ascontiguousarray((ends - starts[owner]).T[order].astype(np.int64))
+    graphs: list[Graph] = []
+    for a, b, c, d in zip(starts, starts[1:], cuts, cuts[1:], strict=False):
+        more = () if edge_labels is None else (edge_labels[order[c:d]].astype(np.int64),)
+        graphs.append((pairs[c:d], labels[a:b].astype(np.int64), *more))
+    return graphs, y
+
+
+def like_molecules(n: int, **given: Any) -> Dataset:
+    """Return random trees with two more edges and a few labels."""
+
+    def make(rng: np.random.Generator) -> Data:
+        return {"graphs": [_molecule(rng) for _ in range(n)], **given}
+
+    return Dataset(f"synthetic n={n}", make)
+
+
+def _molecule(rng: np.random.Generator) -> Graph:
+    size = int(rng.integers(10, 40))
+    later = np.arange(1, size)
+    tree = np.column_stack([np.maximum(0, later - rng.integers(1, 4, size - 1)), later])
+    more = np.sort(np.array([rng.choice(size, 2, replace=False) for _ in range(2)]), axis=1)
+    return np.unique(np.vstack([tree, more]), axis=0), rng.choice(5, size, p=[0.6, 0.2, 0.1, 0.06, 0.04])
+
+
+def _neighbours(graph: Graph) -> list[list[int]]:
+    joined: list[list[int]] = [[] for _ in graph[1]]
+    for u, v in graph[0].tolist():
+        joined[u].append(v)
+        joined[v].append(u)
+    return joined
+
+
+def _refined(graph: Graph, iterations: int) -> Counter[str]:
+    joined, labels = _neighbours(graph), [str(label) for label in graph[1]]
+    found = Counter(labels)
+    for _ in range(iterations):
+        labels = [f"({label}:{sorted(labels[w] for w in joined[v])})" for v, label in enumerate(labels)]
+        found.update(labels)
+    return found
+
+
+def _triples(graph: Graph, ordered: bool) -> Counter[tuple[int, int, int]]:
+    joined, found = _neighbours(graph), Counter[tuple[int, int, int]]()
+    for root in range(len(joined)):
+        reached, queue = {root: 0}, [root]
+        for u in queue:
+            for v in joined[u]:
+                if v not in reached:
+                    reached[v] = reached[u] + 1
+                    queue.append(v)
+        for v, distance in reached.items():
+            pair = (graph[1][root], graph[1][v])
+            if v != root if ordered else v > root:
+                found[(*(pair if ordered else sorted(pair)), distance)] += 1
+    return found
+
+
+def _gram(histograms: list[Counter[Any]]) -> np.ndarray:
+    return np.array([[float(sum(a[key] * b[key] for key in a)) for b in histograms] for a in histograms])
+
+
+def same_corner(data: Data, result: Any, truth: list[np.ndarray]) -> Check:
+    """Compare the values of the first graphs with those of one definition or the other."""
+    corner = np.asarray(result)[:CORNER, :CORNER]
+    away = min(float(np.abs(corner - values).max()) for values in truth)
+    return Check(away, f"off by {away:.1e}", away == 0)
+
+
+def gram_data(settings: Settings, **given: Any) -> list[Dataset]:
+    """Return molecules, made and real."""
+    n = settings.size(1_000, 100)
+    return [like_molecules(n, **given), stored("NCI1", settings, settings.size(4_110, 300), **given)]
+
+
+WEISFEILER_LEHMAN = Task(
+    name="weisfeiler_lehman",
+    computes="the Gram matrix of graphs by Weisfeiler-Lehman refinement, from edges and labels",
+    operation="weisfeiler_lehman",
+    datasets=lambda settings: gram_data(settings, iterations=5),
+    truth=lambda data: [_gram([_refined(graph, data["iterations"]) for graph in data["graphs"][:CORNER]])],
+    check=same_corner,
+    gates=(faster(20.0, "GraKeL", where="NCI1 n=4110"),),
+    in_child=False,
+)
+
+SHORTEST_PATH = Task(
+    name="shortest_path",
+    computes="the Gram matrix of graphs by shortest paths, from edges and labels",
+    operation="shortest_path",
+    datasets=gram_data,
+    truth=lambda data: [  # GraKeL counts every pair of nodes in both orders
+        _gram([_triples(graph, ordered) for graph in data["graphs"][:CORNER]]) for ordered in (False, True)
+    ],
+    check=same_corner,
+    gates=(faster(12.0, "GraKeL", where="NCI1 n=4110"),),
+    in_child=False,
+)
+
+
+def counts_truth(data: Data) -> list[list[float]]:
+    """Return how many connected subgraphs with 3 and 4 nodes of each type the first graphs have, in no order."""
+    from similitude.kernels import Graphlet
+    from similitude.kernels.graph_encodings import as_graphs
+    from similitude.loops.reference_graphs import graphlets
+
+    some, found = as_graphs(data["graphs"][:CORNER_OF_COUNTS]), []
+    for p in (3, 4):
+        types = Graphlet(p).types
+        found.append(graphlets(some.structure, p, types.of_code, types.contains)[:, types.connected])
+    return [sorted(row) for row in np.hstack(found).tolist()]
+
+
+def same_counts(data: Data, result: Any, truth: list[list[float]]) -> Check:
+    """Compare the counts of the first graphs."""
+    equal = [sorted(row) for row in np.asarray(result)[:CORNER_OF_COUNTS].tolist()] == truth
+    return Check(0.0, "equal" if equal else "different", equal)
+
+
+GRAPHLETS = Task(
+    name="graphlets",
+    computes="how often each type of subgraph with 3 and 4 nodes occurs, from graphs that each library has read before",
+    operation="graphlets",
+    datasets=gram_data,
+    truth=counts_truth,
+    check=same_counts,
+    gates=(faster(8.0, "igraph", where="NCI1 n=4110"),),
+    in_child=False,
+)
+
+
+def accuracy_data(settings: Settings) -> list[Dataset]:
+    """Return graphs with classes, how often they are split, and what is chosen among within each training part."""
+    strengths = (1.0, 10.0, 100.0)
+    small = stored("MUTAG", settings, iterations=(1, 2, 3, 4, 5), C=strengths, inner=5, splits=settings.size(5, 1))
+    if settings.quick:
+        return [small]
+    medium = stored("PROTEINS", settings, iterations=(1, 2, 3, 4, 5), C=strengths, inner=5, splits=1)
+    return [small, medium, stored("NCI1", settings, iterations=(3, 5), C=strengths, inner=3, splits=1)]
+
+
+ACCURACY = Task(
+    name="graph_accuracy",
+    computes="the share of right predictions of a support vector machine with the Weisfeiler-Lehman kernel, 10-fold",
+    operation="graph_accuracy",
+    datasets=accuracy_data,
+    check=lambda data, result, truth: Check(1 - result, f"accuracy {result:.4f}", result > 0.6),
+    gates=(
+        checked(0.15, "ours: errors on MUTAG at most 15 %", "MUTAG"),
+        checked(0.26, "ours: errors on PROTEINS at most 26 %", "PROTEINS"),
+        checked(0.165, "ours: errors on NCI1 at most 16.5 %", "NCI1"),
+    ),
+    threads=(1,),
+    in_child=False,
+)

@@ -1,0 +1,227 @@
+"""Graphs as people have them, turned into concatenated arrays: undirected, simple, with labels or without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from similitude.encodings import as_objects
+from similitude.errors import brief
+from similitude.fingerprints import digest
+from similitude.kernels.graph_inputs import Parsed, is_one_graph, parsed
+
+UNLABELLED = 0
+"""The label of every node or edge of a graph that has no labels: all are alike."""
+
+
+class Graphs:
+    """Undirected simple graphs one after the other.
+
+    Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``; node v has the neighbours
+    ``neighbours[starts[v]:starts[v + 1]]``, numbered within their graph and increasing, each edge in both directions.
+
+    Attributes
+    ----------
+    node_starts, starts : array of int64
+    neighbours : array of int32
+    labels, edge_labels : array of uint64
+        A digest of the label of each node and of each entry of `neighbours`; 0 where a graph has no labels.
+
+    Examples
+    --------
+    >>> path, triangle = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
+    >>> graphs = as_graphs([path, triangle])
+    >>> len(graphs), graphs.neighbours.tolist(), graphs[1:].neighbours.tolist()
+    (2, [1, 0, 2, 1, 1, 2, 0, 2, 0, 1], [1, 2, 0, 2, 0, 1])
+    """
+
+    def __init__(
+        self,
+        node_starts: np.ndarray,
+        labels: np.ndarray,
+        starts: np.ndarray,
+        neighbours: np.ndarray,
+        edge_labels: np.ndarray,
+    ) -> None:
+        self.node_starts = node_starts
+        self.labels = labels
+        self.starts = starts
+        self.neighbours = neighbours
+        self.edge_labels = edge_labels
+
+    def __len__(self) -> int:
+        return len(self.node_starts) - 1
+
+    def __getitem__(self, which: slice | np.ndarray) -> Graphs:
+        node_starts, nodes = ragged_rows(self.node_starts, which)
+        starts, ends = ragged_rows(self.starts, nodes)
+        return Graphs(node_starts, self.labels[nodes], starts, self.neighbours[ends], self.edge_labels[ends])
+
+    @property
+    def structure(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What the loops over graphs without labels take."""
+        return self.node_starts, self.starts, self.neighbours
+
+
+def ragged_rows(starts: np.ndarray, which: slice | np.ndarray) -> tuple[np.ndarray, Any]:
+    """Return the starts of the chosen rows among themselves, and where their entries are.
+
+    >>> ragged_rows(np.array([0, 2, 2, 5]), np.array([2, 0]))
+    (array([0, 3, 5]), array([2, 3, 4, 0, 1]))
+    """
+    if isinstance(which, slice) and which.step in (None, 1):
+        first, last, _ = which.indices(len(starts) - 1)
+        chosen = starts[first : max(first, last) + 1]
+        return chosen - chosen[0], slice(int(chosen[0]), int(chosen[-1]))
+    lengths = np.diff(starts)[which]
+    begins = starts[:-1][which]
+    new = np.concatenate([[0], np.cumsum(lengths)])
+    return new, np.arange(new[-1]) + np.repeat(begins - new[:-1], lengths)
+
+
+SIMPLE = {str, int, float, bool, bytes}
+"""Labels of these types have equal digests exactly if they are equal."""
+
+
+def _digests(labels: list[Any]) -> np.ndarray:
+    """Return a number of 64 bits for each label, the same in every process and batch; 0 where it is missing."""
+    if set(map(type, labels)) <= SIMPLE:
+        known = {label: _digest(label) for label in set(labels)}
+        return np.array(list(map(known.__getitem__, labels)), np.uint64)
+    return np.array([_digest(label.item() if isinstance(label, np.generic) else label) for label in labels], np.uint64)
+
+
+def _digest(label: Any) -> int:
+    is_missing = label is None or (isinstance(label, float) and label != label)
+    return UNLABELLED if is_missing else int.from_bytes(digest(label), "little") or 1
+
+
+def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> Graphs:
+    """Return graphs as concatenated arrays.
+
+    Takes networkx graphs and igraph graphs (labels in the attribute ``"label"`` of nodes and edges), scipy sparse
+    adjacency matrices, and tuples ``(edges,)``, ``(edges, node_labels)`` or ``(edges, node_labels, edge_labels)``.
+    There `edges` are pairs of nodes or a sparse adjacency matrix; nodes are numbers from 0, as many as there are
+    labels (a whole number instead of labels says how many nodes there are), or the keys of a dict of labels; edge
+    labels come in the order of the edges.
+
+    An edge that is given more than once, in either direction, counts once, and must have one label. Weights of an
+    adjacency matrix are not looked at, except that zero is no edge. Directed graphs, asymmetric matrices and
+    self-loops are refused: what they should mean is not for this library to guess.
+
+    Parameters
+    ----------
+    objects : sequence of graphs
+    nodes, edges : bool
+        Whether the labels of nodes and of edges are wanted; if not, they are not looked at.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming the graph by its index, and the node.
+    """
+    if is_one_graph(objects):
+        raise TypeError(f"expected graphs, got a single one, {brief(objects)}: pass a list of graphs")
+    parts = [parsed(i, one) for i, one in enumerate(as_objects(objects))]
+    sizes = np.array([one.nodes for one in parts], np.int64)
+    node_starts = np.concatenate([[0], np.cumsum(sizes)])
+    counts = np.array([len(one.ends) for one in parts], np.int64)
+    owner = np.repeat(np.arange(len(parts)), counts)
+    ends = np.concatenate([one.ends for one in parts])
+    _check_ends(parts, ends, owner, sizes)
+    labels = _labels(parts) if nodes else np.full(node_starts[-1], UNLABELLED, np.uint64)
+    adjacency = _adjacency(parts, ends, owner, node_starts, _edge_labels(parts) if edges else None)
+    return Graphs(node_starts, labels, *adjacency)
+
+
+def _check_ends(parts: list[Parsed], ends: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> None:
+    """Refuse nodes that do not exist, and self-loops."""
+    outside = np.flatnonzero(((ends < 0) | (ends >= sizes[owner][:, None])).any(axis=1))
+    if len(outside):
+        g = int(owner[outside[0]])
+        pair = tuple(ends[outside[0]].tolist())
+        raise ValueError(f"graph {g} has {sizes[g]} nodes, numbered from 0, and an edge {pair}")
+    loops = np.flatnonzero(ends[:, 0] == ends[:, 1])
+    if len(loops):
+        g = int(owner[loops[0]])
+        node = parts[g].name(int(ends[loops[0], 0]))
+        raise ValueError(f"graph {g} has a self-loop at node {node}: graph kernels take simple graphs, so remove it")
+
+
+def _labels(parts: list[Parsed]) -> np.ndarray:
+    """Return a digest for each node."""
+    with_nodes = [g for g, one in enumerate(parts) if one.nodes]
+    if all(parts[g].labels is None for g in with_nodes):
+        return np.full(sum(one.nodes for one in parts), UNLABELLED, np.uint64)
+    _refuse_mixed(with_nodes, [parts[g].labels is not None for g in with_nodes], "node labels")
+    values, missing = _joined([parts[g].labels for g in with_nodes])
+    if missing is not None:
+        g, node = with_nodes[missing[0]], missing[1]
+        raise ValueError(f"node {parts[g].name(node)} of graph {g} has no label, other nodes have one")
+    return values
+
+
+def _edge_labels(parts: list[Parsed]) -> np.ndarray | None:
+    """Return a digest for each given edge; None where there are no labels at all."""
+    with_edges = [g for g, one in enumerate(parts) if len(one.ends)]
+    if all(parts[g].edge_labels is None for g in with_edges):
+        return None
+    _refuse_mixed(with_edges, [parts[g].edge_labels is not None for g in with_edges], "edge labels")
+    values, missing = _joined([parts[g].edge_labels for g in with_edges])
+    if missing is not None:
+        g, edge = with_edges[missing[0]], missing[1]
+        raise ValueError(
+            f"the edge between nodes {_pair(parts[g], edge)} of graph {g} has no label, other edges have one"
+        )
+    return values
+
+
+def _joined(labels: list[Any]) -> tuple[np.ndarray, tuple[int, int] | None]:
+    """Return the digests of all labels, and the first missing one: in which list, and where there."""
+    flat: list[Any] = []
+    for some in labels:
+        flat += some.tolist() if isinstance(some, np.ndarray) else some
+    values = _digests(flat)
+    missing = np.flatnonzero(values == UNLABELLED)
+    if not len(missing):
+        return values, None
+    ends = np.cumsum([len(some) for some in labels])
+    which = int(np.searchsorted(ends, missing[0], side="right"))
+    return values, (which, int(missing[0] - ends[which] + len(labels[which])))
+
+
+def _pair(one: Parsed, edge: int) -> str:
+    return " and ".join(one.name(node) for node in one.ends[edge].tolist())
+
+
+def _refuse_mixed(which: list[int], labelled: list[bool], what: str) -> None:
+    if any(labelled) and not all(labelled):
+        without, having = which[labelled.index(False)], which[labelled.index(True)]
+        raise ValueError(f"graph {without} has no {what}, graph {having} has: label all graphs or none")
+
+
+def _adjacency(
+    parts: list[Parsed], ends: np.ndarray, owner: np.ndarray, node_starts: np.ndarray, labels: np.ndarray | None
+) -> Iterator[np.ndarray]:
+    """Yield where the neighbours of each node start, the neighbours, and the labels of the edges to them."""
+    n = int(node_starts[-1])
+    u, v = (ends[:, side] + node_starts[owner] for side in (0, 1))
+    keys = np.concatenate([u * n + v, v * n + u])
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    again = np.zeros(len(keys), bool)
+    again[1:] = keys[1:] == keys[:-1]
+    both = None if labels is None else np.concatenate([labels, labels])[order]
+    if both is not None and (different := np.flatnonzero(again[1:] & (both[1:] != both[:-1]))).size:
+        edge = int(order[different[0]]) % len(ends)
+        g = int(owner[edge])
+        pair = " and ".join(parts[g].name(node) for node in ends[edge].tolist())
+        raise ValueError(f"graph {g} has several edges between nodes {pair}, with different labels")
+    keys = keys[~again]
+    source, target = np.divmod(keys, max(n, 1))
+    yield np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n))])
+    first = np.repeat(node_starts[:-1], np.diff(node_starts))
+    yield (target - first[source]).astype(np.int32)
+    yield np.zeros(len(keys), np.uint64) if both is None else both[~again]

@@ -1,0 +1,211 @@
+"""Kernels of graphs: refined labels, shortest paths, small induced subgraphs.
+
+Graphs come as networkx or igraph graphs (labels in the attribute ``"label"`` of nodes and edges), as scipy sparse
+adjacency matrices, or as tuples ``(edges, node_labels, edge_labels)`` with labels or without; see
+:func:`similitude.kernels.graph_encodings.as_graphs`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from similitude import loops
+from similitude.encodings import Encoding
+from similitude.kernels.graph_encodings import as_graphs
+from similitude.kernels.graphlet_types import GraphletTypes, graphlet_types
+from similitude.kernels.histograms import Histograms
+from similitude.kernels.products import IDENTITY, of_dot_products, squared_norms
+from similitude.similarity import BOUNDED, PSD, SYMMETRIC, Similarity
+
+KERNEL = frozenset({SYMMETRIC, PSD})
+LARGEST = 100
+"""Iterations at most: labels stop telling nodes apart long before."""
+
+
+class HistogramSimilarity(Similarity):
+    """A dot product of sparse histograms of whole numbers."""
+
+    objects = "graphs"
+    claims = KERNEL
+    finite = True
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the dot products of the histograms, float64."""
+        return A.products(B, out)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the squared norms of the histograms."""
+        return A.squared_norms()
+
+
+class WeisfeilerLehman(HistogramSimilarity):
+    r"""The subtree kernel of Weisfeiler and Lehman, :math:`K(G, H) = \sum_{t=0}^{h} \langle c_t(G), c_t(H)\rangle`.
+
+    Here :math:`c_t(G)` counts how often each label occurs among the nodes of G after t refinements: the new label of a
+    node stands for its old one and for the old ones of its neighbours, with the labels of the edges to them.
+    (Shervashidze, Schweitzer, van Leeuwen, Mehlhorn and Borgwardt 2011, Weisfeiler-Lehman graph kernels, section 3.2.)
+    Without node labels all nodes start alike, so that t = 1 counts degrees; without edge labels all edges are alike.
+
+    Refined labels are hashes of 64 bits, the same in every process. Among m different labels of nodes with at most d
+    neighbours two coincide by chance with probability of about :math:`d\,m^2 / 2^{65}` at most: :math:`10^{-7}` for a
+    million labels and d = 4. A coincidence adds to some counts and leaves a kernel a kernel.
+
+    Parameters
+    ----------
+    iterations : int
+        h, from 0 to 100; 0 compares labels alone.
+
+    Examples
+    --------
+    >>> from similitude.kernels import WeisfeilerLehman
+    >>> path = [(0, 1), (1, 2)], ["C", "O", "C"]
+    >>> ring = [(0, 1), (1, 2), (2, 0)], ["C", "O", "C"]
+    >>> WeisfeilerLehman(iterations=1).gram([path, ring])
+    array([[10.,  6.],
+           [ 6., 10.]])
+    """
+
+    reason = (
+        "the dot product of histograms of refined labels, which are explicit features of each graph "
+        "(Shervashidze et al. 2011, section 3.2)"
+    )
+
+    def __init__(self, iterations: int = 3) -> None:
+        self.iterations = iterations
+
+    def check_params(self) -> None:
+        """Refuse a number of iterations that is no whole number from 0 to 100."""
+        _check_whole("iterations", self.iterations, 0, LARGEST)
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the histogram of labels of each graph, over all iterations."""
+        graphs = as_graphs(objects)
+        found = loops.weisfeiler_lehman(graphs.structure, graphs.labels, graphs.edge_labels, int(self.iterations))
+        return Histograms(*found)
+
+
+class ShortestPath(HistogramSimilarity):
+    r"""The shortest-path kernel: how many pairs of nodes of two graphs have the same labels and the same distance.
+
+    .. math:: K(G, H) = \sum_{a \le b,\, d \ge 1} n_{a,b,d}(G)\, n_{a,b,d}(H),
+
+    where :math:`n_{a,b,d}(G)` counts the pairs of nodes of G that have the labels a and b and whose shortest path has d
+    edges. Every pair counts once, in no order; pairs that no path joins do not count. Every edge has length 1, and
+    edge labels are not looked at. Without node labels the pairs of equal distance are counted. (Borgwardt and Kriegel
+    2005, Shortest-path kernels on graphs.)
+
+    Triples are named by hashes of 64 bits: two of m different ones coincide by chance with probability
+    :math:`m^2 / 2^{65}`.
+
+    Examples
+    --------
+    >>> from similitude.kernels import ShortestPath
+    >>> path, ring = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
+    >>> ShortestPath().gram([path, ring])  # distances 1, 1, 2 and 1, 1, 1
+    array([[5., 6.],
+           [6., 9.]])
+    """
+
+    reason = (
+        "the dot product of the counts of (label, label, distance) over pairs of nodes, which are explicit features of "
+        "each graph (Borgwardt and Kriegel 2005)"
+    )
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the histogram of triples of each graph."""
+        graphs = as_graphs(objects, edges=False)
+        return Histograms(*loops.shortest_paths(graphs.structure, graphs.labels))
+
+
+class Graphlet(Similarity):
+    r"""The graph kernel of small subgraphs, :math:`K(G, H) = \sum_T f_T(G)\, f_T(H)`.
+
+    There is one coordinate for every type T of graph with p nodes, up to isomorphism, and :math:`f_T(G)` says how many
+    of the :math:`\binom{n}{p}` sets of p nodes of G induce a subgraph of that type. (Lecture 6: Kernels, "graph
+    kernel"; Shervashidze et al. 2009, Efficient graphlet kernels.) The counts are exact: from closed formulas of
+    wedges, triangles and squares for p <= 4, for p = 5 from all connected subgraphs, which takes long for large dense
+    graphs. Labels are not looked at. A graph with fewer than p nodes has zero in every coordinate.
+
+    Parameters
+    ----------
+    p : int
+        Nodes of a subgraph: 2, 3, 4 or 5 (2, 4, 11 and 34 types; in order of their number of edges).
+    mode : {"counts", "presence", "frequency"}
+        What f is: the count, 1 where there is any, or the share among all that are counted.
+    connected : bool
+        Count connected types only (1, 2, 6 and 21 of them).
+
+    Examples
+    --------
+    >>> from similitude.kernels import Graphlet
+    >>> path, ring = ([(0, 1), (1, 2), (2, 3)],), ([(0, 1), (1, 2), (2, 3), (3, 0)],)
+    >>> Graphlet(p=3).encode([path, ring])  # with 0, 1, 2, 3 edges
+    array([[0., 2., 2., 0.],
+           [0., 0., 4., 0.]])
+    >>> Graphlet(p=3)(path, ring), Graphlet(p=3, mode="presence")(path, ring)
+    (8.0, 1.0)
+    """
+
+    objects = "graphs"
+    finite = True
+    reason = (
+        "the dot product of one number for each type of small subgraph, which are explicit features of each graph "
+        "(Lecture 6: Kernels)"
+    )
+
+    def __init__(self, p: int = 3, mode: str = "counts", connected: bool = False) -> None:
+        self.p = p
+        self.mode = mode
+        self.connected = connected
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """A kernel; its values are at most 1 where frequencies add up to 1."""
+        return KERNEL | {BOUNDED} if self.mode == "frequency" else KERNEL
+
+    def check_params(self) -> None:
+        """Refuse p outside of 2 to 5, and unknown modes."""
+        _check_whole("p", self.p, 2, 5)
+        if self.mode not in ("counts", "presence", "frequency"):
+            raise ValueError(f"mode must be 'counts', 'presence' or 'frequency', got {self.mode!r}")
+        if not isinstance(self.connected, (bool, np.bool_)):
+            raise ValueError(f"connected must be True or False, got {self.connected!r}")
+
+    @property
+    def types(self) -> GraphletTypes:
+        """All types of graphs with p nodes; see :class:`similitude.kernels.graphlet_types.GraphletTypes`."""
+        return graphlet_types(int(self.p))
+
+    @property
+    def width(self) -> int:
+        """How many types are counted."""
+        return int(self.types.connected.sum()) if self.connected else len(self.types.codes)
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return one row of numbers for each graph, a column for each type."""
+        types = self.types
+        counts = loops.graphlets(
+            as_graphs(objects, nodes=False, edges=False).structure, int(self.p), types.of_code, types.contains
+        )
+        counts = np.ascontiguousarray(counts[:, types.connected]) if self.connected else counts
+        if self.mode == "presence":
+            return (counts > 0).astype(np.float64)
+        if self.mode == "frequency":
+            totals = counts.sum(axis=1, keepdims=True)
+            return np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+        return counts
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the dot products of the rows, float64."""
+        return of_dot_products(A, B, IDENTITY, out)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the squared norms of the rows."""
+        return squared_norms(A)
+
+
+def _check_whole(name: str, value: Any, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
+        raise ValueError(f"{name} must be a whole number from {low} to {high}, got {value!r}")

@@ -1,0 +1,74 @@
+"""Histograms over endlessly many features, each named by a key of 64 bits, and their dot products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from similitude import loops
+from similitude.kernels.graph_encodings import ragged_rows
+
+
+class Histograms:
+    """Sparse histograms: number g has ``keys[starts[g]:starts[g + 1]]``, increasing, each so many times.
+
+    Keys are digests, the same in every process and batch, so that histograms that were made apart can be compared.
+
+    Examples
+    --------
+    >>> H = Histograms(np.array([0, 2, 3]), np.array([5, 9, 9], np.uint64), np.array([1.0, 2.0, 4.0]))
+    >>> H.products(H)
+    array([[ 5.,  8.],
+           [ 8., 16.]])
+    >>> H.features(H[1:]).toarray()  # the other feature by its norm
+    array([[2., 1.],
+           [4., 0.]])
+    """
+
+    def __init__(self, starts: np.ndarray, keys: np.ndarray, counts: np.ndarray) -> None:
+        self.starts = starts
+        self.keys = keys
+        self.counts = counts
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, which: slice | np.ndarray) -> Histograms:
+        starts, entries = ragged_rows(self.starts, which)
+        return Histograms(starts, self.keys[entries], self.counts[entries])
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Starts, keys and counts."""
+        return self.starts, self.keys, self.counts
+
+    def products(self, other: Histograms, out: Any = None) -> np.ndarray:
+        """Return the dot products of these histograms (rows) and others (columns)."""
+        out = np.empty((len(self), len(other))) if out is None else out
+        loops.keyed_products(out, self.arrays, other.arrays)
+        return out
+
+    def squared_norms(self) -> np.ndarray:
+        """Return the dot product of each histogram with itself."""
+        owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        return np.bincount(owner, self.counts * self.counts, minlength=len(self))
+
+    def features(self, known: Histograms) -> Any:
+        """Return a sparse matrix whose dot products with that of `known` are the products of the histograms.
+
+        It has a column for every key that occurs in `known`, in increasing order, and a last one that holds the norm
+        of whatever else a histogram has.
+        """
+        from scipy.sparse import coo_array
+
+        vocabulary = np.unique(known.keys)
+        places = np.minimum(np.searchsorted(vocabulary, self.keys), max(0, len(vocabulary) - 1))
+        found = vocabulary[places] == self.keys if len(vocabulary) else np.zeros(len(self.keys), dtype=bool)
+        owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        others = np.sqrt(np.bincount(owner[~found], self.counts[~found] ** 2, minlength=len(self)))
+        rest = np.flatnonzero(others)
+        values = np.concatenate([self.counts[found], others[rest]])
+        down = np.concatenate([owner[found], rest])
+        right = np.concatenate([places[found], np.full(len(rest), len(vocabulary))])
+        return coo_array((values, (down, right)), shape=(len(self), len(vocabulary) + 1)).tocsr()

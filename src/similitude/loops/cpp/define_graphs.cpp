@@ -1,0 +1,117 @@
+// The Python face of the loops over graphs and over histograms with keys of 64 bits.
+#include "arguments.hpp"
+#include "graphlets.hpp"
+#include "graphs.hpp"
+#include "keyed.hpp"
+
+using Starts = InRow<std::int64_t>;
+using Keys = InRow<std::uint64_t>;
+
+static void check_starts(const Starts &starts, std::size_t end) {
+    const std::size_t count = starts.shape(0);
+    require(count > 0 && starts.data()[0] == 0 && static_cast<std::size_t>(starts.data()[count - 1]) == end,
+            "starts must go from 0 to the end");
+    for (std::size_t i = 0; i + 1 < count; ++i)
+        require(starts.data()[i] <= starts.data()[i + 1], "starts must not decrease");
+}
+
+// Graphs that are safe to walk.
+static Graphs graphs(const Starts &node_starts, const Starts &starts, const InRow<std::int32_t> &neighbours) {
+    check_starts(starts, neighbours.shape(0));
+    check_starts(node_starts, starts.shape(0) - 1);
+    const Graphs found{node_starts.data(), starts.data(), neighbours.data(), node_starts.shape(0) - 1};
+    for (std::size_t g = 0; g < found.count; ++g) {
+        bool inside = true;
+        for (std::int64_t p = found.starts[found.node_starts[g]]; p < found.starts[found.node_starts[g + 1]]; ++p)
+            inside &= found.neighbours[p] >= 0 && static_cast<std::size_t>(found.neighbours[p]) < found.nodes(g);
+        require(inside, "a neighbour is outside of its graph");
+    }
+    return found;
+}
+
+// A vector as an array that owns it.
+template <class T> static nb::object array(std::vector<T> &&values) {
+    auto *kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+static nb::tuple arrays(Histograms &&found) {
+    return nb::make_tuple(array(std::move(found.starts)), array(std::move(found.keys)), array(std::move(found.counts)));
+}
+
+static nb::tuple define_weisfeiler_lehman(const Starts &node_starts, const Starts &starts,
+                                          const InRow<std::int32_t> &neighbours, const Keys &labels,
+                                          const Keys &edge_labels, std::size_t iterations) {
+    const Graphs given = graphs(node_starts, starts, neighbours);
+    require(labels.shape(0) == given.all_nodes(), "one label per node");
+    require(edge_labels.shape(0) == neighbours.shape(0), "one edge label per neighbour");
+    Histograms found;
+    {
+        nb::gil_scoped_release release;
+        found = weisfeiler_lehman(given, labels.data(), edge_labels.data(), iterations);
+    }
+    return arrays(std::move(found));
+}
+
+static nb::tuple define_shortest_paths(const Starts &node_starts, const Starts &starts,
+                                       const InRow<std::int32_t> &neighbours, const Keys &labels) {
+    const Graphs given = graphs(node_starts, starts, neighbours);
+    require(labels.shape(0) == given.all_nodes(), "one label per node");
+    Histograms found;
+    {
+        nb::gil_scoped_release release;
+        found = shortest_paths(given, labels.data());
+    }
+    return arrays(std::move(found));
+}
+
+static void define_graphlets(const Starts &node_starts, const Starts &starts, const InRow<std::int32_t> &neighbours,
+                             const InRow<std::int32_t> &of_code, const In<std::int64_t> &contains, std::size_t p,
+                             const Out<double> &result) {
+    const Graphs given = graphs(node_starts, starts, neighbours);
+    const Matrix<double> to = out<double>(result);
+    const Types types{of_code.data(), contains.data(), p, contains.shape(0)};
+    require(p >= 2 && p <= 5, "p must be from 2 to 5");
+    require(of_code.shape(0) == types.codes(), "one type per code");
+    require(contains.shape(1) == types.count && to.columns == types.count && to.rows == given.count, "wrong shapes");
+    require(to.stride == static_cast<std::ptrdiff_t>(to.columns) || to.rows <= 1, "out must be contiguous");
+    for (std::size_t code = 0; code < types.codes(); ++code)
+        require(of_code.data()[code] >= 0 && static_cast<std::size_t>(of_code.data()[code]) < types.count,
+                "there is no such type");
+    nb::gil_scoped_release release;
+    graphlets(given, types, to.entries);
+}
+
+static Keyed keyed(const Starts &starts, const Keys &keys, const InRow<double> &counts, std::size_t rows) {
+    check_starts(starts, keys.shape(0));
+    require(starts.shape(0) == rows + 1, "starts needs one entry more than there are rows");
+    require(counts.shape(0) == keys.shape(0), "one count per key");
+    return {starts.data(), keys.data(), counts.data(), rows};
+}
+
+static void define_keyed_products(const Out<double> &result, const Starts &a_starts, const Keys &a_keys,
+                                  const InRow<double> &a, const Starts &b_starts, const Keys &b_keys,
+                                  const InRow<double> &b) {
+    const Matrix<double> to = out<double>(result);
+    const Keyed A = keyed(a_starts, a_keys, a, to.rows), B = keyed(b_starts, b_keys, b, to.columns);
+    require(b_keys.shape(0) < (std::size_t(1) << 31), "too many keys in one block");
+    nb::gil_scoped_release release;
+    const Lists lists(B);
+    const Rows rows(A, lists);
+    functions<double>().sparse_products(to, rows.sparse(), lists.sparse());
+}
+
+void define_graphs(nb::module_ &m) {
+    using nb::arg;
+    m.def("weisfeiler_lehman", &define_weisfeiler_lehman, arg("node_starts").noconvert(), arg("starts").noconvert(),
+          arg("neighbours").noconvert(), arg("labels").noconvert(), arg("edge_labels").noconvert(), arg("iterations"));
+    m.def("shortest_paths", &define_shortest_paths, arg("node_starts").noconvert(), arg("starts").noconvert(),
+          arg("neighbours").noconvert(), arg("labels").noconvert());
+    m.def("graphlets", &define_graphlets, arg("node_starts").noconvert(), arg("starts").noconvert(),
+          arg("neighbours").noconvert(), arg("of_code").noconvert(), arg("contains").noconvert(), arg("p"),
+          arg("out").noconvert());
+    m.def("keyed_products", &define_keyed_products, arg("out").noconvert(), arg("a_starts").noconvert(),
+          arg("a_keys").noconvert(), arg("a").noconvert(), arg("b_starts").noconvert(), arg("b_keys").noconvert(),
+          arg("b").noconvert());
+}

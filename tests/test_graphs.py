@@ -1,0 +1,454 @@
+"""Kernels of graphs: input, oracles, peers, bad input."""
+
+import importlib.util
+import itertools
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from test_graphs_loops import batches, graphs, needs_compiled
+
+from similitude import FromPairs, as_similarity, check_kernel, use_engine
+from similitude.engines import LocalEngine
+from similitude.kernels import Graphlet, ShortestPath, WeisfeilerLehman, explicit_dimension, explicit_map
+from similitude.kernels.graph_encodings import as_graphs
+from similitude.learners import KernelSVC
+from similitude.maps import LandmarkMap
+
+PATH, RING = nx.path_graph(4), nx.cycle_graph(4)
+CLIQUE, STAR = nx.complete_graph(4), nx.star_graph(3)
+KERNELS = [
+    WeisfeilerLehman(),
+    WeisfeilerLehman(0),
+    ShortestPath(),
+    Graphlet(),
+    Graphlet(4, "presence"),
+    Graphlet(4, "frequency", connected=True),
+    Graphlet(5),
+]
+every_kernel = pytest.mark.parametrize("k", KERNELS, ids=repr)
+
+
+def needs(package):
+    return pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"missing: {package}")
+
+
+def molecules(n, seed=0, labelled=True):
+    """Return small random graphs like molecules."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for i in range(n):
+        size = int(rng.integers(3, 12))
+        graph = nx.random_labeled_tree(size, seed=seed * 1000 + i)
+        graph.add_edges_from(rng.choice(size, 2, replace=False).tolist() for _ in range(2))
+        if labelled:
+            nx.set_node_attributes(graph, {v: "CNO"[rng.integers(3)] for v in graph}, "label")
+            nx.set_edge_attributes(graph, {e: int(rng.integers(2)) for e in graph.edges}, "label")
+        found.append(graph)
+    return found
+
+
+# What the sources say.
+
+
+def test_graphlets_with_three_nodes():
+    counts = Graphlet(3).encode([PATH, RING, CLIQUE, STAR])
+    assert counts.tolist() == [[0, 2, 2, 0], [0, 0, 4, 0], [0, 0, 0, 4], [1, 0, 3, 0]]
+    assert Graphlet(3)(PATH, RING) == 8 and Graphlet(3, "presence")(PATH, RING) == 1
+    assert Graphlet(3)(PATH, STAR) == 6
+
+
+def test_graphlets_with_two_nodes_and_whole_graphs():
+    assert Graphlet(2).encode([PATH, CLIQUE]).tolist() == [[3, 3], [0, 6]]
+    assert Graphlet(4).encode([PATH, RING, CLIQUE, STAR]).sum(axis=1).tolist() == [1] * 4
+    assert Graphlet(4).gram([PATH, RING, CLIQUE, STAR]).tolist() == np.eye(4).tolist()
+
+
+def test_modes():
+    counts = Graphlet(3).encode([PATH, STAR])
+    assert Graphlet(3, "frequency").encode([PATH, STAR]).tolist() == (counts / 4).tolist()
+    assert Graphlet(3, "presence").encode([PATH, STAR]).tolist() == (counts > 0).astype(float).tolist()
+    assert Graphlet(3, connected=True).encode([PATH, STAR]).tolist() == counts[:, 2:].tolist()
+    assert Graphlet(3, "frequency", connected=True).encode([PATH]).tolist() == [[1, 0]]
+    assert "BOUNDED" in Graphlet(mode="frequency").claims and "BOUNDED" not in Graphlet().claims
+
+
+@needs_compiled
+def test_large_counts_are_exact():
+    n = 3000
+    assert Graphlet(4).encode([nx.empty_graph(n)])[0, 0] == n * (n - 1) * (n - 2) * (n - 3) // 24
+    star = Graphlet(5).encode([nx.star_graph(60)])[0]
+    assert star.sum() == 61 * 60 * 59 * 58 * 57 // 120 and star[star > 0].tolist() == [5461512, 487635]
+
+
+# Against brute force.
+
+
+def refined_by_hand(graph, iterations):
+    """Count nested tuples of labels, as the definition says."""
+    labels = {v: graph.nodes[v].get("label") for v in graph}
+    found = Counter((0, label) for label in labels.values())
+    for t in range(1, iterations + 1):
+        labels = {
+            v: (labels[v], tuple(sorted((repr(graph[v][w].get("label")), repr(labels[w])) for w in graph[v])))
+            for v in graph
+        }
+        found += Counter((t, repr(label)) for label in labels.values())
+    return found
+
+
+def triples_by_hand(graph):
+    found = Counter()
+    for u, reached in nx.all_pairs_shortest_path_length(graph):
+        for v, distance in reached.items():
+            if u < v:
+                found[tuple(sorted(str(graph.nodes[w].get("label")) for w in (u, v))), distance] += 1
+    return found
+
+
+def dot(a, b):
+    return float(sum(count * b[key] for key, count in a.items()))
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_weisfeiler_lehman_by_hand(labelled):
+    some = molecules(12, labelled=labelled)
+    by_hand = [refined_by_hand(graph, 3) for graph in some]
+    assert WeisfeilerLehman(3).gram(some).tolist() == [[dot(a, b) for b in by_hand] for a in by_hand]
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_shortest_paths_by_hand(labelled):
+    some = [*molecules(12, labelled=labelled)]
+    by_hand = [triples_by_hand(graph) for graph in some]
+    assert ShortestPath().gram(some).tolist() == [[dot(a, b) for b in by_hand] for a in by_hand]
+
+
+@pytest.mark.parametrize("p", [2, 3, 4, 5])
+def test_complements_mirror_the_types(p):
+    some = molecules(6, labelled=False)
+    counts = Graphlet(p).encode(some)
+    mirrored = Graphlet(p).encode([nx.complement(graph) for graph in some])
+    types = Graphlet(p).types
+    full = 2 ** (p * (p - 1) // 2) - 1
+    np.testing.assert_array_equal(mirrored, counts[:, types.of_code[full - types.codes]])
+
+
+@every_kernel
+@given(graph=graphs(), data=st.data())
+def test_order_of_nodes_does_not_matter(k, graph, data):
+    edges, labels, edge_labels = graph
+    order = data.draw(st.permutations(range(len(labels))))
+    moved = [(order[v], order[u]) for u, v in edges], [labels[order.index(v)] for v in range(len(labels))], edge_labels
+    a, b = (k.encode([one]) for one in (graph, moved))
+    parts = [(a, b)] if isinstance(a, np.ndarray) else zip(a.arrays, b.arrays, strict=True)
+    for one, other in parts:
+        np.testing.assert_array_equal(one, other)
+
+
+@every_kernel
+@given(batch=batches)
+def test_gram_is_pairs(k, batch):
+    K = k.gram(batch)
+    np.testing.assert_allclose(K, [[k(x, z) for z in batch] for x in batch], rtol=1e-14)
+    np.testing.assert_allclose(k.diag(batch), K.diagonal(), rtol=1e-14)
+
+
+# Peers.
+
+
+@needs("igraph")
+def test_igraph_counts_the_same_connected_types():
+    import igraph
+
+    some = [nx.gnp_random_graph(n, q, seed=n) for n, q in [(12, 0.3), (20, 0.2), (15, 0.6), (30, 0.1)]]
+    for p, kinds in ((3, {2, 3}), (4, {3, 4, 5, 6})):
+        ours = Graphlet(p, connected=True).encode(some)
+        for row, graph in zip(ours, some, strict=True):
+            motifs = np.array(igraph.Graph.from_networkx(graph).motifs_randesu(size=p))
+            theirs = motifs[np.isfinite(motifs)]
+            assert sorted(theirs.tolist()) == sorted(row.tolist()) and len(kinds) <= len(theirs)
+
+
+@needs("grakel")
+def test_grakel_has_the_same_weisfeiler_lehman_values():
+    from grakel import VertexHistogram
+    from grakel import WeisfeilerLehman as Theirs
+
+    some = molecules(10)
+    for graph in some:
+        for _, _, data in graph.edges(data=True):
+            del data["label"]
+    given = [[list(graph.to_directed().edges), dict(graph.nodes(data="label"))] for graph in some]
+    theirs = Theirs(n_iter=3, base_graph_kernel=VertexHistogram).fit_transform(given)
+    np.testing.assert_array_equal(WeisfeilerLehman(3).gram(some), theirs)
+
+
+@pytest.mark.parametrize("p", [3, 4, 5])
+def test_identical_graphs_have_identical_graphlets(p):
+    """GraKeL's sampler is off by one: there identical graphs get different vectors."""
+    graph = molecules(1, seed=5)[0]
+    counts = Graphlet(p).encode([graph] * 5)
+    assert (counts == counts[0]).all()
+    n = len(graph)
+    assert counts[0].sum() == len(list(itertools.combinations(range(n), p)))
+    k = Graphlet(p, "frequency").normalised()
+    np.testing.assert_allclose(k.gram([graph] * 3), 1.0, rtol=1e-14)
+
+
+# Input.
+
+LABELS = ["C", "O", "C"]
+EDGES = [(0, 1), (1, 2)]
+
+
+def labelled_path():
+    graph = nx.Graph()
+    graph.add_nodes_from(("abc"[v], {"label": label}) for v, label in enumerate(LABELS))
+    graph.add_edges_from([("a", "b"), ("c", "b")])
+    return graph
+
+
+def spellings():
+    """The same labelled path."""
+    adjacency = nx.to_scipy_sparse_array(nx.path_graph(3))
+    yield from [labelled_path(), (EDGES, LABELS), (np.array(EDGES), np.array(LABELS)), (adjacency, LABELS)]
+    yield [("x", "y"), ("z", "y")], dict(zip("xyz", LABELS, strict=True))
+    yield [(0, 1), (1, 0), (2, 1), (1, 2)], tuple(LABELS)
+    yield nx.MultiGraph(labelled_path())
+    if importlib.util.find_spec("igraph"):
+        import igraph
+
+        yield igraph.Graph(edges=EDGES, vertex_attrs={"label": LABELS})
+
+
+@every_kernel
+def test_every_spelling_is_the_same_graph(k):
+    assert len({k(graph, (EDGES, LABELS)) for graph in spellings()}) == 1
+    assert np.ptp(k.gram(list(spellings()))) == 0
+
+
+def test_unlabelled_spellings():
+    k = WeisfeilerLehman()
+    same = [nx.path_graph(3), nx.to_scipy_sparse_array(nx.path_graph(3)), (EDGES,), (EDGES, 3), (EDGES, None, None)]
+    same.append((sp.coo_array(nx.to_numpy_array(nx.path_graph(3)) * 2.5), 3))
+    assert np.ptp(k.gram(same)) == 0
+    assert k((EDGES, 4), (EDGES, 4)) > k((EDGES,), (EDGES,))
+
+
+def test_edge_labels_are_refined():
+    single, double = (EDGES, LABELS, ["-", "-"]), (EDGES, LABELS, ["-", "="])
+    assert WeisfeilerLehman(0)(single, double) == WeisfeilerLehman(0)(single, single)
+    assert WeisfeilerLehman(1)(single, double) < WeisfeilerLehman(1)(single, single)
+    assert ShortestPath()(single, double) == ShortestPath()(single, single)
+
+
+def test_labels_of_any_kind():
+    k = WeisfeilerLehman()
+    for labels in ([1, 2, 1], ["a", "b", "a"], [(1, "x"), (2, "y"), (1, "x")], [b"a", b"b", b"a"], [1.5, 2.5, 1.5]):
+        assert k((EDGES, labels), (EDGES, labels)) == k((EDGES, LABELS), (EDGES, LABELS))
+    assert k((EDGES, [1, 2, 1]), (EDGES, np.array([1.0, 2.0, 1.0]))) == k((EDGES, LABELS), (EDGES, LABELS))
+    assert k((EDGES, ["1", "2", "1"]), (EDGES, [1, 2, 1])) == 0
+
+
+def test_labels_are_the_same_in_every_process():
+    code = (
+        "from similitude.kernels import WeisfeilerLehman as W; k = W(); "
+        "print(k.encode([([(0, 1), (1, 2)], ['C', 'O', 'C'])]).keys.tolist())"
+    )
+    keys = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    ]
+    assert keys[0] == keys[1] == f"{WeisfeilerLehman().encode([(EDGES, LABELS)]).keys.tolist()}\n"
+
+
+def test_slices_of_graphs():
+    some = as_graphs(molecules(5))
+    for which in (slice(1, 3), np.array([4, 0, 0]), slice(None, None, 2), slice(3, 1)):
+        part = some[which]
+        alone = [molecules(5)[i] for i in np.arange(5)[which]]
+        assert len(part) == len(alone)
+        for name in ("node_starts", "starts", "neighbours", "labels", "edge_labels") if alone else ():
+            np.testing.assert_array_equal(getattr(part, name), getattr(as_graphs(alone), name))
+
+
+@every_kernel
+def test_empty_graphs(k):
+    nothing, lonely, scattered = nx.empty_graph(0), nx.empty_graph(1), nx.empty_graph(6)
+    K = k.gram([nothing, lonely, scattered, ([],), ([], 0)])
+    assert np.isfinite(K).all() and (K[[0, 3, 4]] == 0).all()
+    assert np.isfinite(k.normalised().gram([nothing, lonely, scattered])).all()
+    if isinstance(k, ShortestPath):
+        assert (K == 0).all()
+
+
+# Bad input.
+
+
+def without_label():
+    graph = labelled_path()
+    del graph.nodes["b"]["label"]
+    return graph
+
+
+def half_labelled_edges():
+    graph = labelled_path()
+    graph.edges["a", "b"]["label"] = 1
+    return graph
+
+
+BAD = [
+    ("abc", TypeError, "object 1 is no graph but 'abc'"),
+    (None, TypeError, "object 1 is no graph but None"),
+    (3, TypeError, "object 1 is no graph but 3"),
+    (np.eye(3), TypeError, "object 1 is no graph"),
+    (nx.DiGraph([(0, 1)]), ValueError, "graph 1 is directed"),
+    (sp.csr_array([[0, 1], [0, 0]]), ValueError, "graph 1 has an edge from node 0 to node 1 but none back"),
+    (sp.csr_array([[0, 1, 0], [1, 0, 0]]), ValueError, "graph 1 is a matrix of shape"),
+    (sp.csr_array(np.eye(2)), ValueError, "graph 1 has a self-loop at node 0"),
+    (([(0, 1), (2, 2)], LABELS), ValueError, "graph 1 has a self-loop at node 2"),
+    (nx.Graph([("a", "b"), ("b", "b")]), ValueError, "graph 1 has a self-loop at node 'b'"),
+    (([(0, 3)], LABELS), ValueError, r"graph 1 has 3 nodes, numbered from 0, and an edge \(0, 3\)"),
+    (([(0, -1)], LABELS), ValueError, r"graph 1 has 3 nodes, numbered from 0, and an edge \(0, -1\)"),
+    (([(0, 1, 2)], LABELS), TypeError, "the edges of graph 1"),
+    ((["ab"], LABELS), TypeError, "the edges of graph 1"),
+    (([(0, 1), (2,)], LABELS), TypeError, "the edges of graph 1"),
+    (([(0.5, 1)], LABELS), TypeError, "the edges of graph 1"),
+    ((7, LABELS), TypeError, "the edges of graph 1"),
+    ((EDGES, "COC"), TypeError, "the node labels of graph 1 are 'COC'"),
+    ((EDGES, 2.5), TypeError, "the node labels of graph 1 are 2.5"),
+    ((EDGES, {"C", "O", "H"}, None), TypeError, "the node labels of graph 1"),
+    (([], -1), ValueError, "graph 1 cannot have -1 nodes"),
+    (([("x", "q")], {"x": 1}), ValueError, "graph 1: each edge is a pair of nodes that have a label, got 'q'"),
+    ((EDGES, ["C", None, "C"]), ValueError, "node 1 of graph 1 has no label"),
+    ((EDGES, [1.0, np.nan, 1.0]), ValueError, "node 1 of graph 1 has no label"),
+    (without_label(), ValueError, "node 'b' of graph 1 has no label"),
+    ((EDGES,), ValueError, "graph 1 has no node labels, graph 0 has"),
+    ((EDGES, LABELS, [1, 2]), ValueError, "graph 0 has no edge labels, graph 1 has"),
+    ((EDGES, LABELS, [1]), ValueError, "graph 1 has 2 edges and 1 edge labels"),
+    (half_labelled_edges(), ValueError, "graph 0 has no edge labels, graph 1 has"),
+    ((nx.to_scipy_sparse_array(RING), LABELS), ValueError, "graph 1 has 4 nodes by its adjacency matrix and 3"),
+    ((nx.to_scipy_sparse_array(RING), LABELS, [1]), ValueError, "graph 1 is an adjacency matrix"),
+]
+
+
+@pytest.mark.parametrize(("graph", "kind", "message"), BAD, ids=lambda value: str(value)[:40].replace("\n", " "))
+def test_bad_graphs_are_named(graph, kind, message):
+    with pytest.raises(kind, match=message):
+        WeisfeilerLehman().gram([(EDGES, LABELS), graph])
+
+
+@pytest.mark.parametrize("graph", [PATH, nx.to_scipy_sparse_array(PATH)], ids=["networkx", "adjacency"])
+def test_a_single_graph_is_no_list_of_graphs(graph):
+    with pytest.raises(TypeError, match="pass a list of graphs"):
+        WeisfeilerLehman().gram(graph)
+
+
+def test_bad_edge_labels_are_named():
+    with pytest.raises(ValueError, match="the edge between nodes 'b' and 'c' of graph 0 has no label"):
+        WeisfeilerLehman().gram([half_labelled_edges()])
+    several = [(0, 1), (1, 2), (1, 0)], LABELS, ["-", "-", "="]
+    with pytest.raises(ValueError, match=r"graph 0 has several edges between nodes 0 and 1|nodes 1 and 0"):
+        WeisfeilerLehman().gram([several])
+    assert np.isfinite(WeisfeilerLehman().gram([(several[0], LABELS, ["-", "=", "-"])])).all()
+
+
+@pytest.mark.parametrize(
+    ("k", "message"),
+    [
+        (WeisfeilerLehman(-1), "iterations must be a whole number from 0 to 100"),
+        (WeisfeilerLehman(1.5), "iterations"),
+        (WeisfeilerLehman(True), "iterations"),
+        (Graphlet(1), "p must be a whole number from 2 to 5"),
+        (Graphlet(6), "p must be"),
+        (Graphlet(3, "count"), "mode must be 'counts', 'presence' or 'frequency'"),
+        (Graphlet(3, connected="yes"), "connected must be True or False"),
+    ],
+    ids=repr,
+)
+def test_bad_parameters_are_named(k, message):
+    with pytest.raises(ValueError, match=message):
+        k.gram([PATH])
+
+
+# With the rest of the library.
+
+
+@every_kernel
+def test_claims_survive_a_search(k):
+    verdict = check_kernel(k, molecules(40))
+    assert verdict.verdict == "VALID"
+    unproven = FromPairs(lambda x, z: k(x, z), claims=["SYMMETRIC"])
+    assert check_kernel(unproven, molecules(15)).verdict != "INVALID"
+
+
+@pytest.mark.parametrize("k", [WeisfeilerLehman(2), ShortestPath(), Graphlet(4, "frequency")], ids=repr)
+def test_maps_and_learners(k):
+    some = molecules(40)
+    y = np.array([graph.number_of_edges() - len(graph) for graph in some])
+    model = KernelSVC(clone(k).normalised(), C=10.0).fit(some, y)
+    assert (model.predict(some) == y).mean() > 0.6
+    features = LandmarkMap(k, n_components=10, random_state=0).fit_transform(some)
+    assert features.shape == (40, 10)
+
+
+def test_threads_change_nothing():
+    some = molecules(60)
+    with use_engine(LocalEngine(threads=1)):
+        expected = WeisfeilerLehman().gram(some)
+    with use_engine(LocalEngine(threads=4)):
+        np.testing.assert_array_equal(WeisfeilerLehman().gram(some), expected)
+    big = some * 40
+    with use_engine(LocalEngine(threads=4)):
+        np.testing.assert_array_equal(WeisfeilerLehman().gram(big), np.tile(expected, (40, 40)))
+
+
+def test_names():
+    assert as_similarity("weisfeiler_lehman") == WeisfeilerLehman()
+    assert as_similarity("shortest_path") == ShortestPath() and as_similarity("graphlet") == Graphlet()
+
+
+# Features.
+
+
+@pytest.mark.parametrize(
+    "k",
+    [*KERNELS, WeisfeilerLehman(2).normalised(), WeisfeilerLehman(1) * Graphlet() + 1.0, 0.5 * ShortestPath() ** 2],
+    ids=repr,
+)
+def test_explicit_features(k):
+    some = [*molecules(8), ([], 0)]
+    features = explicit_map(k, some)
+    products = features @ features.T
+    products = products.toarray() if sp.issparse(products) else products
+    np.testing.assert_allclose(products, k.gram(some), rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [WeisfeilerLehman(), ShortestPath(), WeisfeilerLehman().normalised()], ids=repr)
+def test_features_of_new_graphs_meet_those_known(k):
+    some, new = molecules(10), [*molecules(16)[10:], ([], 0)]
+    known, others = explicit_map(k, some), explicit_map(k, new, like=some)
+    assert known.shape[1] == others.shape[1]
+    np.testing.assert_allclose((others @ known.T).toarray(), k.cross(new, some), rtol=1e-12)
+    np.testing.assert_allclose((others.multiply(others)).sum(axis=1), k.diag(new), rtol=1e-12)
+
+
+def test_dimensions_of_features():
+    assert [explicit_dimension(Graphlet(p), 0) for p in (2, 3, 4, 5)] == [2, 4, 11, 34]
+    assert explicit_dimension(Graphlet(5, connected=True), 0) == 21
+    assert explicit_dimension(WeisfeilerLehman() * Graphlet(3), 100) == 400
