@@ -30,10 +30,9 @@ from similitude.kernels import (
     Polynomial,
     RationalQuadratic,
     SharesAny,
-    Sigmoid,
-    Spectrum,
     ShortestPath,
     Sigmoid,
+    Spectrum,
     WeisfeilerLehman,
 )
 from similitude.selection import SideBySide

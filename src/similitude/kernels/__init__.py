@@ -5,6 +5,7 @@ from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.gower import Gower
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
+from similitude.kernels.series import DTW, GlobalAlignment
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
 from similitude.kernels.strings import Gapped, Mismatch, Spectrum
 from similitude.kernels.tables import Columns
@@ -12,19 +13,15 @@ from similitude.kernels.values import Equal, Ordinal, OrMissing
 from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
 
 __all__ = [
-    "Columns",
-from similitude.kernels.series import DTW, GlobalAlignment
-from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
-
-__all__ = [
     "DTW",
+    "Columns",
     "Cosine",
     "Edit",
     "Equal",
     "Gapped",
     "Gaussian",
-    "Gower",
     "GlobalAlignment",
+    "Gower",
     "Graphlet",
     "HistogramIntersection",
     "Intersection",
@@ -38,10 +35,9 @@ __all__ = [
     "Polynomial",
     "RationalQuadratic",
     "SharesAny",
-    "Sigmoid",
-    "Spectrum",
     "ShortestPath",
     "Sigmoid",
+    "Spectrum",
     "WeisfeilerLehman",
     "explicit_dimension",
     "explicit_map",

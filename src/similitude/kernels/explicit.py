@@ -196,10 +196,7 @@ def _map_of(k: Similarity, leaves: Iterator[_Map], degree: int | None) -> _Map:
 
 
 _RULES: dict[type, Callable[..., _Map]] = {
-    **{
-        leaf: lambda k, degree, F: F
-        for leaf in (Linear, Spectrum, Gapped, Mismatch, WeisfeilerLehman, ShortestPath)
-    },
+    **{leaf: lambda k, degree, F: F for leaf in (Linear, Spectrum, Gapped, Mismatch, WeisfeilerLehman, ShortestPath)},
     Graphlet: lambda k, degree, F: F.then(lambda A: A, k.width),
     Cosine: lambda k, degree, F: F.then(_unit),
     Polynomial: lambda k, degree, F: F.then(lambda A: A * sqrt(k.scale)).plus(k.coef0).power(int(k.degree)),

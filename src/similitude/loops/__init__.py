@@ -36,6 +36,8 @@ if COMPILED:
         sparse_products,
         worst_triple,
     )
+    from similitude.loops.compiled_graphs import graphlets, keyed_products, shortest_paths, weisfeiler_lehman
+    from similitude.loops.compiled_series import dtw, global_alignment, self_alignment
     from similitude.loops.compiled_sets import of_shared, shared_bits
     from similitude.loops.compiled_strings import (
         levenshtein,
@@ -45,8 +47,6 @@ if COMPILED:
         window_bags,
     )
     from similitude.loops.compiled_tables import gower
-    from similitude.loops.compiled_series import dtw, global_alignment, self_alignment
-    from similitude.loops.compiled_graphs import graphlets, keyed_products, shortest_paths, weisfeiler_lehman
 
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
@@ -72,6 +72,8 @@ else:
         sparse_products,
         worst_triple,
     )
+    from similitude.loops.reference_graphs import graphlets, keyed_products, shortest_paths, weisfeiler_lehman
+    from similitude.loops.reference_series import dtw, global_alignment, self_alignment
     from similitude.loops.reference_sets import of_shared, shared_bits
     from similitude.loops.reference_strings import (
         levenshtein,
@@ -81,8 +83,6 @@ else:
         window_bags,
     )
     from similitude.loops.reference_tables import gower
-    from similitude.loops.reference_series import dtw, global_alignment, self_alignment
-    from similitude.loops.reference_graphs import graphlets, keyed_products, shortest_paths, weisfeiler_lehman
 
     IN_USE = f"reference ({WHY_REFERENCE})"
 
@@ -98,13 +98,12 @@ __all__ = [
     "cos_sin",
     "count_bits",
     "dtw",
-    "gower",
     "global_alignment",
-    "hadamard",
-    "levenshtein",
+    "gower",
     "graphlets",
     "hadamard",
     "keyed_products",
+    "levenshtein",
     "mirror",
     "neighbour_bags",
     "of_products",
@@ -112,18 +111,15 @@ __all__ = [
     "of_sparse_sums",
     "of_sums",
     "perceptron_pass",
+    "self_alignment",
     "set_bits",
     "shared_bits",
     "shared_features",
-    "self_alignment",
-    "smo",
-    "sparse_dense_products",
-    "sparse_products",
-    "window_bags",
     "shortest_paths",
     "smo",
     "sparse_dense_products",
     "sparse_products",
     "weisfeiler_lehman",
+    "window_bags",
     "worst_triple",
 ]
