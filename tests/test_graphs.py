@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.svm import LinearSVC
 from test_graphs_loops import batches, graphs, needs_compiled
 
 from similitude import FromPairs, as_similarity, check_kernel, use_engine
@@ -448,6 +449,16 @@ def test_hashed_features_are_the_same_in_every_call(k):
     np.testing.assert_array_equal(together.toarray(), apart.toarray())
     np.testing.assert_allclose((together @ together.T).toarray(), k.gram(some), rtol=0.05)
     assert explicit_map(k, some, columns=7).toarray().all(axis=1).any()
+
+
+@pytest.mark.parametrize("columns", [None, 2**12])
+@pytest.mark.parametrize("k", [WeisfeilerLehman(2), ShortestPath().normalised()], ids=repr)
+def test_a_linear_learner_takes_the_features(k, columns):
+    some = molecules(40)
+    y = np.array([graph.number_of_edges() > len(graph) for graph in some])
+    features = explicit_map(k, some, columns=columns)
+    assert features.indices.dtype == features.indptr.dtype == np.int32
+    assert LinearSVC(C=100.0, max_iter=100_000).fit(features, y).score(features, y) > 0.8
 
 
 def test_dimensions_of_features():

@@ -117,11 +117,18 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, columns:
     strips = ([_Map(A.shape[1], partial(rows, A, cut)) for A in leaves] for cut in cuts)
     built = (_map_of(kernel, iter(strip), degree).build() for strip in strips)
     if any(map(is_sparse, leaves)):
-        return _stacked(list(built), axis=0)
+        return _with_short_indices(_stacked(list(built), axis=0))
     features = np.empty((n, D), np.result_type(*leaves))
     for cut, values in zip(cuts, built, strict=True):
         features[cut] = values
     return features
+
+
+def _with_short_indices(A: Any) -> Any:
+    """Return the same sparse matrix with indices of 32 bits where they suffice: many learners take no others."""
+    if max(*A.shape, A.nnz) < 2**31:
+        A.indices, A.indptr = A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int32, copy=False)
+    return A
 
 
 def _leaves(k: Similarity, X: Any, n: int, columns: int | None) -> Iterator[Any]:
