@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.svm import LinearSVC
 from test_graphs_loops import batches, graphs, needs_compiled
 
 from similitude import FromPairs, as_similarity, check_kernel, use_engine
@@ -446,6 +447,16 @@ def test_features_of_new_graphs_meet_those_known(k):
     assert known.shape[1] == others.shape[1]
     np.testing.assert_allclose((others @ known.T).toarray(), k.cross(new, some), rtol=1e-12)
     np.testing.assert_allclose((others.multiply(others)).sum(axis=1), k.diag(new), rtol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [None, 2**12])
+@pytest.mark.parametrize("k", [WeisfeilerLehman(2), ShortestPath().normalised()], ids=repr)
+def test_a_linear_learner_takes_the_features(k, columns):
+    some = molecules(40)
+    y = np.array([graph.number_of_edges() > len(graph) for graph in some])
+    features = explicit_map(k, some, columns=columns)
+    assert features.indices.dtype == features.indptr.dtype == np.int32
+    assert LinearSVC(C=100.0, max_iter=100_000).fit(features, y).score(features, y) > 0.8
 
 
 def test_dimensions_of_features():
