@@ -406,7 +406,7 @@ def test_sparse_rows_whose_sums_overflow_are_refused(terms, power, dtype):
 # Bits.
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
 @pytest.mark.parametrize("words", [0, 1, 2, 3, 16, 33])
 @every_size
 def test_bits(either, n, m, words, dtype):
@@ -532,7 +532,7 @@ BAD = {
     "common_bits: shapes": lambda: loops.common_bits(ones(2, 2, dtype=int), words(2, 3), words(3, 3)),
     "common_bits: columns": lambda: loops.common_bits(ones(2, 2, dtype=int), words(2, 3), words(2, 4)),
     "common_bits: signed": lambda: loops.common_bits(ones(2, 2, dtype=int), ones(2, 3, dtype=int), words(2, 3)),
-    "common_bits: float": lambda: loops.common_bits(ones(2, 2), words(2, 3), words(2, 3)),
+    "common_bits: float": lambda: loops.common_bits(ones(2, 2, dtype=np.float32), words(2, 3), words(2, 3)),
     "count_bits: strided": lambda: loops.count_bits(words(2, 4)[:, ::2]),
     "perceptron_pass: not square": lambda: loops.perceptron_pass(ones(2, 3), ones(2), ones(2)),
     "perceptron_pass: labels": lambda: loops.perceptron_pass(ones(2, 2), np.array([0.0, 1.0]), ones(2)),

@@ -96,7 +96,7 @@ def _by_frequency(pairs: int, a: np.ndarray, b: np.ndarray, width: int, counted:
     do both costs one more pass over all pairs and over what the bags hold.
     """
     meetings = np.bincount(a[a >= 0], minlength=width) * np.bincount(b[b >= 0], minlength=width)
-    each, all_pairs, entry = (0.025, 1.0, 12.0) if counted else (0.0024, 2.0, 2.0)
+    each, all_pairs, entry = (0.025, 1.0, 12.0) if counted else (0.0014, 1.0, 2.0)
     frequent = meetings > each * pairs
     entries, rare = len(a) + len(b), float(meetings[~frequent].sum())
     costs = {

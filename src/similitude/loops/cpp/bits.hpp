@@ -60,26 +60,31 @@ COUNTS_VECTORS inline void count_block(const std::uint64_t *const *a, const std:
     }
 }
 
+// Some packs of eight rows of B stay in the cache while A passes by; each row of the result is written in longer
+// stretches than eight counts, which would wait for one line of memory after the other.
 template <class Count>
 COUNTS_VECTORS void common_bits_by_vectors(Matrix<Count> out, Matrix<const std::uint64_t> A,
                                            Matrix<const std::uint64_t> B) {
-    const Buffer<std::uint64_t> packed(A.columns * words_at_once);
+    const std::size_t strip = (1 + fewer(15, 4096 / (words_at_once * A.columns + 1))) * words_at_once;
+    const Buffer<std::uint64_t> packed(A.columns * strip);
     const std::uint64_t *a[rows_at_once];
     __m512i totals[rows_at_once];
-    for (std::size_t j = 0; j < B.rows; j += words_at_once) {
-        const std::size_t columns = fewer(words_at_once, B.rows - j);
+    for (std::size_t first = 0; first < B.rows; first += strip) {
+        const std::size_t columns = fewer(strip, B.rows - first);
         for (std::size_t c = 0; c < columns; ++c)
             for (std::size_t k = 0; k < A.columns; ++k)
-                packed[k * words_at_once + c] = B.row(j + c)[k];
+                packed[(c / words_at_once * A.columns + k) * words_at_once + c % words_at_once] = B.row(first + c)[k];
         for (std::size_t i = 0; i < A.rows; i += rows_at_once) {
             for (std::size_t r = 0; r < rows_at_once; ++r)
                 a[r] = A.row(fewer(i + r, A.rows - 1));
-            count_block(a, packed.begin(), A.columns, totals);
-            for (std::size_t r = 0; r < rows_at_once && i + r < A.rows; ++r) {
-                std::int64_t counts[words_at_once];
-                _mm512_storeu_si512(counts, totals[r]);
-                for (std::size_t c = 0; c < columns; ++c)
-                    out.row(i + r)[j + c] = static_cast<Count>(counts[c]);
+            for (std::size_t j = 0; j < columns; j += words_at_once) {
+                count_block(a, packed.begin() + j * A.columns, A.columns, totals);
+                for (std::size_t r = 0; r < rows_at_once && i + r < A.rows; ++r) {
+                    std::int64_t counts[words_at_once];
+                    _mm512_storeu_si512(counts, totals[r]);
+                    for (std::size_t c = 0; c < fewer(words_at_once, columns - j); ++c)
+                        out.row(i + r)[first + j + c] = static_cast<Count>(counts[c]);
+                }
             }
         }
     }
