@@ -9,8 +9,10 @@ import similitude.similarity.wrappers as wrappers
 from similitude import FromBlocks, FromPairs, Precomputed, Similarity, repair
 from similitude.checks import check_similarity
 from similitude.kernels import (
+    DTW,
     Cosine,
     Gaussian,
+    GlobalAlignment,
     HistogramIntersection,
     Laplace,
     Linear,
@@ -19,12 +21,14 @@ from similitude.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
+from similitude.kernels.series import WarpingDistance
 from similitude.validity.repaired import RaisedDiagonal, Repaired
 
 rng = np.random.default_rng(0)
 VECTORS = rng.standard_normal((9, 3))
 VECTORS.setflags(write=False)
 WORDS = ["kernel", "colonel", "", "kern", "lek", "kernel"]
+SERIES = [[0.0, 1.0, 2.0], [0.0, 0.0, 1.0, 3.0], [2.0]]
 MATRIX = rng.standard_normal((6, 6))
 
 
@@ -51,6 +55,9 @@ EXAMPLES = [
     (Cosine(), VECTORS),
     (Sigmoid(0.3, 0.1), VECTORS),
     (HistogramIntersection(), np.abs(VECTORS)),
+    (DTW(), SERIES),
+    (WarpingDistance(window=1), SERIES),
+    (GlobalAlignment(), SERIES),
     (FromPairs(shared_letters), WORDS),
     (FromPairs(lambda s, t: float(s < t)), WORDS),
     (FromPairs(shared_letters, claims=["SYMMETRIC", "PSD"]), WORDS),
@@ -77,7 +84,7 @@ EXAMPLES = [
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS), WORDS),
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS, how="shift"), WORDS),
 ]
-ABSTRACT = {"VectorSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
+ABSTRACT = {"VectorSimilarity", "SeriesSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
 
 
 @pytest.mark.parametrize(("similarity", "objects"), EXAMPLES, ids=lambda value: repr(value)[:60])

@@ -186,6 +186,15 @@ def test_threads_and_tiles_change_nothing(k, dtype):
     assert (whole == whole.T).all()
 
 
+def test_small_matrices_are_cut_so_that_threads_share_them():
+    def pieces(k, threads):
+        resolved, A = k.prepare(waves(130, 3)[0])
+        return len(resolved.blocks(A, engine=LocalEngine(threads=threads))._all_tiles())
+
+    for k in (DTW(), GlobalAlignment(), GlobalAlignment() * 2.0):
+        assert pieces(k, 1) == 1 and pieces(k, 2) == 6
+
+
 # Time warping.
 
 
