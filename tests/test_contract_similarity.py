@@ -10,12 +10,14 @@ import similitude.similarity.wrappers as wrappers
 from similitude import FromBlocks, FromPairs, Precomputed, Similarity, repair
 from similitude.checks import check_similarity
 from similitude.kernels import (
+    DTW,
     Columns,
     Cosine,
     Edit,
     Equal,
     Gapped,
     Gaussian,
+    GlobalAlignment,
     Gower,
     Graphlet,
     HistogramIntersection,
@@ -35,6 +37,7 @@ from similitude.kernels import (
     Spectrum,
     WeisfeilerLehman,
 )
+from similitude.kernels.series import WarpingDistance
 from similitude.selection import SideBySide
 from similitude.validity.repaired import RaisedDiagonal, Repaired
 
@@ -52,6 +55,7 @@ PERSONS = [
 TABLE = pd.DataFrame(PERSONS).assign(size=lambda X: pd.Categorical(X["size"], ["S", "M", "L"], ordered=True))
 BY_COLUMN = {"age": OrMissing(Gaussian()), "job": "equal", "tags": "jaccard"}
 WORDS = ["kernel", "colonel", "", "kern", "lek", "kernel"]
+SERIES = [[0.0, 1.0, 2.0], [0.0, 0.0, 1.0, 3.0], [2.0]]
 MATRIX = rng.standard_normal((6, 6))
 GRAPHS = [
     ([(0, 1), (1, 2), (2, 0)], ["C", "O", "C"]),
@@ -109,6 +113,9 @@ EXAMPLES = [
     (ShortestPath(), GRAPHS),
     (Graphlet(), GRAPHS),
     (Graphlet(4, mode="frequency", connected=True), GRAPHS),
+    (DTW(), SERIES),
+    (WarpingDistance(window=1), SERIES),
+    (GlobalAlignment(), SERIES),
     (FromPairs(shared_letters), WORDS),
     (FromPairs(lambda s, t: float(s < t)), WORDS),
     (FromPairs(shared_letters, claims=["SYMMETRIC", "PSD"]), WORDS),
@@ -138,6 +145,7 @@ EXAMPLES = [
 ABSTRACT = {"VectorSimilarity", "SetSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
 ABSTRACT = {"VectorSimilarity", "BagSimilarity", "_Distance", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
 ABSTRACT = {"VectorSimilarity", "HistogramSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
+ABSTRACT = {"VectorSimilarity", "SeriesSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
 
 
 @pytest.mark.parametrize(("similarity", "objects"), EXAMPLES, ids=lambda value: repr(value)[:60])
