@@ -142,10 +142,19 @@ EXAMPLES = [
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS), WORDS),
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS, how="shift"), WORDS),
 ]
-ABSTRACT = {"VectorSimilarity", "SetSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
-ABSTRACT = {"VectorSimilarity", "BagSimilarity", "_Distance", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
-ABSTRACT = {"VectorSimilarity", "HistogramSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
-ABSTRACT = {"VectorSimilarity", "SeriesSimilarity", "Node", "Joined", "Extreme", "Wrapped", "Declared"}
+ABSTRACT = {
+    "VectorSimilarity",
+    "SetSimilarity",
+    "BagSimilarity",
+    "_Distance",
+    "HistogramSimilarity",
+    "SeriesSimilarity",
+    "Node",
+    "Joined",
+    "Extreme",
+    "Wrapped",
+    "Declared",
+}
 
 
 @pytest.mark.parametrize(("similarity", "objects"), EXAMPLES, ids=lambda value: repr(value)[:60])

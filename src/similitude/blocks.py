@@ -73,7 +73,9 @@ class BlockTask:
 
 
 def _is_heavy(similarity: Any) -> bool:
-    return bool(similarity.heavy) or any(_is_heavy(part) for part in similarity.parts())
+    """Tell whether a similarity or a part of it is heavy; what maps a row to features is not, unless it says so."""
+    parts = similarity.parts() if hasattr(similarity, "parts") else ()
+    return bool(getattr(similarity, "heavy", False)) or any(map(_is_heavy, parts))
 
 
 def finite_block(values: Any, shape: tuple[int, int], name: Callable[[], str]) -> Any:
