@@ -48,7 +48,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         Positions in X to use as landmarks.
     n_landmarks : int or "auto"
         ``"auto"``: from 100 (20 for each class if that is more), twice as many as long as held-out examples gain more
-        than one standard error by it, up to 6,400, up to half of the examples where these are many, and as memory
+        than one standard error by it, up to 2,400, up to half of the examples where these are many, and as memory
         allows.
     head : str
         How the linear function is found. ``"ridge"`` (which is ``"auto"``): least squares on the codes -1 and +1, in

@@ -130,7 +130,9 @@ class Columns:
                 self.road = Road(LANDMARKS, why_not_projected(self.gram(n)), "left")
                 return self.coordinates(n, normalised)
             made = Coordinates(view.only(factor.pivots), factor.U)
-            K = self._values(n, "left")[:, factor.pivots]
+            K = self._values(n, "left")
+            if len(factor.pivots) < n or (factor.pivots != np.arange(n)).any():
+                K = np.take(K, factor.pivots, axis=1)
             return made, made.prepared(K.dtype).features(np.ascontiguousarray(K))
         sides = ["left", "right"] if view.side == "both" else [view.side]
         K = np.concatenate([self._values(n, side) for side in sides], axis=1)

@@ -23,7 +23,7 @@ FIRST, PER_CLASS = 100, 20
 FEW = 2_000
 """Landmarks up to which all objects may become landmarks; beyond, half of them."""
 
-LARGEST = 6_400
+LARGEST = 2_400
 """Landmarks at most where their number is left open."""
 
 LARGEST_BY_RULE = 1_600
@@ -82,9 +82,9 @@ def find_landmarks(machine: Any, X: Any, examples: Examples, labels: np.ndarray 
             available = n_fitted(available)
         rule = machine.landmarks in ("auto", "uniform", "stratified")
         most = min(available, max(FEW, available // 2), LARGEST if rule else LARGEST_BY_RULE)
-        wished = _doubled(max(FIRST, PER_CLASS * n_classes), most)
-        sizes = _affordable(wished, machine, examples)
-        limit = "no more objects may become landmarks" if sizes == wished else "more do not fit into the memory budget"
+        first, fits = max(FIRST, PER_CLASS * n_classes), _affordable(most, machine, examples)
+        sizes = _doubled(first, max(fits, min(first, most)))
+        limit = "no more objects may become landmarks" if fits == most else "more do not fit into the memory budget"
     landmarks = _drawn(machine, X, examples, labels, sizes[-1])
     sizes = sorted({min(size, len(landmarks)) for size in sizes})
     return Found(landmarks, sizes, _pilot(machine, examples, sizes[-1]), limit)
@@ -104,11 +104,14 @@ def _doubled(first: int, last: int) -> list[int]:
     return sizes
 
 
-def _affordable(sizes: list[int], machine: Any, examples: Examples) -> list[int]:
-    """Return the numbers of landmarks at which the features of enough examples fit into the memory budget."""
-    n = min(PILOT, len(examples.order))
-    fits = [size for size in sizes if _rows(machine, examples, size) >= min(n, max(ENOUGH, 3 * size))]
-    return fits or sizes[:1]
+def _affordable(most: int, machine: Any, examples: Examples) -> int:
+    """Return the largest number of landmarks at which the features of enough examples fit into the memory budget."""
+    n, fits, too_many = min(PILOT, len(examples.order)), 0, most + 1
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        enough = _rows(machine, examples, middle) >= min(n, max(ENOUGH, 3 * middle))
+        fits, too_many = (middle, too_many) if enough else (fits, middle)
+    return fits
 
 
 def _pilot(machine: Any, examples: Examples, most: int) -> int:

@@ -41,7 +41,7 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
         Positions in X to use as landmarks.
     n_landmarks : int or "auto"
         ``"auto"``: from 100, twice as many as long as held-out examples gain more than one standard error by it,
-        up to 6,400, up to half of the examples where these are many, and as memory allows.
+        up to 2,400, up to half of the examples where these are many, and as memory allows.
     head : str
         How the linear function is found. ``"ridge"`` (which is ``"auto"``): least squares, in one pass over the
         similarities; ``"l1"``: least squares with few landmarks.
