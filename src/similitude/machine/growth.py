@@ -243,12 +243,15 @@ def on_their_roads(one: Level, columns: Sequence[Columns]) -> bool:
 
 
 def level(columns: Sequence[Columns], n: int, sample: Sample, near: float | None = None) -> Level:
-    """Try n landmarks; where similarities go in as they are, also with rows normalised."""
+    """Try n landmarks; similarities that go in as they are, also divided by their length.
+
+    The latter must gain more than one standard error, as a further doubling must.
+    """
     found = _level(columns, n, sample, near, normalised=False)
     if all(one.road.name == PROJECTION or one.sparse for one in columns):  # a length needs every landmark
         return found
     other = _level(columns, n, sample, near, normalised=True)
-    return other if other.trial.loss < (1 - 1e-6) * found.trial.loss else found  # by more than rounding
+    return other if other.trial.loss < found.trial.loss - found.trial.deviation else found
 
 
 def _level(columns: Sequence[Columns], n: int, sample: Sample, near: float | None, normalised: bool) -> Level:
