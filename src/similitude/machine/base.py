@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.adapters import Precomputed, as_similarity
 from similitude.blocks import check_fits
-from similitude.encodings import Encoding, as_objects, itemsize
+from similitude.encodings import Encoding, as_objects, itemsize, rows
 from similitude.estimators import SimilarityEstimator
 from similitude.machine.explanation import Explanation
 from similitude.machine.growth import Growth, Setting
@@ -20,7 +20,7 @@ from similitude.machine.landmarking import check_landmarks, find_landmarks
 from similitude.machine.roads import Road
 from similitude.machine.streams import Model, mapped, scored
 from similitude.machine.training import Examples, Fitted, fit_ridge, n_choices, with_scales
-from similitude.machine.views import Together, Weighted, parts_of
+from similitude.machine.views import Together, Weighted
 from similitude.randomness import generator
 from similitude.results import Guarantee
 from similitude.similarity import Similarity
@@ -135,11 +135,12 @@ class SimilarityMachine(SimilarityEstimator):
             together = Together.of(fitted.coordinates, np.float32 if size == 4 else np.float64)
             n = len(examples.order)
             check_head_fits(head, n, len(together), size, self._engine)
-            F = mapped(together, parts_of(examples.encodings, examples.order), self._engine, size)
+            F = mapped(together, rows(examples.encodings, examples.order), self._engine, size)
             fitted = replace(fitted, F=F, rows=examples.order)
         return self._other_head(head, fitted, examples)
 
     def _other_head(self, head: str, fitted: Fitted, examples: Examples) -> Fitted:
+        """Fit a head that needs all features at once; a subclass writes it."""
         raise NotImplementedError
 
     def _keep(self, fitted: Fitted, similarities: tuple[Similarity, ...]) -> None:
@@ -193,7 +194,7 @@ class SimilarityMachine(SimilarityEstimator):
         model, encodings = self._asked(X)
         used = [part.view.landmarks.objects for part in model.parts if part.view.n_landmarks]
         objects = [one for landmarks in used for one in as_objects(landmarks)]
-        each = [parts_of(encodings, slice(i, i + 1)) for i in range(len(columns))]
+        each = [rows(encodings, slice(i, i + 1)) for i in range(len(columns))]
         return [
             _explained(model, objects, A, prediction, int(column), self.intercept_)
             for A, prediction, column in zip(each, predictions, columns, strict=True)

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, count
+from similitude.encodings import Encoding, count, rows
 from similitude.engines import Engine
 from similitude.engines.base import Tile
 from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Ridge, Trial
 from similitude.machine.moments import Moments
-from similitude.machine.views import Together, Weighted, parts_of
+from similitude.machine.views import Together, Weighted
 from similitude.maps.pivots import named
 
 MOST_HELD_OUT = 5_000
@@ -172,5 +172,5 @@ def one_pass(
     with named(None, together.positions):
         stream.learn(engine.run(task, (encodings, Y, learned), together, tiles))
     with named(held, together.positions):
-        stream.hold(mapped(together, parts_of(encodings, held), engine, itemsize), Y[held], weights[held])
+        stream.hold(mapped(together, rows(encodings, held), engine, itemsize), Y[held], weights[held])
     return stream

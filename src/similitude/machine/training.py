@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, count, itemsize, rows, take
+from similitude.encodings import Encoding, itemsize, rows, take
 from similitude.machine.growth import HELD_OUT, Columns, Growth, Level, Sample, Setting, grown, n_fitted, on_their_roads
 from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Ridge, Trial
@@ -185,8 +185,3 @@ def _roads(columns: Sequence[Columns], coordinates: Sequence[Coordinates]) -> tu
 def n_choices(sizes: Sequence[int], given: Sequence[Similarity]) -> int:
     """Return how many models were compared: scales times numbers of landmarks."""
     return len(sizes) * int(np.prod([len(MULTIPLES) if open_scales(k) else 1 for k in given]))
-
-
-def n_objects(encodings: tuple[Encoding, ...]) -> int:
-    """Return how many objects are encoded."""
-    return count(encodings[0])

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from similitude.blocks import BlockTask
-from similitude.encodings import Encoding, count, rows
+from similitude.encodings import Encoding, count
 from similitude.maps.landmarks import Chosen, faced
 from similitude.maps.triangular import solve_rows, solver
 
@@ -219,8 +219,3 @@ def _wide(K: np.ndarray, weighted: Weighted) -> np.ndarray:
     for start in range(0, len(K), 256):
         answer[start : start + 256] = K[start : start + 256].astype(np.float64) @ weighted.weights
     return answer
-
-
-def parts_of(encodings: tuple[Encoding, ...], which: Any) -> tuple[Encoding, ...]:
-    """Return some rows of every encoding."""
-    return tuple(rows(one, which) for one in encodings)
