@@ -4,11 +4,20 @@ An operation is a method that takes a task's data by name. To take part in a tas
 holds one family of operations; here they come together.
 """
 
-from benchmarks.contenders import graphs, learners, machine, matrices, series, strings, tables
+from benchmarks.contenders import graphs, learners, machine, matrices, objects, series, strings, tables
 from benchmarks.nouns import Contender
 
 
-class Ours(graphs.Ours, learners.Ours, machine.Ours, matrices.Ours, series.Ours, strings.Ours, tables.Ours):
+class Ours(
+    graphs.Ours,
+    learners.Ours,
+    machine.Ours,
+    matrices.Ours,
+    objects.Ours,
+    series.Ours,
+    strings.Ours,
+    tables.Ours,
+):
     packages = ("similitude.learners", "similitude.maps", "similitude.machine")
 
 
@@ -49,6 +58,7 @@ ALL: tuple[Contender, ...] = (
     graphs.OursFromEdges(),
     graphs.GraKeL(),
     graphs.IGraph(),
+    objects.WholeGram(),
     learners.Eigen(),
     matrices.BareLoop(),
     tables.Blas(),

@@ -8,6 +8,7 @@ from benchmarks.tasks import (
     learners,
     machine,
     maps,
+    objects,
     pairs,
     polynomial,
     series,
@@ -54,6 +55,7 @@ ALL: tuple[Task, ...] = (
     graphs.SHORTEST_PATH,
     graphs.GRAPHLETS,
     graphs.ACCURACY,
+    objects.TASK,
     verdict.TASK,
     startup.TASK,
 )
