@@ -66,7 +66,8 @@ def test_without_a_compiler_the_wheel_is_pure_python(tmp_path):
         names = set(archive.namelist())
         archive.extractall(unzipped)
     assert not [name for name in names if name.endswith((".so", ".pyd", ".dylib", ".cpp"))]
-    data = [path.relative_to(ROOT / "src").as_posix() for path in ROOT.glob("src/similitude/datasets/*.csv")]
+    files = [path for ending in ("csv", "jsonl", "ts") for path in ROOT.glob(f"src/similitude/datasets/*.{ending}")]
+    data = [path.relative_to(ROOT / "src").as_posix() for path in files]
     assert names.issuperset(["similitude/py.typed", *data])
 
     # -S keeps out the import hook of an editable install, which would come before the path.

@@ -1,13 +1,22 @@
 """The data sets that ship with the package."""
 
+import hashlib
+import inspect
+import re
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from similitude import FromBlocks, datasets, margin
+from similitude import FromBlocks, Precomputed, SimilarityClassifier, check_kernel, datasets, margin
+from similitude.kernels import DTW, Gaussian, Gower, Polynomial, Spectrum, WeisfeilerLehman
+from similitude.learners import KernelSVC
 
 
 def shares(a: datasets.Paper, b: datasets.Paper) -> float:
@@ -39,7 +48,7 @@ def test_promoters_are_106_strings_of_57_letters():
 
 
 def test_papers_are_complete():
-    papers = datasets.papers()
+    papers = datasets.papers().objects
     assert len(papers) == 34
     assert len({paper.title for paper in papers}) == len(papers)
     assert [paper.year for paper in papers] == sorted(paper.year for paper in papers)
@@ -51,7 +60,7 @@ def test_papers_are_complete():
 
 
 def test_papers_are_values():
-    first, again = datasets.papers(), datasets.papers()
+    first, again = datasets.papers().objects, datasets.papers().objects
     assert first == again and len(set(first + again)) == len(first)
     with pytest.raises(FrozenInstanceError):
         first[0].year = 2000
@@ -63,7 +72,7 @@ def test_a_paper_prints_as_a_citation():
 
 
 def test_sharing_an_author_or_a_keyword_is_not_transitive():
-    by_title = {paper.title: paper for paper in datasets.papers()}
+    by_title = {paper.title: paper for paper in datasets.papers().objects}
     a = by_title["Weisfeiler-Lehman Graph Kernels"]
     b = by_title["A Kernel Two-Sample Test"]
     c = by_title["Theory of Reproducing Kernels"]
@@ -72,10 +81,174 @@ def test_sharing_an_author_or_a_keyword_is_not_transitive():
 
 
 def test_sharing_an_author_or_a_keyword_is_no_kernel():
-    papers = datasets.papers()
+    papers = datasets.papers().objects
     gram = np.array([[shares(a, b) for b in papers] for a in papers])
     assert (gram == gram.T).all() and (np.diag(gram) == 1.0).all()
     assert np.linalg.eigvalsh(gram)[0] < -0.4
+
+
+def test_three_papers_give_the_matrix_of_the_source():
+    by_title = {paper.title: paper for paper in datasets.papers().objects}
+    three = [
+        by_title[title]
+        for title in ("Weisfeiler-Lehman Graph Kernels", "A Kernel Two-Sample Test", "Theory of Reproducing Kernels")
+    ]
+    gram = np.array([[shares(a, b) for b in three] for a in three])
+    assert gram.tolist() == [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
+    np.testing.assert_allclose(np.linalg.eigvalsh(gram), [1 - np.sqrt(2), 1, 1 + np.sqrt(2)])
+    a = np.array([1, -1, 1])
+    assert a @ gram @ a == -1 and np.linalg.det(gram) == pytest.approx(-1)
+
+
+# What every data set has.
+
+REAL = {
+    # name: kind, objects, labels, licence, SHA-256 of the file
+    "adult": ("table", 1000, {"<=50K": 768, ">50K": 232}, "CC BY 4.0", "8bef20de9b393460"),
+    "iris": ("vectors", 150, {"setosa": 50, "versicolor": 50, "virginica": 50}, "CC BY 4.0", "9cc1c345c71bcc9b"),
+    "messages": ("strings", 800, {"ham": 693, "spam": 107}, "CC BY 4.0", "f79f79f99997aa4b"),
+    "molecules": ("graphs", 150, {"soluble": 75, "insoluble": 75}, "CC0 1.0", "11f4f725bb49f11c"),
+    "papers": (
+        "sets",
+        34,
+        {"algorithms": 12, "choice": 4, "objects": 7, "scale": 4, "theory": 7},
+        "CC0 1.0",
+        "c334169ae8468bee",
+    ),
+    "promoters": ("strings", 106, {"+": 53, "-": 53}, "CC BY 4.0", "baf5bdd74c8f02cc"),
+    "vowels": ("series", 144, {f"speaker{i}": 16 for i in range(1, 10)}, "CC BY 4.0", "bd44ecc1d6f46bc7"),
+}
+SAMPLES = {
+    "rings": lambda seed=None: datasets.rings(random_state=seed),
+    "beyond_two": lambda seed=None: datasets.beyond_two(random_state=seed),
+    "two_groups": lambda seed=None: datasets.two_groups(30, random_state=seed),
+}
+README = datasets.path("iris").with_name("README.md")
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_data_sets_are_as_told(name):
+    kind, n, labels, licence, digest = REAL[name]
+    data = getattr(datasets, name)()
+    assert (data.name, data.kind, data.licence) == (name, kind, licence)
+    assert len(data.objects) == len(data.labels) == n
+    assert data.labels.dtype.kind == "U" and Counter(data.labels.tolist()) == labels
+    assert hashlib.sha256(datasets.path(name).read_bytes()).hexdigest()[:16] == digest
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_sources_and_licences_are_stated(name):
+    data = getattr(datasets, name)()
+    _, _, section = README.read_text(encoding="utf-8").partition(f"## {datasets.path(name).name}\n")
+    section = section.partition("\n## ")[0]
+    assert f"Licence: {data.licence}." in section and "- Source: " in section
+    if data.licence == "CC BY 4.0":  # asks for the source, and for what was changed
+        (doi,) = re.findall(r"https://doi\.org/\S+(?=;)", data.source)
+        assert doi in section and "- Changes: " in section
+    assert f"| `{datasets.path(name).name}` | `datasets.{name}()` |" in README.read_text(encoding="utf-8")
+
+
+def test_the_table_of_the_module_is_complete():
+    functions = [name for name in datasets.__all__ if inspect.isfunction(getattr(datasets, name)) and name != "path"]
+    rows = {line.split("`")[1]: line for line in datasets.__doc__.splitlines() if line.startswith("| `")}
+    assert sorted(rows) == functions
+    for name, (kind, n, _, licence, _) in REAL.items():
+        assert f"| {kind} | {n:,} |" in rows[name] and f"| {datasets.path(name).name} | {licence} |" in rows[name]
+
+
+def test_the_files_are_small():
+    folder = README.parent
+    shipped = {path.name for path in folder.iterdir() if path.suffix in (".csv", ".jsonl", ".ts")}
+    assert shipped == {datasets.path(name).name for name in REAL} | {"molecules.csv"}
+    assert sum((folder / name).stat().st_size for name in shipped) < 600_000
+    assert not any(b"\r" in (folder / name).read_bytes() for name in shipped)
+
+
+@pytest.mark.parametrize("name", [*REAL, *SAMPLES])
+def test_a_data_set_unpacks_and_prints(name):
+    data = (SAMPLES.get(name) or getattr(datasets, name))()
+    X, y = data
+    assert X is data.objects and y is data.labels
+    first, description, source, licence = str(data).splitlines()
+    assert first.startswith(f"{name} ({data.kind}): {len(y)} objects, labels ")
+    assert description == data.description and description.endswith((".", "?", ".)"))
+    assert source == f"Source: {data.source}" and licence == f"Licence: {data.licence}"
+    assert repr(data) == f"<Dataset {first}>"
+    assert data._repr_html_().startswith("<pre>") and "<=" not in data._repr_html_()
+    with pytest.raises(FrozenInstanceError):
+        data.labels = None
+
+
+def test_a_data_set_is_no_sequence_of_objects():
+    with pytest.raises(TypeError, match=r"X must be a sequence of objects .* got Dataset"):
+        Gaussian().gram(datasets.iris())
+
+
+def test_each_call_gives_arrays_of_its_own():
+    datasets.iris().objects[:] = 0
+    assert datasets.iris().objects.min() > 0
+
+
+def test_a_path_that_is_not_there():
+    with pytest.raises(ValueError, match="is called 'wine': there are adult, iris, messages"):
+        datasets.path("wine")
+    assert all(datasets.path(name).is_file() for name in REAL)
+
+
+def test_data_sets_load_no_heavy_library():
+    program = (
+        "import sys; from similitude import datasets as d; d.iris(), d.vowels(), d.molecules(), d.papers(), d.rings()\n"
+        "print([m for m in ('pandas', 'scipy', 'sklearn') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_without_pandas_the_table_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"adult.* pip install 'similitude\[cli\]'"):
+        datasets.adult()
+
+
+def test_messages_are_different_and_of_one_line():
+    X, _ = datasets.messages()
+    assert len(set(X)) == 800 and not any("\n" in x for x in X)
+    assert all(x.strip() for x in X)
+
+
+def test_adult_has_numbers_categories_and_missing_values():
+    X, _ = datasets.adult()
+    numbers = X.select_dtypes("number").columns.tolist()
+    assert numbers == ["age", "fnlwgt", "education_num", "capital_gain", "capital_loss", "hours_per_week"]
+    missing = X.isna().sum()
+    assert missing[missing > 0].to_dict() == {"workclass": 62, "occupation": 62, "native_country": 18}
+    assert all(name.isidentifier() for name in X.columns)
+
+
+def test_vowels_have_12_channels_and_unequal_lengths():
+    X, y = datasets.vowels()
+    assert {x.shape[1] for x in X} == {12} and all(np.isfinite(x).all() for x in X)
+    assert (min(map(len, X)), max(map(len, X))) == (7, 26)
+    assert X[0][0, :3].tolist() == [1.861, -0.207, 0.262]
+    assert y.tolist() == sorted(y)
+
+
+@pytest.mark.parametrize(
+    ("name", "similarity", "at_least"),
+    [
+        ("iris", "gaussian", 0.93),
+        ("messages", Spectrum(4), 0.92),
+        ("adult", Gower(), 0.79),
+        ("vowels", DTW(), 0.9),
+        ("molecules", WeisfeilerLehman(1).normalised(), 0.8),
+    ],
+)
+def test_each_kind_can_be_learned(name, similarity, at_least):
+    X, y = getattr(datasets, name)()
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = order[::2], order[1::2]
+    part = (lambda rows: X.iloc[rows]) if name == "adult" else lambda rows: [X[i] for i in rows]
+    model = SimilarityClassifier(similarity).fit(part(train), y[train])
+    assert model.score(part(test), y[test]) >= at_least
 
 
 # The toy problems of Balcan and Blum.
@@ -188,7 +361,9 @@ def test_two_groups_is_good_and_no_kernel():
 
 
 def test_the_share_of_indefinite_matrices_of_six():
-    indefinite = [np.linalg.eigvalsh(datasets.two_groups(6, random_state=seed)[0])[0] < -1e-9 for seed in range(400)]
+    indefinite = [
+        np.linalg.eigvalsh(datasets.two_groups(6, random_state=seed).objects)[0] < -1e-9 for seed in range(400)
+    ]
     assert np.mean(indefinite) == pytest.approx(0.96, abs=0.03)
 
 
@@ -201,3 +376,88 @@ def test_problems_refuse_what_is_no_mass():
         datasets.two_groups(4, least=0.3)
     with pytest.raises(ValueError, match="label 0"):
         datasets.two_points().draw(3, label=0)
+
+
+# The toy problems of the lectures.
+
+
+def separable(X, y, intercept=True):
+    """Is there a w (and b) with y (<w, x> + b) >= 1?"""
+    features = np.column_stack([X, np.ones(len(X))]) if intercept else X
+    answer = linprog(
+        np.zeros(features.shape[1]), A_ub=-y[:, None] * features, b_ub=-np.ones(len(y)), bounds=(None, None)
+    )
+    assert answer.status in (0, 2)
+    return answer.status == 0
+
+
+def products(X):
+    """The squares and products of the coordinates."""
+    return np.stack([X[:, i] * X[:, j] for i in range(X.shape[1]) for j in range(i, X.shape[1])], axis=1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_beyond_two_is_separable_by_the_square_only(seed):
+    X, y = datasets.beyond_two(random_state=seed)
+    assert (y == np.where(np.abs(X[:, 0]) < 2, -1, 1)).all()
+    assert not separable(X, y) and separable(np.column_stack([X, X**2]), y)
+    assert (np.sign(X[:, 0] ** 2 - 4) == y).all()
+
+
+def test_the_threshold_that_the_lecture_prints_is_wrong_for_some():
+    X, y = datasets.beyond_two(10_000)
+    wrong = np.sign(X[:, 0] ** 2 - 5) != y
+    assert (wrong == ((np.abs(X[:, 0]) >= 2) & (X[:, 0] ** 2 < 5))).all()
+    assert wrong.mean() == pytest.approx((np.sqrt(5) - 2) / 4, abs=0.01)
+    assert np.mean(y == 1) == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("n_features", [2, 3, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_rings_are_separable_by_squares_and_products_only(n_features, seed):
+    X, y = datasets.rings(n_features=n_features, random_state=seed)
+    assert not separable(X, y) and separable(products(X), y)
+    assert not separable(products(X), y, intercept=False)  # directions say nothing
+    assert separable((X**2).sum(axis=1, keepdims=True), y)
+    radii = np.linalg.norm(X, axis=1)
+    assert ((np.abs(radii - 1) <= 0.2) == (y == -1)).all() and ((np.abs(radii - 2) <= 0.2) == (y == 1)).all()
+
+
+def test_kernels_of_degree_two_do_what_the_map_does():
+    X, y = datasets.rings(60)
+    assert margin(Polynomial(2), X, y).value > 0
+    assert KernelSVC(Polynomial(2), hard=True).fit(X, y).score(X, y) == 1.0
+    X, y = datasets.beyond_two(60)
+    assert KernelSVC(Polynomial(2), C=1e4).fit(X, y).score(X, y) == 1.0
+    assert KernelSVC("linear", C=1e4).fit(X, y).score(X, y) < 0.8
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_are_seeded(name):
+    draw = SAMPLES[name]
+    for seed in (None, 3):
+        assert np.array_equal(draw(seed).objects, draw(seed).objects)
+        assert np.array_equal(draw(seed).labels, draw(seed).labels)
+    assert not np.array_equal(draw(3).objects, draw(4).objects)
+
+
+@given(st.integers(1, 40), st.integers(2, 6), st.integers(0, 5))
+def test_rings_of_any_size(n, n_features, seed):
+    X, y = datasets.rings(n, n_features, random_state=seed)
+    assert X.shape == (n, n_features) and np.sum(y == 1) - np.sum(y == -1) in (0, 1)
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, "ten"])
+def test_samples_refuse_what_is_no_size(n):
+    for draw in (datasets.rings, datasets.beyond_two, datasets.two_groups):
+        with pytest.raises(ValueError, match="n must be a whole number, 1 or more"):
+            draw(n)
+    with pytest.raises(ValueError, match="n_features must be 2 or more"):
+        datasets.rings(n_features=1)
+
+
+def test_the_objects_of_two_groups_are_a_matrix_for_precomputed():
+    K, y = datasets.two_groups(60)
+    assert check_kernel(Precomputed(K), range(60)).verdict == "INVALID"
+    model = SimilarityClassifier("precomputed").fit(K, y)
+    assert model.score(K, y) > 0.9

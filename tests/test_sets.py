@@ -78,7 +78,7 @@ def test_documents_of_balcan_and_blum():
 
 
 def test_papers():
-    both = [paper.authors | paper.keywords for paper in datasets.papers()]
+    both = [paper.authors | paper.keywords for paper in datasets.papers().objects]
     assert check_kernel(SharesAny(), both).verdict == "INVALID"
     for k in (Jaccard(), Intersection()):
         assert check_kernel(k, both).verdict == "VALID"
@@ -182,7 +182,7 @@ def test_threads_tiles_and_pickles(k, brute, form):
 
 
 def test_maps_learners_and_clones():
-    X = [paper.authors | paper.keywords for paper in datasets.papers()]
+    X = [paper.authors | paper.keywords for paper in datasets.papers().objects]
     y = np.array(["theory" in one for one in X])
     assert KernelSVC(Jaccard()).fit(X, y).score(X, y) > 0.9
     features = LandmarkMap("shares_any", n_components=5, random_state=0).fit_transform(X)

@@ -101,7 +101,7 @@ def test_large_counts_are_exact():
 @pytest.mark.parametrize("p", [1, 3, 8])
 @pytest.mark.parametrize("counts", [False, True])
 def test_agrees_with_count_vectorizer(p, counts):
-    X = promoters()[0]
+    X = promoters().objects
     M = CountVectorizer(analyzer="char", ngram_range=(p, p), binary=not counts, lowercase=False).fit_transform(X)
     np.testing.assert_array_equal(Spectrum(p, counts).gram(X), (M @ M.T).toarray())
 

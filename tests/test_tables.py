@@ -77,7 +77,7 @@ def test_claims_follow_the_columns():
 
 
 def test_papers_that_share_an_author_or_a_keyword():
-    papers = datasets.papers()
+    papers = datasets.papers().objects
     k = Columns({"authors": SharesAny(), "keywords": SharesAny()}, how="max")
     expected = [[float(bool(p.authors & q.authors or p.keywords & q.keywords)) for q in papers] for p in papers]
     np.testing.assert_array_equal(k.gram(papers), expected)

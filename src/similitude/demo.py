@@ -43,13 +43,13 @@ def common_words(s: str, t: str) -> int:
 
 def authors_and_keywords(papers: list[datasets.Paper]) -> np.ndarray:
     """Return one 0/1 feature per author and keyword, so that the dot product counts what two papers share."""
-    vocabulary = sorted({item for paper in datasets.papers() for item in paper.authors | paper.keywords})
+    vocabulary = sorted({item for paper in datasets.papers().objects for item in paper.authors | paper.keywords})
     return np.array([[float(item in paper.authors | paper.keywords) for item in vocabulary] for paper in papers])
 
 
 def examples() -> Iterator[Example]:
     """Yield the rows of the demo, each when its verdict is found."""
-    flowers, papers, genes = datasets.iris()[0], datasets.papers(), datasets.promoters()[0]
+    flowers, papers, genes = (one().objects for one in (datasets.iris, datasets.papers, datasets.promoters))
     rows: list[tuple[str, str, Any, Any, bool]] = [
         ("iris", "Gaussian", Gaussian(), flowers, False),
         ("iris", "Gaussian * (1 + <x, z>)²", Gaussian() * (Linear() + 1) ** 2, flowers, True),
@@ -66,4 +66,4 @@ def examples() -> Iterator[Example]:
 
 def indefinite_example() -> tuple[Similarity, list[datasets.Paper]]:
     """Return a natural similarity that is no kernel, and the objects that show it."""
-    return FromPairs(share_any, claims=["SYMMETRIC"]), datasets.papers()
+    return FromPairs(share_any, claims=["SYMMETRIC"]), datasets.papers().objects

@@ -1,140 +1,62 @@
-"""Three small data sets that ship with the package (vectors, strings, records of sets), and the sources' toy problems.
+"""Small real data sets of every kind of object, and the sources' toy problems. Nothing is fetched from anywhere.
 
-The data sets are meant for examples and tests; ``README.md`` beside this file names their sources and licences.
+Real data sets and samples of toy problems are a `Dataset`: objects, labels, a description, the source and the licence;
+``X, y = iris()`` takes the objects and the labels, ``print(iris())`` tells the rest.
+
+| function | kind | objects | label column: labels | file | licence | what |
+|---|---|---|---|---|---|---|
+| `iris` | vectors | 150 | species: 3 | iris.csv | CC BY 4.0 | lengths of flowers |
+| `promoters` | strings | 106 | label: +, - | promoters.csv | CC BY 4.0 | DNA of a bacterium |
+| `messages` | strings | 800 | label: ham, spam | messages.csv | CC BY 4.0 | text messages |
+| `adult` | table | 1,000 | income: <=50K, >50K | adult.csv | CC BY 4.0 | people, with missing values |
+| `vowels` | series | 144 | label: 9 speakers | vowels.ts | CC BY 4.0 | voices, 12 channels |
+| `molecules` | graphs | 150 | label: soluble, insoluble | molecules.jsonl | CC0 1.0 | atoms and bonds |
+| `papers` | sets | 34 | topic: 5 | papers.jsonl | CC0 1.0 | authors and keywords |
+| `rings` | vectors | n | 1, -1 | generated | | two concentric rings |
+| `beyond_two` | vectors | n | 1, -1 | generated | | is abs(x) at least 2? |
+| `two_groups` | similarities | n | 1, -1 | generated | | the 0.2-similarity: good and no kernel |
+
+`path` gives the file of a real data set, for the command line: ``path("promoters")``. ``README.md`` beside the files
+says more about sources, licences and changes.
+
+Problems whose whole distribution is known are classes of their own: samples are drawn from them, and what the theory
+says of them can be computed exactly.
+
+| function | returns | what |
+|---|---|---|
+| `figure_3_1` | `FewObjects` | three directions that a vote gets wrong although a margin of 1/2 separates them |
+| `two_points` | `FewObjects` | two points of a line: each class mostly at its own, and nobody better than 75 in 100 |
+| `unbalanced` | `FewObjects` | a rare class: larger similarities within classes, and a rule that errs |
+| `lower_bound` | `LowerBound` | a kernel that no map can serve without looking at data |
+| `atoms` | `Atoms` | orthonormal objects: hard for landmarks |
 """
 
-from __future__ import annotations
-
-import csv
-from dataclasses import dataclass
-from importlib.resources import files
-
-import numpy as np
-
+from similitude.datasets.dataset import Dataset
+from similitude.datasets.points import beyond_two, rings
+from similitude.datasets.shipped import Paper, adult, iris, messages, molecules, papers, path, promoters, vowels
 from similitude.datasets.similarities import FewObjects, figure_3_1, two_groups, two_points, unbalanced
 from similitude.datasets.toys import Atoms, LowerBound, atoms, lower_bound
 
 __all__ = [
     "Atoms",
+    "Dataset",
     "FewObjects",
     "LowerBound",
     "Paper",
+    "adult",
     "atoms",
+    "beyond_two",
     "figure_3_1",
     "iris",
     "lower_bound",
+    "messages",
+    "molecules",
     "papers",
+    "path",
     "promoters",
+    "rings",
     "two_groups",
     "two_points",
     "unbalanced",
+    "vowels",
 ]
-
-
-@dataclass(frozen=True)
-class Paper:
-    """One scientific paper, described by what it has in common with others.
-
-    Parameters
-    ----------
-    title : str
-        The title, in full.
-    authors : frozenset of str
-        The family names of all authors.
-    keywords : frozenset of str
-        Two to four topics, in lower case.
-    year : int
-        The year under which the paper is usually cited.
-
-    Examples
-    --------
-    >>> print(Paper("Theory of Reproducing Kernels", frozenset({"Aronszajn"}), frozenset({"theory"}), 1950))
-    Aronszajn (1950): Theory of Reproducing Kernels
-    """
-
-    title: str
-    authors: frozenset[str]
-    keywords: frozenset[str]
-    year: int
-
-    def __str__(self) -> str:
-        """Cite the paper in one line, its authors in alphabetical order."""
-        return f"{', '.join(sorted(self.authors, key=str.casefold))} ({self.year}): {self.title}"
-
-
-def iris() -> tuple[np.ndarray, np.ndarray]:
-    """Fisher's iris flowers: four lengths in centimetres of 150 flowers of three species.
-
-    Returns
-    -------
-    X : ndarray of float64, shape (150, 4)
-        Sepal length, sepal width, petal length and petal width.
-    y : ndarray of str, shape (150,)
-        "setosa", "versicolor" or "virginica", 50 of each, in this order.
-
-    Examples
-    --------
-    >>> X, y = iris()
-    >>> X.shape, X[0].tolist(), str(y[0])
-    ((150, 4), [5.1, 3.5, 1.4, 0.2], 'setosa')
-    """
-    rows = _rows("iris.csv")
-    columns = ("sepal_length", "sepal_width", "petal_length", "petal_width")
-    X = np.array([[float(row[column]) for column in columns] for row in rows])
-    return X, np.array([row["species"] for row in rows])
-
-
-def promoters() -> tuple[list[str], np.ndarray]:
-    """DNA of the bacterium *E. coli*: which of 106 short sequences are promoters of a gene.
-
-    Returns
-    -------
-    X : list of str
-        106 strings of 57 letters out of "a", "c", "g" and "t".
-    y : ndarray of str, shape (106,)
-        "+" for the 53 promoters and "-" for the 53 others, the promoters first.
-
-    Examples
-    --------
-    >>> X, y = promoters()
-    >>> len(X), X[0][:12], str(y[0])
-    (106, 'gccttctccaaa', '+')
-    """
-    rows = _rows("promoters.csv")
-    return [row["sequence"] for row in rows], np.array([row["label"] for row in rows])
-
-
-def papers() -> list[Paper]:
-    """Well-known papers on learning with kernels and similarity functions, in order of their years.
-
-    "Shares an author or a keyword" is a natural similarity between two of them, and it is no kernel:
-    its Gram matrix on this list has negative eigenvalues.
-
-    Returns
-    -------
-    list of Paper
-        The papers, with their authors and two to four keywords each.
-
-    Examples
-    --------
-    >>> paper = next(paper for paper in papers() if "Balcan" in paper.authors)
-    >>> print(paper)
-    Balcan, Blum (2006): On a Theory of Learning with Similarity Functions
-    >>> sorted(paper.keywords)
-    ['margin', 'similarity', 'theory']
-    """
-    return [
-        Paper(row["title"], _set(row["authors"]), _set(row["keywords"]), int(row["year"]))
-        for row in _rows("papers.csv")
-    ]
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    """Read the rows of one of the CSV files of this folder."""
-    with files(__name__).joinpath(name).open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def _set(field: str) -> frozenset[str]:
-    """Split a field that holds several values."""
-    return frozenset(field.split("; "))

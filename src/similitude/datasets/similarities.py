@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from similitude.datasets.dataset import GENERATED, Dataset, size
 from similitude.errors import brief
 from similitude.randomness import generator
 
@@ -173,7 +174,7 @@ def unbalanced(
 
 def two_groups(
     n: int, least: float = 0.2, most: float = 0.2, random_state: int | np.random.Generator | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Dataset:
     """Return a similarity that is good and far from being a kernel: chance rules between the classes.
 
     Two positives are similar by `least` or more, and so are two negatives; a positive and a negative by a number drawn
@@ -191,10 +192,9 @@ def two_groups(
 
     Returns
     -------
-    similarities : array of shape (n, n)
-        Symmetric, with 1 on the diagonal.
-    labels : array of int
-        +1 or -1, in random order.
+    Dataset
+        The objects are the similarities, an array of shape (n, n), symmetric with 1 on the diagonal: use it with
+        ``"precomputed"`` or as ``Precomputed(K)``. The labels are +1 or -1, in random order.
 
     Examples
     --------
@@ -205,10 +205,18 @@ def two_groups(
     if not -1 <= least <= most <= 1:
         raise ValueError(f"least and most must be numbers in order, in [-1, 1], got {brief(least)} and {brief(most)}")
     rng = generator(random_state)
-    labels = rng.permutation(np.where(np.arange(n) < math.ceil(n / 2), 1, -1))
+    labels = rng.permutation(np.where(np.arange(size(n)) < math.ceil(n / 2), 1, -1))
     within, between = rng.uniform(least, most, (n, n)), rng.uniform(-1.0, 1.0, (n, n))
     above = np.triu(np.where(np.equal.outer(labels, labels), within, between), k=1)
-    return above + above.T + np.eye(n), labels
+    return Dataset(
+        above + above.T + np.eye(n),
+        labels,
+        f"Similarities from [{least}, {most}] within two classes and from [-1, 1] between them: good, and no kernel.",
+        name="two_groups",
+        kind="similarities",
+        source='M.-F. Balcan, A. Blum (2006), "On a Theory of Learning with Similarity Functions", after Definition 2',
+        licence=GENERATED,
+    )
 
 
 def _mass(name: str, value: float) -> float:

@@ -111,7 +111,7 @@ class SharesAny(SetSimilarity):
     Papers that share an author or a keyword:
 
     >>> share = SharesAny().pullback(lambda paper: paper.authors | paper.keywords)
-    >>> check_kernel(share, datasets.papers()).verdict
+    >>> check_kernel(share, datasets.papers().objects).verdict
     'INVALID'
     """
 

@@ -54,7 +54,7 @@ class Columns(Similarity):
 
     >>> from similitude import check_kernel, datasets
     >>> share = Columns({"authors": "shares_any", "keywords": "shares_any"}, how="max")
-    >>> check_kernel(share, datasets.papers()).verdict
+    >>> check_kernel(share, datasets.papers().objects).verdict
     'INVALID'
     """
 
