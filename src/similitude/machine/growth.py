@@ -117,6 +117,7 @@ class Columns:
         self.sparse, self.single = ask.sparse, itemsize(A) == 4
         self._blocks: dict[str, list[np.ndarray]] = {"left": [], "right": []}
         self._gram = np.empty((0, 0))
+        self._own = None if isinstance(A, np.ndarray) else own_rows(landmarks.positions, places)
         looks = not (k.proof().holds or ask.sparse or ask.side in ("right", "both"))
         M = self.gram(min(LOOKED_AT, count(landmarks.encoding))) if looks else None
         self.road = decide(k, M, ask.side, ask.sparse, self.single)
@@ -158,8 +159,11 @@ class Columns:
     def gram(self, n: int) -> np.ndarray:
         """Return the Gram matrix of the first n landmarks in float64.
 
-        Without a proof every pair is computed, and none again when more landmarks are asked for.
+        Without a proof every pair is computed, and none again when more landmarks are asked for. With one, those of
+        objects that are no vectors are taken from the sample's similarities where all landmarks are of the sample.
         """
+        if self._own is not None and self.k.proof().holds and self._values(n, "left").dtype == np.float64:
+            return self._values(n, "left")[self._own[:n]]
         A = in_double(self.k, self.landmarks.only(np.arange(n)))
         if self.k.proof().holds:
             return np.asarray(Blocks(self.k, A, A, True, self.engine, itemsize(A)).whole(), dtype=np.float64)
@@ -180,6 +184,15 @@ class Columns:
             values = np.asarray(blocks.whole())
         self.single = self.single or values.dtype == np.float32
         return values
+
+
+def own_rows(positions: np.ndarray | None, places: np.ndarray) -> np.ndarray | None:
+    """Return which rows of the sample the landmarks are; None where one of them is not of the sample."""
+    if positions is None:
+        return None
+    row = {place: i for i, place in enumerate(places.tolist())}
+    own = [row.get(position, -1) for position in positions.tolist()]
+    return None if -1 in own else np.array(own, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
