@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 from collections.abc import Callable, Iterable
@@ -12,40 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude import kernels
 from similitude.encodings import Encoding, as_objects
 from similitude.errors import PairError, brief
+from similitude.expressions import parse
 from similitude.kernels.matrix import stacked
 from similitude.similarity import SYMMETRIC, Similarity
 from similitude.similarity.claims import check_claims
-
-NAMES: dict[str, type[Similarity]] = {
-    "cosine": kernels.Cosine,
-    "dtw": kernels.DTW,
-    "edit": kernels.Edit,
-    "equal": kernels.Equal,
-    "gapped": kernels.Gapped,
-    "gaussian": kernels.Gaussian,
-    "global_alignment": kernels.GlobalAlignment,
-    "gower": kernels.Gower,
-    "graphlet": kernels.Graphlet,
-    "histogram_intersection": kernels.HistogramIntersection,
-    "intersection": kernels.Intersection,
-    "jaccard": kernels.Jaccard,
-    "laplace": kernels.Laplace,
-    "linear": kernels.Linear,
-    "matern": kernels.Matern,
-    "mismatch": kernels.Mismatch,
-    "ordinal": kernels.Ordinal,
-    "polynomial": kernels.Polynomial,
-    "rational_quadratic": kernels.RationalQuadratic,
-    "shares_any": kernels.SharesAny,
-    "shortest_path": kernels.ShortestPath,
-    "sigmoid": kernels.Sigmoid,
-    "spectrum": kernels.Spectrum,
-    "weisfeiler_lehman": kernels.WeisfeilerLehman,
-}
-"""Similarities that can be called by name."""
 
 
 def as_similarity(similarity: Any) -> Similarity:
@@ -54,9 +25,11 @@ def as_similarity(similarity: Any) -> Similarity:
     Parameters
     ----------
     similarity : Similarity, str, callable or array
-        A `Similarity` is returned as it is; a name such as ``"gaussian"`` gives that one with its defaults; a
-        function ``f(x, z) -> number`` gives ``FromPairs(f)``; a matrix gives ``Precomputed(M)``. A function of two
-        whole collections is wrapped explicitly: ``FromBlocks(f)``.
+        A `Similarity` is returned as it is; a name such as ``"gaussian"`` gives that one with its defaults, and a text
+        such as ``"spectrum(p=3).normalised() + 0.5*edit"`` what it would be in Python (see
+        :func:`similitude.expressions.parse`; nothing in it is executed); a function ``f(x, z) -> number`` gives
+        ``FromPairs(f)``; a matrix gives ``Precomputed(M)``. A function of two whole collections is wrapped explicitly:
+        ``FromBlocks(f)``.
 
     Examples
     --------
@@ -66,11 +39,13 @@ def as_similarity(similarity: Any) -> Similarity:
     3.0
     >>> as_similarity("gaussian")
     Gaussian(sigma='median')
+    >>> as_similarity("2*gaussian(sigma=0.5) + linear")
+    2.0*Gaussian(sigma=0.5) + Linear()
     """
     if isinstance(similarity, Similarity):
         return similarity
     if isinstance(similarity, str):
-        return _by_name(similarity)
+        return parse(similarity)
     if isinstance(similarity, type) and issubclass(similarity, Similarity):
         raise TypeError(f"{similarity.__name__} is a class: make one with {similarity.__name__}(...)")
     if callable(similarity):
@@ -80,14 +55,6 @@ def as_similarity(similarity: Any) -> Similarity:
     raise TypeError(
         f"a similarity is a Similarity, a name, a function f(x, z) or a matrix, got {type(similarity).__name__}"
     )
-
-
-def _by_name(name: str) -> Similarity:
-    if name in NAMES:
-        return NAMES[name]()
-    near = difflib.get_close_matches(name, NAMES, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(NAMES)}"
-    raise ValueError(f"there is no similarity called {name!r}; {hint}")
 
 
 class Declared(Similarity):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
-from math import comb
+from math import comb, log2
 from typing import Any
 
 import numpy as np
@@ -163,10 +163,10 @@ class Gapped(BagSimilarity):
         check_whole("g", self.g, 1)
         if check_whole("m", self.m, 0) >= self.g:
             raise ValueError(f"m must be below g = {self.g}, so that a position is left, got {self.m!r}")
-        if comb(self.g, self.m) > MOST_PATTERNS:
+        if self.m > 0 and (self.g > MOST_PATTERNS or comb(self.g, self.m) > MOST_PATTERNS):
             raise ValueError(
-                f"g = {self.g} and m = {self.m} make {comb(self.g, self.m):,} sets of positions, more than "
-                f"{MOST_PATTERNS:,}: take a smaller g, or an m nearer to 0 or g"
+                f"g = {self.g} and m = {self.m} make more than {MOST_PATTERNS:,} sets of positions: take a smaller g, "
+                f"or an m nearer to 0 or g"
             )
 
     def patterns(self) -> Patterns:
@@ -238,12 +238,11 @@ class Mismatch(BagSimilarity):
         if self.alphabet is None:
             return
         letters = max(1, len(self._letters()))
-        near = sum(comb(self.p, j) * (letters - 1) ** j for j in range(self.m + 1))
-        if letters**self.p >= 2**63 or near > MOST_NEIGHBOURS:
+        if self.p * log2(letters) >= 63 or _near(self.p, self.m, letters) > MOST_NEIGHBOURS:
             raise ValueError(
-                f"p = {self.p}, m = {self.m} and {letters} letters make {near:,} words near each substring out of "
-                f"{letters**self.p:,}; at most {MOST_NEIGHBOURS:,} out of 2^63 can be had: take a smaller p or m, or "
-                f"Gapped(g, m), which needs no alphabet"
+                f"p = {self.p}, m = {self.m} and {letters} letters: at most {MOST_NEIGHBOURS:,} words near each "
+                f"substring can be had, out of 2^63 at most; take a smaller p or m, or Gapped(g, m), which needs no "
+                f"alphabet"
             )
 
     def _letters(self) -> np.ndarray:
@@ -269,3 +268,8 @@ class Mismatch(BagSimilarity):
         known &= places < len(letters)
         numbers = np.where(known, places, len(letters)).astype(np.uint32)
         return Bags(loops.neighbour_bags(numbers, starts, len(letters), int(self.p), int(self.m)))
+
+
+def _near(p: int, m: int, letters: int) -> int:
+    """Return how many words differ from one of length p at m places at most."""
+    return sum(comb(p, j) * (letters - 1) ** j for j in range(m + 1)) if letters > 1 else 1

@@ -81,8 +81,10 @@ class Columns(Similarity):
 
         found = {}
         for name, given in self.columns.items():
-            with naming(name):
+            try:
                 found[name] = as_similarity(given)
+            except (TypeError, ValueError) as error:  # that of a text keeps its type
+                raise type(error)(f"column {name!r}: {error}") from error
         return found
 
     def parts(self) -> tuple[Similarity, ...]:
@@ -200,7 +202,8 @@ class Columns(Similarity):
         if not isinstance(self.columns, Mapping):
             return super().__repr__()
         written = (f"{name!r}: {getattr(given, '__qualname__', repr(given))}" for name, given in self.columns.items())
-        return f"Columns({{{', '.join(written)}}}, how={self.how!r})"
+        schema = "" if self.schema is None else f", schema={self.schema!r}"
+        return f"Columns({{{', '.join(written)}}}, how={self.how!r}{schema})"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import numpy as np
 from similitude.adapters import as_similarity
 from similitude.errors import PairError, brief
 from similitude.estimators import NotAKernelError
+from similitude.expressions import ExpressionError
 from similitude.kernels.matrix import as_matrix
 from similitude.learners.base import read_labels
 from similitude.machine.classifier import codes
@@ -91,7 +92,7 @@ def speaking_of(name: str) -> Iterator[None]:
     except NotAKernelError as error:
         raise NotAKernelError(f"similarity {name}: {error.problem}", error.witness) from error.__cause__
     except (TypeError, ValueError, IndexError) as error:
-        if type(error) not in (TypeError, ValueError, IndexError):
+        if type(error) not in (TypeError, ValueError, IndexError, ExpressionError):
             raise
         raise type(error)(f"similarity {name}: {error}") from error
 

@@ -37,7 +37,7 @@ def multiply(left: Similarity, right: Similarity | float) -> Similarity:
     if isinstance(right, Similarity):
         return Product.of(left, right)
     if isinstance(left, Scaled):
-        return Scaled(left.k, left.factor * _finite(right))
+        return Scaled(left.k, _finite(left.factor * _finite(right)))
     return Scaled(left, _finite(right))
 
 
@@ -151,14 +151,16 @@ class Sum(Joined):
     @property
     def claims(self) -> Claims:
         """Symmetry and PSD of all parts; range and diagonal where the weights are those of a mean."""
-        kept = self._in_every_part(SYMMETRIC, PSD)
         weights = [part.factor if isinstance(part, Scaled) else 1.0 for part in self._parts]
-        cores = [part.k if isinstance(part, Scaled) else part for part in self._parts]
-        if sum(map(abs, weights)) <= 1 + 1e-12 and all(BOUNDED in core.claims for core in cores):
-            kept |= {BOUNDED}
-        if math.isclose(sum(weights), 1.0) and all(UNIT_DIAGONAL in core.claims for core in cores):
-            kept |= {UNIT_DIAGONAL}
-        return kept
+        cores = [(part.k if isinstance(part, Scaled) else part).claims for part in self._parts]
+        everywhere = frozenset.intersection(*cores)
+        kept = {
+            SYMMETRIC: True,
+            PSD: min(weights) >= 0,
+            BOUNDED: sum(map(abs, weights)) <= 1 + 1e-12,
+            UNIT_DIAGONAL: math.isclose(sum(weights), 1.0),
+        }
+        return frozenset(claim for claim in everywhere if kept[claim])
 
     reason = "a sum of kernels is a kernel: its features are those of all parts, side by side"
 
@@ -168,7 +170,11 @@ class Sum(Joined):
 
     def __repr__(self) -> str:
         first, *others = self._parts
-        return " + ".join([repr(first), *(in_brackets(k, below=(Shifted,)) for k in others)]).replace("+ -", "- ")
+        text = repr(first)
+        for part in others:
+            written = in_brackets(part, below=(Shifted,))
+            text += f" - {written[1:]}" if written.startswith("-") else f" + {written}"
+        return text
 
 
 class Product(Joined):
