@@ -1,0 +1,54 @@
+"""JSON Lines: one object per line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, BinaryIO
+
+from similitude.errors import brief
+from similitude.files.objects import GRAPH_PARTS
+from similitude.files.problems import FileError, needed
+from similitude.files.text import lines
+
+
+def json_chunks(stream: BinaryIO, rows: int | None) -> Iterator[dict[str, Any]]:
+    """Yield columns of at most so many rows, or of all; a key that a line lacks is missing there."""
+    found: list[dict[str, Any]] = []
+    for number, line in lines(stream):
+        if not line.strip():
+            continue
+        found.append(_row(number, line))
+        if len(found) == rows:
+            yield _columns(found)
+            found = []
+    if found:
+        yield _columns(found)
+
+
+def _row(number: int, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise FileError(f"line {number} is not JSON: {error.msg} at character {error.colno} of {brief(line)}") from None
+    except RecursionError:
+        raise FileError(f"line {number} is nested too deeply") from None
+    if not isinstance(row, dict):
+        raise FileError(f'line {number} is {brief(row)}, not an object such as {{"text": "acgt", "label": 1}}')
+    if isinstance(row.get("edges"), list):  # the line itself is a graph
+        graph = {part: row.pop(part) for part in GRAPH_PARTS if part in row}
+        row = {"graph": graph, **row}
+    return row
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    pa = needed("pyarrow", "a JSON Lines file")
+    columns: dict[str, Any] = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        cells = [row.get(name) for row in rows]
+        columns[name] = cells
+        if not any(isinstance(cell, dict) for cell in cells):
+            with suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+                columns[name] = pa.array(cells)
+    return columns

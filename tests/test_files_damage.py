@@ -1,0 +1,102 @@
+"""Files that are not as they should be: read as pandas reads them, or refused in one line, and never anything else."""
+
+import gzip
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from similitude import files
+from similitude.files import FileError
+from similitude.files.delimited import record_batches
+
+PIECES = ["a", "b", "1", "2.5", ",", ",", '"', '"', "\n", "\n", "\r\n", " ", "NA"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+@settings(max_examples=300, deadline=None)
+def test_cells_are_those_that_pandas_reads_where_both_read_them(body):
+    text = f"x,y\n{body}"
+    try:
+        batches = list(record_batches(io.BytesIO(text.encode()), ","))
+    except FileError:
+        return
+    ours = [list(row) for batch in batches for row in zip(*(cells.to_pylist() for cells in batch.columns), strict=True)]
+    try:
+        theirs = pd.read_csv(io.StringIO(text), dtype=str, na_filter=False, index_col=False)
+    except pd.errors.ParserError:
+        return
+    assert ours == theirs.to_numpy().tolist()
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """Return the bytes of a file of each format."""
+    folder = tmp_path_factory.mktemp("sound")
+    np.savez(folder / "x.npz", X=np.eye(3), y=np.arange(3))
+    sp.save_npz(folder / "sparse.npz", sp.csr_matrix(np.eye(3)))
+    frame = pd.DataFrame({"a": [1, 2], "t": ["x", None], "l": [[1, 2], [3]], "y": [1, 2]})
+    frame.to_parquet(folder / "x.parquet")
+    frame.to_feather(folder / "x.arrow")
+    texts = {
+        "csv": b'a,b,y\n1,"x, y",u\n2,,v\n3.5,"z\nq",u\n',
+        "tsv": b"a\tb\ty\n1\t2\tu\n2\t3\tv\n",
+        "jsonl": b'{"x": [1, 2], "y": 1}\n{"x": [3, 4], "y": null}\n',
+        "ndjson": b'{"edges": [[0, 1], [1, 2]], "labels": [1, 2, 3], "y": 1}\n{"edges": [], "nodes": 2, "y": 0}\n',
+        "fasta": b">a 1\nacgt\n>b 2\nggt\n",
+        "ts": b"@problemName x\n@classLabel true a b\n@data\n1,2,3:4,5,6:a\n1,2:3,4:b\n",
+        "unknown": b"a;b\n1;2\n",
+        "csv.gz": gzip.compress(b"a,b,y\n1,2,u\n2,3,v\n"),
+    }
+    return {
+        **texts,
+        "npz": (folder / "x.npz").read_bytes(),
+        "sparse.npz": (folder / "sparse.npz").read_bytes(),
+        "parquet": (folder / "x.parquet").read_bytes(),
+        "arrow": (folder / "x.arrow").read_bytes(),
+    }
+
+
+WORDS = [b",", b'"', b"\n", b"null", b"1e999", b"[", b"{", b"]", b"}", b"\xff", b"\0", b"-1", b":", b"?", b"9" * 25]
+
+
+def damaged(content, seed):
+    rng = np.random.default_rng(seed)
+    content = bytearray(content)
+    for _ in range(int(rng.integers(1, 4))):
+        place, length = int(rng.integers(len(content))), int(rng.integers(1, 9))
+        how = rng.integers(4)
+        if how == 0:
+            content[place] = int(rng.integers(256))
+        elif how == 1:
+            content[place:place] = WORDS[int(rng.integers(len(WORDS)))]
+        elif how == 2:
+            del content[place : place + length]
+        else:
+            content[place:] = content[place : place + 3 * length]
+        content = content or bytearray(b"x")
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    "ending",
+    ["csv", "tsv", "jsonl", "ndjson", "fasta", "ts", "unknown", "csv.gz", "npz", "sparse.npz", "parquet", "arrow"],
+)
+def test_damaged_files_are_read_or_refused_in_one_line(sound, tmp_path, ending):
+    path = tmp_path / f"x.{ending}"
+    path.write_bytes(sound[ending])
+    schema = files.read(path).schema
+    refused = []
+    for seed in range(80):
+        path.write_bytes(damaged(sound[ending], seed))
+        options = [{}, {"label": "y"}, {"schema": schema}, {"kind": files.KINDS[seed % 6]}, {"object": "a"}][seed % 5]
+        try:
+            for data in files.batches(path, rows=1, **options) if seed % 2 else [files.read(path, **options)]:
+                assert data.labels is None or len(data.labels) == len(data)
+        except FileError as error:
+            refused.append(str(error))
+    assert len(refused) > 10 and not any("\n" in one or len(one) > 500 for one in refused)
