@@ -65,11 +65,17 @@ def test_a_missing_extra_gives_one_line_with_the_pip_command():
     assert found.stderr.strip() == "similitude: the command line needs an optional part: pip install 'similitude[cli]'"
 
 
-def test_the_demo_shows_every_verdict():
-    found = run("from similitude.cli import main\nmain()", "demo", encoding="utf-8", env={"PYTHONIOENCODING": "utf-8"})
+def test_the_demo_goes_from_a_file_to_a_saved_model_and_shows_each_command(tmp_path):
+    env = {"PYTHONIOENCODING": "utf-8", "TMPDIR": str(tmp_path)}
+    found = run("from similitude.cli import main\nmain()", "demo", encoding="utf-8", env=env)
     assert found.returncode == 0, found.stderr
-    for word in ("VALID", "INVALID", "UNKNOWN", "Three objects show it", "not symmetric", "Schoenberg", "clip: "):
-        assert word in found.stdout
+    for command in ("check", "assess", "fit", "predict", "explain", "compare", "info"):
+        assert f"$ similitude {command} " in found.stdout
+    for answer in ("INVALID", "held-out error", "accuracy", "similarity   row at fit"):
+        assert answer in found.stdout
+    (folder,) = tmp_path.iterdir()
+    files = {"genes.csv", "new-genes.csv", "molecules.jsonl", "genes.sim", "predicted.csv"}
+    assert {one.name for one in folder.iterdir()} == files
 
 
 def test_the_command_line_helps():

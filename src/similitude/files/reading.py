@@ -11,11 +11,11 @@ import numpy as np
 from similitude.errors import brief
 from similitude.files.alike import alike
 from similitude.files.chunks import TABULAR, chunks
+from similitude.files.columnless import whole_batches
 from similitude.files.kinds import Wishes, understood
 from similitude.files.opening import Opened, check_memory, opened
 from similitude.files.problems import FileError
 from similitude.files.schema import Data, Schema
-from similitude.files.columnless import whole_batches
 
 Source = str | os.PathLike[str]
 

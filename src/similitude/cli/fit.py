@@ -1,0 +1,151 @@
+"""``similitude fit``: from a file to a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from similitude.cli.options import (
+    AsJson,
+    Engine,
+    File,
+    Head,
+    KindOfObject,
+    Label,
+    Object,
+    Seed,
+    Similarity,
+    TaskOption,
+    Trust,
+    engine_of,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+
+EXAMPLE = "Example: similitude fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"
+
+ModelOut = Annotated[
+    str, typer.Option("--output", "-o", metavar="MODEL", help="Where the model goes, for instance model.sim.")
+]
+Landmarks = Annotated[
+    int | None,
+    typer.Option(
+        "--landmarks", min=1, metavar="NUMBER", help="How many landmarks. Default: as many as held-out rows gain by."
+    ),
+]
+HeadOption = Annotated[Head, typer.Option("--head", help="How weights are found; l1 keeps few landmarks.")]
+
+
+def fit(
+    file: File,
+    label: Label,
+    output: ModelOut,
+    similarity: Similarity = None,
+    object: Object = None,
+    kind: KindOfObject = None,
+    task: TaskOption = None,
+    landmarks: Landmarks = None,
+    head: HeadOption = Head.auto,
+    trust: Trust = False,
+    seed: Seed = 0,
+    engine: Engine = "",
+    as_json: AsJson = False,
+) -> None:
+    """Learn to predict a column from the objects of a file, and save the model."""
+    from similitude.cli.inputs import check_not_read, check_place, chosen_similarity, labels_of, task_of
+    from similitude.cli.output import Output, warnings_caught
+    from similitude.engines import use_engine
+    from similitude.persistence import save
+
+    out, local = Output(as_json), engine_of(engine)
+    check_not_read(output, file)
+    check_place(output)
+    data, text, k = chosen_similarity(out, file, similarity, trust, label=label, object=object, kind=kind)
+    what, y = task_of(out, data, task), labels_of(data)
+    with use_engine(local), warnings_caught() as said:
+        model = _model(what, k, landmarks, head.value, seed).fit(data.objects, y)
+    out.note_each(said)
+    asked = {"similarity": text, "task": what, "label": label, "rows": len(y), "seed": seed}
+    about = {**asked, "schema": data.schema.to_dict(), **_learned(model, what, y)}
+    save(model, output, about=about)
+    document = {"command": "fit", "model": output, **about}
+    out.result(document, lambda console: _show(console, about, output))
+
+
+def _model(task: str, k: Any, landmarks: int | None, head: str, seed: int) -> Any:
+    from similitude.cli.inputs import CLASSIFICATION
+    from similitude.machine import SimilarityClassifier, SimilarityRegressor
+
+    machine = SimilarityClassifier if task == CLASSIFICATION else SimilarityRegressor
+    return machine(k, n_landmarks="auto" if landmarks is None else landmarks, head=head, random_state=seed)
+
+
+def _learned(model: Any, task: str, y: np.ndarray) -> dict[str, Any]:
+    """Return what there is to say of a fitted model, as JSON can hold it."""
+    from similitude.cli.output import plain
+
+    found = {
+        "fitted_similarity": repr(model.similarity_),
+        "head": model.head_,
+        "landmarks": model.n_similarity_calls_,
+        "why_not_more": model.growth_.reason,
+        "road": str(model.road_),
+        "held_out_error": model.held_out_error_,
+        "guarantee": model.guarantee_,
+        **_baseline(task, y),
+    }
+    if hasattr(model, "classes_"):
+        found["classes"] = model.classes_
+    result: dict[str, Any] = plain(found)
+    return result
+
+
+def _baseline(task: str, y: np.ndarray) -> dict[str, float]:
+    """Return the error of always giving the same answer."""
+    import numpy as np
+
+    from similitude.cli.inputs import CLASSIFICATION
+
+    if task == CLASSIFICATION:
+        return {"constant_error": 1 - float(np.unique(y, return_counts=True)[1].max()) / len(y)}
+    return {"constant_error": float(np.var(y.astype(float)))}
+
+
+def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
+    """Return what a model learned, in plain words."""
+    promise = about["guarantee"]
+    graded = "" if promise["grade"] == "NONE" else f"{promise['grade']}: "
+    return [
+        *_errors(about),
+        ("landmarks", f"{about['landmarks']:,}: so many comparisons for one prediction"),
+        ("", f"not more, because {about['why_not_more']}"),
+        ("road", about["road"].partition(": ")[2] or about["road"]),
+        ("guarantee", f"{graded}{promise['statement']}"),
+        *([("", f"assuming that {promise['assumption']}")] if promise["assumption"] else []),
+        *([("", f"by {promise['theorem']}")] if promise["theorem"] else []),
+    ]
+
+
+def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
+    from similitude.cli.inputs import CLASSIFICATION
+    from similitude.cli.output import around, percent
+    from similitude.results import Estimate
+
+    error, constant = Estimate(**about["held_out_error"]), about["constant_error"]
+    if about["task"] == CLASSIFICATION:
+        return [("held-out error", percent(error)), ("", f"always the same class: {100 * constant:.1f} %")]
+    share = f", R² {1 - error.value / constant:.3f}" if constant > 0 else ""
+    root = f"a root of {error.value**0.5:.4g}{share}"
+    return [("squared error, held out", around(error)), ("", f"{root}; always the mean: {constant:.3g}")]
+
+
+def _show(console: Console, about: dict[str, Any], output: str) -> None:
+    from similitude.cli.output import printable, show_facts
+
+    head = f"Learned {about['label']!r} ({about['task']}) from {about['rows']:,} rows by {about['similarity']}"
+    console.print(printable(head), style="bold")
+    show_facts(console, learned_facts(about))
+    console.print(printable(f"\nSaved as {output}. Next: similitude predict {output} FILE"), soft_wrap=True)

@@ -1,0 +1,73 @@
+"""How well predictions fit labels that a file happens to hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from similitude.results import ESTIMATE, Estimate
+
+LEVEL, STEPS = 0.95, 1.959964
+
+
+class Score:
+    """Keeps, batch after batch, what an accuracy or R² needs.
+
+    Parameters
+    ----------
+    classes : bool
+        Whether labels are classes.
+    """
+
+    def __init__(self, classes: bool) -> None:
+        self.classes = classes
+        self.rows = 0
+        self._right = 0
+        self._numbers: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def add(self, labels: np.ndarray, predictions: np.ndarray) -> None:
+        """Take the labels of a batch and what was predicted."""
+        self.rows += len(labels)
+        if self.classes:
+            self._right += int((labels == predictions).sum())
+        else:
+            self._numbers.append((labels.astype(float), predictions))
+
+    def estimate(self) -> Estimate | None:
+        """Return the accuracy or R², or None where there is nothing to tell it from."""
+        if not self.rows:
+            return None
+        if self.classes:
+            return accuracy(self._right, self.rows)
+        y, predicted = (np.concatenate(parts) for parts in zip(*self._numbers, strict=True))
+        return r_squared(y, predicted)
+
+
+def accuracy(right: int, rows: int) -> Estimate:
+    """Return the share of right predictions, with Clopper and Pearson's interval.
+
+    It is exact for rows that the model has not seen; whether they are such rows is not known here.
+
+    >>> print(accuracy(90, 100))
+    0.9 [0.8238, 0.951] (95 %, ESTIMATE)
+    """
+    from similitude.intervals import clopper_pearson
+
+    low, high = clopper_pearson(right, rows, LEVEL)
+    return Estimate(right / rows, float(low), float(high), LEVEL, ESTIMATE)
+
+
+def r_squared(y: np.ndarray, predicted: np.ndarray) -> Estimate | None:
+    r"""Return :math:`R^2`, the part of the variance of y that predictions explain, with a normal interval.
+
+    It is one less a ratio of two means; its standard error is that of the mean of what each row adds to the ratio.
+
+    >>> y = np.arange(100.0)
+    >>> print(r_squared(y, y + np.where(y % 2, 5.0, -5.0)))
+    0.97 [0.9647, 0.9753] (95 %, ESTIMATE)
+    """
+    apart, spread = (y - predicted) ** 2, (y - y.mean()) ** 2
+    if len(y) < 2 or not spread.any():
+        return None
+    ratio = float(apart.mean() / spread.mean())
+    error = STEPS * float((apart - ratio * spread).std()) / float(spread.mean()) / len(y) ** 0.5
+    return Estimate(1 - ratio, 1 - ratio - error, min(1.0, 1 - ratio + error), LEVEL, ESTIMATE)
