@@ -2,6 +2,8 @@
 
 import enum
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -115,6 +117,21 @@ def test_equal_items_are_one_item_whatever_their_type():
     assert Jaccard()({"1"}, {1}) == 0.0
     assert Intersection()({2**60, 2**60 + 1}, {2**60 + 1}) == 1.0
     assert Intersection()({b"a"}, {"a"}) == 0.0
+
+
+def test_items_that_hold_others():
+    """How items are nested is part of what they are."""
+    assert Intersection()({(("a",), "b")}, {(("a", "b"),)}) == 0.0
+    assert Intersection()({frozenset({frozenset({1.0, 12.0})})}, {frozenset({frozenset({1.01, 2.0})})}) == 0.0
+    assert Intersection()({(1, ("a",))}, {(1.0, ("a",))}) == 1.0
+
+
+def test_numbers_of_any_size_and_type():
+    large, third = 10**400, Fraction(1, 3)
+    assert Jaccard()({large, 2**60 + 1, third}, {large, np.int64(2**60 + 1), Fraction(2, 6)}) == 1.0
+    assert Jaccard()({large}, {large + 1}) == 0.0
+    assert Jaccard()({Decimal("0.10"), Decimal(2)}, {Decimal("0.1"), 2}) == 1.0
+    assert Jaccard()({Decimal("0.1")}, {0.1}) == 0.0  # as Python has it
 
 
 def test_keys_are_the_same_everywhere():
