@@ -10,6 +10,7 @@ import numpy as np
 from similitude.encodings import as_objects
 from similitude.errors import brief
 from similitude.fingerprints import digest
+from similitude.kernels.cells import is_missing
 from similitude.kernels.graph_inputs import Parsed, is_one_graph, parsed
 
 UNLABELLED = 0
@@ -94,8 +95,7 @@ def _digests(labels: list[Any]) -> np.ndarray:
 
 
 def _digest(label: Any) -> int:
-    is_missing = label is None or (isinstance(label, float) and label != label)
-    return UNLABELLED if is_missing else int.from_bytes(digest(label), "little") or 1
+    return UNLABELLED if is_missing(label) else int.from_bytes(digest(label), "little") or 1
 
 
 def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> Graphs:
@@ -182,7 +182,7 @@ def _joined(labels: list[Any]) -> tuple[np.ndarray, tuple[int, int] | None]:
     """Return the digests of all labels, and the first missing one: in which list, and where there."""
     flat: list[Any] = []
     for some in labels:
-        flat += some.tolist() if isinstance(some, np.ndarray) else some
+        flat += some.tolist() if isinstance(some, np.ndarray) else list(some)
     values = _digests(flat)
     missing = np.flatnonzero(values == UNLABELLED)
     if not len(missing):
