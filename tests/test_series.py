@@ -159,6 +159,18 @@ def test_copies_are_equal(k):
     assert as_similarity("dtw") == DTW() and as_similarity("global_alignment") == GlobalAlignment()
 
 
+def test_windows_of_any_size():
+    expected = DTW().distances(RAGGED)
+    for window in (10**6, 2**62, 2**63 - 1, 2**80, np.int64(2**63 - 1)):
+        np.testing.assert_array_equal(DTW(window=window).distances(RAGGED), expected)
+
+
+def test_a_tiny_sigma_in_single_precision():
+    X = np.array([[0.0, 1.0], [0.0, 1.5]], np.float32)
+    np.testing.assert_array_equal(DTW(sigma=1e-45).gram(X), np.eye(2))
+    np.testing.assert_array_equal(GlobalAlignment(sigma=1e-45).gram(X), np.eye(2))
+
+
 @pytest.mark.parametrize("window", [-1, 1.5, -0.1, True, "all", math.nan])
 def test_windows_that_are_none(window):
     with pytest.raises(ValueError, match="window must be"):

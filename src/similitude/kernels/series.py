@@ -122,7 +122,8 @@ class DTW(SeriesSimilarity):
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return exp of the scaled distances."""
         values = WarpingDistance(self.window).block(A, B, out)
-        loops.apply(values, "gaussian", -1.0 / float(self.sigma))
+        factor = min(1.0 / float(self.sigma), float(np.finfo(values.dtype).max))  # infinity times 0 is no number
+        loops.apply(values, "gaussian", -factor)
         return values
 
     def diagonal(self, A: Encoding) -> Any:

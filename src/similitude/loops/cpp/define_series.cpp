@@ -37,6 +37,7 @@ static void dtw(const Out<T> &result_, const In<T> &A, const Starts &a, const In
     const Series<T> rows = series<T>(A, a), columns = series<T>(B, b);
     const Matrix<T> to = result<T, T>(result_, rows, columns, half);
     check_order(order, columns);
+    require(radius < std::int64_t(1) << 62, "a radius that large overflows");
     nb::gil_scoped_release release;
     functions<T>().dtw(to, rows, columns, order.data(), {radius, fraction}, half);
 }
