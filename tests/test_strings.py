@@ -327,6 +327,7 @@ def test_mismatch_takes_its_alphabet_from_data():
         (Mismatch(9, 5, "abcdefghij"), "smaller p or m"),
         (Mismatch(2, 1, "aba"), "each of them once"),
         (Mismatch(2, 1, ["ab", "c"]), "single letters"),
+        (Mismatch(2, 1, ["ab", ""]), "single letters"),
     ],
 )
 def test_bad_parameters(k, message):

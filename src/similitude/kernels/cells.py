@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import as_objects, check_columns, check_objects, is_column, is_table
+from similitude.encodings import as_objects, check_columns, check_objects, is_column, is_table, take
 from similitude.errors import brief
 from similitude.kernels.items import Keys
 
@@ -136,7 +136,9 @@ def keys_of(values: Any, missing: np.ndarray) -> np.ndarray:
     keys, found = Keys(), np.zeros(len(missing), np.uint64)
     numbers = plain_numbers(values)
     if numbers is not None:
-        different, which = np.unique(numbers[~missing], return_inverse=True)
+        if missing.any():  # as floats, which do not hold every whole number
+            numbers = plain_numbers(take(values, np.flatnonzero(~missing)))
+        different, which = np.unique(numbers, return_inverse=True)
         found[~missing] = keys.all(different.tolist())[which]
         return found
     if is_categorical(values) and hasattr(values.cat, "codes"):  # of pandas
