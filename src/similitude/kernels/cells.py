@@ -134,10 +134,9 @@ def _kind(cls: type) -> str:
 def keys_of(values: Any, missing: np.ndarray) -> np.ndarray:
     """Return one 64-bit key per cell, equal for equal values, 0 where missing."""
     keys, found = Keys(), np.zeros(len(missing), np.uint64)
-    numbers = plain_numbers(values)
+    known = take(values, np.flatnonzero(~missing)) if missing.any() else values
+    numbers = plain_numbers(known)  # without missing ones, which would make floats of whole numbers
     if numbers is not None:
-        if missing.any():  # as floats, which do not hold every whole number
-            numbers = plain_numbers(take(values, np.flatnonzero(~missing)))
         different, which = np.unique(numbers, return_inverse=True)
         found[~missing] = keys.all(different.tolist())[which]
         return found

@@ -55,8 +55,8 @@ class Gower(Similarity):
     ----------
     ranges : dict, optional
         For each column a tuple ``(low, high)`` of numbers, ``"equal"`` for categories, or a list of ordered categories,
-        lowest first. None: taken from data; ``Gower({**Gower().resolve(X).ranges, "size": ["S", "M", "L"]})`` changes one. A
-        column of numbers that are all equal compares for equality.
+        lowest first. None: taken from data; ``Gower({**Gower().resolve(X).ranges, "size": ["S", "M", "L"]})`` changes
+        one. A column of numbers that are all equal compares for equality.
     strict : bool
         Refuse missing values and numbers outside of the ranges, by row and column.
 
