@@ -11,7 +11,9 @@ import numpy as np
 from similitude import loops
 from similitude.encodings import as_objects, check_columns, is_column, is_sparse, is_table
 from similitude.errors import brief
+from similitude.kernels.histograms import Histograms
 from similitude.kernels.items import Keys
+from similitude.kernels.ragged import ragged_rows, starts_of
 
 
 class ItemSets:
@@ -30,7 +32,7 @@ class ItemSets:
         keys = _sorted_within(keys, owner, sizes)
         new = np.ones(len(keys), bool)
         new[1:] = (keys[1:] != keys[:-1]) | (owner[1:] != owner[:-1])
-        return cls(keys[new], _starts(np.bincount(owner[new], minlength=len(sizes))), width)
+        return cls(keys[new], starts_of(np.bincount(owner[new], minlength=len(sizes))), width)
 
     @property
     def sizes(self) -> np.ndarray:
@@ -41,11 +43,16 @@ class ItemSets:
         return len(self.starts) - 1
 
     def __getitem__(self, which: Any) -> ItemSets:
-        chosen = np.arange(len(self))[which]
-        sizes = self.sizes[chosen]
-        starts = _starts(sizes)
-        places = np.arange(starts[-1]) + np.repeat(self.starts[:-1][chosen] - starts[:-1], sizes)
-        return ItemSets(self.keys[places], starts, self.width)
+        starts, items = ragged_rows(self.starts, which)
+        return ItemSets(self.keys[items], starts, self.width)
+
+    def as_items(self) -> ItemSets:
+        """Return itself."""
+        return self
+
+    def histograms(self) -> Histograms:
+        """Return each item once."""
+        return Histograms(self.starts, self.keys, np.ones(len(self.keys)))
 
 
 class BitSets:
@@ -77,7 +84,7 @@ class BitSets:
         """Return the same sets as sorted column numbers."""
         bits = np.unpackbits(np.ascontiguousarray(self.words).view(np.uint8), axis=1, bitorder="little")
         owner, keys = np.nonzero(bits)
-        return ItemSets(keys.astype(np.uint64), _starts(np.bincount(owner, minlength=len(self))), self.width)
+        return ItemSets(keys.astype(np.uint64), starts_of(np.bincount(owner, minlength=len(self))), self.width)
 
 
 Sets = ItemSets | BitSets
@@ -93,10 +100,6 @@ def _sorted_within(keys: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> np
     table[filled] = keys
     table.sort(axis=1)
     return table[filled]
-
-
-def _starts(sizes: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def as_sets(X: Any) -> Sets:
@@ -198,8 +201,8 @@ def compare(A: Sets, B: Sets, value: str, out: Any = None) -> np.ndarray:
     if isinstance(A, BitSets) and isinstance(B, BitSets):
         loops.shared_bits(out, np.ascontiguousarray(A.words), np.ascontiguousarray(B.words), a, b, value)
         return out
-    items = (one.as_items() if isinstance(one, BitSets) else one for one in (A, B))
-    loops.sparse_products(out, *_inverted(*items))
+    x, z = (one.as_items().histograms() for one in (A, B))
+    x.products(z, out)
     if value != "count":
         loops.of_shared(out, a, b, value)
     return out
@@ -211,19 +214,3 @@ def _demand_alike(A: Sets, B: Sets) -> None:
             "sets of items" if one.width is None else f"rows of {one.width} bits or sparse entries" for one in (A, B)
         )
         raise ValueError(f"X holds {x} and Z holds {z}: they cannot share items")
-
-
-def _inverted(A: ItemSets, B: ItemSets) -> tuple[loops.CSR, loops.CSR]:
-    """Return the sets of A as sparse rows, and for each item of B the sets of B that have it."""
-    order = np.argsort(B.keys)
-    keys = B.keys[order]
-    first = np.flatnonzero(np.diff(keys, prepend=~keys[:1]))
-    items = keys[first]
-    owners = np.repeat(np.arange(len(B), dtype=np.int32), B.sizes)[order]
-    lists = np.ones(len(owners)), owners, np.append(first, len(keys))
-    places = np.searchsorted(items, A.keys)
-    found = places < len(items)
-    found[found] = items[places[found]] == A.keys[found]
-    sizes = np.bincount(np.repeat(np.arange(len(A)), A.sizes)[found], minlength=len(A))
-    rows = np.ones(np.count_nonzero(found)), places[found].astype(np.int32), _starts(sizes)
-    return rows, lists
