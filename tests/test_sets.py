@@ -18,7 +18,7 @@ from sklearn.base import clone
 from similitude import as_similarity, check_kernel, datasets, use_engine
 from similitude.encodings import rows
 from similitude.engines import LocalEngine
-from similitude.kernels import Intersection, Jaccard, SharesAny
+from similitude.kernels import Intersection, Jaccard, SharesAny, explicit_map
 from similitude.kernels.items import Keys
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
@@ -117,6 +117,21 @@ def test_equal_items_are_one_item_whatever_their_type():
     assert Jaccard()({"1"}, {1}) == 0.0
     assert Intersection()({2**60, 2**60 + 1}, {2**60 + 1}) == 1.0
     assert Intersection()({b"a"}, {"a"}) == 0.0
+
+
+@pytest.mark.parametrize("k", [Intersection(), Intersection().normalised(), (Intersection() + 1.0) ** 2], ids=repr)
+def test_explicit_features(k):
+    known, new = [{"a", "b"}, {"b", 3}, set()], [{"b", "z", "y"}, set(), {"q"}, {3, "b"}]
+    for X, Z in ((known, new), (BITS[:9], BITS[::5]), (sp.csr_array(BITS[:9] * 2.0), BITS[3:7])):
+        F, G = explicit_map(k, X), explicit_map(k, Z, like=X)
+        assert F.format == "csr" and F.shape[1] == G.shape[1]
+        np.testing.assert_allclose((F @ F.T).toarray(), k.gram(X), atol=1e-12)
+        np.testing.assert_allclose((G @ F.T).toarray(), k.cross(Z, X), atol=1e-12)
+        np.testing.assert_allclose((G * G).sum(axis=1), k.diag(Z), atol=1e-12)
+    with pytest.raises(ValueError, match="cannot share items"):
+        explicit_map(Intersection(), known, like=BITS)
+    with pytest.raises(TypeError, match="has no finite feature map"):
+        explicit_map(Jaccard(), known)
 
 
 def test_items_that_hold_others():

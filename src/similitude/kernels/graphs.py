@@ -39,6 +39,11 @@ class HistogramSimilarity(Similarity):
         """Return the squared norms of the histograms."""
         return A.squared_norms()
 
+    def features(self, objects: Any, like: Any = None) -> Any:
+        """Return a sparse matrix as `explicit_map` has it: a column per key that `like` has, and the norm of others."""
+        A = self.encode(objects)
+        return A.features(A if like is None else self.encode(like))
+
 
 class WeisfeilerLehman(HistogramSimilarity):
     r"""The subtree kernel of Weisfeiler and Lehman, :math:`K(G, H) = \sum_{t=0}^{h} \langle c_t(G), c_t(H)\rangle`.

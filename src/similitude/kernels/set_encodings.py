@@ -196,7 +196,7 @@ def _refuse_nan(sets: list[Set[Any]]) -> None:
 def compare(A: Sets, B: Sets, value: str, out: Any = None) -> np.ndarray:
     """Return what each set of A shares with each set of B: ``count`` of items, ``share`` of all, or ``any``."""
     out = np.empty((len(A), len(B))) if out is None else out
-    _demand_alike(A, B)
+    demand_alike(A, B)
     a, b = (np.asarray(one.sizes, float) for one in (A, B))
     if isinstance(A, BitSets) and isinstance(B, BitSets):
         loops.shared_bits(out, np.ascontiguousarray(A.words), np.ascontiguousarray(B.words), a, b, value)
@@ -208,7 +208,8 @@ def compare(A: Sets, B: Sets, value: str, out: Any = None) -> np.ndarray:
     return out
 
 
-def _demand_alike(A: Sets, B: Sets) -> None:
+def demand_alike(A: Sets, B: Sets) -> None:
+    """Refuse sets of items beside rows of bits, and rows of different lengths."""
     if A.width != B.width:
         x, z = (
             "sets of items" if one.width is None else f"rows of {one.width} bits or sparse entries" for one in (A, B)
