@@ -1,16 +1,10 @@
 // The Python face of the loops over time series.
 #include "arguments.hpp"
 
-using Starts = InRow<std::int64_t>;
-
 template <class T> static Series<T> series(const In<T> &values, const Starts &starts) {
-    require(starts.shape(0) >= 1 && values.shape(1) >= 1, "starts need one entry more than there are series");
-    const std::size_t count = starts.shape(0) - 1;
-    const std::int64_t *s = starts.data();
-    require(s[0] == 0 && static_cast<std::size_t>(s[count]) == values.shape(0), "starts must reach from 0 to the end");
-    for (std::size_t t = 0; t < count; ++t)
-        require(s[t] <= s[t + 1], "starts must not decrease");
-    return {values.data(), s, count, values.shape(1)};
+    check_starts(starts, values.shape(0));
+    require(values.shape(1) >= 1, "series need at least one channel");
+    return {values.data(), starts.data(), starts.shape(0) - 1, values.shape(1)};
 }
 
 template <class T> static void check_order(const Starts &order, const Series<T> &B) {
