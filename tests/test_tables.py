@@ -242,9 +242,9 @@ def test_grid_search_map_pickle_threads():
 
 
 def test_cells():
-    assert [is_missing(one) for one in (pd.NaT, pd.NA, np.datetime64("NaT"), float("inf"), [], "")] == [True] * 3 + [
-        False
-    ] * 3
+    assert [is_missing(one) for one in (pd.NaT, pd.NA, np.datetime64("NaT", "ns"), float("inf"), [], "")] == [
+        True
+    ] * 3 + [False] * 3
     frame = pd.DataFrame({"i": pd.array([1, None], "Int64"), "b": pd.array([True, None], "boolean"), "s": ["x", None]})
     for name in frame:
         np.testing.assert_array_equal(missing_cells(frame[name]), [False, True])
