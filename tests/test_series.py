@@ -243,12 +243,14 @@ def test_time_warping_is_no_kernel_and_a_witness_is_found():
     assert check_kernel(DTW(sigma=1.0), X).verdict == "INVALID"
 
 
-def test_three_series_that_no_kernel_can_treat_so():
+@pytest.mark.parametrize("k", [DTW(sigma=1.0), DTW(sigma=50.0), DTW(sigma=1.0, window=0)])
+def test_three_series_that_no_kernel_can_treat_so(k):
     """The second is the first, stretched: a similarity of 1, but the third is not equally like both."""
     X = [[0.0, 1.0, 2.0], [0.0, 1.0, 1.0, 2.0], [0.0, 2.0]]
-    K = DTW(sigma=1.0).gram(X)
-    assert np.linalg.eigvalsh(K)[0] < 0
-    assert check_kernel(DTW(sigma=1.0), X).verdict == "INVALID"
+    K = k.gram(X)
+    assert K[0, 1] == 1 and np.linalg.eigvalsh(K)[0] < 0
+    assert check_kernel(k, X).verdict == "INVALID"
+    assert "stretch" in str(k.proof())
 
 
 # The global alignment kernel.

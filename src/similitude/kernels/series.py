@@ -92,6 +92,10 @@ class DTW(SeriesSimilarity):
     """
 
     claims = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
+    reason = (
+        "0, 1, 2 and its stretch 0, 1, 1, 2 have K = 1 and are not equally like 0, 2, as the one object that they would "
+        "be to a kernel must be"
+    )
     finite = True
     resolves = ("sigma",)
 
