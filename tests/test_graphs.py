@@ -375,6 +375,20 @@ def test_a_single_graph_is_no_list_of_graphs(graph):
         WeisfeilerLehman().gram(graph)
 
 
+@pytest.mark.parametrize("k", [WeisfeilerLehman(2), ShortestPath()], ids=repr)
+def test_graphs_with_labels_do_not_meet_graphs_without(k):
+    """They came in two batches, such as those to learn from and those to predict: all values would be 0."""
+    with pytest.raises(ValueError, match="the nodes of some graphs have labels, those of others none"):
+        k.cross([(EDGES, LABELS)], [(EDGES,)])
+    with pytest.raises(ValueError, match="the nodes of some graphs"):
+        explicit_map(k, [(EDGES,)], like=[(EDGES, LABELS)])
+    assert k.cross([(EDGES, LABELS)], [([],), ([], 0)]).tolist() == [[0, 0]], "without nodes there are no labels"
+    assert k.cross([(EDGES, LABELS)], [([], ["N"])]).tolist() == [[0]], "without edges none of edges"
+    if isinstance(k, WeisfeilerLehman):
+        with pytest.raises(ValueError, match="the edges of some graphs"):
+            k.cross([(EDGES, LABELS)], [(EDGES, LABELS, ["-", "="])])
+
+
 def test_bad_edge_labels_are_named():
     with pytest.raises(ValueError, match="the edge between nodes 'b' and 'c' of graph 0 has no label"):
         WeisfeilerLehman().gram([half_labelled_edges()])

@@ -62,6 +62,18 @@ class Graphs:
         return Graphs(node_starts, self.labels[nodes], starts, self.neighbours[ends], self.edge_labels[ends])
 
     @property
+    def kinds(self) -> np.ndarray:
+        """For each graph, bits that say whether its nodes (1: yes, 2: no) and its edges (4: yes, 8: no) have labels."""
+        found = np.zeros(len(self), np.uint8)
+        for starts, labels, bit in (
+            (self.node_starts, self.labels, 1),
+            (self.starts[self.node_starts], self.edge_labels, 4),
+        ):
+            some = np.diff(starts) > 0
+            found[some] |= np.where(labels[starts[:-1][some]] == UNLABELLED, 2 * bit, bit).astype(np.uint8)
+        return found
+
+    @property
     def structure(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What the loops over graphs without labels take."""
         return self.node_starts, self.starts, self.neighbours

@@ -93,8 +93,8 @@ class DTW(SeriesSimilarity):
 
     claims = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
     reason = (
-        "0, 1, 2 and its stretch 0, 1, 1, 2 have K = 1 and are not equally like 0, 2, as the one object that they would "
-        "be to a kernel must be"
+        "0, 1, 2 and its stretch 0, 1, 1, 2 have K = 1, so that a kernel takes them for one object, and are not equally "
+        "like 0, 2"
     )
     finite = True
     resolves = ("sigma",)
