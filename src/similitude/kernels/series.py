@@ -93,8 +93,8 @@ class DTW(SeriesSimilarity):
 
     claims = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
     reason = (
-        "0, 1, 2 and its stretch 0, 1, 1, 2 have K = 1, so that a kernel takes them for one object, and are not equally "
-        "like 0, 2"
+        "0, 1, 2 and its stretch 0, 1, 1, 2 have K = 1, so that a kernel takes them for one object, but they are not "
+        "equally like 0, 2"
     )
     finite = True
     resolves = ("sigma",)

@@ -11,6 +11,7 @@ import numpy as np
 from similitude import loops
 from similitude.encodings import as_objects, check_columns, is_column, is_sparse, is_table
 from similitude.errors import brief
+from similitude.kernels.cells import is_missing
 from similitude.kernels.histograms import Histograms
 from similitude.kernels.items import Keys
 from similitude.kernels.ragged import ragged_rows, starts_of
@@ -137,7 +138,8 @@ def _stacked(rows: list[np.ndarray]) -> np.ndarray:
 def _bits(X: np.ndarray) -> BitSets:
     if X.dtype == bool:
         return BitSets.of(X)
-    bad = np.argwhere((X != 0) & (X != 1))
+    is_bit = np.frompyfunc(_is_bit, 1, 1)(X).astype(bool) if X.dtype == object else (X == 0) | (X == 1)
+    bad = np.argwhere(~is_bit)
     if len(bad):
         i, j = (int(place) for place in bad[0])
         raise ValueError(
@@ -145,6 +147,10 @@ def _bits(X: np.ndarray) -> BitSets:
             f"per item; give sets of items as Python sets or lists"
         )
     return BitSets.of(X != 0)
+
+
+def _is_bit(value: Any) -> bool:
+    return not is_missing(value) and bool(value == 0 or value == 1)
 
 
 def _sparse(X: Any) -> ItemSets:
@@ -176,7 +182,7 @@ def _unique(one: Any, i: int) -> Set[Any]:
         return one
     if not (isinstance(one, (Set, list, tuple)) or is_column(one) or (isinstance(one, np.ndarray) and one.ndim == 1)):
         hint = ", for instance set(text) for its letters" if isinstance(one, (str, bytes)) else ""
-        missing = "; a set without items is set()" if one is None or one != one else ""
+        missing = "; a set without items is set()" if is_missing(one) else ""
         raise TypeError(
             f"object {i} is {brief(one)}: a set is a Python set, a list or tuple of its items, or a row of bits{hint}"
             f"{missing}"
@@ -189,8 +195,8 @@ def _unique(one: Any, i: int) -> Set[Any]:
 
 def _refuse_nan(sets: list[Set[Any]]) -> None:
     for i, items in enumerate(sets):
-        if any(item != item for item in items):
-            raise ValueError(f"object {i} holds NaN, which equals nothing, not even itself: leave it out")
+        if any(is_missing(item) and item is not None for item in items):
+            raise ValueError(f"object {i} holds NaN or NA, which equals nothing, not even itself: leave it out")
 
 
 def compare(A: Sets, B: Sets, value: str, out: Any = None) -> np.ndarray:
