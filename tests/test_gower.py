@@ -182,6 +182,30 @@ def test_bad_ranges(ranges, error, says):
         Gower(ranges).gram([{"a": 1.0}])
 
 
+def test_two_ordered_categories_that_are_numbers():
+    """A list is an order, a tuple is a range: categories 2 < 1 are not a range that falls."""
+    X = pd.DataFrame({"a": pd.Categorical([2, 1, 2], categories=[2, 1], ordered=True), "b": [0.0, 1.0, 0.5]})
+    k = Gower().resolve(X)
+    assert k.ranges["a"] == [2, 1]
+    np.testing.assert_array_equal(k.cross(X, X), [[1, 0, 0.75], [0, 1, 0.25], [0.75, 0.25, 1]])
+    with pytest.raises(ValueError, match="column 'a' is 3 in row 0, which is not in its order"):
+        k.cross([{"a": 3, "b": 0.0}], X)
+
+
+def test_a_range_that_overflows_is_refused():
+    with pytest.raises(ValueError, match="column 'a' must be two finite numbers"):
+        Gower().gram([{"a": 1e308}, {"a": -1e308}])
+
+
+@pytest.mark.parametrize(
+    "table", [lambda a: pd.DataFrame({"a": pd.Series(a, dtype="Int64")}), lambda a: pl.DataFrame({"a": a})]
+)
+def test_missing_values_do_not_round_whole_numbers(table):
+    X = table([2**60, 2**60 + 1, None, 2**60])
+    expected = [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 0, 0], [1, 0, 0, 1]]
+    np.testing.assert_array_equal(Gower({"a": "equal"}).gram(X), expected)
+
+
 def test_unresolved():
     with pytest.raises(UnresolvedError, match="ranges"):
         Gower()(ROWS[0], ROWS[1])

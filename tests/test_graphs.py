@@ -9,6 +9,8 @@ from collections import Counter
 
 import networkx as nx
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -225,6 +227,9 @@ def spellings():
     yield [("x", "y"), ("z", "y")], dict(zip("xyz", LABELS, strict=True))
     yield [(0, 1), (1, 0), (2, 1), (1, 2)], tuple(LABELS)
     yield nx.MultiGraph(labelled_path())
+    yield pd.DataFrame(EDGES).to_numpy(), pd.Series(LABELS, index=[7, 8, 9])
+    yield np.array(EDGES, np.uint8), pl.Series(LABELS)
+    yield np.array(EDGES, np.uint64), LABELS
     if importlib.util.find_spec("igraph"):
         import igraph
 
@@ -241,6 +246,11 @@ def test_unlabelled_spellings():
     k = WeisfeilerLehman()
     same = [nx.path_graph(3), nx.to_scipy_sparse_array(nx.path_graph(3)), (EDGES,), (EDGES, 3), (EDGES, None, None)]
     same.append((sp.coo_array(nx.to_numpy_array(nx.path_graph(3)) * 2.5), 3))
+    same += [(EDGES, [None] * 3), ([("a", "b"), ("b", "c")], dict.fromkeys("abc"))]
+    if importlib.util.find_spec("igraph"):
+        import igraph
+
+        same.append(igraph.Graph(edges=EDGES, vertex_attrs={"label": [None] * 3}, edge_attrs={"label": [None] * 2}))
     assert np.ptp(k.gram(same)) == 0
     assert k((EDGES, 4), (EDGES, 4)) > k((EDGES,), (EDGES,))
 
@@ -258,6 +268,7 @@ def test_labels_of_any_kind():
         assert k((EDGES, labels), (EDGES, labels)) == k((EDGES, LABELS), (EDGES, LABELS))
     assert k((EDGES, [1, 2, 1]), (EDGES, np.array([1.0, 2.0, 1.0]))) == k((EDGES, LABELS), (EDGES, LABELS))
     assert k((EDGES, ["1", "2", "1"]), (EDGES, [1, 2, 1])) == 0
+    assert k((EDGES, [(("a",), "b")] * 3), (EDGES, [(("a", "b"),)] * 3)) == 0, "nested in another way"
 
 
 def test_labels_are_the_same_in_every_process():
@@ -338,6 +349,10 @@ BAD = [
     (([("x", "q")], {"x": 1}), ValueError, "graph 1: each edge is a pair of nodes that have a label, got 'q'"),
     ((EDGES, ["C", None, "C"]), ValueError, "node 1 of graph 1 has no label"),
     ((EDGES, [1.0, np.nan, 1.0]), ValueError, "node 1 of graph 1 has no label"),
+    ((EDGES, ["C", pd.NA, "C"]), ValueError, "node 1 of graph 1 has no label"),
+    ((np.array([[0, 2**63]], np.uint64), LABELS), ValueError, "graph 1 has an edge to node 9223372036854775808"),
+    ((nx.to_scipy_sparse_array(RING), "COCO"), TypeError, "the node labels of graph 1 are 'COCO'"),
+    ((nx.to_scipy_sparse_array(RING), 5), ValueError, "graph 1 has 4 nodes by its adjacency matrix and 5"),
     (without_label(), ValueError, "node 'b' of graph 1 has no label"),
     ((EDGES,), ValueError, "graph 1 has no node labels, graph 0 has"),
     ((EDGES, LABELS, [1, 2]), ValueError, "graph 0 has no edge labels, graph 1 has"),
@@ -358,6 +373,20 @@ def test_bad_graphs_are_named(graph, kind, message):
 def test_a_single_graph_is_no_list_of_graphs(graph):
     with pytest.raises(TypeError, match="pass a list of graphs"):
         WeisfeilerLehman().gram(graph)
+
+
+@pytest.mark.parametrize("k", [WeisfeilerLehman(2), ShortestPath()], ids=repr)
+def test_graphs_with_labels_do_not_meet_graphs_without(k):
+    """They came in two batches, such as those to learn from and those to predict: all values would be 0."""
+    with pytest.raises(ValueError, match="the nodes of some graphs have labels, those of others none"):
+        k.cross([(EDGES, LABELS)], [(EDGES,)])
+    with pytest.raises(ValueError, match="the nodes of some graphs"):
+        explicit_map(k, [(EDGES,)], like=[(EDGES, LABELS)])
+    assert k.cross([(EDGES, LABELS)], [([],), ([], 0)]).tolist() == [[0, 0]], "without nodes there are no labels"
+    assert k.cross([(EDGES, LABELS)], [([], ["N"])]).tolist() == [[0]], "without edges none of edges"
+    if isinstance(k, WeisfeilerLehman):
+        with pytest.raises(ValueError, match="the edges of some graphs"):
+            k.cross([(EDGES, LABELS)], [(EDGES, LABELS, ["-", "="])])
 
 
 def test_bad_edge_labels_are_named():

@@ -159,6 +159,18 @@ def test_copies_are_equal(k):
     assert as_similarity("dtw") == DTW() and as_similarity("global_alignment") == GlobalAlignment()
 
 
+def test_windows_of_any_size():
+    expected = DTW().distances(RAGGED)
+    for window in (10**6, 2**62, 2**63 - 1, 2**80, np.int64(2**63 - 1)):
+        np.testing.assert_array_equal(DTW(window=window).distances(RAGGED), expected)
+
+
+def test_a_tiny_sigma_in_single_precision():
+    X = np.array([[0.0, 1.0], [0.0, 1.5]], np.float32)
+    np.testing.assert_array_equal(DTW(sigma=1e-45).gram(X), np.eye(2))
+    np.testing.assert_array_equal(GlobalAlignment(sigma=1e-45).gram(X), np.eye(2))
+
+
 @pytest.mark.parametrize("window", [-1, 1.5, -0.1, True, "all", math.nan])
 def test_windows_that_are_none(window):
     with pytest.raises(ValueError, match="window must be"):
@@ -231,12 +243,14 @@ def test_time_warping_is_no_kernel_and_a_witness_is_found():
     assert check_kernel(DTW(sigma=1.0), X).verdict == "INVALID"
 
 
-def test_three_series_that_no_kernel_can_treat_so():
+@pytest.mark.parametrize("k", [DTW(sigma=1.0), DTW(sigma=50.0), DTW(sigma=1.0, window=0)])
+def test_three_series_that_no_kernel_can_treat_so(k):
     """The second is the first, stretched: a similarity of 1, but the third is not equally like both."""
     X = [[0.0, 1.0, 2.0], [0.0, 1.0, 1.0, 2.0], [0.0, 2.0]]
-    K = DTW(sigma=1.0).gram(X)
-    assert np.linalg.eigvalsh(K)[0] < 0
-    assert check_kernel(DTW(sigma=1.0), X).verdict == "INVALID"
+    K = k.gram(X)
+    assert K[0, 1] == 1 and np.linalg.eigvalsh(K)[0] < 0
+    assert check_kernel(k, X).verdict == "INVALID"
+    assert "stretch" in str(k.proof())
 
 
 # The global alignment kernel.

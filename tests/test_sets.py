@@ -2,6 +2,8 @@
 
 import enum
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from sklearn.base import clone
 from similitude import as_similarity, check_kernel, datasets, use_engine
 from similitude.encodings import rows
 from similitude.engines import LocalEngine
-from similitude.kernels import Intersection, Jaccard, SharesAny
+from similitude.kernels import Intersection, Jaccard, SharesAny, explicit_map
 from similitude.kernels.items import Keys
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
@@ -117,6 +119,36 @@ def test_equal_items_are_one_item_whatever_their_type():
     assert Intersection()({b"a"}, {"a"}) == 0.0
 
 
+@pytest.mark.parametrize("k", [Intersection(), Intersection().normalised(), (Intersection() + 1.0) ** 2], ids=repr)
+def test_explicit_features(k):
+    known, new = [{"a", "b"}, {"b", 3}, set()], [{"b", "z", "y"}, set(), {"q"}, {3, "b"}]
+    for X, Z in ((known, new), (BITS[:9], BITS[::5]), (sp.csr_array(BITS[:9] * 2.0), BITS[3:7])):
+        F, G = explicit_map(k, X), explicit_map(k, Z, like=X)
+        assert F.format == "csr" and F.shape[1] == G.shape[1]
+        np.testing.assert_allclose((F @ F.T).toarray(), k.gram(X), atol=1e-12)
+        np.testing.assert_allclose((G @ F.T).toarray(), k.cross(Z, X), atol=1e-12)
+        np.testing.assert_allclose((G * G).sum(axis=1), k.diag(Z), atol=1e-12)
+    with pytest.raises(ValueError, match="cannot share items"):
+        explicit_map(Intersection(), known, like=BITS)
+    with pytest.raises(TypeError, match="has no finite feature map"):
+        explicit_map(Jaccard(), known)
+
+
+def test_items_that_hold_others():
+    """How items are nested is part of what they are."""
+    assert Intersection()({(("a",), "b")}, {(("a", "b"),)}) == 0.0
+    assert Intersection()({frozenset({frozenset({1.0, 12.0})})}, {frozenset({frozenset({1.01, 2.0})})}) == 0.0
+    assert Intersection()({(1, ("a",))}, {(1.0, ("a",))}) == 1.0
+
+
+def test_numbers_of_any_size_and_type():
+    large, third = 10**400, Fraction(1, 3)
+    assert Jaccard()({large, 2**60 + 1, third}, {large, np.int64(2**60 + 1), Fraction(2, 6)}) == 1.0
+    assert Jaccard()({large}, {large + 1}) == 0.0
+    assert Jaccard()({Decimal("0.10"), Decimal(2)}, {Decimal("0.1"), 2}) == 1.0
+    assert Jaccard()({Decimal("0.1")}, {0.1}) == 0.0  # as Python has it
+
+
 def test_keys_are_the_same_everywhere():
     assert Keys().of("kernel") == 10602011364023404654
     assert Keys().all(["kernel", 1, None]).dtype == np.uint64
@@ -144,6 +176,10 @@ def test_columns_of_sets():
         ([{1}, {"a": 1}], TypeError, "object 1 is"),
         ([{1}, [[1], [2]]], TypeError, "object 1 holds an item that cannot be in a set.*unhashable"),
         ([{1}, [float("nan")]], ValueError, "object 1 holds NaN"),
+        ([{1}, [pd.NA]], ValueError, "object 1 holds NaN or NA"),
+        ([{1}, np.ones((2, 2))], TypeError, "object 1 is"),
+        (pd.DataFrame({"a": [True, False], "b": pd.array([1, None], "Int8")}), ValueError, "row 1, column 1 is <NA>"),
+        (pl.DataFrame({"a": [True, False], "b": [True, None]}), ValueError, "row 1, column 1 is None"),
         (np.array([[0, 1], [2, 0]]), ValueError, "row 1, column 0 is 2.*0 and 1"),
         (np.array([[0, np.nan]]), ValueError, "row 0, column 1 is nan"),
         (sp.csr_array([[0, np.nan]]), ValueError, "row 0, column 1 is nan"),

@@ -178,10 +178,10 @@ def test_encoding_is_of_each_string_alone():
 
 def test_threads_give_the_same():
     rng = np.random.default_rng(1)
-    X = ["".join(rng.choice(list("acgt"), 30)) for _ in range(1100)]
+    X = ["".join(rng.choice(list("acgt"), 30)) for _ in range(120)]
     with use_engine(LocalEngine(threads=1)):
         expected = Spectrum(3).gram(X)
-    with use_engine(LocalEngine(threads=3)):
+    with use_engine(LocalEngine(threads=3, memory="256KiB")):  # in several tiles
         np.testing.assert_array_equal(Spectrum(3).gram(X), expected)
         np.testing.assert_array_equal(Spectrum(3).cross(X, X[:50]), expected[:, :50])
 
@@ -253,11 +253,11 @@ def test_edit_refuses_what_is_no_string():
 
 def test_edit_on_threads_and_in_tiles():
     rng = np.random.default_rng(2)
-    X = ["".join(rng.choice(list("ab"), rng.integers(0, 12))) for _ in range(1100)]
-    with use_engine(LocalEngine(threads=2)):
+    X = ["".join(rng.choice(list("ab"), rng.integers(0, 12))) for _ in range(120)]
+    with use_engine(LocalEngine(threads=2, memory="256KiB")):  # in several tiles
         K = Edit().gram(X)
     assert (K == K.T).all() and (np.diag(K) == 1).all()
-    np.testing.assert_array_equal(K[::150], Edit().cross(X[::150], X))
+    np.testing.assert_array_equal(K[::15], Edit().cross(X[::15], X))
     check_similarity(Edit(), UNUSUAL)
 
 
@@ -327,6 +327,7 @@ def test_mismatch_takes_its_alphabet_from_data():
         (Mismatch(9, 5, "abcdefghij"), "smaller p or m"),
         (Mismatch(2, 1, "aba"), "each of them once"),
         (Mismatch(2, 1, ["ab", "c"]), "single letters"),
+        (Mismatch(2, 1, ["ab", ""]), "single letters"),
     ],
 )
 def test_bad_parameters(k, message):

@@ -74,6 +74,8 @@ def test_claims_follow_the_columns():
     assert Columns(kernels).proof().holds and "column" in str(Columns(kernels).proof())
     assert check_kernel(Columns(CHOSEN), PANDAS).verdict == "VALID"
     assert check_kernel(Columns(CHOSEN, how="min"), PANDAS).verdict == "UNKNOWN"
+    grid = pd.DataFrame({"a": np.repeat([0.0, 1.0, 2.0], 3), "b": np.tile([0.0, 1.0, 2.0], 3)})
+    assert check_kernel(Columns({"a": Gaussian(1.0), "b": Gaussian(1.0)}, how="min"), grid).verdict == "INVALID"
 
 
 def test_papers_that_share_an_author_or_a_keyword():
@@ -242,9 +244,9 @@ def test_grid_search_map_pickle_threads():
 
 
 def test_cells():
-    assert [is_missing(one) for one in (pd.NaT, pd.NA, np.datetime64("NaT"), float("inf"), [], "")] == [True] * 3 + [
-        False
-    ] * 3
+    assert [is_missing(one) for one in (pd.NaT, pd.NA, np.datetime64("NaT", "ns"), float("inf"), [], "")] == [
+        True
+    ] * 3 + [False] * 3
     frame = pd.DataFrame({"i": pd.array([1, None], "Int64"), "b": pd.array([True, None], "boolean"), "s": ["x", None]})
     for name in frame:
         np.testing.assert_array_equal(missing_cells(frame[name]), [False, True])

@@ -7,7 +7,9 @@ import hashlib
 import inspect
 import pickle
 from collections.abc import Iterator
-from numbers import Real
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational, Real
 from types import CodeType
 from typing import Any
 
@@ -24,27 +26,52 @@ def digest(value: Any, size: int = 8) -> bytes:
     """
     spelled = hashlib.blake2b(digest_size=size)
     for piece in _spell(value):
-        spelled.update(piece + b"\0")
+        spelled.update(_framed(piece))
     return spelled.digest()
 
 
+def _framed(piece: bytes) -> bytes:
+    """Return a piece behind its length, so that pieces one after the other are not taken for others."""
+    return len(piece).to_bytes(8, "little") + piece
+
+
 def _spell(value: Any, seen: tuple[int, ...] = ()) -> Iterator[bytes]:
-    if isinstance(value, (Real, np.bool_)):
-        yield repr(float(value) + 0.0 if float(value) == value else value).encode()
+    """Yield a value in pieces; what holds others says first how many: ((1,), 2) is not ((1, 2),)."""
+    if isinstance(value, (Real, Decimal, np.bool_)):
+        yield _spell_number(value)
         return
-    yield type(value).__qualname__.encode()
+    yield b"set" if isinstance(value, frozenset) else type(value).__qualname__.encode()
     if id(value) in seen:
         return
     inner = functools.partial(_spell, seen=(*seen, id(value)))
     if isinstance(value, (set, frozenset)):
-        yield from sorted(b"".join(inner(item)) for item in value)
+        yield str(len(value)).encode()
+        yield from sorted(b"".join(map(_framed, inner(item))) for item in value)
     elif hasattr(value, "shape") and hasattr(value, "dtype") and (hasattr(value, "tocsr") or np.ndim(value)):
         yield from _spell_array(value)
     elif value is None or isinstance(value, (str, bytes, type)):
         yield repr(value).encode()
     else:
-        for part in _ingredients(value):
+        parts = list(_ingredients(value))
+        yield str(len(parts)).encode()
+        for part in parts:
             yield from inner(part)
+
+
+def _spell_number(value: Any) -> bytes:
+    """Return equal bytes for equal numbers of any type: as a float where one holds the number, else as a fraction."""
+    if isinstance(value, np.integer):
+        value = int(value)  # NumPy would compare it as a float
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("nan")
+    if number == value:
+        return repr(number + 0.0).encode()
+    if isinstance(value, (Rational, Decimal)) and value == value:
+        exact = Fraction(value)
+        return f"{exact.numerator:x}/{exact.denominator:x}".encode()
+    return repr(value).encode()
 
 
 def _spell_array(value: Any) -> Iterator[bytes]:
@@ -59,7 +86,7 @@ def _ingredients(value: Any) -> Iterator[Any]:
     if hasattr(value, "get_params") and not isinstance(value, type):
         yield value.get_params(deep=False)
     elif isinstance(value, dict):
-        for key in sorted(value, key=repr):
+        for key in sorted(value, key=digest):
             yield from (key, value[key])
     elif isinstance(value, (list, tuple)):
         yield from value

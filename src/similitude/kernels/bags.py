@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from similitude import loops
+from similitude.kernels.ragged import ragged_rows
 from similitude.loops import CSR, Patterns
 
 NO_LETTERS = np.zeros(0, np.uint32)
@@ -35,8 +36,8 @@ class Bags:
         return len(self.starts) - 1
 
     def __getitem__(self, which: Any) -> Bags:
-        features, starts = picked(self.starts, which)
-        letters, text_starts = picked(self.text_starts, which) if len(self.places) else (slice(0, 0), NO_INTEGERS)
+        starts, features = ragged_rows(self.starts, which)
+        text_starts, letters = ragged_rows(self.text_starts, which) if len(self.places) else (NO_INTEGERS, slice(0, 0))
         chosen = self.codes[features], self.counts[features], self.places[features if len(self.places) else slice(0, 0)]
         return Bags(loops.Bags(*chosen, starts, self.text[letters], text_starts))
 
@@ -51,18 +52,6 @@ class Bags:
             return np.diff(self.starts).astype(float)
         sums = np.concatenate([[0], np.cumsum(self.counts * self.counts)])
         return np.diff(sums[self.starts]).astype(float)
-
-
-def picked(starts: np.ndarray, which: Any) -> tuple[Any, np.ndarray]:
-    """Return where the entries of some rows are, and where each row starts among them."""
-    if isinstance(which, slice) and which.step in (None, 1):
-        begin, end, _ = which.indices(len(starts) - 1)
-        kept = starts[begin : max(begin, end) + 1]
-        return slice(int(kept[0]), int(kept[-1])), kept - kept[0]
-    rows = np.arange(len(starts) - 1)[which]
-    lengths = np.diff(starts)[rows]
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    return np.arange(ends[-1]) + np.repeat(starts[rows] - ends[:-1], lengths), ends
 
 
 def bag_products(A: Bags, B: Bags, patterns: Patterns, counted: bool, out: Any = None) -> np.ndarray:

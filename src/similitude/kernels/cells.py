@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import as_objects, check_columns, check_objects, is_column, is_table
+from similitude.encodings import as_objects, check_columns, check_objects, is_column, is_table, take
 from similitude.errors import brief
 from similitude.kernels.items import Keys
 
@@ -134,9 +134,10 @@ def _kind(cls: type) -> str:
 def keys_of(values: Any, missing: np.ndarray) -> np.ndarray:
     """Return one 64-bit key per cell, equal for equal values, 0 where missing."""
     keys, found = Keys(), np.zeros(len(missing), np.uint64)
-    numbers = plain_numbers(values)
+    known = take(values, np.flatnonzero(~missing)) if missing.any() else values
+    numbers = plain_numbers(known)  # without missing ones, which would make floats of whole numbers
     if numbers is not None:
-        different, which = np.unique(numbers[~missing], return_inverse=True)
+        different, which = np.unique(numbers, return_inverse=True)
         found[~missing] = keys.all(different.tolist())[which]
         return found
     if is_categorical(values) and hasattr(values.cat, "codes"):  # of pandas

@@ -8,7 +8,7 @@ import numpy as np
 
 from similitude import loops
 from similitude.encodings import Encoding
-from similitude.kernels.bags import picked
+from similitude.kernels.ragged import ragged_rows
 from similitude.kernels.text import as_letters
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, Similarity
 
@@ -93,7 +93,7 @@ class Letters:
         return len(self.starts) - 1
 
     def __getitem__(self, which: Any) -> Letters:
-        letters, starts = picked(self.starts, which)
+        starts, letters = ragged_rows(self.starts, which)
         return Letters(self.text[letters], starts)
 
 

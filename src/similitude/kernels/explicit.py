@@ -20,10 +20,10 @@ from similitude.encodings import check_objects, is_sparse, itemsize, rows
 from similitude.engines import current_engine
 from similitude.engines.base import format_bytes
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
-from similitude.kernels.histograms import Histograms
 from similitude.kernels.products import squared_norms
 from similitude.kernels.radial import Gaussian
-from similitude.kernels.strings import BagSimilarity, Gapped, Mismatch, Spectrum
+from similitude.kernels.sets import Intersection
+from similitude.kernels.strings import Gapped, Mismatch, Spectrum
 from similitude.kernels.vectors import Cosine, Linear, Polynomial
 from similitude.similarity import Similarity
 from similitude.similarity.algebra import Exponential, Power, Product, Scaled, Shifted, Sum
@@ -76,13 +76,13 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: An
     ----------
     kernel : Similarity
         Linear, Cosine, Polynomial, Gaussian, or made of these by sums, products, whole powers, exp, factors
-        and constants >= 0, normalisation and pull-back. Likewise Spectrum, Gapped, Mismatch of strings and
-        WeisfeilerLehman, ShortestPath, Graphlet of graphs.
-    X : sequence of vectors, strings or graphs
-        Or of whatever a pulled-back kernel takes. Sparse vectors, strings and graphs have sparse features.
+        and constants >= 0, normalisation and pull-back. Likewise Spectrum, Gapped, Mismatch of strings,
+        WeisfeilerLehman, ShortestPath, Graphlet of graphs and Intersection of sets.
+    X : sequence of vectors, strings, graphs or sets
+        Or of whatever a pulled-back kernel takes. Sparse vectors, strings, graphs and sets have sparse features.
     degree : int, optional
         Where the series of Gaussian and exponential parts ends; only these need it.
-    like : sequence of strings or graphs, optional
+    like : sequence of strings, graphs or sets, optional
         The objects whose features have columns; by default X. For new ones give those that a learner was trained
         on: columns then agree, and :math:`\langle\phi(x), \phi(z)\rangle` is exact for z in `like`. What else
         objects have goes into a last column, by its norm. Vectors and graphlets need it not.
@@ -90,7 +90,7 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: An
     Returns
     -------
     array of shape (n, explicit_dimension)
-        Sparse (CSR) for sparse vectors, strings and graphs.
+        Sparse (CSR) for sparse vectors, strings, graphs and sets.
         Its size is logged on the logger ``similitude``, or refused by the memory budget, before it is built.
 
     Examples
@@ -128,12 +128,10 @@ def _leaves(k: Similarity, X: Any, like: Any, n: int) -> Iterator[Any]:
         X, like = (None if objects is None else image(k.f, objects, k.batched) for objects in (X, like))
     for part in k.premises():
         yield from _leaves(part, X, like, n)
-    if isinstance(k, BagSimilarity):
+    if hasattr(k, "features"):
         yield k.features(X, like)
     elif not k.premises():
         A: Any = np.ones((n, 1), f"f{itemsize(X)}") if isinstance(k, Power) else k.encode(X)
-        if isinstance(A, Histograms):
-            A = A.features(A if like is None else k.encode(like))
         if not isinstance(A, np.ndarray) and not is_sparse(A):
             raise TypeError(f"explicit_map needs NumPy or scipy sparse arrays, got {type(A).__name__}")
         if A.shape[0] != n:
@@ -196,7 +194,9 @@ def _map_of(k: Similarity, leaves: Iterator[_Map], degree: int | None) -> _Map:
 
 
 _RULES: dict[type, Callable[..., _Map]] = {
-    **{leaf: lambda k, degree, F: F for leaf in (Linear, Spectrum, Gapped, Mismatch, WeisfeilerLehman, ShortestPath)},
+    **dict.fromkeys(
+        (Linear, Spectrum, Gapped, Mismatch, WeisfeilerLehman, ShortestPath, Intersection), lambda k, degree, F: F
+    ),
     Graphlet: lambda k, degree, F: F.then(lambda A: A, k.width),
     Cosine: lambda k, degree, F: F.then(_unit),
     Polynomial: lambda k, degree, F: F.then(lambda A: A * sqrt(k.scale)).plus(k.coef0).power(int(k.degree)),

@@ -54,9 +54,9 @@ class Gower(Similarity):
     Parameters
     ----------
     ranges : dict, optional
-        For each column ``(low, high)`` of numbers, ``"equal"`` for categories, or a list of ordered categories, lowest
-        first. None: taken from data; ``Gower({**Gower().resolve(X).ranges, "size": ["S", "M", "L"]})`` changes one. A
-        column of numbers that are all equal compares for equality.
+        For each column a tuple ``(low, high)`` of numbers, ``"equal"`` for categories, or a list of ordered categories,
+        lowest first. None: taken from data; ``Gower({**Gower().resolve(X).ranges, "size": ["S", "M", "L"]})`` changes
+        one. A column of numbers that are all equal compares for equality.
     strict : bool
         Refuse missing values and numbers outside of the ranges, by row and column.
 
@@ -114,7 +114,9 @@ class Gower(Similarity):
             return self
         if sample_weight is not None:
             X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
-        return Gower({name: _span(name, column(X, name)) for name in column_names(X)}, self.strict)
+        fixed = Gower({name: _span(name, column(X, name)) for name in column_names(X)}, self.strict)
+        fixed.check_params()
+        return fixed
 
     def encode(self, objects: Any) -> Encoding:
         """Return numbers, scaled to their range (NaN where missing), and keys of categories (0 where missing)."""
@@ -167,7 +169,7 @@ class Gower(Similarity):
 
 def _is_order(span: Any) -> bool:
     is_range = len(span) == 2 and all(isinstance(end, Real) and not isinstance(end, bool) for end in span)
-    return not isinstance(span, str) and not is_range
+    return isinstance(span, list) or not (isinstance(span, str) or is_range)
 
 
 def _is_category(span: Any) -> bool:

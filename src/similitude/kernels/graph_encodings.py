@@ -10,7 +10,9 @@ import numpy as np
 from similitude.encodings import as_objects
 from similitude.errors import brief
 from similitude.fingerprints import digest
+from similitude.kernels.cells import is_missing
 from similitude.kernels.graph_inputs import Parsed, is_one_graph, parsed
+from similitude.kernels.ragged import ragged_rows, starts_of
 
 UNLABELLED = 0
 """The label of every node or edge of a graph that has no labels: all are alike."""
@@ -60,25 +62,21 @@ class Graphs:
         return Graphs(node_starts, self.labels[nodes], starts, self.neighbours[ends], self.edge_labels[ends])
 
     @property
+    def kinds(self) -> np.ndarray:
+        """For each graph, bits that say whether its nodes (1: yes, 2: no) and its edges (4: yes, 8: no) have labels."""
+        found = np.zeros(len(self), np.uint8)
+        for starts, labels, bit in (
+            (self.node_starts, self.labels, 1),
+            (self.starts[self.node_starts], self.edge_labels, 4),
+        ):
+            some = np.diff(starts) > 0
+            found[some] |= np.where(labels[starts[:-1][some]] == UNLABELLED, 2 * bit, bit).astype(np.uint8)
+        return found
+
+    @property
     def structure(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What the loops over graphs without labels take."""
         return self.node_starts, self.starts, self.neighbours
-
-
-def ragged_rows(starts: np.ndarray, which: slice | np.ndarray) -> tuple[np.ndarray, Any]:
-    """Return the starts of the chosen rows among themselves, and where their entries are.
-
-    >>> ragged_rows(np.array([0, 2, 2, 5]), np.array([2, 0]))
-    (array([0, 3, 5]), array([2, 3, 4, 0, 1]))
-    """
-    if isinstance(which, slice) and which.step in (None, 1):
-        first, last, _ = which.indices(len(starts) - 1)
-        chosen = starts[first : max(first, last) + 1]
-        return chosen - chosen[0], slice(int(chosen[0]), int(chosen[-1]))
-    lengths = np.diff(starts)[which]
-    begins = starts[:-1][which]
-    new = np.concatenate([[0], np.cumsum(lengths)])
-    return new, np.arange(new[-1]) + np.repeat(begins - new[:-1], lengths)
 
 
 SIMPLE = {str, int, float, bool, bytes}
@@ -94,8 +92,7 @@ def _digests(labels: list[Any]) -> np.ndarray:
 
 
 def _digest(label: Any) -> int:
-    is_missing = label is None or (isinstance(label, float) and label != label)
-    return UNLABELLED if is_missing else int.from_bytes(digest(label), "little") or 1
+    return UNLABELLED if is_missing(label) else int.from_bytes(digest(label), "little") or 1
 
 
 def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> Graphs:
@@ -126,7 +123,7 @@ def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> Graphs:
         raise TypeError(f"expected graphs, got a single one, {brief(objects)}: pass a list of graphs")
     parts = [parsed(i, one) for i, one in enumerate(as_objects(objects))]
     sizes = np.array([one.nodes for one in parts], np.int64)
-    node_starts = np.concatenate([[0], np.cumsum(sizes)])
+    node_starts = starts_of(sizes)
     counts = np.array([len(one.ends) for one in parts], np.int64)
     owner = np.repeat(np.arange(len(parts)), counts)
     ends = np.concatenate([one.ends for one in parts])
@@ -182,7 +179,7 @@ def _joined(labels: list[Any]) -> tuple[np.ndarray, tuple[int, int] | None]:
     """Return the digests of all labels, and the first missing one: in which list, and where there."""
     flat: list[Any] = []
     for some in labels:
-        flat += some.tolist() if isinstance(some, np.ndarray) else some
+        flat += some.tolist() if isinstance(some, np.ndarray) else list(some)
     values = _digests(flat)
     missing = np.flatnonzero(values == UNLABELLED)
     if not len(missing):
@@ -221,7 +218,7 @@ def _adjacency(
         raise ValueError(f"graph {g} has several edges between nodes {pair}, with different labels")
     keys = keys[~again]
     source, target = np.divmod(keys, max(n, 1))
-    yield np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n))])
+    yield starts_of(np.bincount(source, minlength=n))
     first = np.repeat(node_starts[:-1], np.diff(node_starts))
     yield (target - first[source]).astype(np.int32)
     yield np.zeros(len(keys), np.uint64) if both is None else both[~again]

@@ -67,8 +67,8 @@ def _from_networkx(i: int, graph: Any) -> Parsed:
 def _from_igraph(i: int, graph: Any) -> Parsed:
     _refuse_directed(i, graph.is_directed(), "graph.as_undirected()")
     ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
-    nodes, edges = (part["label"] if "label" in part.attributes() else None for part in (graph.vs, graph.es))
-    return Parsed(graph.vcount(), ends, nodes, edges)
+    nodes, edges = (part["label"] if "label" in part.attributes() else [] for part in (graph.vs, graph.es))
+    return Parsed(graph.vcount(), ends, _if_any(nodes), _if_any(edges))
 
 
 def _refuse_directed(i: int, directed: bool, remedy: str) -> None:
@@ -76,7 +76,7 @@ def _refuse_directed(i: int, directed: bool, remedy: str) -> None:
         raise ValueError(f"graph {i} is directed, graph kernels take undirected graphs: use {remedy} if that is meant")
 
 
-def _if_any(labels: list[Any]) -> list[Any] | None:
+def _if_any(labels: Any) -> Any:
     return None if all(label is None for label in labels) else labels
 
 
@@ -94,10 +94,11 @@ def _from_matrix(i: int, matrix: Any, labels: Any = None) -> Parsed:
             f"graph {i} has an edge from node {a} to node {b} but none back: graph kernels take undirected graphs, "
             f"so give A + A.T if that is meant"
         )
-    ends = np.column_stack([u, v])[u <= v]
-    if labels is not None and not isinstance(labels, (int, np.integer)) and len(labels) != n:
-        raise ValueError(f"graph {i} has {n} nodes by its adjacency matrix and {len(labels)} node labels")
-    return Parsed(n, ends, None if isinstance(labels, (int, np.integer)) else labels)
+    labels = _as_labels(i, labels)
+    given = n if labels is None else labels if isinstance(labels, int) else len(labels)
+    if given != n:
+        raise ValueError(f"graph {i} has {n} nodes by its adjacency matrix and {given} by its node labels")
+    return Parsed(n, np.column_stack([u, v])[u <= v], None if isinstance(labels, int) else labels)
 
 
 def _from_tuple(i: int, edges: Any, labels: Any = None, edge_labels: Any = None) -> Parsed:
@@ -112,14 +113,21 @@ def _from_tuple(i: int, edges: Any, labels: Any = None, edge_labels: Any = None)
     ends = _as_ends(i, edges)
     if edge_labels is not None and len(edge_labels) != len(ends):
         raise ValueError(f"graph {i} has {len(ends)} edges and {len(edge_labels)} edge labels")
-    if labels is None or isinstance(labels, (int, np.integer)):
-        nodes = int(ends.max(initial=-1)) + 1 if labels is None else int(labels)
-        if nodes < 0:
-            raise ValueError(f"graph {i} cannot have {nodes} nodes")
-        return Parsed(nodes, ends, None, edge_labels)
-    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__getitem__"):
-        raise TypeError(f"the node labels of graph {i} are {brief(labels)}: give a sequence or a dict of labels")
+    labels = _as_labels(i, labels)
+    if labels is None or isinstance(labels, int):
+        return Parsed(int(ends.max(initial=-1)) + 1 if labels is None else labels, ends, None, edge_labels, names)
     return Parsed(len(labels), ends, labels, edge_labels, names)
+
+
+def _as_labels(i: int, labels: Any) -> Any:
+    """Return a sequence of node labels as it is, how many nodes there are where all are None, or None."""
+    if isinstance(labels, (int, np.integer)):
+        if labels < 0:
+            raise ValueError(f"graph {i} cannot have {labels} nodes")
+        return int(labels)
+    if labels is not None and (isinstance(labels, (str, bytes)) or not hasattr(labels, "__getitem__")):
+        raise TypeError(f"the node labels of graph {i} are {brief(labels)}: give a sequence or a dict of labels")
+    return len(labels) if isinstance(labels, (list, tuple)) and _if_any(labels) is None else labels
 
 
 def _numbered(i: int, edges: Any, names: list[Any]) -> list[tuple[int, int]]:
@@ -142,4 +150,6 @@ def _as_ends(i: int, edges: Any) -> np.ndarray:
             f"the edges of graph {i} are {brief(edges)}: give pairs of nodes that are numbered from 0, or a dict of "
             f"node labels whose keys are the nodes"
         )
-    return ends
+    if ends.dtype.kind == "u" and ends.max() >= 2**63:
+        raise ValueError(f"graph {i} has an edge to node {ends.max()}: there are no graphs of that size")
+    return ends.astype(np.int64, copy=False)

@@ -24,6 +24,35 @@ LARGEST = 100
 """Iterations at most: labels stop telling nodes apart long before."""
 
 
+class GraphHistograms(Histograms):
+    """Histograms of graphs: those of labelled graphs are not compared with those of others (see `Graphs.kinds`)."""
+
+    def __init__(self, starts: np.ndarray, keys: np.ndarray, counts: np.ndarray, kinds: np.ndarray) -> None:
+        super().__init__(starts, keys, counts)
+        self.kinds = kinds
+
+    def __getitem__(self, which: slice | np.ndarray) -> GraphHistograms:
+        return GraphHistograms(*super().__getitem__(which).arrays, self.kinds[which])
+
+    def products(self, other: Histograms, out: Any = None) -> np.ndarray:
+        """Return the dot products, if all graphs have labels or none has."""
+        self._demand_alike(other)
+        return super().products(other, out)
+
+    def features(self, known: Histograms) -> Any:
+        """Return the sparse features, if all graphs have labels or none has."""
+        self._demand_alike(known)
+        return super().features(known)
+
+    def _demand_alike(self, other: Any) -> None:
+        kinds = np.bitwise_or.reduce(self.kinds) | np.bitwise_or.reduce(other.kinds)
+        for bits, what in ((3, "nodes"), (12, "edges")):
+            if kinds & bits == bits:
+                raise ValueError(
+                    f"the {what} of some graphs have labels, those of others none: label all graphs or none"
+                )
+
+
 class HistogramSimilarity(Similarity):
     """A dot product of sparse histograms of whole numbers."""
 
@@ -38,6 +67,11 @@ class HistogramSimilarity(Similarity):
     def diagonal(self, A: Encoding) -> Any:
         """Return the squared norms of the histograms."""
         return A.squared_norms()
+
+    def features(self, objects: Any, like: Any = None) -> Any:
+        """Return a sparse matrix as `explicit_map` has it: a column per key that `like` has, and the norm of others."""
+        A = self.encode(objects)
+        return A.features(A if like is None else self.encode(like))
 
 
 class WeisfeilerLehman(HistogramSimilarity):
@@ -83,7 +117,7 @@ class WeisfeilerLehman(HistogramSimilarity):
         """Return the histogram of labels of each graph, over all iterations."""
         graphs = as_graphs(objects)
         found = loops.weisfeiler_lehman(graphs.structure, graphs.labels, graphs.edge_labels, int(self.iterations))
-        return Histograms(*found)
+        return GraphHistograms(*found, graphs.kinds)
 
 
 class ShortestPath(HistogramSimilarity):
@@ -116,7 +150,7 @@ class ShortestPath(HistogramSimilarity):
     def encode(self, objects: Any) -> Encoding:
         """Return the histogram of triples of each graph."""
         graphs = as_graphs(objects, edges=False)
-        return Histograms(*loops.shortest_paths(graphs.structure, graphs.labels))
+        return GraphHistograms(*loops.shortest_paths(graphs.structure, graphs.labels), graphs.kinds)
 
 
 class Graphlet(Similarity):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from similitude import loops
-from similitude.kernels.graph_encodings import ragged_rows
+from similitude.kernels.ragged import ragged_rows
 
 
 class Histograms:

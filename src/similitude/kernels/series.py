@@ -92,6 +92,10 @@ class DTW(SeriesSimilarity):
     """
 
     claims = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
+    reason = (
+        "0, 1, 2 and its stretch 0, 1, 1, 2 have K = 1, so that a kernel takes them for one object, but they are not "
+        "equally like 0, 2"
+    )
     finite = True
     resolves = ("sigma",)
 
@@ -122,7 +126,8 @@ class DTW(SeriesSimilarity):
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return exp of the scaled distances."""
         values = WarpingDistance(self.window).block(A, B, out)
-        loops.apply(values, "gaussian", -1.0 / float(self.sigma))
+        factor = min(1.0 / float(self.sigma), float(np.finfo(values.dtype).max))  # infinity times 0 is no number
+        loops.apply(values, "gaussian", -factor)
         return values
 
     def diagonal(self, A: Encoding) -> Any:

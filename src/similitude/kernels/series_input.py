@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from similitude.encodings import as_objects, check_objects, is_column, is_sparse, is_table
 from similitude.errors import brief
+from similitude.kernels.ragged import ragged_rows, starts_of
 
 
 class Series:
@@ -40,17 +40,8 @@ class Series:
         return len(self.starts) - 1
 
     def __getitem__(self, which: slice | np.ndarray) -> Series:
-        if isinstance(which, slice) and which.step in (None, 1):
-            first, last, _ = which.indices(len(self))
-            starts = self.starts[first : max(first, last) + 1]
-            values, starts = self.values[starts[0] : starts[-1]], starts - starts[0]
-        else:
-            chosen = np.arange(len(self))[which]
-            lengths = self.lengths[chosen]
-            starts = _starts(lengths)
-            shift = np.repeat(self.starts[:-1][chosen] - starts[:-1], lengths)
-            values = self.values[np.arange(starts[-1]) + shift]
-        return Series(values, starts, None if self.norms is None else self.norms[which])
+        starts, times = ragged_rows(self.starts, which)
+        return Series(self.values[times], starts, None if self.norms is None else self.norms[which])
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -111,7 +102,7 @@ def _of_list(objects: list[Any]) -> Series:
                 f"series must all have the same channels: series {i} has {piece.shape[1]}, series 0 has {channels} "
                 f"(the shape of a series is (time, channel))"
             )
-    starts = _starts([len(piece) for piece in pieces])
+    starts = starts_of([len(piece) for piece in pieces])
     values = np.ascontiguousarray(np.concatenate(pieces))
     _check_finite(values, lambda row: _place(starts, row))
     return Series(values, starts)
@@ -171,10 +162,6 @@ def _check_finite(values: np.ndarray, place: Any) -> None:
 def _place(starts: np.ndarray, row: int) -> tuple[int, int]:
     i = int(np.searchsorted(starts, row, side="right")) - 1
     return i, row - int(starts[i])
-
-
-def _starts(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def same_channels(A: Series, B: Series) -> None:

@@ -11,7 +11,10 @@ import numpy as np
 from similitude import loops
 from similitude.encodings import as_objects, check_columns, is_column, is_sparse, is_table
 from similitude.errors import brief
+from similitude.kernels.cells import is_missing
+from similitude.kernels.histograms import Histograms
 from similitude.kernels.items import Keys
+from similitude.kernels.ragged import ragged_rows, starts_of
 
 
 class ItemSets:
@@ -30,7 +33,7 @@ class ItemSets:
         keys = _sorted_within(keys, owner, sizes)
         new = np.ones(len(keys), bool)
         new[1:] = (keys[1:] != keys[:-1]) | (owner[1:] != owner[:-1])
-        return cls(keys[new], _starts(np.bincount(owner[new], minlength=len(sizes))), width)
+        return cls(keys[new], starts_of(np.bincount(owner[new], minlength=len(sizes))), width)
 
     @property
     def sizes(self) -> np.ndarray:
@@ -41,11 +44,16 @@ class ItemSets:
         return len(self.starts) - 1
 
     def __getitem__(self, which: Any) -> ItemSets:
-        chosen = np.arange(len(self))[which]
-        sizes = self.sizes[chosen]
-        starts = _starts(sizes)
-        places = np.arange(starts[-1]) + np.repeat(self.starts[:-1][chosen] - starts[:-1], sizes)
-        return ItemSets(self.keys[places], starts, self.width)
+        starts, items = ragged_rows(self.starts, which)
+        return ItemSets(self.keys[items], starts, self.width)
+
+    def as_items(self) -> ItemSets:
+        """Return itself."""
+        return self
+
+    def histograms(self) -> Histograms:
+        """Return each item once."""
+        return Histograms(self.starts, self.keys, np.ones(len(self.keys)))
 
 
 class BitSets:
@@ -77,7 +85,7 @@ class BitSets:
         """Return the same sets as sorted column numbers."""
         bits = np.unpackbits(np.ascontiguousarray(self.words).view(np.uint8), axis=1, bitorder="little")
         owner, keys = np.nonzero(bits)
-        return ItemSets(keys.astype(np.uint64), _starts(np.bincount(owner, minlength=len(self))), self.width)
+        return ItemSets(keys.astype(np.uint64), starts_of(np.bincount(owner, minlength=len(self))), self.width)
 
 
 Sets = ItemSets | BitSets
@@ -93,10 +101,6 @@ def _sorted_within(keys: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> np
     table[filled] = keys
     table.sort(axis=1)
     return table[filled]
-
-
-def _starts(sizes: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def as_sets(X: Any) -> Sets:
@@ -134,7 +138,8 @@ def _stacked(rows: list[np.ndarray]) -> np.ndarray:
 def _bits(X: np.ndarray) -> BitSets:
     if X.dtype == bool:
         return BitSets.of(X)
-    bad = np.argwhere((X != 0) & (X != 1))
+    is_bit = np.frompyfunc(_is_bit, 1, 1)(X).astype(bool) if X.dtype == object else (X == 0) | (X == 1)
+    bad = np.argwhere(~is_bit)
     if len(bad):
         i, j = (int(place) for place in bad[0])
         raise ValueError(
@@ -142,6 +147,10 @@ def _bits(X: np.ndarray) -> BitSets:
             f"per item; give sets of items as Python sets or lists"
         )
     return BitSets.of(X != 0)
+
+
+def _is_bit(value: Any) -> bool:
+    return not is_missing(value) and bool(value == 0 or value == 1)
 
 
 def _sparse(X: Any) -> ItemSets:
@@ -173,7 +182,7 @@ def _unique(one: Any, i: int) -> Set[Any]:
         return one
     if not (isinstance(one, (Set, list, tuple)) or is_column(one) or (isinstance(one, np.ndarray) and one.ndim == 1)):
         hint = ", for instance set(text) for its letters" if isinstance(one, (str, bytes)) else ""
-        missing = "; a set without items is set()" if one is None or one != one else ""
+        missing = "; a set without items is set()" if is_missing(one) else ""
         raise TypeError(
             f"object {i} is {brief(one)}: a set is a Python set, a list or tuple of its items, or a row of bits{hint}"
             f"{missing}"
@@ -186,44 +195,29 @@ def _unique(one: Any, i: int) -> Set[Any]:
 
 def _refuse_nan(sets: list[Set[Any]]) -> None:
     for i, items in enumerate(sets):
-        if any(item != item for item in items):
-            raise ValueError(f"object {i} holds NaN, which equals nothing, not even itself: leave it out")
+        if any(is_missing(item) and item is not None for item in items):
+            raise ValueError(f"object {i} holds NaN or NA, which equals nothing, not even itself: leave it out")
 
 
 def compare(A: Sets, B: Sets, value: str, out: Any = None) -> np.ndarray:
     """Return what each set of A shares with each set of B: ``count`` of items, ``share`` of all, or ``any``."""
     out = np.empty((len(A), len(B))) if out is None else out
-    _demand_alike(A, B)
+    demand_alike(A, B)
     a, b = (np.asarray(one.sizes, float) for one in (A, B))
     if isinstance(A, BitSets) and isinstance(B, BitSets):
         loops.shared_bits(out, np.ascontiguousarray(A.words), np.ascontiguousarray(B.words), a, b, value)
         return out
-    items = (one.as_items() if isinstance(one, BitSets) else one for one in (A, B))
-    loops.sparse_products(out, *_inverted(*items))
+    x, z = (one.as_items().histograms() for one in (A, B))
+    x.products(z, out)
     if value != "count":
         loops.of_shared(out, a, b, value)
     return out
 
 
-def _demand_alike(A: Sets, B: Sets) -> None:
+def demand_alike(A: Sets, B: Sets) -> None:
+    """Refuse sets of items beside rows of bits, and rows of different lengths."""
     if A.width != B.width:
         x, z = (
             "sets of items" if one.width is None else f"rows of {one.width} bits or sparse entries" for one in (A, B)
         )
         raise ValueError(f"X holds {x} and Z holds {z}: they cannot share items")
-
-
-def _inverted(A: ItemSets, B: ItemSets) -> tuple[loops.CSR, loops.CSR]:
-    """Return the sets of A as sparse rows, and for each item of B the sets of B that have it."""
-    order = np.argsort(B.keys)
-    keys = B.keys[order]
-    first = np.flatnonzero(np.diff(keys, prepend=~keys[:1]))
-    items = keys[first]
-    owners = np.repeat(np.arange(len(B), dtype=np.int32), B.sizes)[order]
-    lists = np.ones(len(owners)), owners, np.append(first, len(keys))
-    places = np.searchsorted(items, A.keys)
-    found = places < len(items)
-    found[found] = items[places[found]] == A.keys[found]
-    sizes = np.bincount(np.repeat(np.arange(len(A)), A.sizes)[found], minlength=len(A))
-    rows = np.ones(np.count_nonzero(found)), places[found].astype(np.int32), _starts(sizes)
-    return rows, lists

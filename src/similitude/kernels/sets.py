@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from similitude.encodings import Encoding
-from similitude.kernels.set_encodings import as_sets, compare
+from similitude.kernels.set_encodings import as_sets, compare, demand_alike
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
 
 
@@ -54,6 +54,13 @@ class Intersection(SetSimilarity):
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return the numbers of items."""
         return np.asarray(A.sizes, float)
+
+    def features(self, objects: Any, like: Any = None) -> Any:
+        """Return a sparse matrix of 0 and 1: a column per item that `like` has, and the norm of all others."""
+        A = self.encode(objects)
+        known = A if like is None else self.encode(like)
+        demand_alike(A, known)
+        return A.as_items().histograms().features(known.as_items().histograms())
 
 
 class Jaccard(SetSimilarity):

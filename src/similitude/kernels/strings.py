@@ -251,7 +251,7 @@ class Mismatch(BagSimilarity):
         letters: np.ndarray = np.zeros(0, np.uint32)
         if len(given):
             letters = np.unique(as_letters([given] if isinstance(given, (str, bytes)) else given)[0])
-        if len(letters) != len(given):
+        if len(letters) != len(given) or (isinstance(given, list) and not all(map(len, given))):
             raise ValueError(f"alphabet must hold single letters, each of them once, got {self.alphabet!r}")
         return letters
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from similitude.encodings import as_objects
 from similitude.errors import brief
+from similitude.kernels.ragged import starts_of
 
 
 def as_letters(objects: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -25,7 +26,7 @@ def as_letters(objects: Any) -> tuple[np.ndarray, np.ndarray]:
         text = np.frombuffer(
             "".join(map(_spelled, range(len(strings)), strings)).encode("utf-32-le", "surrogatepass"), "<u4"
         )
-    return text, np.concatenate([[0], np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)))])
+    return text, starts_of(np.fromiter(map(len, strings), np.int64, len(strings)))
 
 
 def _spelled(i: int, string: Any) -> str:

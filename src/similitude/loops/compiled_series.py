@@ -10,8 +10,11 @@ from similitude.loops.reference import Array
 
 def dtw(out: Any, A: Any, a: Any, B: Any, b: Any, window: float | None = None, half: bool = False) -> None:
     """See `reference_series.dtw`."""
-    steps = isinstance(window, (int, np.integer))
-    radius, fraction = (int(window), -1.0) if steps and window is not None else (-1, -1.0 if window is None else window)
+    radius, fraction = -1, -1.0
+    if isinstance(window, (int, np.integer)):
+        radius = min(int(window), len(A) + len(B))  # no path is longer
+    elif window is not None:
+        fraction = window
     _compiled.dtw(out, A, a, B, b, _by_length(b), radius, fraction, half)
 
 

@@ -150,9 +150,13 @@ def keyed_products(out: Array, A: Keyed, B: Keyed) -> None:
     A, B : triple of arrays
         Starts (int64), keys (uint64, each once in a row) and counts (float64).
     """
-    left, right = (
-        [dict(zip(keys[a:b].tolist(), counts[a:b].tolist(), strict=True)) for a, b in pairwise(starts)]
-        for starts, keys, counts in (A, B)
-    )
-    for row, x in zip(out, left, strict=True):
-        row[:] = [sum(count * z.get(key, 0.0) for key, count in x.items()) for z in right]
+    starts, keys, counts = B
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    order = np.argsort(keys, kind="stable")
+    different, first = np.unique(keys[order], return_index=True)
+    having = dict(zip(different.tolist(), np.split(order, first[1:]), strict=False))  # where each key is in B
+    out[...] = 0
+    for row, (a, b) in zip(out, pairwise(A[0]), strict=True):
+        for key, count in zip(A[1][a:b].tolist(), A[2][a:b].tolist(), strict=True):
+            if key in having:
+                row[owner[having[key]]] += count * counts[having[key]]

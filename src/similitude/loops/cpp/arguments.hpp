@@ -4,6 +4,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <utility>
+#include <vector>
+
 #include "table.hpp"
 
 namespace nb = nanobind;
@@ -23,6 +26,26 @@ template <class T> using OutRow = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::
 inline void require(bool condition, const char *message) {
     if (!condition)
         throw nb::value_error(message);
+}
+
+using Starts = InRow<std::int64_t>;
+
+// Rows one after the other: row i is entries starts[i] to starts[i + 1] of `end` ones.
+inline void check_starts(const Starts &starts, std::size_t end) {
+    const std::size_t count = starts.shape(0);
+    require(count > 0 && starts.data()[0] == 0 && static_cast<std::size_t>(starts.data()[count - 1]) == end,
+            "starts must go from 0 to the end");
+    for (std::size_t i = 0; i + 1 < count; ++i)
+        require(starts.data()[i] <= starts.data()[i + 1], "starts must not decrease");
+}
+
+template <class T> using Owned = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+// A vector as an array that owns it.
+template <class T> Owned<T> owned(std::vector<T> &&values) {
+    auto *kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return Owned<T>(kept->data(), {kept->size()}, owner);
 }
 
 template <class T> Matrix<const T> in(const In<T> &A) {

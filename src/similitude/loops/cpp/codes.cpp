@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "numbers.hpp"
+
 namespace {
 
 Code mixed(Code x) {
@@ -9,64 +11,6 @@ Code mixed(Code x) {
     x = (x ^ (x >> 29)) * 0xBF58476D1CE4E5B9u;
     return x ^ (x >> 32);
 }
-
-// Numbers for keys, given in the order in which keys come. Two keys are one if their codes agree and, where codes are
-// digests, `same(number)` says so.
-class Numbers {
-  public:
-    Numbers() : slots_(1024), round_(0) {}
-
-    std::size_t count() const { return codes_.size(); }
-    Code code(std::size_t number) const { return codes_[number]; }
-
-    void forget() {
-        codes_.clear();
-        if (++round_ == 0) { // the counter of rounds came round
-            std::fill(slots_.begin(), slots_.end(), Slot{});
-            round_ = 1;
-        }
-    }
-
-    // Returns the number of a key, `count()` before the call for a new one; -1 for a new one unless `add`.
-    template <class Same> std::int64_t of(Code code, bool add, Same same) {
-        const std::size_t mask = slots_.size() - 1;
-        std::size_t at = static_cast<std::size_t>((code * 0x9E3779B97F4A7C15u) >> 24) & mask;
-        for (; slots_[at].round == round_; at = (at + 1) & mask)
-            if (slots_[at].code == code && (!(code & digested) || same(slots_[at].number)))
-                return slots_[at].number;
-        if (!add)
-            return -1;
-        const auto number = static_cast<std::uint32_t>(codes_.size());
-        slots_[at] = {code, number, round_};
-        codes_.push_back(code);
-        if (codes_.size() * 2 > slots_.size())
-            grow();
-        return number;
-    }
-
-  private:
-    struct Slot {
-        Code code = 0;
-        std::uint32_t number = 0, round = 0;
-    };
-
-    void grow() {
-        std::vector<Slot> old(slots_.size() * 4);
-        old.swap(slots_);
-        const std::size_t mask = slots_.size() - 1;
-        for (const Slot &slot : old)
-            if (slot.round == round_) {
-                std::size_t at = static_cast<std::size_t>((slot.code * 0x9E3779B97F4A7C15u) >> 24) & mask;
-                while (slots_[at].round == round_)
-                    at = (at + 1) & mask;
-                slots_[at] = slot;
-            }
-    }
-
-    std::vector<Slot> slots_;
-    std::vector<Code> codes_;
-    std::uint32_t round_;
-};
 
 // The letters of a window themselves where they are below 256 and fit beside the number of the pattern, else a digest.
 Code code_of(const std::uint32_t *window, const Patterns &patterns, std::size_t q) {
@@ -106,7 +50,7 @@ class Bagging {
         const std::size_t first = bagged_.codes.size() - numbers_.count();
         const std::size_t before = numbers_.count();
         const auto number = static_cast<std::size_t>(
-            numbers_.of(code, true, [&](std::size_t n) { return same(bagged_.places[first + n]); }));
+            numbers_.add(code, [&](std::size_t n) { return !(code & digested) || same(bagged_.places[first + n]); }));
         if (number < before) {
             ++bagged_.counts[first + number];
             return;
@@ -202,18 +146,19 @@ std::size_t number_shared(const Bags &A, const Bags &B, Patterns patterns, std::
         return {bags.strings.begin(i) + place / patterns.count, place % patterns.count};
     };
     Numbers numbers;
-    numbers.forget();
     std::vector<Window> first;
     const auto each = [&](const Bags &bags, std::int32_t *out, bool add) {
         for (std::size_t i = 0; i < bags.count; ++i)
             for (auto f = static_cast<std::size_t>(bags.starts[i]); f < static_cast<std::size_t>(bags.starts[i + 1]); ++f) {
                 const Window here = window(bags, i, f);
                 const std::size_t before = numbers.count();
-                out[f] = static_cast<std::int32_t>(numbers.of(bags.codes[f], add, [&](std::size_t number) {
+                const Code code = bags.codes[f];
+                const auto same = [&](std::size_t number) {
                     const Window &there = first[number];
-                    return there.pattern == here.pattern &&
-                           same_windows(there.letters, here.letters, patterns, here.pattern);
-                }));
+                    return !(code & digested) || (there.pattern == here.pattern &&
+                                                  same_windows(there.letters, here.letters, patterns, here.pattern));
+                };
+                out[f] = static_cast<std::int32_t>(add ? numbers.add(code, same) : numbers.find(code, same));
                 if (numbers.count() > before)
                     first.push_back(here);
             }

@@ -4,16 +4,7 @@
 #include "graphs.hpp"
 #include "keyed.hpp"
 
-using Starts = InRow<std::int64_t>;
 using Keys = InRow<std::uint64_t>;
-
-static void check_starts(const Starts &starts, std::size_t end) {
-    const std::size_t count = starts.shape(0);
-    require(count > 0 && starts.data()[0] == 0 && static_cast<std::size_t>(starts.data()[count - 1]) == end,
-            "starts must go from 0 to the end");
-    for (std::size_t i = 0; i + 1 < count; ++i)
-        require(starts.data()[i] <= starts.data()[i + 1], "starts must not decrease");
-}
 
 // Graphs that are safe to walk.
 static Graphs graphs(const Starts &node_starts, const Starts &starts, const InRow<std::int32_t> &neighbours) {
@@ -29,15 +20,8 @@ static Graphs graphs(const Starts &node_starts, const Starts &starts, const InRo
     return found;
 }
 
-// A vector as an array that owns it.
-template <class T> static nb::object array(std::vector<T> &&values) {
-    auto *kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
-}
-
 static nb::tuple arrays(Histograms &&found) {
-    return nb::make_tuple(array(std::move(found.starts)), array(std::move(found.keys)), array(std::move(found.counts)));
+    return nb::make_tuple(owned(std::move(found.starts)), owned(std::move(found.keys)), owned(std::move(found.counts)));
 }
 
 static nb::tuple define_weisfeiler_lehman(const Starts &node_starts, const Starts &starts,

@@ -1,16 +1,10 @@
 // The Python face of the loops over time series.
 #include "arguments.hpp"
 
-using Starts = InRow<std::int64_t>;
-
 template <class T> static Series<T> series(const In<T> &values, const Starts &starts) {
-    require(starts.shape(0) >= 1 && values.shape(1) >= 1, "starts need one entry more than there are series");
-    const std::size_t count = starts.shape(0) - 1;
-    const std::int64_t *s = starts.data();
-    require(s[0] == 0 && static_cast<std::size_t>(s[count]) == values.shape(0), "starts must reach from 0 to the end");
-    for (std::size_t t = 0; t < count; ++t)
-        require(s[t] <= s[t + 1], "starts must not decrease");
-    return {values.data(), s, count, values.shape(1)};
+    check_starts(starts, values.shape(0));
+    require(values.shape(1) >= 1, "series need at least one channel");
+    return {values.data(), starts.data(), starts.shape(0) - 1, values.shape(1)};
 }
 
 template <class T> static void check_order(const Starts &order, const Series<T> &B) {
@@ -37,6 +31,7 @@ static void dtw(const Out<T> &result_, const In<T> &A, const Starts &a, const In
     const Series<T> rows = series<T>(A, a), columns = series<T>(B, b);
     const Matrix<T> to = result<T, T>(result_, rows, columns, half);
     check_order(order, columns);
+    require(radius < std::int64_t(1) << 62, "a radius that large overflows");
     nb::gil_scoped_release release;
     functions<T>().dtw(to, rows, columns, order.data(), {radius, fraction}, half);
 }

@@ -2,30 +2,21 @@
 #include <nanobind/stl/tuple.h>
 
 #include <tuple>
-#include <vector>
 
 #include "arguments.hpp"
 #include "codes.hpp"
 
 using nb::arg;
 using Integers = InRow<std::int64_t>;
-template <class T> using Owned = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 using Found = std::tuple<Owned<Code>, Owned<std::int64_t>, Owned<std::int64_t>, Owned<std::int64_t>>;
 
-static void check_starts(const Integers &starts, std::size_t size, const char *message) {
-    require(starts.shape(0) >= 1 && starts.data()[0] == 0, message);
-    for (std::size_t i = 0; i + 1 < starts.shape(0); ++i)
-        require(starts.data()[i] <= starts.data()[i + 1], message);
-    require(static_cast<std::size_t>(starts.data()[starts.shape(0) - 1]) == size, message);
-}
-
 static Strings strings_of(const InRow<std::uint32_t> &text, const Integers &starts) {
-    check_starts(starts, text.shape(0), "starts must go from 0 to the number of letters and never fall");
+    check_starts(starts, text.shape(0));
     return {text.data(), starts.data(), starts.shape(0) - 1};
 }
 
 static Patterns patterns_of(const Integers &positions, const Integers &starts, const Integers &spans) {
-    check_starts(starts, positions.shape(0), "starts of patterns must go from 0 to the number of positions");
+    check_starts(starts, positions.shape(0));
     require(starts.shape(0) == spans.shape(0) + 1, "one span for each pattern");
     for (std::size_t q = 0; q < spans.shape(0); ++q)
         for (std::int64_t t = starts.data()[q]; t < starts.data()[q + 1]; ++t)
@@ -33,14 +24,9 @@ static Patterns patterns_of(const Integers &positions, const Integers &starts, c
     return {positions.data(), starts.data(), spans.data(), spans.shape(0)};
 }
 
-template <class T> static Owned<T> owned(std::vector<T> &values) {
-    auto *kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-    return Owned<T>(kept->data(), {kept->size()}, owner);
-}
-
-static Found found(Bagged bagged) {
-    return {owned(bagged.codes), owned(bagged.counts), owned(bagged.places), owned(bagged.starts)};
+static Found found(Bagged &&bagged) {
+    return {owned(std::move(bagged.codes)), owned(std::move(bagged.counts)), owned(std::move(bagged.places)),
+            owned(std::move(bagged.starts))};
 }
 
 static Found windows(const InRow<std::uint32_t> &text, const Integers &starts, const Integers &positions,
@@ -68,7 +54,7 @@ static Found neighbours(const InRow<std::uint32_t> &text, const Integers &starts
 
 static Bags bags_of(const InRow<Code> &codes, const Integers &places, const Integers &starts,
                     const InRow<std::uint32_t> &text, const Integers &text_starts, const Patterns &patterns) {
-    check_starts(starts, codes.shape(0), "starts must go from 0 to the number of codes and never fall");
+    check_starts(starts, codes.shape(0));
     Strings strings{text.data(), text_starts.data(), starts.shape(0) - 1};
     bool looks = false;
     for (std::size_t f = 0; f < codes.shape(0); ++f)
@@ -105,7 +91,7 @@ static std::size_t shared(const InRow<Code> &codes_a, const Integers &places_a, 
 
 static void set_bits(const Out<std::uint64_t> &result, const InRow<std::int32_t> &numbers, const Integers &starts) {
     const Matrix<std::uint64_t> to = out<std::uint64_t>(result);
-    check_starts(starts, numbers.shape(0), "starts must go from 0 to the number of features and never fall");
+    check_starts(starts, numbers.shape(0));
     require(starts.shape(0) == to.rows + 1, "one row of out for each bag");
     for (std::size_t f = 0; f < numbers.shape(0); ++f)
         require(numbers.data()[f] < static_cast<std::int64_t>(64 * to.columns), "a number has no bit in out");
@@ -117,7 +103,7 @@ static void set_bits(const Out<std::uint64_t> &result, const InRow<std::int32_t>
 }
 
 static Series<std::int32_t> letters_of(const InRow<std::int32_t> &text, const Integers &starts, std::size_t alphabet) {
-    check_starts(starts, text.shape(0), "starts must go from 0 to the number of letters and never fall");
+    check_starts(starts, text.shape(0));
     for (std::size_t j = 0; j < text.shape(0); ++j)
         require(text.data()[j] >= 0 && static_cast<std::size_t>(text.data()[j]) < alphabet, "a letter outside the alphabet");
     return {text.data(), starts.data(), starts.shape(0) - 1, 1};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "numbers.hpp"
 #include "table.hpp"
 
 namespace { // names of this kind are common: they stay in the one file that uses them
@@ -17,51 +18,13 @@ struct Keyed {
     std::size_t stored() const { return static_cast<std::size_t>(starts[rows]); }
 };
 
-// Keys numbered in the order of their first appearance; an open hash table, at most half full.
-class Numbers {
-  public:
-    explicit Numbers(std::size_t most) {
-        while ((std::size_t(1) << bits_) < 2 * most + 2)
-            ++bits_;
-        slots_.assign(std::size_t(1) << bits_, {0, -1});
-    }
-
-    std::int32_t number(std::uint64_t key) {
-        Slot &slot = slots_[place(key)];
-        if (slot.number < 0)
-            slot = {key, count_++};
-        return slot.number;
-    }
-
-    // -1 for a key that has no number.
-    std::int32_t find(std::uint64_t key) const { return slots_[place(key)].number; }
-    std::size_t count() const { return static_cast<std::size_t>(count_); }
-
-  private:
-    struct Slot {
-        std::uint64_t key;
-        std::int32_t number;
-    };
-
-    std::size_t place(std::uint64_t key) const {
-        std::size_t at = static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> (64 - bits_));
-        while (slots_[at].number >= 0 && slots_[at].key != key)
-            at = (at + 1) & (slots_.size() - 1);
-        return at;
-    }
-
-    unsigned bits_ = 4;
-    std::int32_t count_ = 0;
-    std::vector<Slot> slots_;
-};
-
 // For each key of B the rows that have it.
 class Lists {
   public:
     explicit Lists(const Keyed &B) : numbers_(B.stored()), rows_(B.stored()), counts_(B.stored()) {
         std::vector<std::int32_t> number(B.stored());
         for (std::size_t q = 0; q < B.stored(); ++q)
-            number[q] = numbers_.number(B.keys[q]);
+            number[q] = static_cast<std::int32_t>(numbers_.add(B.keys[q], equal));
         starts_.assign(numbers_.count() + 1, 0);
         for (const std::int32_t k : number)
             ++starts_[static_cast<std::size_t>(k) + 1];
@@ -76,10 +39,12 @@ class Lists {
             }
     }
 
-    std::int32_t find(std::uint64_t key) const { return numbers_.find(key); }
+    std::int64_t find(std::uint64_t key) const { return numbers_.find(key, equal); }
     Sparse<double> sparse() const { return {counts_.data(), rows_.data(), starts_.data(), numbers_.count()}; }
 
   private:
+    static bool equal(std::size_t) { return true; } // keys are all there is to compare
+
     Numbers numbers_;
     std::vector<std::int32_t> rows_;
     std::vector<double> counts_;
@@ -94,8 +59,8 @@ class Rows {
         counts_.reserve(A.stored());
         for (std::size_t i = 0; i < A.rows; ++i) {
             for (std::int64_t p = A.starts[i]; p < A.starts[i + 1]; ++p)
-                if (const std::int32_t k = lists.find(A.keys[p]); k >= 0) {
-                    columns_.push_back(k);
+                if (const std::int64_t k = lists.find(A.keys[p]); k >= 0) {
+                    columns_.push_back(static_cast<std::int32_t>(k));
                     counts_.push_back(A.counts[p]);
                 }
             starts_.push_back(static_cast<std::int64_t>(columns_.size()));
