@@ -264,7 +264,7 @@ def _left_out(who: Plan) -> list[str]:
 def _remarks(found: Similarities, who: Plan) -> list[str]:
     """Return what else a reader of the figures must know."""
     notes = []
-    if found.scale > 1:
+    if found.scale > 1 + 1e-6:  # less is rounding
         notes.append(f"similarities reach {found.scale:.4g} in magnitude and were divided by that")
     if found.copies:
         notes.append(

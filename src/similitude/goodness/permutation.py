@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,6 +17,9 @@ PERMUTATIONS = 999
 
 BATCH = 250
 """Permutations at once."""
+
+MANY = 16
+"""Classes above which their blocks hold fewer entries than products with all of C take."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,17 @@ def _within(C: np.ndarray, codes: np.ndarray) -> np.ndarray:
     if n_classes == 2:  # 1[equal] = (1 + l l') / 2, and C sums to zero
         signs = 2.0 * codes - 1.0
         return (signs * (C @ signs)).sum(axis=0) / 2
+    if n_classes > MANY:
+        return np.array([_blocks_sum(C, own, n_classes) for own in codes.T])
     total = np.zeros(codes.shape[1])
     for c in range(n_classes):
         inside = (codes == c).astype(float)
         total += (inside * (C @ inside)).sum(axis=0)
     return total
+
+
+def _blocks_sum(C: np.ndarray, codes: np.ndarray, n_classes: int) -> float:
+    """Return the sum of C over pairs of one class, block by block."""
+    order = np.argsort(codes, kind="stable")
+    edges = np.searchsorted(codes[order], np.arange(n_classes + 1))
+    return float(sum(C[np.ix_(own, own)].sum() for own in (order[a:b] for a, b in pairwise(edges))))
