@@ -45,6 +45,8 @@ class Engine(ABC):
     """
 
     memory: int | str
+    edge: int = 1024
+    """Rows and columns of a tile: large enough for BLAS, small enough for the cache."""
 
     @abstractmethod
     def run(
@@ -60,6 +62,18 @@ class Engine(ABC):
     @abstractmethod
     def workers(self, task: Task) -> int:
         """Return how many tiles of this task are computed at once."""
+
+    def times(self, similarity: Any, A: Encoding, B: Encoding, v: Any, transposed: bool = False) -> Any:
+        """Return K(A, B) v, or K(A, B)' v, without storing K; None where tiles are the best there is."""
+        return None
+
+    def least_squares(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
+        """Return what solves ridge regression on K(A, B) without storing it; None where there is nothing for it."""
+        return None
+
+    def note(self, similarity: Any) -> str | None:
+        """Say where a similarity is computed, if not where this engine is asked for."""
+        return None
 
     @property
     def budget(self) -> int:
