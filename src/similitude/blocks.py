@@ -21,7 +21,7 @@ import numpy as np
 from similitude import loops
 from similitude.encodings import Encoding, as_numpy, count, namespace, rows, tensor_in
 from similitude.engines import Engine, Tile, current_engine
-from similitude.engines.base import Target, format_bytes
+from similitude.engines.base import TILE_EDGE, Target, format_bytes
 from similitude.errors import PairError, brief
 
 T = TypeVar("T")
@@ -229,7 +229,7 @@ class Blocks:
     def _may_be_wide(self) -> bool:
         fits = math.prod(WIDE_TILE) <= self._affordable_cells()
         task = BlockTask(self.similarity)
-        usual = self.engine.edge == Engine.edge and self.shape[1] > Engine.edge
+        usual = self.engine.edge == TILE_EDGE < self.shape[1]
         return fits and usual and not self._half and task.fills and not task.heavy
 
     @property
@@ -306,6 +306,7 @@ class _Target:
     def put(self, tile: Tile, values: Any) -> None:
         """Copy a tile to its place, unless it was written there, and mirror it."""
         self._make(values)
+        values = as_numpy(values) if isinstance(self.out, np.ndarray) else values
         if isinstance(self.out, np.ndarray) and not np.can_cast(values.dtype, self.out.dtype, "same_kind"):
             raise TypeError(f"out holds {self.out.dtype}, the values are {values.dtype}: they would be cut off")
         down, right = tile

@@ -89,6 +89,15 @@ def as_numpy(array: Any) -> np.ndarray:
     return np.asarray(array.detach().cpu() if is_tensor(array) else array)
 
 
+def in_precision(array: Any, dtype: Any) -> Any:
+    """Return an array or a tensor in another precision, without a copy where it has that already.
+
+    >>> in_precision(np.array([1, 2]), np.float64)
+    array([1., 2.])
+    """
+    return array.astype(dtype, copy=False) if isinstance(array, np.ndarray) else array.to(dtype)
+
+
 def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:
     """Return the same with every array and tensor in it passed through `move`.
 

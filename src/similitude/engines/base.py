@@ -14,6 +14,10 @@ Tile = tuple[slice, slice]
 """Which rows and which columns of the matrix; both slices have integer start and stop."""
 
 
+TILE_EDGE = 1024
+"""Rows and columns of a tile: large enough for BLAS, small enough for the cache."""
+
+
 class Target(Protocol):
     """Where results go, where they are not read one after another; tiles never overlap."""
 
@@ -45,8 +49,6 @@ class Engine(ABC):
     """
 
     memory: int | str
-    edge: int = 1024
-    """Rows and columns of a tile: large enough for BLAS, small enough for the cache."""
 
     @abstractmethod
     def run(
@@ -74,6 +76,11 @@ class Engine(ABC):
     def note(self, similarity: Any) -> str | None:
         """Say where a similarity is computed, if not where this engine is asked for."""
         return None
+
+    @property
+    def edge(self) -> int:
+        """Rows and columns of a tile."""
+        return TILE_EDGE
 
     @property
     def budget(self) -> int:

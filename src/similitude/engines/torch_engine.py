@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from similitude.encodings import Encoding, count, moved, rows, tensor_in
-from similitude.engines.base import Engine, Target, Task, Tile, cut, deliver, parse_bytes
+from similitude.encodings import Encoding, as_numpy, count, moved, rows, tensor_in
+from similitude.engines.base import TILE_EDGE, Engine, Target, Task, Tile, cut, deliver, parse_bytes
 from similitude.engines.local import LocalEngine
 from similitude.errors import PairError, missing_extra
 
@@ -86,7 +86,7 @@ class TorchEngine(Engine):
     @property
     def edge(self) -> int:
         """Rows and columns of a tile: a card needs more of them to be busy."""
-        return 8192 if self.place.type == "cuda" else Engine.edge
+        return 8192 if self.place.type == "cuda" else TILE_EDGE
 
     def workers(self, task: Task) -> int:
         """Return how many tiles of this task are computed at once."""
@@ -128,7 +128,8 @@ class TorchEngine(Engine):
         from similitude.engines.torch_moves import check_device, movable
 
         if not (_on_tensors(task) and movable(A) and movable(B)):
-            return LocalEngine().run(task, A, B, tiles, target)
+            left = moved(A, as_numpy)
+            return LocalEngine().run(task, left, left if B is A else moved(B, as_numpy), tiles, target)
         check_device(self.place, X=A, Z=B)
         return self._on_device(task, A, B, tiles, target)
 

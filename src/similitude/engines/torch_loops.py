@@ -124,7 +124,7 @@ class Rows:
         key = f"{way} {power}"
         if key not in self._made:
             self._made[key] = _split(self._scaled() / power, way)
-        return self._made[key]  # type: ignore[no-any-return]
+        return self._made[key]
 
     def direct(self) -> Direct:
         """Return the features, one in each row."""
@@ -133,7 +133,7 @@ class Rows:
             wide = torch.zeros(X.shape[1], kernels().padded(len(X)), device=X.device)
             wide[:, : len(X)] = X.T
             self._made["direct"] = Direct(wide, len(X))
-        return self._made["direct"]  # type: ignore[no-any-return]
+        return self._made["direct"]
 
 
 def _split(Z: torch.Tensor, way: str) -> Split:

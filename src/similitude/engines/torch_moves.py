@@ -34,7 +34,7 @@ class Mover:
     def __call__(self, array: Any) -> torch.Tensor:
         """Return the array as a tensor on the device, complete."""
         if is_tensor(array):
-            return array  # type: ignore[no-any-return]
+            return array
         if self.stream is None:
             return torch.from_numpy(np.require(array, requirements=["C", "W"]))
         with torch.cuda.stream(self.stream):
@@ -57,7 +57,7 @@ class Mover:
 
 def back(tensor: Any) -> np.ndarray:
     """Return a tensor as a NumPy array."""
-    return tensor.detach().cpu().numpy()  # type: ignore[no-any-return]
+    return tensor.detach().cpu().numpy()
 
 
 def ahead(make: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:

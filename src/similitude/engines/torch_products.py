@@ -214,7 +214,7 @@ class Product:
         """Return a block; where it does not fit on the device, in halves, which is said once."""
         with self.engine.products():
             try:
-                return self.similarity.block(a, b)  # type: ignore[no-any-return]
+                return self.similarity.block(a, b)
             except torch.OutOfMemoryError:
                 if count(a) < 2:
                     raise

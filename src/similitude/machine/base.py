@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.adapters import Precomputed, as_similarity
 from similitude.blocks import check_fits
-from similitude.encodings import Encoding, as_objects, itemsize, rows
+from similitude.encodings import Encoding, as_numpy, as_objects, itemsize, rows
 from similitude.estimators import SimilarityEstimator
 from similitude.machine.explanation import Explanation
 from similitude.machine.growth import Growth, Setting
@@ -32,6 +32,7 @@ class SimilarityMachine(SimilarityEstimator):
     """A linear model of similarities to landmarks. A subclass reads targets, and names its heads."""
 
     _heads: tuple[str, ...]
+    _takes_tensors = True
     similarity: Any
     landmarks: Any
     landmark_indices: Any
@@ -97,6 +98,7 @@ class SimilarityMachine(SimilarityEstimator):
         else:
             given = self._similarities()
         prepared = [k.prepare(X, self.random_state, sample_weight) for k in given]
+        self._note_engine([resolved for resolved, _ in prepared])
         order = generator(self.random_state).permutation(np.flatnonzero(weights > 0))
         similarities, encodings = zip(*prepared, strict=True)
         return given, X, Examples(similarities, encodings, Y, weights, order)
@@ -187,7 +189,8 @@ class SimilarityMachine(SimilarityEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores, one column per output, in float64."""
         model, encodings = self._asked(X)
-        return scored(model, encodings, self._engine, itemsize(encodings[0])) + self.intercept_
+        scores = scored(model, encodings, self._engine, itemsize(encodings[0]))
+        return as_numpy(scores).astype(np.float64, copy=False) + self.intercept_
 
     def _explain(self, X: Any, predictions: np.ndarray, columns: np.ndarray) -> list[Explanation]:
         """Return for each object what its landmarks add to the score in its column."""

@@ -14,6 +14,7 @@ from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Ridge, Trial
 from similitude.machine.moments import Moments
 from similitude.machine.pools import Landmarks
+from similitude.machine.products import solve_by_products
 from similitude.machine.roads import PROJECTION, Road
 from similitude.machine.scales import MULTIPLES, SCALED_BY, SCALED_ON, best_scale, open_scales
 from similitude.machine.streams import MOST_HELD_OUT, one_pass
@@ -125,7 +126,10 @@ def fit_ridge(examples: Examples, landmarks: Landmarks, ask: Setting, pilot: int
     columns = [Columns(k, rows(A, which), which, landmarks.seen_by(k, None if own else A), ask) for k, A in pairs]
     everything = len(which) == len(examples.order)
     if not everything and len(ask.sizes) == len(columns) == 1 and columns[0].road.name == PROJECTION:
-        made = _projection(columns[0], ask.sizes[0])  # nothing is left to choose
+        solved = _by_products(examples, columns[0], ask)  # nothing is left to choose
+        if solved is not None:
+            return solved
+        made = _projection(columns[0], ask.sizes[0])
         if made is not None:
             return _streamed(examples, (made,), columns, ask, ask.sizes[0])
     levels = _best_level(columns, ask.sizes, sample)
@@ -158,6 +162,24 @@ def _projection(columns: Columns, n: int) -> Coordinates | None:
     return None if factor is None else Coordinates(View(columns.k, columns.landmarks.only(factor.pivots)), factor.U)
 
 
+def _by_products(examples: Examples, columns: Columns, ask: Setting) -> Fitted | None:
+    """Fit to all examples by products; None where moments are the way."""
+    n, view = ask.sizes[0], View(columns.k, columns.landmarks.only(np.arange(ask.sizes[0])))
+    held = _held(examples)
+    solved = solve_by_products(view, examples.encodings[0], examples.Y, examples.weights, held, ask.engine)
+    if solved is None:
+        return None
+    curve = Growth.of(ask.sizes, [solved.trial], ask.limit)
+    nothing = np.empty(0, dtype=int)
+    return Fitted((solved.coordinates,), (columns.road,), solved.linear, solved.trial, held, curve, n, None, nothing)
+
+
+def _held(examples: Examples) -> np.ndarray:
+    """Return the examples that a pass over all holds out."""
+    n = len(examples.order)
+    return np.sort(examples.order[n - min(MOST_HELD_OUT, max(1, round(HELD_OUT * n))) :])
+
+
 def _streamed(
     examples: Examples,
     coordinates: tuple[Coordinates, ...],
@@ -167,8 +189,7 @@ def _streamed(
     curve: Growth | None = None,
 ) -> Fitted:
     """Fit to all examples in one pass."""
-    n, size = len(examples.order), examples.itemsize
-    held = np.sort(examples.order[n - min(MOST_HELD_OUT, max(1, round(HELD_OUT * n))) :])
+    size, held = examples.itemsize, _held(examples)
     together = Together.of(coordinates, np.float32 if size == 4 else np.float64)
     args = (examples.encodings, examples.Y, examples.weights, held, ask.engine, size)
     linear, trial, _ = one_pass(together, *args).solve()

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from similitude.blocks import Blocks
-from similitude.estimators import SimilarityEstimator
+from similitude.estimators import SimilarityEstimator, tensors_for_tensors
 from similitude.results import Guarantee
 
 
@@ -19,11 +19,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
 
     guarantee_: Guarantee
     n_features_out_: int
+    _takes_tensors = True
 
     def features(self, X: Any) -> Blocks:
         """Return the features of X as strips of rows, for what never needs them all at once."""
         raise NotImplementedError
 
+    @tensors_for_tensors
     def transform(self, X: Any) -> Any:
         """Return the features of every object.
 
