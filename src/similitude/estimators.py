@@ -23,6 +23,7 @@ from similitude.encodings import (
     take,
 )
 from similitude.engines import Engine, TorchEngine, current_engine, engine_of
+from similitude.engines.torch_engine import check_device
 from similitude.kernels.matrix import as_matrix
 from similitude.randomness import generator
 from similitude.similarity import Similarity
@@ -110,14 +111,19 @@ class SimilarityEstimator(BaseEstimator):
             return self.engine
         return self.__dict__.get("_engine_of_tensors") or current_engine()
 
-    def _seen(self, X: Any) -> Any:
-        """Return X as it is computed with: a tensor stays one where the estimator takes them; its engine is noted."""
-        self.__dict__.pop("_engine_of_tensors", None)
+    def _seen(self, X: Any, reset: bool) -> Any:
+        """Return X as it is computed with: a tensor stays one where estimator and engine take them.
+
+        A model fitted to tensors is asked where they are, be it with arrays.
+        """
+        if reset:
+            self.__dict__.pop("_engine_of_tensors", None)
         if not is_tensor(X):
             return X
         if self.engine is None:
             self._engine_of_tensors = engine_of(X)
-        return X if self._takes_tensors and self._kind() == "vectors" else as_numpy(X)
+        takes = self._takes_tensors and self._kind() == "vectors" and isinstance(self._engine, TorchEngine)
+        return X if takes else as_numpy(X)
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters by name; one inside a kernel given by name first makes it a Similarity."""
@@ -147,7 +153,7 @@ class SimilarityEstimator(BaseEstimator):
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return X as its kind asks for: vectors as a float matrix, other objects as they are."""
-        kind, X = self._kind(), self._seen(X)
+        kind, X = self._kind(), self._seen(X, reset)
         if kind not in ("vectors", "matrix"):
             check_objects(X)
             return X
@@ -164,12 +170,7 @@ class SimilarityEstimator(BaseEstimator):
 
     def _checked_tensor(self, X: Any, reset: bool) -> Any:
         """Return a tensor as a matrix of floats on its device; refuse what is none, as scikit-learn does arrays."""
-        engine = self._engine
-        if isinstance(engine, TorchEngine) and engine.place != X.device:
-            raise ValueError(
-                f"X is a tensor on {X.device}, the engine computes on {engine.place}: "
-                f"move it with X.to({str(engine.place)!r}), or use TorchEngine(device={str(X.device)!r})"
-            )
+        check_device(self._engine, X)
         X = as_matrix(X)
         if not reset and X.shape[1] != self.n_features_in_:
             name = type(self).__name__

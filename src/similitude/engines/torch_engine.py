@@ -105,13 +105,14 @@ class TorchEngine(Engine):
 
     def product(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
         """Return K(A, B) as an operator on the device; None where that cannot hold the objects."""
-        from similitude.engines.torch_moves import check_device, movable
+        from similitude.engines.torch_moves import movable
         from similitude.engines.torch_products import Product
 
         works = getattr(similarity, "works_on_tensors", None)
         if works is None or not works() or not movable(A) or not movable(B):
             return None
-        check_device(self.place, X=A, Z=B)
+        check_device(self, A)
+        check_device(self, B, "Z")
         return Product(self, similarity, A, B)
 
     def least_squares(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
@@ -125,12 +126,13 @@ class TorchEngine(Engine):
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None
     ) -> Iterator[Any]:
         """Yield one result per tile, in order (see `Engine.run`)."""
-        from similitude.engines.torch_moves import check_device, movable
+        from similitude.engines.torch_moves import movable
 
         if not (_on_tensors(task) and movable(A) and movable(B)):
             left = moved(A, as_numpy)
             return LocalEngine().run(task, left, left if B is A else moved(B, as_numpy), tiles, target)
-        check_device(self.place, X=A, Z=B)
+        check_device(self, A)
+        check_device(self, B, "Z")
         return self._on_device(task, A, B, tiles, target)
 
     def _on_device(
@@ -215,6 +217,16 @@ def check_name(name: str) -> None:
     if device.index is not None and device.index >= torch.cuda.device_count():
         there = ", ".join(f"'cuda:{i}'" for i in range(torch.cuda.device_count()))
         raise ValueError(f"there is no device {name!r} here: there is {there}")
+
+
+def check_device(engine: Any, X: Encoding, name: str = "X") -> None:
+    """Refuse tensors on another device than that of an engine."""
+    tensor = tensor_in(X)
+    if tensor is not None and tensor.device != engine.place:
+        raise ValueError(
+            f"{name} is a tensor on {tensor.device}, the engine computes on {engine.place}: "
+            f"move it with {name}.to({str(engine.place)!r}), or use TorchEngine(device={str(tensor.device)!r})"
+        )
 
 
 def _on_tensors(task: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from similitude.encodings import Encoding, is_sparse, is_tensor, tensor_in
+from similitude.encodings import Encoding, is_sparse, is_tensor
 
 PIECE = 2**26
 """Bytes copied at once through memory that the device can read by itself."""
@@ -89,14 +89,3 @@ def nbytes(encoding: Encoding) -> int:
     if isinstance(encoding, tuple):
         return sum(map(nbytes, encoding))
     return int(getattr(encoding, "nbytes", 0))
-
-
-def check_device(device: torch.device, **encodings: Encoding) -> None:
-    """Refuse tensors on another device."""
-    for name, encoding in encodings.items():
-        tensor = tensor_in(encoding)
-        if tensor is not None and tensor.device != device:
-            raise ValueError(
-                f"{name} is a tensor on {tensor.device}, the engine computes on {device}: "
-                f"move it with {name}.to({str(device)!r}), or use TorchEngine(device={str(tensor.device)!r})"
-            )

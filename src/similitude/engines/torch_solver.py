@@ -28,8 +28,8 @@ TOLERANCE = 1e-3
 MOST_STEPS = 50
 """Steps at most."""
 
-JITTER = {torch.float32: 1e-8, torch.float64: 1e-14}
-"""What is added to the diagonal of K(L, L), times m and its mean: below it, values of a precision tell nothing."""
+JITTER = {torch.float32: 1e-8, torch.float64: 1e-15}
+"""What is added to the diagonal of K(L, L), times its sum: inverses of smaller numbers would magnify rounding."""
 
 MATRICES = 6
 """Matrices of m x m values in float64 that are on the device at once."""
