@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
+from triton.runtime.errors import OutOfResources
 
 PAD = 128
 """Rows and columns come in multiples of this."""
@@ -92,7 +93,7 @@ def _added(value, acc, V, j, OUT: tl.constexpr):
     if OUT == 1:
         acc += tl.sum(value * tl.load(V + j)[None, :], axis=1)
     else:
-        v = tl.load(V + j[:, None] * OUT + tl.arange(0, OUT)[None, :])
+        v = tl.load(V + j[:, None].to(tl.int64) * OUT + tl.arange(0, OUT)[None, :])
         acc = tl.dot(value, v, acc=acc, input_precision="tf32x3")
     return acc
 
@@ -227,11 +228,9 @@ def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degr
     wide = _outputs(V, y.n)
     out = torch.empty(splits, x.n, wide.shape[1], device=V.device)
     D = x.high.shape[1]
-    dots_kernel[(triton.cdiv(x.n, ROWS), splits)](
-        x.high, x.low, y.high, y.low, x.offset, y.offset, wide, out, x.n, y.n, stretch, p, q,
-        D=D, BD=D if D <= WHOLE else CHUNK, FORM=DOT_FORMS[form], DEGREE=degree, WAY=WAYS[way], OUT=wide.shape[1],
-        BM=ROWS, BN=COLUMNS, num_warps=WARPS, num_stages=STAGES,
-    )  # fmt: skip
+    arguments = (x.high, x.low, y.high, y.low, x.offset, y.offset, wide, out, x.n, y.n, stretch, p, q)
+    constants = {"D": D, "BD": D if D <= WHOLE else CHUNK, "FORM": DOT_FORMS[form], "DEGREE": degree, "WAY": WAYS[way]}
+    _launch(dots_kernel, out, arguments, constants)
     return _total(out, V.shape[1])
 
 
@@ -252,12 +251,23 @@ def of_sums(x: Any, y: Any, V: torch.Tensor, absolute: bool, form: str, p: float
     wide = _outputs(V, y.n)
     out = torch.empty(splits, x.n, wide.shape[1], device=V.device)
     d, rows = x.features.shape
-    sums_kernel[(triton.cdiv(x.n, ROWS), splits)](
-        x.features, y.features, wide, out, x.n, y.n, stretch, rows, y.features.shape[1], p, q,
-        d, ABSOLUTE=absolute, FORM=SUM_FORMS[form], OUT=wide.shape[1],
-        BM=ROWS, BN=COLUMNS, num_warps=WARPS, num_stages=STAGES,
-    )  # fmt: skip
+    arguments = (x.features, y.features, wide, out, x.n, y.n, stretch, rows, y.features.shape[1], p, q, d)
+    _launch(sums_kernel, out, arguments, {"ABSOLUTE": absolute, "FORM": SUM_FORMS[form]})
     return _total(out, V.shape[1])
+
+
+def _launch(kernel: Any, out: torch.Tensor, arguments: tuple[Any, ...], constants: dict[str, Any]) -> None:
+    """Run a kernel on all tiles; with fewer stages where the card has too little shared memory for all of them."""
+    splits, n, outputs = out.shape
+    shape = {"OUT": outputs, "BM": ROWS, "BN": COLUMNS, "num_warps": WARPS}
+    with torch.cuda.device_of(out):
+        for stages in range(STAGES, 0, -1):
+            try:
+                kernel[(triton.cdiv(n, ROWS), splits)](*arguments, **constants, **shape, num_stages=stages)
+                return
+            except OutOfResources:
+                if stages == 1:
+                    raise
 
 
 def _total(out: torch.Tensor, outputs: int) -> torch.Tensor:

@@ -184,11 +184,15 @@ class Product:
         if self._resident is not None:
             yield slice(0, self.shape[0]), self._resident
             return
-        size = max(1, nbytes(self.A) // self.shape[0])
-        cuts = _pieces(self.shape[0], max(1, int(STREAMED * self.engine.budget) // (4 * size)))
-        made = ahead(lambda cut: self._here(rows(self.A, cut)), cuts)
-        for cut, a in zip(cuts, made, strict=True):
+        made = ahead(lambda cut: self._here(rows(self.A, cut)), self.cuts)
+        for cut, a in zip(self.cuts, made, strict=True):
             yield cut, self._piece(a)
+
+    @property
+    def cuts(self) -> list[slice]:
+        """Where the rows are cut if they do not stay on the device."""
+        size = max(1, nbytes(self.A) // self.shape[0])
+        return _pieces(self.shape[0], max(1, int(STREAMED * self.engine.budget) // (4 * size)))
 
     @cached_property
     def _resident(self) -> Piece | None:
