@@ -41,8 +41,8 @@ HeadOption = Annotated[Head, typer.Option("--head", help="How weights are found;
 
 def fit(
     file: File,
-    label: Label,
     output: ModelOut,
+    label: Label = None,
     similarity: Similarity = None,
     object: Object = None,
     kind: KindOfObject = None,
@@ -68,7 +68,7 @@ def fit(
     with use_engine(local), warnings_caught() as said:
         model = _model(what, k, landmarks, head.value, seed).fit(data.objects, y)
     out.note_each(said)
-    asked = {"similarity": text, "task": what, "label": label, "rows": len(y), "seed": seed}
+    asked = {"similarity": text, "task": what, "label": data.schema.label, "rows": len(y), "seed": seed}
     about = {**asked, "schema": data.schema.to_dict(), **_learned(model, what, y)}
     save(model, output, about=about)
     document = {"command": "fit", "model": output, **about}

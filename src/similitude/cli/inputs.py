@@ -117,7 +117,7 @@ def task_of(out: Output, data: Data, asked: Task | None) -> str:
 def labels_of(data: Data) -> np.ndarray:
     """Return the labels, which must be there."""
     if data.labels is None:
-        raise ValueError("the file holds no labels")
+        raise UsageError("which column is to be predicted? --label COLUMN")
     return np.asarray(data.labels)
 
 
