@@ -19,7 +19,6 @@ from similitude.cli.options import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from rich.console import Console
 
     from similitude.results import Estimate

@@ -46,7 +46,7 @@ def report(
     engine: Engine = "",
     as_json: AsJson = False,
 ) -> None:
-    """Write one page: is the similarity a kernel, is it good for the labels, what did a model learn?"""
+    """Write one page that tells whether the similarity is a kernel, is good for the labels, and what a model learned."""
     from similitude.cli.inputs import check_not_read, check_place, chosen_similarity, labels_of, task_of
     from similitude.cli.output import Output, warnings_caught
     from similitude.engines import use_engine

@@ -78,8 +78,8 @@ def choose_kernel(
     cv : int, splitter, or iterable of (train, test)
         A number of folds is shuffled, and stratified where there are classes.
     task : {"classification", "regression"}, optional
-        Default: as scikit-learn's ``type_of_target`` decides: numbers with a fraction are to be predicted, whole numbers
-        are classes. ``Selection.task`` says which.
+        Default: as scikit-learn's ``type_of_target`` decides, where whole numbers are classes and numbers with a
+        fraction are to be predicted. ``Selection.task`` says which.
     random_state : int, optional
         Seed of landmarks, folds and samples.
     engine : Engine, optional
