@@ -46,10 +46,11 @@ def report(
     engine: Engine = "",
     as_json: AsJson = False,
 ) -> None:
-    """Write one page that tells whether the similarity is a kernel, is good for the labels, and what a model learned."""
-    from similitude.cli.inputs import check_not_read, check_place, chosen_similarity, labels_of, task_of
+    """Write one page: whether the similarity is a kernel, how good it is for the labels, what a model learned."""
+    from similitude.cli.inputs import check_not_read, chosen_similarity, labels_of, task_of
     from similitude.cli.output import Output, warnings_caught
     from similitude.engines import use_engine
+    from similitude.placing import check_place
     from similitude.report import write_report
 
     out, local = Output(as_json), engine_of(engine)

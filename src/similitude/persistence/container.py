@@ -13,8 +13,6 @@ import io
 import json
 import os
 import re
-import secrets
-import shutil
 import struct
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -24,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.persistence.problems import SavedModelError
+from similitude.placing import complete_file
 
 VERSION = (1, 0)
 """The version of the format: files of another major version, or of a later minor one, are refused."""
@@ -77,29 +76,11 @@ def write_file(path: Any, manifest: bytes, entries: Iterable[Entry]) -> None:
     goal = Path(os.path.realpath(path))
     if goal.exists() and not goal.is_file():
         raise SavedModelError(f"cannot write {goal}: it is there already and is no ordinary file")
-    beside = goal.parent / f".similitude-{secrets.token_hex(8)}.part"
     try:
-        with open(beside, "x+b") as file:
+        with complete_file(goal) as file:
             pack(file, manifest, entries)
-            file.flush()
-            os.fsync(file.fileno())
-        if goal.exists():
-            shutil.copymode(goal, beside)
-        os.replace(beside, goal)
     except OSError as error:
         raise SavedModelError(f"cannot write {goal}: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
-    _sync_folder(goal.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # not every system can: the file itself is on the disk
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def pack(file: Any, manifest: bytes, entries: Iterable[Entry]) -> None:
