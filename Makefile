@@ -31,7 +31,7 @@ bench: .venv/test.installed ## run the benchmarks
 	$(BIN)/python -m benchmarks
 
 test-gpu: ## run the tests of TorchEngine on the card, with the Python in PATH (GPU_PYTHON=...): needs torch
-	PYTHONPATH=src:$$PYTHONPATH $(GPU_PYTHON) -m pytest -rs tests/test_torch_engine.py tests/test_torch_kernels.py tests/test_torch_benchmark.py
+	PYTHONPATH=src:$$PYTHONPATH $(GPU_PYTHON) -m pytest --noconftest -q tests/test_torch_*.py
 
 bench-gpu: ## measure the card
 	PYTHONPATH=src:$$PYTHONPATH $(GPU_PYTHON) -m benchmarks.gpu

@@ -6,8 +6,9 @@ import warnings
 import numpy as np
 import pytest
 
-from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, use_engine
+from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, load, save, use_engine
 from similitude.checks import check_engine
+from similitude.encodings import as_numpy
 from similitude.engines import LocalEngine, TorchEngine, current_engine, engine_of
 from similitude.errors import PairError
 from similitude.kernels import (
@@ -354,6 +355,21 @@ def test_the_solver_finds_the_minimiser(k, device):
     assert found.residual <= 1e-9
     again = solver.problem(Y, s).solve(lam, start=found)
     assert again.steps == 0
+
+
+def test_a_model_fitted_to_tensors_is_saved_as_one_of_arrays(tmp_path):
+    X, y = vectors(60), np.arange(60) % 2
+    for objects, engine in ((X, TorchEngine(device="cpu")), (torch.from_numpy(X), None)):
+        model = SimilarityClassifier(Gaussian(sigma=1.0), n_landmarks=10, random_state=0, engine=engine)
+        save(model.fit(objects, y), tmp_path / "model.sim")
+        np.testing.assert_allclose(
+            load(tmp_path / "model.sim").predict_proba(X), as_numpy(model.predict_proba(objects))
+        )
+    words = SimilarityClassifier(Spectrum(p=2), engine=TorchEngine(device="cpu")).fit(
+        ["aa", "ab", "bb", "bc"], [0, 0, 1, 1]
+    )
+    save(words, tmp_path / "words.sim")
+    assert not hasattr(load(tmp_path / "words.sim"), "note_")
 
 
 # Devices, and what goes wrong.
