@@ -322,6 +322,23 @@ def test_one_pass_over_many_examples_is_that_of_the_local_engine(monkeypatch, dt
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_a_matrix_is_kept_only_where_it_fits(device):
+    X, k, V = vectors(300, np.float32, d=200), Gaussian(sigma=9.0) * Linear(), torch.ones(50, 1, device=device)
+    engines = TorchEngine(device=device), TorchEngine(device=device, memory="512KiB")
+    kept, streamed = (engine.product(k, k.encode(X), k.encode(X[:50])) for engine in engines)
+    wanted = kept.times(V)
+    assert kept.way == "blocks"
+    for product in (kept, streamed):
+        product.keep()
+    assert (kept.way, streamed.way) == ("stored", "blocks")
+    for product in (kept, streamed):
+        torch.testing.assert_close(product.times(V), wanted, rtol=1e-5, atol=1e-4)
+        torch.testing.assert_close(
+            product.transposed_times(wanted), kept.transposed_times(wanted), rtol=1e-5, atol=1e-3
+        )
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_many_landmarks_are_solved_by_products(monkeypatch, device):
     for module, name in ((training, "PILOT"), (landmarking, "PILOT"), (products, "MANY"), (online, "MANY")):
         monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)

@@ -23,6 +23,12 @@ RESIDENT = 0.4
 STREAMED = 0.05
 """The part of the memory budget that one piece of the rows takes where they do not."""
 
+STORED = 0.3
+"""The part of the memory budget up to which the matrix is kept, where many products with it are to come."""
+
+NARROW = 128
+"""Features up to which a fused product costs less than reading the matrix from memory."""
+
 CELLS = {"cuda": 2**26, "cpu": 2**20}
 """Values of a block where the product is not fused."""
 
@@ -96,6 +102,21 @@ class Blockwise:
         return max(1, self.cells // min(count(self.b), math.isqrt(self.cells)))
 
 
+@dataclass
+class Stored:
+    """A piece whose similarities are kept."""
+
+    K: torch.Tensor
+
+    def times(self, V: torch.Tensor) -> torch.Tensor:
+        """Return K V."""
+        return self.K @ V
+
+    def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
+        """Return K' W."""
+        return self.K.T @ W
+
+
 def _pieces(n: int, step: int) -> list[slice]:
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
@@ -126,6 +147,8 @@ class Product:
     @property
     def way(self) -> str:
         """How values are computed: by which fused products, or in blocks."""
+        if isinstance(self._resident, Stored):
+            return "stored"
         if not self.fused:
             return "blocks"
         first = next(self.pieces())[1]
@@ -157,6 +180,19 @@ class Product:
             )
         result = result.reshape(len(result), *v.shape[1:])
         return result.to(self.dtype) if tensor_in(self.A) is not None else back(result.to(torch.float64))
+
+    def keep(self) -> None:
+        """Compute the matrix once for many products, where it fits and a fused product would cost more."""
+        n, m = self.shape
+        narrow = self.fused and all(_vectors(self.b, term).shape[1] <= NARROW for term in self.profile.terms)
+        fits = n * m * self.dtype.itemsize <= STORED * self.engine.budget
+        if narrow or not fits or self._resident is None:
+            return
+        K = torch.empty(n, m, dtype=self.dtype, device=self.engine.place)
+        a = self._here(self.A)
+        for down in _pieces(n, max(1, CELLS[self.engine.place.type] // m)):
+            K[down] = self._checked_block(rows(a, down), self.b)
+        self._resident = Stored(K)
 
     def times(self, V: torch.Tensor) -> torch.Tensor:
         """Return K V for V of shape (columns, outputs)."""

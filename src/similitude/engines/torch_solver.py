@@ -75,6 +75,7 @@ class LeastSquares:
                 f"{self.m:,} landmarks need {format_bytes(needed)} for their factors, the budget of "
                 f"{product.engine.device} is {format_bytes(budget)}: use fewer landmarks"
             )
+        product.keep()
         self._ready: tuple[float, torch.Tensor, torch.Tensor] | None = None
 
     @cached_property
