@@ -14,7 +14,6 @@ import numpy as np
 from similitude.blocks import Blocks, check_fits, finite_block
 from similitude.encodings import (
     Encoding,
-    as_numpy,
     as_objects,
     check_objects,
     count,
@@ -25,8 +24,9 @@ from similitude.encodings import (
 )
 from similitude.engines import Engine, engine_of
 from similitude.engines.profiles import Profile
-from similitude.errors import PairError, UnresolvedError, brief
+from similitude.errors import UnresolvedError, brief
 from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
+from similitude.similarity.feature_space import finite_diagonal, kernel_distance
 from similitude.similarity.parameters import Parametric
 
 Images = dict[tuple[int, int, bool], tuple[Any, Any]]
@@ -221,7 +221,7 @@ class Similarity(Parametric, ABC):
     def diag(self, X: Any) -> Any:
         """Return K(x_i, x_i) for every object; data-dependent parameters are fixed on X."""
         resolved, A = self.prepare(X)
-        return _finite_diagonal(resolved, A)
+        return finite_diagonal(resolved, A)
 
     def distance(self, X: Any, Z: Any = None) -> Any:
         """Return the distances D_K(x, z) = sqrt(K(x, x) + K(z, z) - 2 K(x, z)) in the kernel's feature space.
@@ -239,10 +239,10 @@ class Similarity(Parametric, ABC):
         check_fits(n, m, max(itemsize(X), itemsize(X if Z is None else Z)), engine_of(X))
         if Z is None:
             k, A = self.prepare(X)
-            diagonal = _finite_diagonal(k, A)
-            return _kernel_distance(k.blocks(A).whole(), diagonal, diagonal, same=True)
+            diagonal = finite_diagonal(k, A)
+            return kernel_distance(k.blocks(A).whole(), diagonal, diagonal, same=True)
         K = self.cross(X, Z)
-        return _kernel_distance(K, self.diag(X), self.diag(Z), same=False)
+        return kernel_distance(K, self.diag(X), self.diag(Z), same=False)
 
     def unresolved(self) -> list[str]:
         """Return the names of the parameters that still wait for data."""
@@ -391,34 +391,3 @@ def _wrappers() -> Any:
 
 def _is_operand(other: Any) -> bool:
     return isinstance(other, (Similarity, Real))
-
-
-def _finite_diagonal(k: Similarity, A: Encoding) -> Any:
-    values = k.diagonal(A)
-    if tuple(values.shape) != (count(A),):
-        raise ValueError(f"{k!r} gave a diagonal of shape {tuple(values.shape)}, expected {(count(A),)}")
-    bad = np.flatnonzero(~np.isfinite(as_numpy(values)))
-    if len(bad):
-        i = int(bad[0])
-        raise PairError(i, i, f"{k!r} is {float(values[i])}, not a finite number")
-    return values
-
-
-def _kernel_distance(K: Any, dx: Any, dz: Any, same: bool) -> Any:
-    """Turn the matrix K into distances, in place and strip by strip."""
-    xp = namespace(K)
-    rounding = max(1e-12, 32 * float(xp.finfo(K.dtype).eps))
-    for start in range(0, K.shape[0], 512):
-        strip = slice(start, start + 512)
-        squares = dx[strip, None] + dz[None, :] - 2.0 * K[strip]
-        if same:
-            on_diagonal = np.arange(squares.shape[0])
-            squares[on_diagonal, start + on_diagonal] = 0.0
-        scale = abs(dx[strip])[:, None] + abs(dz)[None, :] + 2.0 * abs(K[strip])
-        bad = np.argwhere(as_numpy(squares < -rounding * scale))
-        if len(bad):
-            i, j = (int(position) for position in bad[0])
-            below = f"K(x, x) + K(z, z) - 2 K(x, z) = {float(squares[i, j]):.6g} < 0"
-            raise PairError(start + i, j, f"{below}: K is not a kernel and gives no distance")
-        K[strip] = xp.sqrt(xp.where(squares > 0, squares, xp.zeros_like(squares)))
-    return K
