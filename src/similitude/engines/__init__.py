@@ -5,7 +5,8 @@ the mathematics. It is configuration only: it pickles, and ``clone`` shares it.
 """
 
 from similitude.engines.base import Engine, Task, Tile
+from similitude.engines.checkpoints import CheckpointError, CheckpointWarning
 from similitude.engines.current import current_engine, use_engine
 from similitude.engines.local import LocalEngine
 
-__all__ = ["Engine", "LocalEngine", "Task", "Tile", "current_engine", "use_engine"]
+__all__ = ["CheckpointError", "CheckpointWarning", "Engine", "LocalEngine", "Task", "Tile", "current_engine", "use_engine"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -75,6 +77,15 @@ class Moments:
             cross.astype(np.float64, copy=False),
             float(np.finfo(F.dtype).eps),
         )
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return everything by name."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Moments:
+        """Return the moments that these arrays were made of."""
+        return cls(**{name: float(one) if one.ndim == 0 else one for name, one in arrays.items()})
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from importlib.metadata import version
+from typing import Any, Protocol
 
 import numpy as np
 
 from similitude.encodings import Encoding, itemsize, rows, take
+from similitude.engines import Engine
+from similitude.engines.folding import Encoded, forget_checkpoint
+from similitude.estimators import NotAKernelError
+from similitude.fingerprints import digest
 from similitude.machine.growth import HELD_OUT, Columns, Growth, Level, Sample, Setting, grown, n_fitted, on_their_roads
 from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Ridge, Trial
@@ -16,13 +23,32 @@ from similitude.machine.moments import Moments
 from similitude.machine.pools import Landmarks
 from similitude.machine.roads import PROJECTION, Road
 from similitude.machine.scales import MULTIPLES, SCALED_BY, SCALED_ON, best_scale, open_scales
-from similitude.machine.streams import MOST_HELD_OUT, one_pass
+from similitude.machine.streams import MOST_HELD_OUT, Stream, check_head_fits, mapped, one_pass
 from similitude.machine.views import Coordinates, Together, View
+from similitude.maps.pivots import named
 from similitude.similarity import Similarity
 from similitude.similarity.base import remembered_images
 
+BATCH = 65_536
+"""Rows of a batch of a pass."""
+
 PILOT = 20_000
 """Examples at most on which the number of landmarks is chosen; a fit to more then makes one pass over all."""
+
+
+class Rest(Protocol):
+    """All rows, where the examples at hand are a sample of them."""
+
+    n: int
+    n_rows: int
+
+    def batches(self, similarities: Sequence[Similarity], start: int) -> Iterator[Encoded]:
+        """Yield all rows from one on as ``(encodings, targets, weights)``, in batches."""
+
+    def features(
+        self, similarities: Sequence[Similarity], together: Together, engine: Engine, size: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return features, targets and weights of all rows with a weight, in their random order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +66,10 @@ class Examples:
     weights : array of shape (n,)
     order : array of int
         A random order of those with a weight; the last ones are held out where not all are judged.
+    places : array of int, or None
+        Where they stand in a larger whole, of which these are a sample or a part; None: they are the whole.
+    rest : Rest or None
+        The larger whole, of which these hold the first and the last in a random order of all; None: these are all.
     """
 
     similarities: tuple[Similarity, ...]
@@ -47,6 +77,18 @@ class Examples:
     Y: np.ndarray
     weights: np.ndarray
     order: np.ndarray
+    places: np.ndarray | None = None
+    rest: Rest | None = None
+
+    @property
+    def n(self) -> int:
+        """How many there are with a weight, here or in the larger whole."""
+        return len(self.order) if self.rest is None else self.rest.n
+
+    @property
+    def n_rows(self) -> int:
+        """How many there are, with or without a weight."""
+        return len(self.Y) if self.rest is None else self.rest.n_rows
 
     @property
     def itemsize(self) -> int:
@@ -55,10 +97,51 @@ class Examples:
 
     def some(self, most: int) -> tuple[np.ndarray, Sample]:
         """Return the positions of a sample, those held out last, and the sample."""
-        n = min(most, len(self.order))
+        n = min(most, self.n)
         fitted = n_fitted(n)
-        which = np.concatenate([self.order[:fitted], self.order[len(self.order) - (n - fitted) :]])
+        which = np.concatenate([self.order[:fitted], self.last(n - fitted)])
         return which, Sample(self.Y[which], self.weights[which], fitted)
+
+    def last(self, n: int) -> np.ndarray:
+        """Return the positions of the last n in the random order."""
+        return self.order[len(self.order) - n :]
+
+    @contextmanager
+    def named(self, landmarks: Landmarks | None) -> Iterator[None]:
+        """Let an error name objects, and landmarks that are of X, by their places in the larger whole."""
+        own = landmarks is not None and landmarks.positions is None
+        try:
+            with named(self.places, None if own else self.places):
+                yield
+        except NotAKernelError as error:
+            if error.witness is None or self.places is None or own:
+                raise
+            at = tuple(int(self.places[i]) for i in error.witness.indices)
+            raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error
+
+    def batches(self, held: np.ndarray, start: int) -> Iterator[Encoded]:
+        """Yield all rows from one on as ``(encodings, targets, weights)``; those held out, by place, have no weight."""
+        if self.rest is None:
+            weights = self.weights.copy()
+            weights[held] = 0.0
+            for a in range(start, len(self.Y), BATCH):
+                cut = slice(a, a + BATCH)
+                encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
+                yield Encoded(encoded, a, min(a + BATCH, len(self.Y)))
+            return
+        for batch in self.rest.batches(self.similarities, start):
+            encodings, Y, weights = batch.encoding
+            inside = held[(held >= batch.start) & (held < batch.stop)] - batch.start
+            weights[inside] = 0.0
+            yield replace(batch, encoding=(encodings, Y, weights))
+
+    def features(self, together: Together, engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return features, targets and weights of all examples with a weight, in their random order."""
+        size = self.itemsize
+        if self.rest is None:
+            F = mapped(together, rows(self.encodings, self.order), engine, size)
+            return F, self.Y[self.order], self.weights[self.order]
+        return self.rest.features(self.similarities, together, engine, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,26 +154,25 @@ class Fitted:
     roads : tuple of Road
     linear : Linear
     trial : Trial
-        How examples fared that the model was not fitted to; at the places `judged` in X.
-    judged : array of int
+        How examples fared that the model was not fitted to.
+    judged : tuple of arrays
+        The targets and weights of these.
     growth : Growth
         The held-out loss by the number of landmarks.
     n_landmarks : int
         How many were drawn.
-    F : array or None
-        The features of all examples in X's order `rows`, where they were kept.
-    rows : array of int
+    features : tuple of arrays, or None
+        Features, targets and weights of all examples, where they were kept.
     """
 
     coordinates: tuple[Coordinates, ...]
     roads: tuple[Road, ...]
     linear: Linear
     trial: Trial
-    judged: np.ndarray
+    judged: tuple[np.ndarray, np.ndarray]
     growth: Growth
     n_landmarks: int
-    F: np.ndarray | None
-    rows: np.ndarray
+    features: tuple[np.ndarray, np.ndarray, np.ndarray] | None
 
 
 def with_scales(
@@ -107,7 +189,7 @@ def with_scales(
         columns = Columns(k, k.encode(objects), which, first.seen_by(k, None), ask)
         return next(grown([columns], [len(first)], sample)).trial.loss
 
-    with remembered_images():
+    with remembered_images(), examples.named(landmarks):
         for i, names in open_ones.items():
             similarities[i] = best_scale(similarities[i], names, loss)
             encodings[i] = similarities[i].encode(X)
@@ -120,26 +202,43 @@ def fit_ridge(examples: Examples, landmarks: Landmarks, ask: Setting, pilot: int
     Up to `pilot` examples are looked at while the number is chosen; where there are more, a last pass goes over all.
     """
     which, sample = examples.some(pilot)
-    pairs = list(zip(examples.similarities, examples.encodings, strict=True))
-    own = landmarks.positions is None
-    columns = [Columns(k, rows(A, which), which, landmarks.seen_by(k, None if own else A), ask) for k, A in pairs]
-    everything = len(which) == len(examples.order)
-    if not everything and len(ask.sizes) == len(columns) == 1 and columns[0].road.name == PROJECTION:
-        made = _projection(columns[0], ask.sizes[0])  # nothing is left to choose
-        if made is not None:
-            return _streamed(examples, (made,), columns, ask, ask.sizes[0])
-    levels = _best_level(columns, ask.sizes, sample)
+    everything = len(which) == examples.n
+    with examples.named(landmarks):
+        columns = _columns(examples, landmarks, ask, which)
+        if not everything and len(ask.sizes) == len(columns) == 1 and columns[0].road.name == PROJECTION:
+            made = _projection(columns[0], ask.sizes[0])  # nothing is left to choose
+            levels = [] if made is not None else _best_level(columns, ask.sizes, sample)
+        else:
+            made, levels = None, _best_level(columns, ask.sizes, sample)
+    if made is not None:
+        return _streamed(examples, (made,), columns, ask, ask.sizes[0])
     best = min((one for one in levels[-2:] if on_their_roads(one, columns)), key=lambda one: one.trial.loss)
     curve = Growth.of([one.n for one in levels], [one.trial for one in levels], ask.limit)
     if not everything:
         return _streamed(examples, best.coordinates, columns, ask, best.n, curve)
-    ridge, fitted = best.ridge, sample.fitted
+    return _from_sample(examples, best, sample, columns, curve)
+
+
+def _columns(examples: Examples, landmarks: Landmarks, ask: Setting, which: np.ndarray) -> list[Columns]:
+    """Return the similarities of a sample to the landmarks, for each similarity."""
+    own = landmarks.positions is None
+    pairs = zip(examples.similarities, examples.encodings, strict=True)
+    return [Columns(k, rows(A, which), which, landmarks.seen_by(k, None if own else A), ask) for k, A in pairs]
+
+
+def _from_sample(
+    examples: Examples, best: Level, sample: Sample, columns: Sequence[Columns], curve: Growth
+) -> Fitted:
+    """Fit to a sample that holds all examples."""
+    ridge, fitted, judged = best.ridge, sample.fitted, sample.judged
     if not sample.leaves_one_out:
         rest = Moments.of(best.F[fitted:], sample.Y[fitted:], sample.weights[fitted:])
         ridge = Ridge(ridge.moments + rest)
     linear = ridge.fit(best.trial.lam)
-    roads = _roads(columns, best.coordinates)
-    return Fitted(best.coordinates, roads, linear, best.trial, which[sample.judged], curve, best.n, best.F, which)
+    coordinates = tuple(one.placed(examples.places) for one in best.coordinates)
+    told = sample.Y[judged], sample.weights[judged]
+    features = best.F, sample.Y, sample.weights
+    return Fitted(coordinates, _roads(columns, coordinates), linear, best.trial, told, curve, best.n, features)
 
 
 def _best_level(columns: Sequence[Columns], sizes: Sequence[int], sample: Sample) -> list[Level]:
@@ -167,14 +266,36 @@ def _streamed(
     curve: Growth | None = None,
 ) -> Fitted:
     """Fit to all examples in one pass."""
-    n, size = len(examples.order), examples.itemsize
-    held = np.sort(examples.order[n - min(MOST_HELD_OUT, max(1, round(HELD_OUT * n))) :])
+    n, size, engine = examples.n, examples.itemsize, ask.engine
+    coordinates = tuple(one.placed(examples.places) for one in coordinates)
     together = Together.of(coordinates, np.float32 if size == 4 else np.float64)
-    args = (examples.encodings, examples.Y, examples.weights, held, ask.engine, size)
-    linear, trial, _ = one_pass(together, *args).solve()
+    if ask.head != "ridge":
+        check_head_fits(ask.head, n, len(together), size, engine)
+    some = examples.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT * n))))
+    held = np.sort(some if examples.places is None else examples.places[some])
+    some = some[np.argsort(some if examples.places is None else examples.places[some])]
+    stream, told = Stream(), (examples.Y[some], examples.weights[some])
+    with named(held, together.positions):
+        stream.hold(mapped(together, rows(examples.encodings, some), engine.quiet(), size), *told)
+
+    def marks() -> dict[str, str]:
+        return marks_of(coordinates, examples.n_rows, n, rows(examples.encodings, some), told, size)
+
+    batches = functools.partial(examples.batches, held)
+    stream.learn(one_pass(together, batches, examples.n_rows, engine, size, marks))
+    linear, trial, _ = stream.solve()
+    forget_checkpoint(engine)
     curve = curve or Growth.of(ask.sizes, [trial], ask.limit)
-    roads = _roads(columns, coordinates)
-    return Fitted(coordinates, roads, linear, trial, held, curve, n_landmarks, None, np.empty(0, dtype=int))
+    return Fitted(coordinates, _roads(columns, coordinates), linear, trial, told, curve, n_landmarks, None)
+
+
+def marks_of(coordinates: Sequence[Coordinates], *data: Any) -> dict[str, str]:
+    """Return what the moments of a pass belong to: the version, the coordinates and the data."""
+    parts = [
+        (one.view.similarity.fingerprint(), one.view.side, one.normalised, f"{one.unit:.6g}", one.view.landmarks.objects)
+        for one in coordinates
+    ]
+    return {"version": version("similitude"), "model": digest(parts, 16).hex(), "data": digest((BATCH, data), 16).hex()}
 
 
 def _roads(columns: Sequence[Columns], coordinates: Sequence[Coordinates]) -> tuple[Road, ...]:

@@ -1,0 +1,203 @@
+"""Fitting to a source: a first pass that compares nothing and draws a sample, then one pass over the similarities."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from similitude.encodings import is_sparse, is_table, itemsize, take
+from similitude.engines import Engine
+from similitude.engines.base import format_bytes
+from similitude.engines.folding import Encoded
+from similitude.engines.progress import with_rows
+from similitude.learners.kernel_learner import check_weights
+from similitude.machine.draws import Drawn, seed_of
+from similitude.machine.streams import MOST_HELD_OUT, mapped, scored
+from similitude.machine.training import BATCH, PILOT, Fitted
+from similitude.machine.views import Together
+from similitude.similarity import Similarity
+from similitude.sources import Batch, Ends, Source, SourceError, about, keys, read_ahead
+
+SHARE = 16
+"""A batch takes at most this part of the memory budget: one is computed with, one waits, one is read."""
+
+GUESS = 1024
+"""Bytes that an object takes which is no row of an array."""
+
+
+class Targets(Protocol):
+    """What reads the labels or targets of batches."""
+
+    def see(self, X: Any, y: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Look at a batch in the first pass; return its labels, and which have a weight."""
+
+    def close(self) -> None:
+        """Settle what depends on all labels."""
+
+    def numbers(self, y: np.ndarray) -> np.ndarray | None:
+        """Return class numbers, where there are classes."""
+
+    def read(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return targets as columns, and weights times those of the classes."""
+
+
+def fit_source(machine: Any, source: Source) -> Fitted:
+    """Fit a machine to a source; its targets are read by ``machine._reading()``."""
+    check_streamable(machine, source)
+    targets, n_rows = machine._reading(), 0
+    rows = batch_rows(machine, next(source.batches(1)).objects)
+    size = PILOT if machine.n_landmarks == "auto" else max(PILOT, int(machine.n_landmarks))
+    ends = Ends(size, MOST_HELD_OUT, seed_of(machine.random_state))
+    weighted = False
+    for batch in _read(source.batches(rows), source.n, machine._engine):
+        with about(batch):
+            X = machine._checked(batch.objects, reset=batch.start == 0)
+            weights, weighted = _weights(batch), batch.weights is not None
+            labels, counted = targets.see(X, batch.labels, weights)
+        which = np.flatnonzero(counted)
+        if len(which):
+            ends.add(take(X, which) if len(which) < len(batch) else X, labels[which], weights[which], batch.start + which)
+            check_sample(ends, X, machine._engine)
+        n_rows = batch.stop
+    targets.close()
+    if ends.seen == 0:
+        raise ValueError("every weight is zero: there is nothing to learn from")
+    rest = None if ends.everything else Streamed(machine, source, targets, ends.seed, rows, ends.seen, n_rows)
+    Y, weights = targets.read(ends.labels, ends.weights)
+    given = ends.weights if weighted else None
+    drawn = Drawn(ends.seed, ends.positions, rest)
+    fitted: Fitted = machine._train(ends.objects, Y, weights, given, targets.numbers(ends.labels), drawn)
+    return fitted
+
+
+@dataclass(frozen=True, eq=False)
+class Streamed:
+    """All rows of a source, checked and encoded batch by batch.
+
+    Attributes
+    ----------
+    machine, source, targets
+    seed : int
+        Of the random order.
+    rows : int
+        Of a batch.
+    n, n_rows : int
+        How many rows have a weight, and how many there are.
+    """
+
+    machine: Any
+    source: Source
+    targets: Targets
+    seed: int
+    rows: int
+    n: int
+    n_rows: int
+
+    def batches(self, similarities: Sequence[Similarity], start: int) -> Iterator[Encoded]:
+        """Yield all rows from one on as ``(encodings, targets, weights)``, the next batch being read meanwhile."""
+        return read_ahead(self._encoded(similarities, start))
+
+    def _encoded(self, similarities: Sequence[Similarity], start: int) -> Iterator[Encoded]:
+        stop = start
+        for batch in self.source.batches(self.rows, start):
+            with about(batch):
+                X = self.machine._checked(batch.objects, reset=False)
+                Y, weights = self.targets.read(batch.labels, _weights(batch))
+                encodings = tuple(k._encoded(X, "X") for k in similarities)
+            stop = batch.stop
+            yield Encoded((encodings, Y, weights), batch.start, stop)
+        if stop != self.n_rows:
+            raise SourceError(f"the first pass gave {self.n_rows:,} rows and the next {stop:,}: it must give the same")
+
+    def features(
+        self, similarities: Sequence[Similarity], together: Together, engine: Engine, size: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return features, targets and weights of all rows with a weight, in their random order."""
+        logging.getLogger("similitude").info("head=%r needs a further pass over the similarities", self.machine.head)
+        parts, quiet = [], engine.quiet()
+        for batch in self.batches(similarities, 0):
+            encodings, Y, weights = batch.encoding
+            parts.append((mapped(together, encodings, quiet, size), Y, weights))
+        F, Y, weights = (np.concatenate(one) for one in zip(*parts, strict=True))
+        counted = np.flatnonzero(weights > 0)
+        order = counted[np.argsort(keys(counted, self.seed), kind="stable")]
+        return F[order], Y[order], weights[order]
+
+
+def check_streamable(machine: Any, source: Source) -> None:
+    """Refuse what needs all objects at hand, before the first batch is read."""
+    source.demand_passes(2, "one that counts and draws a sample, one over the similarities")
+    if machine.landmark_indices is not None:
+        raise ValueError("landmark_indices are positions in memory: of a source give the landmarks themselves")
+
+
+def check_sample(ends: Ends, X: Any, engine: Engine) -> None:
+    """Refuse a sample that takes more than half of the memory budget."""
+    needs = len(ends.positions) * row_bytes(X)
+    if needs > engine.budget / 2:
+        raise MemoryError(
+            f"a sample of {len(ends.positions):,} rows, on which choices are made, takes {format_bytes(needs)}, more "
+            f"than half of the memory budget of {format_bytes(engine.budget)}: give the engine more memory"
+        )
+
+
+def batch_rows(machine: Any, X: Any) -> int:
+    """Return how many rows like these a batch may have: a power of two."""
+    affordable = int(machine._engine.budget / SHARE / row_bytes(X))
+    return min(BATCH, 1 << max(0, affordable.bit_length() - 1))
+
+
+def row_bytes(X: Any) -> float:
+    """Return about how many bytes one of these objects takes, as floating point numbers where it is a row of numbers.
+
+    >>> row_bytes(np.zeros((3, 10), np.float32)), row_bytes(["a", "b"])
+    (40.0, 1024)
+    """
+    if is_sparse(X):
+        return 12.0 * X.nnz / X.shape[0] + 8.0
+    if is_table(X):
+        return 64.0 * len(X.columns)
+    if not hasattr(X, "dtype") or X.dtype == object:
+        return GUESS
+    return float(np.prod(X.shape[1:])) * (4.0 if X.dtype == np.float32 else max(8.0, X.dtype.itemsize))
+
+
+def objects_of(machine: Any, source: Source) -> Iterator[Batch]:
+    """Yield the batches of a source whose objects are to be predicted."""
+    width = getattr(machine, "n_features_in_", None)
+    rows = batch_rows(machine, [None] if width is None else np.empty((1, width)))
+    return _read(source.batches(rows), source.n, machine._engine)
+
+
+def scores_of(machine: Any, source: Source) -> np.ndarray:
+    """Return the scores of all objects of a source, one column per output."""
+    answer = None if source.n is None else np.empty((source.n, len(machine.intercept_)))
+    parts = []
+    for batch in objects_of(machine, source):
+        with about(batch):
+            model, encodings = machine._asked(batch.objects)
+        scores = scored(model, encodings, machine._engine.quiet(), itemsize(encodings[0]))
+        scores += machine.intercept_
+        if answer is None:
+            parts.append(scores)
+        else:
+            answer[batch.start : batch.stop] = scores
+    return np.concatenate(parts) if answer is None else answer
+
+
+def _read(batches: Iterator[Batch], n: int | None, engine: Engine) -> Iterator[Batch]:
+    """Yield batches, the next one being read meanwhile, and show how far this is."""
+    ahead = read_ahead(batches)
+    return with_rows(ahead, len, 0, n) if engine.progress else ahead
+
+
+def _weights(batch: Batch) -> np.ndarray:
+    """Return the weights of a batch, which may all be zero."""
+    if batch.weights is not None and not batch.weights.any():
+        return np.zeros(len(batch))
+    return check_weights(batch.weights, len(batch))
+
