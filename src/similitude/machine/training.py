@@ -28,9 +28,7 @@ from similitude.machine.views import Coordinates, Together, View
 from similitude.maps.pivots import named
 from similitude.similarity import Similarity
 from similitude.similarity.base import remembered_images
-
-BATCH = 65_536
-"""Rows of a batch of a pass."""
+from similitude.sources import ROWS
 
 PILOT = 20_000
 """Examples at most on which the number of landmarks is chosen; a fit to more then makes one pass over all."""
@@ -120,18 +118,19 @@ class Examples:
             raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error
 
     def batches(self, held: np.ndarray, start: int) -> Iterator[Encoded]:
-        """Yield all rows from one on as ``(encodings, targets, weights)``; those held out, by place, have no weight."""
+        """Yield all rows from one on as ``(encodings, targets, weights)``; those held out have no weight."""
         if self.rest is None:
             weights = self.weights.copy()
             weights[held] = 0.0
-            for a in range(start, len(self.Y), BATCH):
-                cut = slice(a, a + BATCH)
+            for a in range(start, len(self.Y), ROWS):
+                cut = slice(a, a + ROWS)
                 encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
-                yield Encoded(encoded, a, min(a + BATCH, len(self.Y)))
+                yield Encoded(encoded, a, min(a + ROWS, len(self.Y)))
             return
+        places = held if self.places is None else self.places[held]
         for batch in self.rest.batches(self.similarities, start):
             encodings, Y, weights = batch.encoding
-            inside = held[(held >= batch.start) & (held < batch.stop)] - batch.start
+            inside = places[(places >= batch.start) & (places < batch.stop)] - batch.start
             weights[inside] = 0.0
             yield replace(batch, encoding=(encodings, Y, weights))
 
@@ -226,9 +225,7 @@ def _columns(examples: Examples, landmarks: Landmarks, ask: Setting, which: np.n
     return [Columns(k, rows(A, which), which, landmarks.seen_by(k, None if own else A), ask) for k, A in pairs]
 
 
-def _from_sample(
-    examples: Examples, best: Level, sample: Sample, columns: Sequence[Columns], curve: Growth
-) -> Fitted:
+def _from_sample(examples: Examples, best: Level, sample: Sample, columns: Sequence[Columns], curve: Growth) -> Fitted:
     """Fit to a sample that holds all examples."""
     ridge, fitted, judged = best.ridge, sample.fitted, sample.judged
     if not sample.leaves_one_out:
@@ -271,18 +268,17 @@ def _streamed(
     together = Together.of(coordinates, np.float32 if size == 4 else np.float64)
     if ask.head != "ridge":
         check_head_fits(ask.head, n, len(together), size, engine)
-    some = examples.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT * n))))
-    held = np.sort(some if examples.places is None else examples.places[some])
-    some = some[np.argsort(some if examples.places is None else examples.places[some])]
+    some = np.sort(examples.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT * n)))))
     stream, told = Stream(), (examples.Y[some], examples.weights[some])
-    with named(held, together.positions):
+    with named(some if examples.places is None else examples.places[some], together.positions):
         stream.hold(mapped(together, rows(examples.encodings, some), engine.quiet(), size), *told)
 
     def marks() -> dict[str, str]:
         return marks_of(coordinates, examples.n_rows, n, rows(examples.encodings, some), told, size)
 
-    batches = functools.partial(examples.batches, held)
-    stream.learn(one_pass(together, batches, examples.n_rows, engine, size, marks))
+    batches = functools.partial(examples.batches, some)
+    with named(examples.places if examples.rest is None else None, None):
+        stream.learn(one_pass(together, batches, examples.n_rows, engine, size, marks))
     linear, trial, _ = stream.solve()
     forget_checkpoint(engine)
     curve = curve or Growth.of(ask.sizes, [trial], ask.limit)
@@ -291,11 +287,11 @@ def _streamed(
 
 def marks_of(coordinates: Sequence[Coordinates], *data: Any) -> dict[str, str]:
     """Return what the moments of a pass belong to: the version, the coordinates and the data."""
-    parts = [
-        (one.view.similarity.fingerprint(), one.view.side, one.normalised, f"{one.unit:.6g}", one.view.landmarks.objects)
-        for one in coordinates
-    ]
-    return {"version": version("similitude"), "model": digest(parts, 16).hex(), "data": digest((BATCH, data), 16).hex()}
+    views = [one.view for one in coordinates]
+    parts = [(view.similarity.fingerprint(), view.side, view.landmarks.objects) for view in views]
+    made = [(one.normalised, f"{one.unit:.6g}") for one in coordinates]
+    model, data_ = digest((parts, made), 16).hex(), digest((ROWS, data), 16).hex()
+    return {"version": version("similitude"), "model": model, "data": data_}
 
 
 def _roads(columns: Sequence[Columns], coordinates: Sequence[Coordinates]) -> tuple[Road, ...]:
