@@ -152,6 +152,8 @@ def test_predictions(mapped, small_batches):
         np.testing.assert_allclose(model.predict_proba(source), model.predict_proba(X), atol=1e-6)
     parts = list(model.predict_batches(iter([X[:10], X[10:30]])))
     assert np.array_equal(np.concatenate(parts), model.predict(X[:30]))
+    with pytest.raises(TypeError, match="explain takes objects in memory"):
+        model.explain(Source(X[:20]))
     with pytest.raises(TypeError, match="use predict"):
         next(model.predict_batches(X))
     numbers = SimilarityRegressor(**GIVEN).fit(X, Y)
