@@ -82,9 +82,9 @@ def test_batches_of_other_bounds_differ_by_rounding_only(small_batches):
 
 
 def test_choices_are_those_of_the_rows_in_memory():
-    open_ones = SimilarityClassifier(Gaussian() + Linear(), engine=LocalEngine(memory="64MiB"))
+    open_ones = SimilarityClassifier(Gaussian() + Linear(), engine=LocalEngine(memory="12MiB"))
     whole = open_ones.fit(X, TWO)
-    streamed = SimilarityClassifier(Gaussian() + Linear(), engine=LocalEngine(memory="64MiB")).fit(Source(X, TWO))
+    streamed = SimilarityClassifier(Gaussian() + Linear(), engine=LocalEngine(memory="12MiB")).fit(Source(X, TWO))
     assert repr(whole.similarity_) == repr(streamed.similarity_)
     assert whole.growth_.x.tolist() == streamed.growth_.x.tolist()
     assert str(whole.road_) == str(streamed.road_)
@@ -118,11 +118,11 @@ def test_weights_of_examples_and_classes(small_batches):
 
 @pytest.mark.parametrize("head", ["logistic", "l1"])
 def test_heads_that_need_all_features(head, small_batches):
-    ask = {**GIVEN, "head": head, "n_landmarks": 10}
+    ask = {**GIVEN, "head": head, "n_landmarks": 6}
     whole = SimilarityClassifier(**ask).fit(X, TWO)
     streamed = SimilarityClassifier(**ask).fit(Source(X, TWO))
     np.testing.assert_allclose(whole.decision_function(NEW), streamed.decision_function(NEW), atol=1e-4)
-    small = SimilarityClassifier(**{**ask, "engine": LocalEngine(memory="2MiB")})
+    small = SimilarityClassifier(**{**ask, "engine": LocalEngine(memory="1MiB")})
     with pytest.raises(MemoryError, match=rf"head='{head}' goes over all features several times; head='ridge'"):
         small.fit(Source(X, TWO))
 
