@@ -32,10 +32,12 @@ def test_a_file_as_a_source(rows):
     np.testing.assert_allclose(found, model.fit(X, y).decision_function(X[:100]), atol=1e-9)
 
 
-def test_whether_a_file_fits(rows, monkeypatch):
-    assert files.fits_memory(rows[0]) and files.fits_memory("-")
+def test_whether_a_file_is_read_in_batches(rows, monkeypatch, tmp_path):
+    np.savez(tmp_path / "rows.npz", X=rows[1], y=rows[2])
+    assert not files.needs_batches(rows[0])
     monkeypatch.setattr(opening, "_memory", lambda file: (10**15, 1))
-    assert not files.fits_memory(rows[0])
+    assert files.needs_batches(rows[0])
+    assert not any(map(files.needs_batches, ("-", tmp_path, tmp_path / "rows.npz")))  # read whole, or refused
 
 
 def test_fit_streams_and_says_so(rows, monkeypatch, tmp_path):

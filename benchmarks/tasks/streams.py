@@ -43,7 +43,7 @@ def rows(n: int, m: int) -> Dataset:
 def error(data: Data, result: Any, truth: Any) -> Check:
     """Return the share of right predictions; it must beat chance clearly."""
     share = float(np.mean(np.asarray(result) == np.load(data["y"])))
-    return Check(share, f"accuracy {share:.4f}", share > 0.7)
+    return Check(share, f"accuracy {share:.4f}", share > 0.6)
 
 
 def resident(bound: float, goal: float, where: str) -> Gate:

@@ -59,14 +59,14 @@ def fit(
     from similitude.cli.output import Output, warnings_caught
     from similitude.cli.streaming import streamed
     from similitude.engines import use_engine
-    from similitude.files import fits_memory
+    from similitude.files import needs_batches
     from similitude.persistence import save
     from similitude.sources import Source
 
     out, local = Output(as_json), engine_of(engine)
     check_not_read(output, file)
     check_place(output)
-    read = chosen_similarity if fits_memory(file) else streamed
+    read = streamed if needs_batches(file) else chosen_similarity
     data, text, k = read(out, file, similarity, trust, label=label, object=object, kind=kind)
     what, y = task_of(out, data, task), labels_of(data)
     with use_engine(local), warnings_caught() as said:

@@ -19,7 +19,7 @@ array([[5.1, 3.5],
 
 from __future__ import annotations
 
-from similitude.files.opening import fits_memory
+from similitude.files.opening import needs_batches
 from similitude.files.problems import FileError
 from similitude.files.reading import batches, read
 from similitude.files.schema import KINDS, Data, Schema
@@ -32,7 +32,7 @@ __all__ = [
     "Schema",
     "batches",
     "check_writable",
-    "fits_memory",
+    "needs_batches",
     "read",
     "write",
     "writer",

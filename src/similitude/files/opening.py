@@ -144,13 +144,17 @@ READING_TAKES = {"csv": 7, "tsv": 7, "jsonl": 8, "parquet": 6, "arrow": 4, "fast
 """How many times its unpacked bytes a file takes in memory while it is read whole."""
 
 
-def fits_memory(source: str | os.PathLike[str]) -> bool:
-    """Tell whether a file can be read whole; of standard input that is seen when it is read."""
-    if os.fspath(source) == STANDARD_INPUT:
-        return True
+READ_WHOLE = ("npz", "ts", "tu")
+"""Formats that are read whole even where batches are asked for."""
+
+
+def needs_batches(source: str | os.PathLike[str]) -> bool:
+    """Tell whether a file does not fit into memory but can be read in batches, again and again."""
+    if os.fspath(source) == STANDARD_INPUT or not os.path.isfile(source):
+        return False
     with opened(source) as file:
         needs, free = _memory(file)
-    return needs <= free
+        return needs > free and file.format not in READ_WHOLE
 
 
 def _memory(file: Opened) -> tuple[int, int]:
