@@ -78,6 +78,6 @@ FIT = Task(
         as_accurate("scikit-learn", 0.0, where="m=2000"),
         resident(2_048.0, 1_024.0, "n=10000000"),
     ),
-    at_size=lambda n: rows(n, 500),
+    at_size=lambda n: rows(n, min(500, n // 2)),
     sizes=(100_000, 1_000_000, 10_000_000),
 )
