@@ -426,3 +426,34 @@ def test_moments_survive_a_file(tmp_path):
     rows, arrays = checkpoint.read()
     again = Moments.from_arrays(arrays)
     assert rows == 50 and again.weight == moments.weight and np.array_equal(again.gram, moments.gram)
+
+
+MEMORY = """
+    import resource
+    import numpy as np
+    from similitude import SimilarityRegressor
+    from similitude.engines import LocalEngine
+    from similitude.kernels import Gaussian
+
+    def batches(n):
+        for i in range(n):
+            Z = np.random.default_rng(i).standard_normal((10_000, 32), dtype=np.float32)
+            yield Z, Z[:, 0]
+
+    def peak():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+    model = SimilarityRegressor(Gaussian(sigma=6.0), n_landmarks=20, engine=LocalEngine(threads=1, memory="64MiB"))
+    model.fit(lambda: batches(5))
+    before = peak()
+    model.fit(lambda: batches(100))
+    model.predict(lambda: batches(100))
+    print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in other units elsewhere")
+def test_memory_does_not_grow_with_the_rows():
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(MEMORY)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 64  # the rows take 122 MiB
