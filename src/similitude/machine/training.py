@@ -130,8 +130,8 @@ class Examples:
         places = held if self.places is None else self.places[held]
         for batch in self.rest.batches(self.similarities, start):
             encodings, Y, weights = batch.encoding
-            inside = places[(places >= batch.start) & (places < batch.stop)] - batch.start
-            weights[inside] = 0.0
+            weights = np.array(weights)  # a copy: they may be the user's own
+            weights[places[(places >= batch.start) & (places < batch.stop)] - batch.start] = 0.0
             yield replace(batch, encoding=(encodings, Y, weights))
 
     def features(self, together: Together, engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
