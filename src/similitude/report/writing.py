@@ -70,8 +70,7 @@ def write_report(
     ...     print(Path(folder, "report.txt").read_text(encoding="utf-8").splitlines()[0])
     Is Gaussian(sigma='median') a good similarity for these labels?
     """
-    form = _format(Path(path), format)
-    place = check_place(path)
+    form, place = check_report_place(path, format)
     told = _teller(form, image_shape)
     found = investigate(
         similarity,
@@ -87,6 +86,11 @@ def write_report(
     with complete_file(place) as file:
         file.write(told(found).encode("utf-8", "backslashreplace"))  # halves of surrogates have no bytes
     return found
+
+
+def check_report_place(path: Any, format: str | None = None) -> tuple[str, Path]:
+    """Return the format and the place of a report; refuse those that cannot be written, before any work."""
+    return _format(Path(path), format), check_place(path)
 
 
 def _format(place: Path, asked: str | None) -> str:
