@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -77,8 +78,14 @@ def console(stream: TextIO) -> Console:
     """Return a console that writes no colours and no control characters where they are not wanted."""
     from rich.console import Console
 
+    class Plain(Console):
+        """A console that leaves a closed pipe to the caller."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
     bare = not animated(stream)
-    return Console(
+    return Plain(
         file=stream,
         highlight=False,
         markup=False,
