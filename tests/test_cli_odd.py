@@ -116,3 +116,10 @@ def test_a_model_that_tells_of_itself_what_fit_does_not_is_refused(flowers, mode
     for command in (("info", path), ("predict", path, flowers), ("explain", path, flowers, "--row", "0")):
         code, out, err = run(*command)
         assert code == 1 and not out and "not what 'similitude fit' writes" in err
+
+
+def test_what_a_module_of_ones_own_prints_is_no_result(flowers, tmp_path, monkeypatch):
+    (tmp_path / "talkative.py").write_text("print('hello')\n\ndef near(x, z):\n    return float(x @ z)\n")
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("check", flowers, "--label", "species", "-s", "talkative:near", "--trust", "--json")
+    assert code == 0 and json.loads(out)["command"] == "check" and "hello" in err

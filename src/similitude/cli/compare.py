@@ -80,8 +80,11 @@ def _show(console: Console, selection: Selection) -> None:
         cells = (mark, printable(row.candidate), _range(row.error, classes), worse, row.road.name)
         table.add_row(*cells, style="bold" if best else None)
     show_table(console, table)
-    console.print("* not shown to be worse than the best; the intervals (95 %) hold for all at once.")
-    console.print("The error of the best of several is a little too good: judge it on other rows.")
+    for remark in (
+        "* not shown to be worse than the best; the intervals (95 %) hold for all at once.",
+        "The error of the best of several is a little too good: judge it on other rows.",
+    ):
+        console.print(remark, soft_wrap=True)
 
 
 def _range(estimate: Estimate, share: bool) -> str:
