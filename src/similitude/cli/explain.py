@@ -75,7 +75,7 @@ def _target(found: Saved, explanation: Explanation) -> str:
 def _show(
     console: Console, about: dict[str, Any], target: str, actual: Any, one: Any, explanation: Explanation
 ) -> None:
-    from similitude.cli.output import printable, show_facts
+    from similitude.cli.output import printable, show_facts, show_table
     from similitude.encodings import as_objects
 
     (row,) = as_objects(one)
@@ -83,7 +83,7 @@ def _show(
     console.print(printable(f"{about['label']}: {explanation.prediction}{truth}"), style="bold")
     show_facts(console, [("row", shown(row))])
     console.print(printable(f"\nThe score for {target} is {explanation.score:.4g}, the sum of:"))
-    console.print(_table(row, explanation))
+    show_table(console, _table(row, explanation))
 
 
 def _table(row: Any, explanation: Explanation) -> Table:

@@ -208,7 +208,11 @@ def floats(name: str, column: Column, first: int) -> np.ndarray:
             f"column {name!r} has no value in row {first + int(np.argmax(missing))}: vectors have none missing; read "
             f"the rows as a table (kind='table'), or fill the gaps"
         )
-    return np.asarray(column.cells.cast("double"), dtype=float)
+    values = np.asarray(column.cells.cast("double"), dtype=float)
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise wrong_cell(name, first + row, float(values[row]), "vectors hold finite numbers")
+    return values
 
 
 def labels_of(name: str, column: Column, first: int) -> np.ndarray:
