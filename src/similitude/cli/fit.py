@@ -57,16 +57,21 @@ def fit(
     """Learn to predict a column from the objects of a file, and save the model."""
     from similitude.cli.inputs import check_model_place, check_not_read, chosen_similarity, labels_of, task_of
     from similitude.cli.output import Output, warnings_caught
+    from similitude.cli.streaming import streamed
     from similitude.engines import use_engine
+    from similitude.files import needs_batches
     from similitude.persistence import save
+    from similitude.sources import Source
 
     out, local = Output(as_json), engine_of(engine)
     check_not_read(output, file)
     check_model_place(output)
-    data, text, k = chosen_similarity(out, file, similarity, trust, label=label, object=object, kind=kind)
+    read = streamed if needs_batches(file) else chosen_similarity
+    data, text, k = read(out, file, similarity, trust, label=label, object=object, kind=kind)
     what, y = task_of(out, data, task), labels_of(data)
     with use_engine(local), warnings_caught() as said:
-        model = _model(what, k, landmarks, head.value, seed).fit(data.objects, y)
+        given = (data.objects,) if isinstance(data.objects, Source) else (data.objects, y)
+        model = _model(what, k, landmarks, head.value, seed).fit(*given)
     out.note_each(said)
     asked = {"similarity": text, "task": what, "label": data.schema.label, "rows": len(y), "seed": seed}
     about = {**asked, "schema": data.schema.to_dict(), **_learned(model, what, y)}
@@ -120,13 +125,17 @@ def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
     graded = "" if promise["grade"] == "NONE" else f"{promise['grade']}: "
     return [
         *_errors(about),
-        ("landmarks", f"{about['landmarks']:,}: so many comparisons for one prediction"),
+        ("landmarks", _comparisons(about["landmarks"])),
         ("", f"not more, because {about['why_not_more']}"),
         ("road", about["road"].partition(": ")[2] or about["road"]),
         ("guarantee", f"{graded}{promise['statement']}"),
         *([("", f"assuming that {promise['assumption']}")] if promise["assumption"] else []),
         *([("", f"by {promise['theorem']}")] if promise["theorem"] else []),
     ]
+
+
+def _comparisons(landmarks: int) -> str:
+    return f"{landmarks:,}: so many comparisons for one prediction" if landmarks else "none: every row gets one answer"
 
 
 def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
@@ -146,6 +155,6 @@ def _show(console: Console, about: dict[str, Any], output: str) -> None:
     from similitude.cli.output import printable, show_facts
 
     head = f"Learned {about['label']!r} ({about['task']}) from {about['rows']:,} rows by {about['similarity']}"
-    console.print(printable(head), style="bold")
+    console.print(printable(head), style="bold", soft_wrap=True)
     show_facts(console, learned_facts(about))
     console.print(printable(f"\nSaved as {output}. Next: similitude predict {output} FILE"), soft_wrap=True)

@@ -131,7 +131,11 @@ Trust = Annotated[
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same result.")]
 Engine = Annotated[
     str,
-    typer.Option("--engine", metavar="SETTINGS", help="Of threads=2, memory=4GiB, processes=4, with commas between."),
+    typer.Option(
+        "--engine",
+        metavar="SETTINGS",
+        help="Of threads=2, memory=4GiB, processes=4, checkpoint=FILE, with commas between.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.", show_default=False)]
 
@@ -140,19 +144,20 @@ def engine_of(settings: str, progress: bool = True) -> LocalEngine:
     """Return the engine that ``threads=2,memory=4GiB,processes=4`` asks for.
 
     >>> engine_of("threads=2, memory=4GiB", progress=False)
-    LocalEngine(threads=2, processes=None, memory='4GiB', progress=False)
+    LocalEngine(threads=2, processes=None, memory='4GiB', progress=False, checkpoint=None)
     """
     import sys
 
     from similitude.cli.output import animated
     from similitude.engines import LocalEngine
 
-    readers: dict[str, Callable[[str], Any]] = {"threads": int, "processes": int, "memory": str}
+    readers: dict[str, Callable[[str], Any]] = {"threads": int, "processes": int, "memory": str, "checkpoint": str}
     found: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in settings.split(","))):
         name, _, value = (piece.strip() for piece in part.partition("="))
         if name not in readers or not value:
-            raise UsageError(f"--engine: {part!r} is none of threads=NUMBER, processes=NUMBER, memory=SIZE")
+            known = "threads=NUMBER, processes=NUMBER, memory=SIZE, checkpoint=FILE"
+            raise UsageError(f"--engine: {part!r} is none of {known}")
         try:
             found[name] = readers[name](value)
         except ValueError:

@@ -5,8 +5,20 @@ the mathematics. It is configuration only: it pickles, and ``clone`` shares it.
 """
 
 from similitude.engines.base import Engine, Task, Tile
+from similitude.engines.checkpoints import CheckpointError, CheckpointWarning
 from similitude.engines.current import current_engine, engine_of, use_engine
 from similitude.engines.local import LocalEngine
 from similitude.engines.torch_engine import TorchEngine
 
-__all__ = ["Engine", "LocalEngine", "Task", "Tile", "TorchEngine", "current_engine", "engine_of", "use_engine"]
+__all__ = [
+    "CheckpointError",
+    "CheckpointWarning",
+    "Engine",
+    "LocalEngine",
+    "Task",
+    "Tile",
+    "TorchEngine",
+    "current_engine",
+    "engine_of",
+    "use_engine",
+]

@@ -46,9 +46,15 @@ class Engine(ABC):
     ----------
     memory : int or str
         Budget for results and tiles in flight, in bytes or as text such as ``"2GiB"``.
+    progress : bool
+        Whether it says how far it is.
+    checkpoint : path or None
+        Where a pass over many rows writes what it has added up so far.
     """
 
     memory: int | str
+    progress: bool = False
+    checkpoint: Any = None
 
     @abstractmethod
     def run(
@@ -86,6 +92,10 @@ class Engine(ABC):
     def budget(self) -> int:
         """The memory budget in bytes."""
         return parse_bytes(self.memory)
+
+    def quiet(self) -> Engine:
+        """Return the same engine without progress of its own, for the parts of something that shows its progress."""
+        return self
 
 
 def cut(A: Encoding, B: Encoding, tile: Tile) -> tuple[Encoding, Encoding]:

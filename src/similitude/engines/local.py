@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -39,24 +39,30 @@ class LocalEngine(Engine):
         Budget for results and for tiles in flight. What cannot fit is refused before the first kernel call.
     progress : bool
         Show progress on standard error, when that is a terminal.
+    checkpoint : path, optional
+        A file for what a pass over all rows has added up, written every few seconds and removed at the end. A fit that
+        was killed goes on from there when it is called again with the same data and parameters.
 
     Examples
     --------
     >>> from similitude.engines import LocalEngine
     >>> LocalEngine(threads=2, memory="1GiB")
-    LocalEngine(threads=2, processes=None, memory='1GiB', progress=False)
+    LocalEngine(threads=2, processes=None, memory='1GiB', progress=False, checkpoint=None)
     """
 
     threads: int | None = None
     processes: int | None = None
     memory: int | str = "2GiB"
     progress: bool = False
+    checkpoint: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         for name in ("threads", "processes"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
                 raise ValueError(f"{name} must be a positive integer or None, got {value!r}")
+        if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):
+            raise ValueError(f"checkpoint must be the path of a file or None, got {self.checkpoint!r}")
         _ = self.budget
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LocalEngine:
@@ -65,6 +71,10 @@ class LocalEngine(Engine):
     def workers(self, task: Task) -> int:
         """Return how many tiles of this task are computed at once."""
         return (self.threads or available_cores()) if task.threadsafe else (self.processes or 1)
+
+    def quiet(self) -> LocalEngine:
+        """Return the same engine without progress."""
+        return replace(self, progress=False)
 
     def run(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None

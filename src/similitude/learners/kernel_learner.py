@@ -48,6 +48,14 @@ class KernelLearner(SimilarityEstimator):
 
 def check_labels(learner: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the classes in order and the class number of each example; refuse fewer than two classes."""
+    classes, numbers = np.unique(check_label_column(learner, X, y), return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"{type(learner).__name__} needs two classes at least, y holds one class only: {classes[0]!r}")
+    return classes, numbers
+
+
+def check_label_column(learner: Any, X: Any, y: Any) -> np.ndarray:
+    """Return the labels as one column; refuse missing ones, and numbers that are no labels."""
     y = _demand_target(learner, y)
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
@@ -56,10 +64,7 @@ def check_labels(learner: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     if y.dtype == object and any(label is None or label != label for label in y):
         raise ValueError("y holds missing labels: leave those examples out")
     check_classification_targets(y)
-    classes, numbers = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"{type(learner).__name__} needs two classes at least, y holds one class only: {classes[0]!r}")
-    return classes, numbers
+    return np.asarray(y)
 
 
 def check_targets(learner: Any, X: Any, y: Any) -> np.ndarray:

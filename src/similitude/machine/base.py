@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,21 +10,25 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.adapters import Precomputed, as_similarity
-from similitude.blocks import check_fits
-from similitude.encodings import Encoding, as_numpy, as_objects, itemsize, rows
+from similitude.encodings import Encoding, as_numpy, as_objects, itemsize, rows, take
 from similitude.estimators import SimilarityEstimator
+from similitude.machine.draws import Drawn, seed_of
 from similitude.machine.explanation import Explanation
 from similitude.machine.growth import Growth, Setting
 from similitude.machine.guarantees import promised
 from similitude.machine.heads.linear import Linear
+from similitude.machine.heads.ridge import Trial
 from similitude.machine.landmarking import check_landmarks, find_landmarks
 from similitude.machine.roads import Road
-from similitude.machine.streams import Model, mapped, scored
-from similitude.machine.training import Examples, Fitted, fit_ridge, n_choices, with_scales
+from similitude.machine.scales import open_scales
+from similitude.machine.sourced import Targets, objects_of, scores_of
+from similitude.machine.streams import Model, scored
+from similitude.machine.training import PILOT, Examples, Fitted, fit_ridge, n_choices, with_scales
 from similitude.machine.views import Together, Weighted
-from similitude.randomness import generator
 from similitude.results import Guarantee
 from similitude.similarity import Similarity
+from similitude.similarity.base import remembered_images
+from similitude.sources import Source, about, looks_like_source
 
 SIDES = ("auto", "left", "right", "both")
 
@@ -90,36 +95,58 @@ class SimilarityMachine(SimilarityEstimator):
             raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
         check_landmarks(self)
 
-    def _examples(self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any) -> tuple[Any, Any, Examples]:
+    def _examples(
+        self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, drawn: Drawn
+    ) -> tuple[Any, Any, Examples]:
         """Return the similarities as given, the objects, and the examples encoded."""
         if self._precomputed:
             given: list[Similarity] = [Precomputed(X)]
             X = np.arange(len(X))
         else:
             given = self._similarities()
-        prepared = [k.prepare(X, self.random_state, sample_weight) for k in given]
+        order = drawn.order(np.flatnonzero(weights > 0))
+        prepared = [self._prepared(k, X, sample_weight, order) for k in given]
         self._note_engine([resolved for resolved, _ in prepared])
-        order = generator(self.random_state).permutation(np.flatnonzero(weights > 0))
         similarities, encodings = zip(*prepared, strict=True)
-        return given, X, Examples(similarities, encodings, Y, weights, order)
+        return given, X, Examples(similarities, encodings, Y, weights, order, drawn.places, drawn.rest)
 
-    def _train(self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: Any) -> Fitted:
+    def _prepared(self, k: Similarity, X: Any, sample_weight: Any, order: np.ndarray) -> tuple[Similarity, Encoding]:
+        """Return a similarity with what data must fix, and the objects encoded; medians are those of a sample."""
+        k.check_params()
+        if len(order) <= PILOT or not k.unresolved() or len(open_scales(k)) < len(k.unresolved()):
+            return k.prepare(X, self.random_state, sample_weight)
+        some = np.sort(order[:PILOT])
+        weighted = None if sample_weight is None else np.asarray(sample_weight)[some]
+        with remembered_images():
+            resolved = k.resolve(take(X, some), self.random_state, weighted)
+            return resolved, resolved._encoded(X, "X")
+
+    def _train(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        sample_weight: Any,
+        labels: Any,
+        drawn: Drawn | None = None,
+    ) -> Fitted:
         """Choose scale, landmarks and penalty, fit by least squares, and keep what prediction needs."""
-        given, X, examples = self._examples(X, Y, weights, sample_weight)
+        drawn = drawn or Drawn(seed_of(self.random_state))
+        given, X, examples = self._examples(X, Y, weights, sample_weight, drawn)
         if len(examples.order) < 2:
             raise ValueError("two examples with a weight are needed at least, there is 1 sample")
         head = "ridge" if self.head == "auto" else self.head
         found = find_landmarks(self, X, examples, labels)
         side = "left" if self._precomputed and self.side == "auto" else self.side
-        ask = Setting(found.sizes, side, head == "l1", self._engine, found.limit)
+        ask = Setting(found.sizes, side, head, self._engine, found.limit)
         examples = with_scales(examples, given, X, found.landmarks, ask, found.pilot)
         fitted = fit_ridge(examples, found.landmarks, ask, found.pilot)
         fitted = self._fit_head(head, fitted, examples)
         self.head_, self.growth_ = head, fitted.growth
         self.road_ = fitted.roads[0] if len(fitted.roads) == 1 else fitted.roads
         used = found.landmarks.only(fitted.n_landmarks)
-        units = [one.unit for one in fitted.coordinates]
-        self.guarantee_ = promised(fitted.roads, used, labels, n_choices(found.sizes, given), units)
+        units, n_classes = [one.unit for one in fitted.coordinates], None if labels is None else max(2, Y.shape[1])
+        self.guarantee_ = promised(fitted.roads, used, n_classes, n_choices(found.sizes, given), units)
         self._keep(fitted, examples.similarities)
         return fitted
 
@@ -132,17 +159,36 @@ class SimilarityMachine(SimilarityEstimator):
         """Return the fit by another head in the same coordinates."""
         if head == "ridge":
             return fitted
-        if fitted.F is None:
-            size = examples.itemsize
-            together = Together.of(fitted.coordinates, np.float32 if size == 4 else np.float64)
-            n = len(examples.order)
-            check_head_fits(head, n, len(together), size, self._engine)
-            F = mapped(together, rows(examples.encodings, examples.order), self._engine, size)
-            fitted = replace(fitted, F=F, rows=examples.order)
-        return self._other_head(head, fitted, examples)
+        features = fitted.features
+        if features is None:
+            together = Together.of(fitted.coordinates, np.float32 if examples.itemsize == 4 else np.float64)
+            features = examples.features(together, self._engine)
+        linear, trial, judged = self._other_head(head, *features)
+        told = features[1][judged], features[2][judged]
+        return replace(fitted, linear=linear, trial=trial, judged=told)
 
-    def _other_head(self, head: str, fitted: Fitted, examples: Examples) -> Fitted:
+    def _other_head(
+        self, head: str, F: np.ndarray, Y: np.ndarray, weights: np.ndarray
+    ) -> tuple[Linear, Trial, np.ndarray]:
         """Fit a head that needs all features at once; a subclass writes it."""
+        raise NotImplementedError
+
+    # Sources.
+
+    def _source(self, X: Any, y: Any = None, sample_weight: Any = None) -> Source | None:
+        """Return X as a source where it is read in batches; None where it is in memory."""
+        if self._precomputed or not looks_like_source(X):
+            return None
+        if isinstance(X, np.memmap) and self.landmark_indices is not None:
+            return None
+        if not isinstance(X, Source):
+            return Source(X, y, sample_weight)
+        if y is not None or sample_weight is not None:
+            raise TypeError("a Source brings its labels and weights along: give them where it is made")
+        return X
+
+    def _reading(self) -> Targets:
+        """Return what reads targets batch by batch; a subclass writes it."""
         raise NotImplementedError
 
     def _keep(self, fitted: Fitted, similarities: tuple[Similarity, ...]) -> None:
@@ -188,12 +234,38 @@ class SimilarityMachine(SimilarityEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores, one column per output, in float64."""
+        check_is_fitted(self)
+        source = self._source(X)
+        if source is not None:
+            return scores_of(self, source)
         model, encodings = self._asked(X)
         scores = scored(model, encodings, self._engine, itemsize(encodings[0]))
         return as_numpy(scores).astype(np.float64, copy=False) + self.intercept_
 
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the prediction for every object; a subclass writes it."""
+        raise NotImplementedError
+
+    def predict_batches(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield predictions batch after batch, where even these are more than memory holds.
+
+        Parameters
+        ----------
+        X : source
+            See :class:`similitude.sources.Source`; an iterator that can be read only once will do.
+        """
+        check_is_fitted(self)
+        source = self._source(X)
+        if source is None:
+            raise TypeError(f"predict_batches reads a source, got {type(X).__name__} in memory: use predict")
+        for batch in objects_of(self, source):
+            with about(batch):
+                yield self.predict(batch.objects)
+
     def _explain(self, X: Any, predictions: np.ndarray, columns: np.ndarray) -> list[Explanation]:
         """Return for each object what its landmarks add to the score in its column."""
+        if looks_like_source(X) and not isinstance(X, np.ndarray):
+            raise TypeError("explain takes objects in memory, some of a source: a batch of it, for instance")
         model, encodings = self._asked(X)
         used = [part.view.landmarks.objects for part in model.parts if part.view.n_landmarks]
         objects = [one for landmarks in used for one in as_objects(landmarks)]
@@ -226,13 +298,3 @@ def _explained(
         np.concatenate(alike)[order],
         contributions[order],
     )
-
-
-def check_head_fits(head: str, n: int, width: int, size: int, engine: Any) -> None:
-    """Refuse features that do not fit into memory, for a head that needs all of them at once."""
-    try:
-        check_fits(n, width, 2 * size, engine)
-    except MemoryError as error:
-        raise MemoryError(
-            f"head={head!r} goes over all features several times; head='ridge' needs one pass. {error}"
-        ) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,11 @@ from similitude.learners.kernel_learner import check_labels, check_weights
 from similitude.machine.base import SimilarityMachine
 from similitude.machine.explanation import Explanation
 from similitude.machine.heads.choosing import fit_classes
+from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Trial
 from similitude.machine.online import next_batch
-from similitude.machine.training import Examples, Fitted
+from similitude.machine.sourced import fit_source
+from similitude.machine.targets import Classes, codes
 from similitude.results import ESTIMATE, Estimate
 
 
@@ -133,25 +134,32 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         self.engine = engine
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SimilarityClassifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SimilarityClassifier:
         """Learn from labelled objects.
 
         Parameters
         ----------
-        X : sequence of objects
+        X : sequence of objects, or source
+            A source (see :class:`similitude.sources.Source`: a memory map, a path, a dataset, a function of batches) is
+            read twice: once to count and to draw a sample of 20,000 rows, on which all is chosen that has to be chosen,
+            and once to compare.
         y : sequence of labels
+            Of a source also the name of a column; none where the source brings them.
         sample_weight : sequence of float, optional
             What the loss of each example is multiplied by.
         """
         self._check_params()
-        X = self._checked(X, reset=True)
-        self.classes_, numbers = check_labels(self, X, y)
-        weights = self._weights(numbers, sample_weight)
+        source = self._source(X, y, sample_weight)
         self._forget_batches()
-        self._numbers = numbers
-        fitted = self._train(X, codes(numbers, len(self.classes_)), weights, sample_weight, numbers)
-        del self._numbers
-        self._judge(fitted.trial, numbers[fitted.judged], weights[fitted.judged])
+        if source is not None:
+            fitted = fit_source(self, source)
+        else:
+            X = self._checked(X, reset=True)
+            self.classes_, numbers = check_labels(self, X, y)
+            weights = self._weights(numbers, sample_weight)
+            fitted = self._train(X, codes(numbers, len(self.classes_)), weights, sample_weight, numbers)
+        told, weights = fitted.judged
+        self._judge(fitted.trial, self._numbered(told), weights)
         return self
 
     @all_or_nothing
@@ -183,10 +191,8 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
             raise ValueError(f"classes were {self.classes_.tolist()} in the first batch: leave them out, or start anew")
         numbers = self._known(X, y)
         weights = self._weights(numbers, sample_weight)
-        self._numbers = numbers
         trial, judged = next_batch(self, X, codes(numbers, len(self.classes_)), weights, sample_weight, numbers)
-        del self._numbers
-        self._judge(trial, self._decided(judged[:, 0] if judged.shape[1] == 1 else judged), np.ones(len(judged)))
+        self._judge(trial, self._numbered(judged), np.ones(len(judged)))
         return self
 
     def _known(self, X: Any, y: Any) -> np.ndarray:
@@ -202,31 +208,34 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
     def _weights(self, numbers: np.ndarray, sample_weight: Any) -> np.ndarray:
         """Return the weight of each example, times that of its class."""
         weights = check_weights(sample_weight, len(numbers))
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            totals = np.bincount(numbers, weights, minlength=len(self.classes_))
-            each = np.divide(weights.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
-        else:
-            each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
-        if (each < 0).any():
-            raise ValueError(f"class_weight holds {each.min()}: weights must not be negative")
-        weights = weights * each[numbers]
+        weights = weights * self._class_weights(np.bincount(numbers, weights, minlength=len(self.classes_)))[numbers]
         missing = np.bincount(numbers, weights > 0, minlength=len(self.classes_)) == 0
         if missing.any() and not hasattr(self, "_so_far") and len(np.unique(numbers)) == len(self.classes_):
             name = self.classes_[missing].tolist()[0]
             raise ValueError(f"class {name!r} has examples of weight zero only: leave it out")
         return weights
 
-    def _other_head(self, head: str, fitted: Fitted, examples: Examples) -> Fitted:
-        assert fitted.F is not None
-        linear, trial, judged = fit_classes(
-            head,
-            fitted.F,
-            self._numbers[fitted.rows],
-            len(self.classes_),
-            examples.weights[fitted.rows],
-            self.random_state,
-        )
-        return replace(fitted, linear=linear, trial=trial, judged=fitted.rows[judged])
+    def _class_weights(self, totals: np.ndarray) -> np.ndarray:
+        """Return what the weights of each class are multiplied by, given their sums."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            each = np.divide(totals.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
+        else:
+            each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
+        if (each < 0).any():
+            raise ValueError(f"class_weight holds {each.min()}: weights must not be negative")
+        return np.asarray(each)
+
+    def _reading(self) -> Classes:
+        return Classes(self)
+
+    def _numbered(self, coded: np.ndarray) -> np.ndarray:
+        """Return the class numbers that codes stand for."""
+        return self._decided(coded[:, 0] if coded.shape[1] == 1 else coded)
+
+    def _other_head(
+        self, head: str, F: np.ndarray, Y: np.ndarray, weights: np.ndarray
+    ) -> tuple[Linear, Trial, np.ndarray]:
+        return fit_classes(head, F, self._numbered(Y), len(self.classes_), weights, self.random_state)
 
     def _judge(self, trial: Trial, numbers: np.ndarray, weights: np.ndarray) -> None:
         """Keep what held-out examples tell: the scale of probabilities, and the error."""
@@ -296,9 +305,3 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         decided = self._decided(scores)
         columns = np.zeros(len(decided), dtype=np.intp) if scores.ndim == 1 else decided
         return self._explain(X, self.classes_[decided], columns)
-
-
-def codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return -1 and +1, a byte each: one column for two classes, one per class for several."""
-    which = numbers[:, None] == (1 if n_classes == 2 else np.arange(n_classes))
-    return 2 * which.astype(np.int8) - 1

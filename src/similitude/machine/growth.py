@@ -81,8 +81,7 @@ class Setting:
     sizes : sequence of int
         Numbers of landmarks to try, one after the other.
     side : str
-    sparse : bool
-        Whether the head chooses among landmarks.
+    head : str
     engine : Engine
     limit : str
         What stands against more landmarks than the last size.
@@ -90,9 +89,14 @@ class Setting:
 
     sizes: Sequence[int]
     side: str
-    sparse: bool
+    head: str
     engine: Engine
     limit: str = ""
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the head chooses among landmarks."""
+        return self.head == "l1"
 
 
 class Columns:

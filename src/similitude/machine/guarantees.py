@@ -23,7 +23,7 @@ TAU, EPSILON = 0.5, 0.1
 
 
 def promised(
-    roads: Sequence[Road], landmarks: Landmarks, labels: np.ndarray | None, choices: int, units: Sequence[float]
+    roads: Sequence[Road], landmarks: Landmarks, n_classes: int | None, choices: int, units: Sequence[float]
 ) -> Guarantee:
     """Return what holds for some linear separator of the features; it is not said that it was found.
 
@@ -32,21 +32,21 @@ def promised(
     roads : sequence of Road
     landmarks : Landmarks
         Those drawn.
-    labels : array or None
-        Class numbers of the examples; None for regression.
+    n_classes : int or None
+        How many classes there are; None for regression.
     choices : int
         How many scales and numbers of landmarks were compared: each may fail, so each gets its share of delta.
     units : sequence of float
         What the features of each similarity were divided by.
     """
-    if labels is None:
+    if n_classes is None:
         return Guarantee("nothing is promised: the theorems are about classes", "", "", {}, NONE)
     names = {road.name for road in roads}
     if len(names) > 1:
         return Guarantee("nothing is promised: no theorem is about similarities on different roads", "", "", {}, NONE)
     if names == {PROJECTION}:
         return _projection(landmarks, choices)
-    return _landmarks(roads, landmarks, int(labels.max()) + 1, choices, min(units) / max(units))
+    return _landmarks(roads, landmarks, n_classes, choices, min(units) / max(units))
 
 
 def _projection(landmarks: Landmarks, choices: int) -> Guarantee:

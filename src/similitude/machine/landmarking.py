@@ -66,13 +66,13 @@ def check_landmarks(machine: Any) -> None:
 
 def find_landmarks(machine: Any, X: Any, examples: Examples, labels: np.ndarray | None) -> Found:
     """Return the landmarks in the order in which they are taken, and the numbers of them to try."""
-    n_classes = 1 if labels is None else int(labels.max()) + 1
+    n_classes = 1 if labels is None else max(2, examples.Y.shape[1])
     own = _own(machine, X, labels)
     if own is not None:
         if machine.n_landmarks not in ("auto", len(own)):
             raise ValueError(f"n_landmarks = {machine.n_landmarks} but {len(own)} landmarks were given: leave it out")
         return Found(own, [len(own)], _pilot(machine, examples, len(own)))
-    available = check_objects(machine.unlabeled, "unlabeled") if machine.unlabeled is not None else len(examples.order)
+    available = check_objects(machine.unlabeled, "unlabeled") if machine.unlabeled is not None else examples.n
     if machine.n_landmarks != "auto":
         of = f"the {available:,} objects they are drawn from"
         wanted = at_most("n_landmarks", int(machine.n_landmarks), available, of)
@@ -85,7 +85,8 @@ def find_landmarks(machine: Any, X: Any, examples: Examples, labels: np.ndarray 
         first, fits = max(FIRST, PER_CLASS * n_classes), _affordable(most, machine, examples)
         sizes = _doubled(first, max(fits, min(first, most)))
         limit = "no more objects may become landmarks" if fits == most else "more do not fit into the memory budget"
-    landmarks = _drawn(machine, X, examples, labels, sizes[-1])
+    with examples.named(None):
+        landmarks = _drawn(machine, X, examples, labels, sizes[-1])
     sizes = sorted({min(size, len(landmarks)) for size in sizes})
     return Found(landmarks, sizes, _pilot(machine, examples, sizes[-1]), limit)
 
@@ -106,7 +107,7 @@ def _doubled(first: int, last: int) -> list[int]:
 
 def _affordable(most: int, machine: Any, examples: Examples) -> int:
     """Return the largest number of landmarks at which the features of enough examples fit into the memory budget."""
-    n, fits, too_many = min(PILOT, len(examples.order)), 0, most + 1
+    n, fits, too_many = min(PILOT, examples.n), 0, most + 1
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
         enough = _rows(machine, examples, middle) >= min(n, max(ENOUGH, 3 * middle))
@@ -159,7 +160,7 @@ def _drawn(machine: Any, X: Any, examples: Examples, labels: np.ndarray | None, 
         rule = "uniform" if proven or labels is None or machine.unlabeled is not None else "stratified"
     if machine.unlabeled is not None:
         return _from_pool(machine, k, rule, most, rng)
-    candidates = examples.order[: max(most, n_fitted(len(examples.order)))]
+    candidates = examples.order[: max(most, min(PILOT, n_fitted(examples.n)))]
     if rule == "uniform":
         which = candidates[:most]
     elif rule == "stratified":
@@ -167,7 +168,7 @@ def _drawn(machine: Any, X: Any, examples: Examples, labels: np.ndarray | None, 
             raise ValueError("landmarks='stratified' needs classes: use 'uniform'")
         which = candidates[interleaved(labels[candidates], rng)[:most]]
     else:
-        few = np.sort(candidates[:PILOT])
+        few = np.sort(candidates)
         pool = Pool(k, rows(examples.encodings[0], few), machine._engine, None, rng, take(X, few))
         which = few[_chosen(rule, pool, min(most, len(few)), few)]
     return Landmarks(take(X, which), which, None if labels is None else labels[which], rule)

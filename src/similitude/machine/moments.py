@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,6 +85,16 @@ class Moments:
         """Return the same with every array passed through `move`."""
         arrays = {name: move(getattr(self, name)) for name in ("features", "targets", "gram", "cross")}
         return replace(self, **arrays)
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return everything by name."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Moments:
+        """Return the moments that these arrays were made of."""
+        found: dict[str, Any] = {name: float(one) if one.ndim == 0 else one for name, one in arrays.items()}
+        return cls(**found)
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(

@@ -41,7 +41,7 @@ def next_batch(
     F = mapped(together, encodings, machine._engine, size)
     held = _held(weights, stream, machine.random_state)
     stream = stream.copy()
-    stream.learn(iter([Moments.of(F[~held], Y[~held], weights[~held])]))
+    stream.learn(Moments.of(F[~held], Y[~held], weights[~held]))
     stream.hold(F[held], Y[held], weights[held])
     linear, trial, _ = stream.solve()
     machine._so_far = stream

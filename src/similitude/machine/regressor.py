@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,11 @@ from similitude.learners.kernel_learner import check_targets, check_weights
 from similitude.machine.base import SimilarityMachine
 from similitude.machine.explanation import Explanation
 from similitude.machine.heads.choosing import fit_numbers
+from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Trial
 from similitude.machine.online import next_batch
-from similitude.machine.training import Examples, Fitted
+from similitude.machine.sourced import fit_source
+from similitude.machine.targets import Numbers
 from similitude.results import ESTIMATE, Estimate
 
 
@@ -116,22 +117,30 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SimilarityRegressor:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SimilarityRegressor:
         """Learn from objects and their targets.
 
         Parameters
         ----------
-        X : sequence of objects
+        X : sequence of objects, or source
+            A source (see :class:`similitude.sources.Source`: a memory map, a path, a dataset, a function of batches) is
+            read twice: once to count and to draw a sample of 20,000 rows, on which all is chosen that has to be chosen,
+            and once to compare.
         y : array of shape (n,) or (n, outputs)
+            Of a source also the name of a column; none where the source brings them.
         sample_weight : sequence of float, optional
             What the loss of each example is multiplied by.
         """
         self._check_params()
-        X = self._checked(X, reset=True)
-        Y = self._targets(X, y, first=True)
-        weights = check_weights(sample_weight, len(Y))
+        source = self._source(X, y, sample_weight)
         self._forget_batches()
-        fitted = self._train(X, Y, weights, sample_weight, None)
+        if source is not None:
+            fitted = fit_source(self, source)
+        else:
+            X = self._checked(X, reset=True)
+            Y = self._targets(X, y, first=True)
+            weights = check_weights(sample_weight, len(Y))
+            fitted = self._train(X, Y, weights, sample_weight, None)
         self._judge(fitted.trial)
         return self
 
@@ -167,11 +176,13 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
             raise ValueError(f"y has shape {y.shape}, earlier batches had {len(self.intercept_)} outputs")
         return y[:, None] if y.ndim == 1 else y
 
-    def _other_head(self, head: str, fitted: Fitted, examples: Examples) -> Fitted:
-        assert fitted.F is not None
-        rows = fitted.rows
-        linear, trial, judged = fit_numbers(fitted.F, examples.Y[rows], examples.weights[rows], self.random_state)
-        return replace(fitted, linear=linear, trial=trial, judged=rows[judged])
+    def _reading(self) -> Numbers:
+        return Numbers(self)
+
+    def _other_head(
+        self, head: str, F: np.ndarray, Y: np.ndarray, weights: np.ndarray
+    ) -> tuple[Linear, Trial, np.ndarray]:
+        return fit_numbers(F, Y, weights, self.random_state)
 
     def _judge(self, trial: Trial) -> None:
         """Keep what held-out examples tell: the mean squared error."""

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, as_numpy, count, namespace, rows
+from similitude.blocks import check_fits
+from similitude.encodings import Encoding, as_numpy, count, namespace
 from similitude.engines import Engine
 from similitude.engines.base import TILE_EDGE, Tile
+from similitude.engines.folding import Encoded, Pass
 from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Ridge, Trial
 from similitude.machine.moments import Moments
@@ -181,13 +183,12 @@ class Stream:
         """How many examples are held out."""
         return sum(len(weights) for _, _, weights in self.held)
 
-    def learn(self, parts: Iterator[Moments]) -> None:
+    def learn(self, part: Moments) -> None:
         """Add moments."""
-        for part in parts:
-            if self.moments is None:
-                self.moments = part
-            else:
-                self.moments += part
+        if self.moments is None:
+            self.moments = part
+        else:
+            self.moments += part
 
     def hold(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> None:
         """Keep examples to judge by."""
@@ -207,23 +208,27 @@ class Stream:
         return Ridge(self.moments + Moments.of(F, Y, weights)).fit(trial.lam), trial, ridge
 
 
+def check_head_fits(head: str, n: int, width: int, size: int, engine: Engine) -> None:
+    """Refuse features that do not fit into memory, for a head that needs all of them at once."""
+    try:
+        check_fits(n, width, 2 * size, engine)
+    except MemoryError as error:
+        raise MemoryError(
+            f"head={head!r} goes over all features several times; head='ridge' needs one pass. {error}"
+        ) from error
+
+
 def one_pass(
     together: Together,
-    encodings: tuple[Encoding, ...],
-    Y: np.ndarray,
-    weights: np.ndarray,
-    held: np.ndarray,
+    batches: Callable[[int], Iterator[Encoded]],
+    n: int,
     engine: Engine,
     itemsize: int,
-) -> Stream:
-    """Return what a single pass over all examples leaves: moments, and the features of those held out."""
-    learned = weights.copy()
-    learned[held] = 0.0
-    stream, task = Stream(), MomentsTask(is_threadsafe(together), on_tensors(together))
-    tiles = strips(len(Y), len(together), itemsize, engine, task)
+    marks: Callable[[], dict[str, str]],
+) -> Moments:
+    """Return the moments of all examples ``(encodings, targets, weights)`` that the batches hold."""
+    task = MomentsTask(is_threadsafe(together), on_tensors(together))
+    walk = Pass(task, together, lambda rows: strips(rows, len(together), itemsize, engine, task), batches, n)
     with named(None, together.positions):
-        parts = engine.run(task, (encodings, Y, learned), together, tiles)
-        stream.learn(part.moved(as_numpy) for part in parts)
-    with named(held, together.positions):
-        stream.hold(mapped(together, rows(encodings, held), engine, itemsize), Y[held], weights[held])
-    return stream
+        found: Moments = walk.run(engine, Moments.from_arrays, marks)
+    return found.moved(as_numpy)

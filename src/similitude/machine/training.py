@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from importlib.metadata import version
+from typing import Any, Protocol
 
 import numpy as np
 
 from similitude.encodings import Encoding, itemsize, rows, take
+from similitude.engines import Engine
+from similitude.engines.folding import Encoded, forget_checkpoint
+from similitude.estimators import NotAKernelError
+from similitude.fingerprints import digest
 from similitude.machine.growth import HELD_OUT, Columns, Growth, Level, Sample, Setting, grown, n_fitted, on_their_roads
 from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Ridge, Trial
@@ -17,13 +24,30 @@ from similitude.machine.pools import Landmarks
 from similitude.machine.products import solve_by_products
 from similitude.machine.roads import PROJECTION, Road
 from similitude.machine.scales import MULTIPLES, SCALED_BY, SCALED_ON, best_scale, open_scales
-from similitude.machine.streams import MOST_HELD_OUT, one_pass
+from similitude.machine.streams import MOST_HELD_OUT, Stream, check_head_fits, mapped, one_pass
 from similitude.machine.views import Coordinates, Together, View
+from similitude.maps.pivots import named
 from similitude.similarity import Similarity
 from similitude.similarity.base import remembered_images
+from similitude.sources import ROWS
 
 PILOT = 20_000
 """Examples at most on which the number of landmarks is chosen; a fit to more then makes one pass over all."""
+
+
+class Rest(Protocol):
+    """All rows, where the examples at hand are a sample of them."""
+
+    n: int
+    n_rows: int
+
+    def batches(self, similarities: Sequence[Similarity], start: int) -> Iterator[Encoded]:
+        """Yield all rows from one on as ``(encodings, targets, weights)``, in batches."""
+
+    def features(
+        self, similarities: Sequence[Similarity], together: Together, engine: Engine, size: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return features, targets and weights of all rows with a weight, in their random order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +65,10 @@ class Examples:
     weights : array of shape (n,)
     order : array of int
         A random order of those with a weight; the last ones are held out where not all are judged.
+    places : array of int, or None
+        Where they stand in a larger whole, of which these are a sample or a part; None: they are the whole.
+    rest : Rest or None
+        The larger whole, of which these hold the first and the last in a random order of all; None: these are all.
     """
 
     similarities: tuple[Similarity, ...]
@@ -48,6 +76,18 @@ class Examples:
     Y: np.ndarray
     weights: np.ndarray
     order: np.ndarray
+    places: np.ndarray | None = None
+    rest: Rest | None = None
+
+    @property
+    def n(self) -> int:
+        """How many there are with a weight, here or in the larger whole."""
+        return len(self.order) if self.rest is None else self.rest.n
+
+    @property
+    def n_rows(self) -> int:
+        """How many there are, with or without a weight."""
+        return len(self.Y) if self.rest is None else self.rest.n_rows
 
     @property
     def itemsize(self) -> int:
@@ -56,10 +96,52 @@ class Examples:
 
     def some(self, most: int) -> tuple[np.ndarray, Sample]:
         """Return the positions of a sample, those held out last, and the sample."""
-        n = min(most, len(self.order))
+        n = min(most, self.n)
         fitted = n_fitted(n)
-        which = np.concatenate([self.order[:fitted], self.order[len(self.order) - (n - fitted) :]])
+        which = np.concatenate([self.order[:fitted], self.last(n - fitted)])
         return which, Sample(self.Y[which], self.weights[which], fitted)
+
+    def last(self, n: int) -> np.ndarray:
+        """Return the positions of the last n in the random order."""
+        return self.order[len(self.order) - n :]
+
+    @contextmanager
+    def named(self, landmarks: Landmarks | None) -> Iterator[None]:
+        """Let an error name objects, and landmarks that are of X, by their places in the larger whole."""
+        own = landmarks is not None and landmarks.positions is None
+        try:
+            with named(self.places, None if own else self.places):
+                yield
+        except NotAKernelError as error:
+            if error.witness is None or self.places is None or own:
+                raise
+            at = tuple(int(self.places[i]) for i in error.witness.indices)
+            raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error
+
+    def batches(self, held: np.ndarray, start: int) -> Iterator[Encoded]:
+        """Yield all rows from one on as ``(encodings, targets, weights)``; those held out have no weight."""
+        if self.rest is None:
+            weights = self.weights.copy()
+            weights[held] = 0.0
+            for a in range(start, len(self.Y), ROWS):
+                cut = slice(a, a + ROWS)
+                encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
+                yield Encoded(encoded, a, min(a + ROWS, len(self.Y)))
+            return
+        places = held if self.places is None else self.places[held]
+        for batch in self.rest.batches(self.similarities, start):
+            encodings, Y, weights = batch.encoding
+            weights = np.array(weights)  # a copy: they may be the user's own
+            weights[places[(places >= batch.start) & (places < batch.stop)] - batch.start] = 0.0
+            yield replace(batch, encoding=(encodings, Y, weights))
+
+    def features(self, together: Together, engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return features, targets and weights of all examples with a weight, in their random order."""
+        size = self.itemsize
+        if self.rest is None:
+            F = mapped(together, rows(self.encodings, self.order), engine, size)
+            return F, self.Y[self.order], self.weights[self.order]
+        return self.rest.features(self.similarities, together, engine, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,26 +154,25 @@ class Fitted:
     roads : tuple of Road
     linear : Linear
     trial : Trial
-        How examples fared that the model was not fitted to; at the places `judged` in X.
-    judged : array of int
+        How examples fared that the model was not fitted to.
+    judged : tuple of arrays
+        The targets and weights of these.
     growth : Growth
         The held-out loss by the number of landmarks.
     n_landmarks : int
         How many were drawn.
-    F : array or None
-        The features of all examples in X's order `rows`, where they were kept.
-    rows : array of int
+    features : tuple of arrays, or None
+        Features, targets and weights of all examples, where they were kept.
     """
 
     coordinates: tuple[Coordinates, ...]
     roads: tuple[Road, ...]
     linear: Linear
     trial: Trial
-    judged: np.ndarray
+    judged: tuple[np.ndarray, np.ndarray]
     growth: Growth
     n_landmarks: int
-    F: np.ndarray | None
-    rows: np.ndarray
+    features: tuple[np.ndarray, np.ndarray, np.ndarray] | None
 
 
 def with_scales(
@@ -108,7 +189,7 @@ def with_scales(
         columns = Columns(k, k.encode(objects), which, first.seen_by(k, None), ask)
         return next(grown([columns], [len(first)], sample)).trial.loss
 
-    with remembered_images():
+    with remembered_images(), examples.named(landmarks):
         for i, names in open_ones.items():
             similarities[i] = best_scale(similarities[i], names, loss)
             encodings[i] = similarities[i].encode(X)
@@ -121,29 +202,44 @@ def fit_ridge(examples: Examples, landmarks: Landmarks, ask: Setting, pilot: int
     Up to `pilot` examples are looked at while the number is chosen; where there are more, a last pass goes over all.
     """
     which, sample = examples.some(pilot)
-    pairs = list(zip(examples.similarities, examples.encodings, strict=True))
-    own = landmarks.positions is None
-    columns = [Columns(k, rows(A, which), which, landmarks.seen_by(k, None if own else A), ask) for k, A in pairs]
-    everything = len(which) == len(examples.order)
-    if not everything and len(ask.sizes) == len(columns) == 1 and columns[0].road.name == PROJECTION:
-        solved = _by_products(examples, columns[0], ask)  # nothing is left to choose
-        if solved is not None:
-            return solved
-        made = _projection(columns[0], ask.sizes[0])
-        if made is not None:
-            return _streamed(examples, (made,), columns, ask, ask.sizes[0])
-    levels = _best_level(columns, ask.sizes, sample)
+    everything = len(which) == examples.n
+    with examples.named(landmarks):
+        columns = _columns(examples, landmarks, ask, which)
+        if not everything and len(ask.sizes) == len(columns) == 1 and columns[0].road.name == PROJECTION:
+            solved = _by_products(examples, columns[0], ask)  # nothing is left to choose
+            if solved is not None:
+                return solved
+            made = _projection(columns[0], ask.sizes[0])
+            levels = [] if made is not None else _best_level(columns, ask.sizes, sample)
+        else:
+            made, levels = None, _best_level(columns, ask.sizes, sample)
+    if made is not None:
+        return _streamed(examples, (made,), columns, ask, ask.sizes[0])
     best = min((one for one in levels[-2:] if on_their_roads(one, columns)), key=lambda one: one.trial.loss)
     curve = Growth.of([one.n for one in levels], [one.trial for one in levels], ask.limit)
     if not everything:
         return _streamed(examples, best.coordinates, columns, ask, best.n, curve)
-    ridge, fitted = best.ridge, sample.fitted
+    return _from_sample(examples, best, sample, columns, curve)
+
+
+def _columns(examples: Examples, landmarks: Landmarks, ask: Setting, which: np.ndarray) -> list[Columns]:
+    """Return the similarities of a sample to the landmarks, for each similarity."""
+    own = landmarks.positions is None
+    pairs = zip(examples.similarities, examples.encodings, strict=True)
+    return [Columns(k, rows(A, which), which, landmarks.seen_by(k, None if own else A), ask) for k, A in pairs]
+
+
+def _from_sample(examples: Examples, best: Level, sample: Sample, columns: Sequence[Columns], curve: Growth) -> Fitted:
+    """Fit to a sample that holds all examples."""
+    ridge, fitted, judged = best.ridge, sample.fitted, sample.judged
     if not sample.leaves_one_out:
         rest = Moments.of(best.F[fitted:], sample.Y[fitted:], sample.weights[fitted:])
         ridge = Ridge(ridge.moments + rest)
     linear = ridge.fit(best.trial.lam)
-    roads = _roads(columns, best.coordinates)
-    return Fitted(best.coordinates, roads, linear, best.trial, which[sample.judged], curve, best.n, best.F, which)
+    coordinates = tuple(one.placed(examples.places) for one in best.coordinates)
+    told = sample.Y[judged], sample.weights[judged]
+    features = best.F, sample.Y, sample.weights
+    return Fitted(coordinates, _roads(columns, coordinates), linear, best.trial, told, curve, best.n, features)
 
 
 def _best_level(columns: Sequence[Columns], sizes: Sequence[int], sample: Sample) -> list[Level]:
@@ -163,21 +259,21 @@ def _projection(columns: Columns, n: int) -> Coordinates | None:
 
 
 def _by_products(examples: Examples, columns: Columns, ask: Setting) -> Fitted | None:
-    """Fit to all examples by products; None where moments are the way."""
-    n, view = ask.sizes[0], View(columns.k, columns.landmarks.only(np.arange(ask.sizes[0])))
-    held = _held(examples)
+    """Fit to all examples, which are in memory, by products; None where moments are the way."""
+    if examples.rest is not None:
+        return None
+    view, held = View(columns.k, columns.landmarks.only(np.arange(ask.sizes[0]))), _held(examples)
     solved = solve_by_products(view, examples.encodings[0], examples.Y, examples.weights, held, ask.engine)
     if solved is None:
         return None
     curve = Growth.of(ask.sizes, [solved.trial], ask.limit)
-    nothing = np.empty(0, dtype=int)
-    return Fitted((solved.coordinates,), (columns.road,), solved.linear, solved.trial, held, curve, n, None, nothing)
+    coordinates, told = (solved.coordinates.placed(examples.places),), (examples.Y[held], examples.weights[held])
+    return Fitted(coordinates, (columns.road,), solved.linear, solved.trial, told, curve, ask.sizes[0], None)
 
 
 def _held(examples: Examples) -> np.ndarray:
     """Return the examples that a pass over all holds out."""
-    n = len(examples.order)
-    return np.sort(examples.order[n - min(MOST_HELD_OUT, max(1, round(HELD_OUT * n))) :])
+    return np.sort(examples.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT * examples.n)))))
 
 
 def _streamed(
@@ -189,13 +285,35 @@ def _streamed(
     curve: Growth | None = None,
 ) -> Fitted:
     """Fit to all examples in one pass."""
-    size, held = examples.itemsize, _held(examples)
+    n, size, engine = examples.n, examples.itemsize, ask.engine
+    coordinates = tuple(one.placed(examples.places) for one in coordinates)
     together = Together.of(coordinates, np.float32 if size == 4 else np.float64)
-    args = (examples.encodings, examples.Y, examples.weights, held, ask.engine, size)
-    linear, trial, _ = one_pass(together, *args).solve()
+    if ask.head != "ridge":
+        check_head_fits(ask.head, n, len(together), size, engine)
+    some = _held(examples)
+    stream, told = Stream(), (examples.Y[some], examples.weights[some])
+    with named(some if examples.places is None else examples.places[some], together.positions):
+        stream.hold(mapped(together, rows(examples.encodings, some), engine.quiet(), size), *told)
+
+    def marks() -> dict[str, str]:
+        return marks_of(coordinates, examples.n_rows, n, rows(examples.encodings, some), told, size)
+
+    batches = functools.partial(examples.batches, some)
+    with named(examples.places if examples.rest is None else None, None):
+        stream.learn(one_pass(together, batches, examples.n_rows, engine, size, marks))
+    linear, trial, _ = stream.solve()
+    forget_checkpoint(engine)
     curve = curve or Growth.of(ask.sizes, [trial], ask.limit)
-    roads = _roads(columns, coordinates)
-    return Fitted(coordinates, roads, linear, trial, held, curve, n_landmarks, None, np.empty(0, dtype=int))
+    return Fitted(coordinates, _roads(columns, coordinates), linear, trial, told, curve, n_landmarks, None)
+
+
+def marks_of(coordinates: Sequence[Coordinates], *data: Any) -> dict[str, str]:
+    """Return what the moments of a pass belong to: the version, the coordinates and the data."""
+    views = [one.view for one in coordinates]
+    parts = [(view.similarity.fingerprint(), view.side, view.landmarks.objects) for view in views]
+    made = [(one.normalised, f"{one.unit:.6g}") for one in coordinates]
+    model, data_ = digest((parts, made), 16).hex(), digest((ROWS, data), 16).hex()
+    return {"version": version("similitude"), "model": model, "data": data_}
 
 
 def _roads(columns: Sequence[Columns], coordinates: Sequence[Coordinates]) -> tuple[Road, ...]:

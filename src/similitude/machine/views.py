@@ -107,6 +107,14 @@ class Coordinates:
         T = None if self.factor is None else solver(self.factor, np.dtype(dtype))
         return Ready(self, T)
 
+    def placed(self, places: np.ndarray | None) -> Coordinates:
+        """Return the same with the positions of landmarks in a larger whole, of which X was a part."""
+        landmarks = self.view.landmarks
+        if places is None or landmarks.positions is None:
+            return self
+        view = replace(self.view, landmarks=replace(landmarks, positions=places[landmarks.positions]))
+        return replace(self, view=view)
+
     def weights(self, W: np.ndarray) -> np.ndarray:
         """Return the weight of every similarity, for weights of the features."""
         if self.factor is None:

@@ -128,10 +128,10 @@ learners.votes.means.SimilarityVote: _support classes_ coefficients_ engine feat
 learners.votes.weak.WeakSimilarityVote: _seed _support balanced class_similarities_ classes_ coefficients_ engine
     feature_names_in_ gap_ guarantee_ n_features_in_ offsets_ random_state scale_ shrink_ similarity similarity_
     support_ support_objects_ totals_ validity_
-machine.classifier.SimilarityClassifier: _coordinates _model _numbers _so_far _temperature class_weight classes_
-    engine feature_names_in_ growth_ guarantee_ head head_ held_out_error_ intercept_ lam_ landmark_indices
-    landmark_indices_ landmarks landmarks_ n_features_in_ n_landmarks n_similarity_calls_ random_state road_ side
-    similarity similarity_ unlabeled
+machine.classifier.SimilarityClassifier: _coordinates _model _so_far _temperature class_weight classes_ engine
+    feature_names_in_ growth_ guarantee_ head head_ held_out_error_ intercept_ lam_ landmark_indices landmark_indices_
+    landmarks landmarks_ n_features_in_ n_landmarks n_similarity_calls_ random_state road_ side similarity similarity_
+    unlabeled
 machine.explanation.Explanation: contributions intercept landmarks positions prediction score similarities
 machine.growth.Growth: grade high level low reason x y
 machine.moments.Moments: cross eps features gram targets weight
