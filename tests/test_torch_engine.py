@@ -322,6 +322,18 @@ def test_one_pass_over_many_examples_is_that_of_the_local_engine(monkeypatch, dt
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_a_memory_map_is_read_in_batches(device, tmp_path):
+    X = vectors(500)
+    np.save(tmp_path / "X.npy", X)
+    mapped, y = np.load(tmp_path / "X.npy", mmap_mode="r"), np.sin(X[:, 0])
+    wanted, found = (
+        SimilarityRegressor(Gaussian(sigma=1.0), n_landmarks=15, random_state=0, engine=engine).fit(mapped, y)
+        for engine in (LocalEngine(), TorchEngine(device=device))
+    )
+    close(found.predict(mapped), wanted.predict(mapped), np.float64, 300)
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_a_matrix_is_kept_only_where_it_fits(device):
     X, k, V = vectors(300, np.float32, d=200), Gaussian(sigma=9.0) * Linear(), torch.ones(50, 1, device=device)
     engines = TorchEngine(device=device), TorchEngine(device=device, memory="512KiB")
