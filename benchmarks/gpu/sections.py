@@ -211,7 +211,7 @@ def digits(engine: TorchEngine, sizes: Sizes, file: str | None) -> Iterator[Row]
         train, test, source, sigma = slice(0, n), slice(n, None), "random clusters, no MNIST file given", 160.0
     else:
         data = np.load(file)
-        X = np.concatenate([data["x_train"], data["x_test"]]).reshape(-1, 784).astype(np.float32) / 255
+        X = np.concatenate([data["X_train"], data["X_test"]]).reshape(-1, 784).astype(np.float32) / 255
         y = np.concatenate([data["y_train"], data["y_test"]])
         train, test, source, sigma = slice(0, n), slice(60_000, None), "MNIST", 5.0
     model = SimilarityClassifier(Gaussian(sigma=sigma), n_landmarks=m, random_state=0, engine=engine)
