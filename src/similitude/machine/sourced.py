@@ -16,8 +16,9 @@ from similitude.engines.folding import Encoded
 from similitude.engines.progress import with_rows
 from similitude.learners.kernel_learner import check_weights
 from similitude.machine.draws import Drawn, seed_of
-from similitude.machine.streams import MOST_HELD_OUT, mapped, scored
-from similitude.machine.training import BATCH, PILOT, Fitted
+from similitude.machine.moments import Moments
+from similitude.machine.streams import MOST_HELD_OUT, mapped, one_pass, scored
+from similitude.machine.training import BATCH, PILOT, Fitted, Marks
 from similitude.machine.views import Together
 from similitude.similarity import Similarity
 from similitude.sources import Batch, Ends, Source, SourceError, about, keys, read_ahead
@@ -112,6 +113,25 @@ class Streamed:
             yield Encoded((encodings, Y, weights), batch.start, stop)
         if stop != self.n_rows:
             raise SourceError(f"the first pass gave {self.n_rows:,} rows and the next {stop:,}: it must give the same")
+
+    def moments(
+        self,
+        similarities: Sequence[Similarity],
+        together: Together,
+        held: np.ndarray,
+        engine: Engine,
+        size: int,
+        marks: Marks,
+    ) -> Moments:
+        """Return the moments of the features of all rows but those held out, by place, in one pass."""
+
+        def kept(start: int) -> Iterator[Encoded]:
+            for batch in self.batches(similarities, start):
+                inside = held[(held >= batch.start) & (held < batch.stop)] - batch.start
+                batch.encoding[2][inside] = 0.0
+                yield batch
+
+        return one_pass(together, kept, self.n_rows, engine, size, marks)
 
     def features(
         self, similarities: Sequence[Similarity], together: Together, engine: Engine, size: int
