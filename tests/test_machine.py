@@ -13,6 +13,7 @@ from similitude import FromBlocks, FromPairs, Precomputed, SimilarityClassifier,
 from similitude.kernels import Cosine, Gaussian, Linear
 from similitude.learners import KernelRidge
 from similitude.machine import landmarking
+from similitude.machine.draws import Drawn, seed_of
 from similitude.machine.scales import MULTIPLES
 from similitude.machine.streams import Stream
 from similitude.results import NONE, PROVEN
@@ -118,7 +119,9 @@ def test_a_kernel_rounded_by_its_user_is_still_a_kernel():
 def features_of(model, objects, targets):
     model._check_params()
     fitted = model._train(objects, targets, np.ones(len(targets)), None, None)
-    return fitted.F, fitted.rows
+    F, told, _ = fitted.features
+    rows = np.array([int(np.flatnonzero((targets == one).all(axis=1))[0]) for one in told])
+    return F, rows
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(sigma=0.7), Linear(), Cosine(), Gaussian(sigma=2.0) * Linear() + 1.0])
@@ -224,7 +227,7 @@ def test_a_flaw_beyond_the_first_500_landmarks_changes_the_road():
 
 def test_growing_into_a_flaw_changes_the_road():
     plain = SimilarityRegressor(Precomputed(-np.ones((800, 800))), n_landmarks=800, random_state=1)
-    order = np.random.default_rng(1).permutation(800)
+    order = Drawn(seed_of(1)).order(np.arange(800))
     assert set(plain.fit(range(800), np.arange(800.0)).landmark_indices_) <= set(order)
     K, y = with_a_late_flaw(order, 510, 790)
     signs = np.where(y == "up", 1.0, -1.0)
@@ -239,7 +242,7 @@ def test_growing_into_a_flaw_changes_the_road():
 
 
 def test_a_similarity_known_to_be_no_kernel_is_not_projected_on_fewer_landmarks_either():
-    order = np.random.default_rng(1).permutation(800)
+    order = Drawn(seed_of(1)).order(np.arange(800))
     K, y = with_a_late_flaw(order, 510, 790)
     late = order[510:]
     noise = np.random.default_rng(0).uniform(-1, 1, (290, 290))

@@ -126,7 +126,11 @@ Trust = Annotated[
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same result.")]
 Engine = Annotated[
     str,
-    typer.Option("--engine", metavar="SETTINGS", help="Of threads=2, memory=4GiB, processes=4, checkpoint=FILE, with commas between."),
+    typer.Option(
+        "--engine",
+        metavar="SETTINGS",
+        help="Of threads=2, memory=4GiB, processes=4, checkpoint=FILE, with commas between.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.", show_default=False)]
 
@@ -147,7 +151,8 @@ def engine_of(settings: str, progress: bool = True) -> LocalEngine:
     for part in filter(None, (part.strip() for part in settings.split(","))):
         name, _, value = (piece.strip() for piece in part.partition("="))
         if name not in readers or not value:
-            raise UsageError(f"--engine: {part!r} is none of threads=NUMBER, processes=NUMBER, memory=SIZE, checkpoint=FILE")
+            known = "threads=NUMBER, processes=NUMBER, memory=SIZE, checkpoint=FILE"
+            raise UsageError(f"--engine: {part!r} is none of {known}")
         try:
             found[name] = readers[name](value)
         except ValueError:

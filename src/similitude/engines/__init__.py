@@ -9,4 +9,13 @@ from similitude.engines.checkpoints import CheckpointError, CheckpointWarning
 from similitude.engines.current import current_engine, use_engine
 from similitude.engines.local import LocalEngine
 
-__all__ = ["CheckpointError", "CheckpointWarning", "Engine", "LocalEngine", "Task", "Tile", "current_engine", "use_engine"]
+__all__ = [
+    "CheckpointError",
+    "CheckpointWarning",
+    "Engine",
+    "LocalEngine",
+    "Task",
+    "Tile",
+    "current_engine",
+    "use_engine",
+]

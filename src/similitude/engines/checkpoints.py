@@ -109,7 +109,8 @@ class Checkpoint:
     def write(self, rows: int, sums: Mapping[str, Any]) -> None:
         """Write to a file beside it, and rename that."""
         held = io.BytesIO()
-        np.savez(held, **{name: np.asarray(value) for name, value in sums.items()})
+        arrays: dict[str, Any] = {name: np.asarray(value) for name, value in sums.items()}
+        np.savez(held, **arrays)
         body = held.getbuffer()
         digest = hashlib.sha256(body).hexdigest()
         head = json.dumps({"is": MAGIC, "sha256": digest, "rows": rows, "marks": self.marks})

@@ -295,4 +295,3 @@ def _explained(
         np.concatenate(alike)[order],
         contributions[order],
     )
-

@@ -301,4 +301,3 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         decided = self._decided(scores)
         columns = np.zeros(len(decided), dtype=np.intp) if scores.ndim == 1 else decided
         return self._explain(X, self.classes_[decided], columns)
-

@@ -25,15 +25,18 @@ class Drawn:
     seed : int
     places : array of int, or None
         Where they stand in a larger whole; None: they are the whole.
+    ranks : array of int, or None
+        How many with a weight come before each in the larger whole; None: they are the whole.
     rest : Rest or None
         The larger whole, where there is more of it.
     """
 
     seed: int
     places: np.ndarray | None = None
+    ranks: np.ndarray | None = None
     rest: Any = None
 
     def order(self, counted: np.ndarray) -> np.ndarray:
-        """Return these positions in a random order, which depends on the seed and on their places alone."""
-        places = counted if self.places is None else self.places[counted]
-        return counted[np.argsort(keys(places, self.seed), kind="stable")]
+        """Return the positions of those with a weight in a random order, which depends on seed and ranks alone."""
+        ranks = np.arange(len(counted)) if self.ranks is None else self.ranks[counted]
+        return counted[np.argsort(keys(ranks, self.seed), kind="stable")]

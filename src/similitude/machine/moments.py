@@ -85,7 +85,8 @@ class Moments:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Moments:
         """Return the moments that these arrays were made of."""
-        return cls(**{name: float(one) if one.ndim == 0 else one for name, one in arrays.items()})
+        found: dict[str, Any] = {name: float(one) if one.ndim == 0 else one for name, one in arrays.items()}
+        return cls(**found)
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(

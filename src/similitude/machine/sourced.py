@@ -9,25 +9,27 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.encodings import is_sparse, is_table, itemsize, take
+from similitude.encodings import itemsize, take
 from similitude.engines import Engine
-from similitude.engines.base import format_bytes
 from similitude.engines.folding import Encoded
 from similitude.engines.progress import with_rows
 from similitude.learners.kernel_learner import check_weights
 from similitude.machine.draws import Drawn, seed_of
 from similitude.machine.moments import Moments
 from similitude.machine.streams import MOST_HELD_OUT, mapped, one_pass, scored
-from similitude.machine.training import BATCH, PILOT, Fitted, Marks
+from similitude.machine.training import PILOT, Fitted, Marks
 from similitude.machine.views import Together
 from similitude.similarity import Similarity
-from similitude.sources import Batch, Ends, Source, SourceError, about, keys, read_ahead
-
-SHARE = 16
-"""A batch takes at most this part of the memory budget: one is computed with, one waits, one is read."""
-
-GUESS = 1024
-"""Bytes that an object takes which is no row of an array."""
+from similitude.sources import (
+    Batch,
+    Ends,
+    Source,
+    SourceError,
+    about,
+    batch_rows,
+    check_sample,
+    read_ahead,
+)
 
 
 class Targets(Protocol):
@@ -50,19 +52,21 @@ def fit_source(machine: Any, source: Source) -> Fitted:
     """Fit a machine to a source; its targets are read by ``machine._reading()``."""
     check_streamable(machine, source)
     targets, n_rows = machine._reading(), 0
-    rows = batch_rows(machine, next(source.batches(1)).objects)
+    engine: Engine = machine._engine
+    rows = batch_rows(next(source.batches(1)).objects, engine.budget)
     size = PILOT if machine.n_landmarks == "auto" else max(PILOT, int(machine.n_landmarks))
     ends = Ends(size, MOST_HELD_OUT, seed_of(machine.random_state))
     weighted = False
-    for batch in _read(source.batches(rows), source.n, machine._engine):
+    for batch in _read(source.batches(rows), source.n, engine):
         with about(batch):
             X = machine._checked(batch.objects, reset=batch.start == 0)
             weights, weighted = _weights(batch), batch.weights is not None
             labels, counted = targets.see(X, batch.labels, weights)
         which = np.flatnonzero(counted)
         if len(which):
-            ends.add(take(X, which) if len(which) < len(batch) else X, labels[which], weights[which], batch.start + which)
-            check_sample(ends, X, machine._engine)
+            some = X if len(which) == len(batch) else take(X, which)
+            ends.add(some, labels[which], weights[which], batch.start + which)
+            check_sample(ends, X, engine.budget)
         n_rows = batch.stop
     targets.close()
     if ends.seen == 0:
@@ -70,7 +74,7 @@ def fit_source(machine: Any, source: Source) -> Fitted:
     rest = None if ends.everything else Streamed(machine, source, targets, ends.seed, rows, ends.seen, n_rows)
     Y, weights = targets.read(ends.labels, ends.weights)
     given = ends.weights if weighted else None
-    drawn = Drawn(ends.seed, ends.positions, rest)
+    drawn = Drawn(ends.seed, ends.positions, ends.ranks, rest)
     fitted: Fitted = machine._train(ends.objects, Y, weights, given, targets.numbers(ends.labels), drawn)
     return fitted
 
@@ -144,7 +148,7 @@ class Streamed:
             parts.append((mapped(together, encodings, quiet, size), Y, weights))
         F, Y, weights = (np.concatenate(one) for one in zip(*parts, strict=True))
         counted = np.flatnonzero(weights > 0)
-        order = counted[np.argsort(keys(counted, self.seed), kind="stable")]
+        order = Drawn(self.seed).order(counted)
         return F[order], Y[order], weights[order]
 
 
@@ -155,41 +159,10 @@ def check_streamable(machine: Any, source: Source) -> None:
         raise ValueError("landmark_indices are positions in memory: of a source give the landmarks themselves")
 
 
-def check_sample(ends: Ends, X: Any, engine: Engine) -> None:
-    """Refuse a sample that takes more than half of the memory budget."""
-    needs = len(ends.positions) * row_bytes(X)
-    if needs > engine.budget / 2:
-        raise MemoryError(
-            f"a sample of {len(ends.positions):,} rows, on which choices are made, takes {format_bytes(needs)}, more "
-            f"than half of the memory budget of {format_bytes(engine.budget)}: give the engine more memory"
-        )
-
-
-def batch_rows(machine: Any, X: Any) -> int:
-    """Return how many rows like these a batch may have: a power of two."""
-    affordable = int(machine._engine.budget / SHARE / row_bytes(X))
-    return min(BATCH, 1 << max(0, affordable.bit_length() - 1))
-
-
-def row_bytes(X: Any) -> float:
-    """Return about how many bytes one of these objects takes, as floating point numbers where it is a row of numbers.
-
-    >>> row_bytes(np.zeros((3, 10), np.float32)), row_bytes(["a", "b"])
-    (40.0, 1024)
-    """
-    if is_sparse(X):
-        return 12.0 * X.nnz / X.shape[0] + 8.0
-    if is_table(X):
-        return 64.0 * len(X.columns)
-    if not hasattr(X, "dtype") or X.dtype == object:
-        return GUESS
-    return float(np.prod(X.shape[1:])) * (4.0 if X.dtype == np.float32 else max(8.0, X.dtype.itemsize))
-
-
 def objects_of(machine: Any, source: Source) -> Iterator[Batch]:
     """Yield the batches of a source whose objects are to be predicted."""
     width = getattr(machine, "n_features_in_", None)
-    rows = batch_rows(machine, [None] if width is None else np.empty((1, width)))
+    rows = batch_rows([None] if width is None else np.empty((1, width)), machine._engine.budget)
     return _read(source.batches(rows), source.n, machine._engine)
 
 
@@ -220,4 +193,3 @@ def _weights(batch: Batch) -> np.ndarray:
     if batch.weights is not None and not batch.weights.any():
         return np.zeros(len(batch))
     return check_weights(batch.weights, len(batch))
-

@@ -28,9 +28,7 @@ from similitude.machine.views import Coordinates, Together, View
 from similitude.maps.pivots import named
 from similitude.similarity import Similarity
 from similitude.similarity.base import remembered_images
-
-BATCH = 65_536
-"""Rows of a batch of a pass."""
+from similitude.sources import ROWS
 
 PILOT = 20_000
 """Examples at most on which the number of landmarks is chosen; a fit to more then makes one pass over all."""
@@ -132,19 +130,20 @@ class Examples:
             raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error
 
     def moments(self, together: Together, held: np.ndarray, engine: Engine, marks: Marks) -> Moments:
-        """Return the moments of the features of all rows but those held out, by place, in one pass."""
+        """Return the moments of the features of all rows but those held out, in one pass."""
         if self.rest is not None:
-            return self.rest.moments(self.similarities, together, held, engine, self.itemsize, marks)
+            places = held if self.places is None else self.places[held]
+            return self.rest.moments(self.similarities, together, places, engine, self.itemsize, marks)
         return one_pass(together, functools.partial(self._batches, held), self.n_rows, engine, self.itemsize, marks)
 
     def _batches(self, held: np.ndarray, start: int) -> Iterator[Encoded]:
         """Yield all rows from one on as ``(encodings, targets, weights)``; those held out have no weight."""
         weights = self.weights.copy()
         weights[held] = 0.0
-        for a in range(start, len(self.Y), BATCH):
-            cut = slice(a, a + BATCH)
+        for a in range(start, len(self.Y), ROWS):
+            cut = slice(a, a + ROWS)
             encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
-            yield Encoded(encoded, a, min(a + BATCH, len(self.Y)))
+            yield Encoded(encoded, a, min(a + ROWS, len(self.Y)))
 
     def features(self, together: Together, engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return features, targets and weights of all examples with a weight, in their random order."""
@@ -237,9 +236,7 @@ def _columns(examples: Examples, landmarks: Landmarks, ask: Setting, which: np.n
     return [Columns(k, rows(A, which), which, landmarks.seen_by(k, None if own else A), ask) for k, A in pairs]
 
 
-def _from_sample(
-    examples: Examples, best: Level, sample: Sample, columns: Sequence[Columns], curve: Growth
-) -> Fitted:
+def _from_sample(examples: Examples, best: Level, sample: Sample, columns: Sequence[Columns], curve: Growth) -> Fitted:
     """Fit to a sample that holds all examples."""
     ridge, fitted, judged = best.ridge, sample.fitted, sample.judged
     if not sample.leaves_one_out:
@@ -282,17 +279,16 @@ def _streamed(
     together = Together.of(coordinates, np.float32 if size == 4 else np.float64)
     if ask.head != "ridge":
         check_head_fits(ask.head, n, len(together), size, engine)
-    some = examples.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT * n))))
-    held = np.sort(some if examples.places is None else examples.places[some])
-    some = some[np.argsort(some if examples.places is None else examples.places[some])]
+    some = np.sort(examples.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT * n)))))
     stream, told = Stream(), (examples.Y[some], examples.weights[some])
-    with named(held, together.positions):
+    with named(some if examples.places is None else examples.places[some], together.positions):
         stream.hold(mapped(together, rows(examples.encodings, some), engine.quiet(), size), *told)
 
     def marks() -> dict[str, str]:
         return marks_of(coordinates, examples.n_rows, n, rows(examples.encodings, some), told, size)
 
-    stream.learn(examples.moments(together, held, engine, marks))
+    with named(examples.places if examples.rest is None else None, None):
+        stream.learn(examples.moments(together, some, engine, marks))
     linear, trial, _ = stream.solve()
     forget_checkpoint(engine)
     curve = curve or Growth.of(ask.sizes, [trial], ask.limit)
@@ -301,11 +297,11 @@ def _streamed(
 
 def marks_of(coordinates: Sequence[Coordinates], *data: Any) -> dict[str, str]:
     """Return what the moments of a pass belong to: the version, the coordinates and the data."""
-    parts = [
-        (one.view.similarity.fingerprint(), one.view.side, one.normalised, f"{one.unit:.6g}", one.view.landmarks.objects)
-        for one in coordinates
-    ]
-    return {"version": version("similitude"), "model": digest(parts, 16).hex(), "data": digest((BATCH, data), 16).hex()}
+    views = [one.view for one in coordinates]
+    parts = [(view.similarity.fingerprint(), view.side, view.landmarks.objects) for view in views]
+    made = [(one.normalised, f"{one.unit:.6g}") for one in coordinates]
+    model, data_ = digest((parts, made), 16).hex(), digest((ROWS, data), 16).hex()
+    return {"version": version("similitude"), "model": model, "data": data_}
 
 
 def _roads(columns: Sequence[Columns], coordinates: Sequence[Coordinates]) -> tuple[Road, ...]:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
-from similitude.blocks import Blocks
+from similitude.blocks import Blocks, check_fits
 from similitude.estimators import SimilarityEstimator
+from similitude.randomness import generator
 from similitude.results import Guarantee
+from similitude.sources import Ends, Source, about, batch_rows, check_sample, looks_like_source, read_ahead
+
+SAMPLE = 20_000
+"""Rows of a source at most that a map is fitted to."""
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEstimator):
@@ -24,18 +32,65 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         """Return the features of X as strips of rows, for what never needs them all at once."""
         raise NotImplementedError
 
+    def _sampled(self, X: Any, y: Any = None) -> tuple[Any, Any, np.ndarray | None]:
+        """Return objects and labels to fit to; of a source a uniform sample of 20,000, and where these stand in it."""
+        given = getattr(self, "landmark_indices", None) is not None
+        if self._precomputed or not looks_like_source(X) or (given and isinstance(X, np.memmap)):
+            return X, y, None
+        if given:
+            raise ValueError("landmark_indices are positions in memory: of a source give the landmarks themselves")
+        source = X if isinstance(X, Source) else Source(X, y)
+        source.demand_passes(2, "one to see how large rows are, one to draw a sample")
+        seed = int(generator(getattr(self, "random_state", None)).integers(2**63))
+        ends, budget = Ends(SAMPLE, 0, seed), self._engine.budget
+        labelled = False
+        for batch in read_ahead(source.batches(batch_rows(next(source.batches(1)).objects, budget))):
+            with about(batch):
+                Z = self._checked(batch.objects, reset=batch.start == 0)
+            places, labelled = np.arange(batch.start, batch.stop), batch.labels is not None
+            ends.add(Z, batch.labels if labelled else places, np.ones(len(batch)), places)
+            check_sample(ends, Z, budget)
+        return ends.objects, ends.labels if labelled else None, ends.positions
+
     def transform(self, X: Any) -> Any:
         """Return the features of every object.
 
         Parameters
         ----------
-        X : sequence of objects
+        X : sequence of objects, or source
+            Of a source (see :class:`similitude.sources.Source`) the features must fit into the memory budget.
 
         Returns
         -------
         array of shape (n, d)
         """
-        return self.features(X).whole()
+        if self._precomputed or not looks_like_source(X):
+            return self.features(X).whole()
+        check_is_fitted(self)
+        source = X if isinstance(X, Source) else Source(X)
+        if source.n is not None:
+            check_fits(source.n, self.n_features_out_, 4, self._engine)
+        parts, n = [], 0
+        for part in self.transform_batches(source):
+            n += len(part)
+            check_fits(n, self.n_features_out_, part.dtype.itemsize, self._engine)
+            parts.append(part)
+        return np.concatenate(parts)
+
+    def transform_batches(self, X: Any) -> Iterator[Any]:
+        """Yield the features of a source batch after batch, however many rows it has.
+
+        Parameters
+        ----------
+        X : source
+        """
+        check_is_fitted(self)
+        source = X if isinstance(X, Source) else Source(X)
+        rows = max(1, min(65_536, self._engine.budget // (64 * self.n_features_out_)))
+        for batch in read_ahead(source.batches(rows)):
+            with about(batch):
+                found = self.features(batch.objects)
+            yield np.asarray(found.whole())
 
     @property
     def _n_features_out(self) -> int:

@@ -108,6 +108,7 @@ class FourierMap(FeatureMap):
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         self._law(self.kernel if self._precomputed else as_similarity(self.kernel))
+        X = self._sampled(X)[0]
         X, rng = self._checked(X, reset=True), generator(self.random_state)
         law, d = self._law(self._start(X, rng)[0]), X.shape[1]
         draw = Draw(law, d, math.ceil(width / 2), rng)

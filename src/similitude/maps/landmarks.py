@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,18 +53,22 @@ class LandmarkedMap(FeatureMap):
 
         Parameters
         ----------
-        X : sequence of objects
-            For ``"precomputed"`` the square matrix of their similarities.
+        X : sequence of objects, or source
+            For ``"precomputed"`` the square matrix of their similarities. Of a source (see
+            :class:`similitude.sources.Source`) landmarks are chosen among a uniform sample of 20,000 rows.
         y : sequence of labels, optional
             Used by ``landmarks="stratified"`` alone.
         """
         ask = self._check_params()
+        X, y, places = self._sampled(X, y)
         X = self._checked(X, reset=True)
         if y is not None:
             check_consistent_length(X, y)
         labels = column_or_1d(y) if y is not None and self._rule == "stratified" else None
         k, X, A = self._start(X, self.random_state)
         chosen = self._choose(k, X, A, labels, ask)
+        if places is not None and chosen.positions is not None:
+            chosen = replace(chosen, positions=places[chosen.positions])
         self.__dict__.pop("_reservoir", None)
         return self._finish(k, chosen, ask)
 

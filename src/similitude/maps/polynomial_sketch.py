@@ -95,6 +95,7 @@ class PolynomialSketchMap(FeatureMap):
         """
         width = whole_number("n_components", self.n_components)
         form = form_of(self.kernel if self._precomputed else as_similarity(self.kernel))
+        X = self._sampled(X)[0]
         X, rng = self._checked(X, reset=True), generator(self.random_state)
         self._start(X, rng)
         shape = (form.degree, X.shape[1] + 1)

@@ -9,6 +9,19 @@ from __future__ import annotations
 from similitude.sources.ahead import read_ahead
 from similitude.sources.batch import Batch, SourceError, about
 from similitude.sources.ends import Ends, keys
-from similitude.sources.source import Source, looks_like_source
+from similitude.sources.sizes import batch_rows, check_sample
+from similitude.sources.source import ROWS, Source, looks_like_source
 
-__all__ = ["Batch", "Ends", "Source", "SourceError", "about", "keys", "looks_like_source", "read_ahead"]
+__all__ = [
+    "ROWS",
+    "Batch",
+    "Ends",
+    "Source",
+    "SourceError",
+    "about",
+    "batch_rows",
+    "check_sample",
+    "keys",
+    "looks_like_source",
+    "read_ahead",
+]

@@ -73,13 +73,19 @@ def checked(batch: Batch) -> Batch:
     n = len(batch)
     if n == 0:
         raise SourceError(f"{batch.name} is empty: leave it out")
-    found = {}
+    found: dict[str, Any] = {}
     for what in ("labels", "weights"):
         values = getattr(batch, what)
-        found[what] = None if values is None else np.asarray(values)
+        found[what] = None if values is None else _plain(np.asarray(values))
         if values is not None and found[what].shape[:1] != (n,):
             raise SourceError(f"{batch.name} holds {n:,} objects and {what} of shape {found[what].shape}")
     return replace(batch, **found)
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """Return texts that came as objects as an array of text."""
+    texts = values.dtype == object and values.ndim == 1 and all(isinstance(one, str) for one in values)
+    return values.astype(str) if texts else values
 
 
 def alike(pieces: Iterator[Batch]) -> Iterator[Batch]:
@@ -147,6 +153,7 @@ def cut(pieces: Iterator[Batch], rows: int) -> Iterator[Batch]:
         waiting = waiting.part(n - left, n) if left else None
     if waiting is not None:
         yield waiting
+
 
 @contextmanager
 def about(batch: Batch) -> Iterator[None]:

@@ -1,6 +1,6 @@
 """A uniform sample of a stream that is the same however it is cut, and whether or not its length is known.
 
-Every row has a key, a random number made of the seed and its position alone. The rows in the order of their keys are
+Every row has a key, a random number made of the seed and of how many rows came before it. The rows in the order of their keys are
 a random order of all; its beginning and its end can be kept while rows go by.
 """
 
@@ -15,14 +15,14 @@ from similitude.encodings import join, take
 _STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
-def keys(positions: np.ndarray, seed: int) -> np.ndarray:
-    """Return a random 64-bit number for each position (Steele, Lea and Flood 2014, SplitMix64).
+def keys(ranks: np.ndarray, seed: int) -> np.ndarray:
+    """Return a random 64-bit number for each rank (Steele, Lea and Flood 2014, SplitMix64).
 
     >>> bool((keys(np.arange(5), 1)[2:4] == keys(np.arange(2, 4), 1)).all())
     True
     """
     with np.errstate(over="ignore"):
-        z = np.uint64(seed) + (np.asarray(positions).astype(np.uint64) + np.uint64(1)) * _STEP
+        z = np.uint64(seed) + (np.asarray(ranks).astype(np.uint64) + np.uint64(1)) * _STEP
         z = (z ^ (z >> np.uint64(30))) * _MIX[0]
         z = (z ^ (z >> np.uint64(27))) * _MIX[1]
     mixed: np.ndarray = z ^ (z >> np.uint64(31))
@@ -46,6 +46,8 @@ class Ends:
         Of those kept, in the order of the stream.
     positions : array of int
         Where they stand in it.
+    ranks : array of int
+        How many were added before each.
 
     Examples
     --------
@@ -62,7 +64,7 @@ class Ends:
         self.objects: Any = None
         self.labels: Any = None
         self.weights = np.empty(0)
-        self.positions = np.empty(0, dtype=np.int64)
+        self.positions = self.ranks = np.empty(0, dtype=np.int64)
         self._low, self._high = np.uint64(2**64 - 1), np.uint64(0)
 
     @property
@@ -72,8 +74,9 @@ class Ends:
 
     def add(self, objects: Any, labels: np.ndarray, weights: np.ndarray, positions: np.ndarray) -> None:
         """Look at more rows."""
+        ranks = np.arange(self.seen, self.seen + len(positions))
         self.seen += len(positions)
-        mine = keys(positions, self.seed)
+        mine = keys(ranks, self.seed)
         new = np.flatnonzero((mine <= self._low) | (mine >= self._high))
         if not len(new):
             return
@@ -84,13 +87,15 @@ class Ends:
             self.labels = np.concatenate([self.labels, labels[new]])
         self.weights = np.concatenate([self.weights, weights[new]])
         self.positions = np.concatenate([self.positions, positions[new]])
+        self.ranks = np.concatenate([self.ranks, ranks[new]])
         if len(self.positions) > self.first + self.last:
             self._shrink()
 
     def _shrink(self) -> None:
-        known = keys(self.positions, self.seed)
+        known = keys(self.ranks, self.seed)
         order = np.argsort(known, kind="stable")
         kept = np.sort(np.concatenate([order[: self.first], order[len(order) - self.last :]]))
-        self._low, self._high = known[order[self.first - 1]], known[order[len(order) - self.last]]
+        self._low = known[order[self.first - 1]]
+        self._high = known[order[len(order) - self.last]] if self.last else np.uint64(2**64 - 1)
         self.objects, self.labels = take(self.objects, kept), self.labels[kept]
-        self.weights, self.positions = self.weights[kept], self.positions[kept]
+        self.weights, self.positions, self.ranks = self.weights[kept], self.positions[kept], self.ranks[kept]

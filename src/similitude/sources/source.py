@@ -162,7 +162,8 @@ class Factory:
             raise SourceError(f"{name}: a batch is X, (X, y) or (X, y, weights), got {len(parts)} parts")
         if not hasattr(parts[0], "shape") and not hasattr(parts[0], "__len__"):
             raise SourceError(f"{name}: a batch is X, (X, y) or (X, y, weights), got {brief(parts[0])}")
-        return Batch(*parts, *[None] * (3 - len(parts)), name, start)
+        X, y, weights = (*parts, None, None)[:3]
+        return Batch(X, y, weights, name, start)
 
 
 def _reader(data: Any, columns: dict[str, str], labels: Path | None) -> Reader:
@@ -198,6 +199,8 @@ def _split(piece: Batch, columns: dict[str, str]) -> Batch:
     """Take the columns of labels and weights out of a table."""
     X, found = piece.objects, {}
     for what, name in columns.items():
+        if getattr(piece, what) is not None:
+            continue
         if name not in X.columns:
             raise SourceError(f"{piece.name}: there is no column {name!r}: there are {brief(list(X.columns))}")
         found[what] = X[name].to_numpy()
