@@ -4,18 +4,35 @@ An engine writes ``run(task, A, B, tiles)`` and knows memory, threads, processes
 the mathematics. It is configuration only: it pickles, and ``clone`` shares it.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from similitude.engines.base import Engine, Task, Tile
 from similitude.engines.checkpoints import CheckpointError, CheckpointWarning
 from similitude.engines.current import current_engine, use_engine
 from similitude.engines.local import LocalEngine
+from similitude.engines.spread import ClusterError, SpreadEngine
+
+if TYPE_CHECKING:
+    from similitude.engines.dask_engine import DaskEngine
 
 __all__ = [
     "CheckpointError",
     "CheckpointWarning",
+    "ClusterError",
+    "DaskEngine",
     "Engine",
     "LocalEngine",
+    "SpreadEngine",
     "Task",
     "Tile",
     "current_engine",
     "use_engine",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DaskEngine":
+        from similitude.engines.dask_engine import DaskEngine
+
+        return DaskEngine
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

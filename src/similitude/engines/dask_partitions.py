@@ -46,7 +46,8 @@ def _alike(X: Any, other: Any, what: str) -> Any:
     if np.isnan(sum(mine)) or np.isnan(sum(theirs)):
         return other
     if sum(mine) != sum(theirs):
-        at = next((i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), min(len(mine), len(theirs)))
+        pairs = enumerate(zip(mine, theirs, strict=False))
+        at = next((i for i, (a, b) in pairs if a != b), min(len(mine), len(theirs)))
         raise ValueError(
             f"X holds {sum(mine):,} objects and there are {sum(theirs):,} {what}: they differ from partition {at} on"
         )

@@ -47,6 +47,12 @@ class Targets(Protocol):
     def read(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return targets as columns, and weights times those of the classes."""
 
+    def absorb(self, other: Any) -> None:
+        """Take over what another saw of further batches."""
+
+    def on_worker(self, machine: Any) -> Targets:
+        """Return a copy for the copy of the machine on a worker."""
+
 
 def fit_source(machine: Any, source: Source) -> Fitted:
     """Fit a machine to a source; its targets are read by ``machine._reading()``."""
@@ -60,7 +66,7 @@ def fit_source(machine: Any, source: Source) -> Fitted:
     for batch in _read(source.batches(rows), source.n, engine):
         with about(batch):
             X = machine._checked(batch.objects, reset=batch.start == 0)
-            weights, weighted = _weights(batch), batch.weights is not None
+            weights, weighted = weights_of(batch), batch.weights is not None
             labels, counted = targets.see(X, batch.labels, weights)
         which = np.flatnonzero(counted)
         if len(which):
@@ -111,7 +117,7 @@ class Streamed:
         for batch in self.source.batches(self.rows, start):
             with about(batch):
                 X = self.machine._checked(batch.objects, reset=False)
-                Y, weights = self.targets.read(batch.labels, _weights(batch))
+                Y, weights = self.targets.read(batch.labels, weights_of(batch))
                 encodings = tuple(k._encoded(X, "X") for k in similarities)
             stop = batch.stop
             yield Encoded((encodings, Y, weights), batch.start, stop)
@@ -188,7 +194,7 @@ def _read(batches: Iterator[Batch], n: int | None, engine: Engine) -> Iterator[B
     return with_rows(ahead, len, 0, n) if engine.progress else ahead
 
 
-def _weights(batch: Batch) -> np.ndarray:
+def weights_of(batch: Batch) -> np.ndarray:
     """Return the weights of a batch, which may all be zero."""
     if batch.weights is not None and not batch.weights.any():
         return np.zeros(len(batch))
