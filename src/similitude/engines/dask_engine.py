@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -102,7 +103,7 @@ class DaskEngine(SpreadEngine):
             return
         with (
             distributed.LocalCluster(
-                n_workers=available_cores(), threads_per_worker=1, dashboard_address=None, silence_logs=50
+                n_workers=available_cores(), threads_per_worker=1, dashboard_address=":0", silence_logs=50
             ) as cluster,
             distributed.Client(cluster) as client,
         ):
@@ -166,8 +167,8 @@ class DaskEngine(SpreadEngine):
                 f"{error.task}: {error.allowed_failures + 1} workers died on it one after the other, for want of "
                 f"memory most likely: make partitions smaller or give workers more memory"
             ) from error
-        except BaseException as error:
-            if future.status == "error" or isinstance(error, KeyboardInterrupt):
+        except (CancelledError, OSError) as error:
+            if future.status == "error":
                 raise
             kept = "" if self.checkpoint is None else f"; {self.checkpoint} keeps what was added up so far"
             raise ClusterError(

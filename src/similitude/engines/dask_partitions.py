@@ -11,12 +11,16 @@ from similitude.errors import brief
 
 
 def partitions(X: Any) -> list[Handle]:
-    """Return the partitions of a collection, each with whole rows."""
+    """Return the partitions of a collection, each with whole rows.
+
+    Those of arrays and bags keep their names, so that what X and its labels have in common is computed once. Frames are
+    optimised by dask: they read the columns that are asked for.
+    """
     if not is_spread(X) or not hasattr(X, "to_delayed"):
         raise TypeError(f"a dask array, dataframe or bag is needed, got {type(X).__name__}")
     if hasattr(X, "chunks") and X.ndim > 1:
         X = X.rechunk({axis: -1 for axis in range(1, X.ndim)})
-    return list(np.ravel(X.to_delayed()))
+    return list(np.ravel(X.to_delayed() if hasattr(X, "divisions") else X.to_delayed(optimize_graph=False)))
 
 
 def beside(X: Any, other: Any, n: int, what: str) -> list[Any]:

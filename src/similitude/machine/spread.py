@@ -196,7 +196,8 @@ def _share(wanted: int, n: int) -> int:
     >>> _share(10, 10) == 2**64 - 1
     True
     """
-    return int(min(1.0, (wanted + SPARE * np.sqrt(wanted)) / n) * (2**64 - 1))
+    enough = int(wanted + SPARE * wanted**0.5)
+    return 2**64 - 1 if enough >= n else enough * 2**64 // n
 
 
 def _joined(parts: list[Rows]) -> Rows:
