@@ -17,8 +17,8 @@ from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.estimators import NotAKernelError
 from similitude.kernels import Gaussian, Linear
-from similitude.machine.draws import Drawn, seed_of
 from similitude.machine import landmarking
+from similitude.machine.draws import Drawn, seed_of
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 3))

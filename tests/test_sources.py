@@ -1,5 +1,6 @@
 """Sources: whatever is brought becomes the same batches, and what does not fit is named."""
 
+import itertools
 import threading
 
 import numpy as np
@@ -117,7 +118,7 @@ def test_shards_are_in_the_order_of_their_numbers(tmp_path):
 def test_cutting_keeps_every_row(sizes, rows):
     edges = np.cumsum([0, *sizes])
     Z = np.arange(edges[-1] * 2.0).reshape(-1, 2)
-    parts = [Z[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [Z[a:b] for a, b in itertools.pairwise(edges)]
     found = list(Source(lambda: iter(parts)).batches(rows))
     assert np.array_equal(np.concatenate([one.objects for one in found]), Z)
     assert all(len(one) == rows for one in found[:-1])

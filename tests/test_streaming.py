@@ -82,9 +82,9 @@ def test_batches_of_other_bounds_differ_by_rounding_only(small_batches):
 
 
 def test_choices_are_those_of_the_rows_in_memory():
-    open_ones = SimilarityClassifier(Gaussian() + Linear(), engine=LocalEngine(memory="64MiB"))
+    open_ones = SimilarityClassifier(Gaussian() + Linear(), engine=LocalEngine(memory="12MiB"))
     whole = open_ones.fit(X, TWO)
-    streamed = SimilarityClassifier(Gaussian() + Linear(), engine=LocalEngine(memory="64MiB")).fit(Source(X, TWO))
+    streamed = SimilarityClassifier(Gaussian() + Linear(), engine=LocalEngine(memory="12MiB")).fit(Source(X, TWO))
     assert repr(whole.similarity_) == repr(streamed.similarity_)
     assert whole.growth_.x.tolist() == streamed.growth_.x.tolist()
     assert str(whole.road_) == str(streamed.road_)
@@ -118,11 +118,11 @@ def test_weights_of_examples_and_classes(small_batches):
 
 @pytest.mark.parametrize("head", ["logistic", "l1"])
 def test_heads_that_need_all_features(head, small_batches):
-    ask = {**GIVEN, "head": head, "n_landmarks": 10}
+    ask = {**GIVEN, "head": head, "n_landmarks": 6}
     whole = SimilarityClassifier(**ask).fit(X, TWO)
     streamed = SimilarityClassifier(**ask).fit(Source(X, TWO))
     np.testing.assert_allclose(whole.decision_function(NEW), streamed.decision_function(NEW), atol=1e-4)
-    small = SimilarityClassifier(**{**ask, "engine": LocalEngine(memory="2MiB")})
+    small = SimilarityClassifier(**{**ask, "engine": LocalEngine(memory="1MiB")})
     with pytest.raises(MemoryError, match=rf"head='{head}' goes over all features several times; head='ridge'"):
         small.fit(Source(X, TWO))
 
@@ -152,6 +152,8 @@ def test_predictions(mapped, small_batches):
         np.testing.assert_allclose(model.predict_proba(source), model.predict_proba(X), atol=1e-6)
     parts = list(model.predict_batches(iter([X[:10], X[10:30]])))
     assert np.array_equal(np.concatenate(parts), model.predict(X[:30]))
+    with pytest.raises(TypeError, match="explain takes objects in memory"):
+        model.explain(Source(X[:20]))
     with pytest.raises(TypeError, match="use predict"):
         next(model.predict_batches(X))
     numbers = SimilarityRegressor(**GIVEN).fit(X, Y)
@@ -424,3 +426,34 @@ def test_moments_survive_a_file(tmp_path):
     rows, arrays = checkpoint.read()
     again = Moments.from_arrays(arrays)
     assert rows == 50 and again.weight == moments.weight and np.array_equal(again.gram, moments.gram)
+
+
+MEMORY = """
+    import resource
+    import numpy as np
+    from similitude import SimilarityRegressor
+    from similitude.engines import LocalEngine
+    from similitude.kernels import Gaussian
+
+    def batches(n):
+        for i in range(n):
+            Z = np.random.default_rng(i).standard_normal((10_000, 32), dtype=np.float32)
+            yield Z, Z[:, 0]
+
+    def peak():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+    model = SimilarityRegressor(Gaussian(sigma=6.0), n_landmarks=20, engine=LocalEngine(threads=1, memory="64MiB"))
+    model.fit(lambda: batches(5))
+    before = peak()
+    model.fit(lambda: batches(100))
+    model.predict(lambda: batches(100))
+    print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in other units elsewhere")
+def test_memory_does_not_grow_with_the_rows():
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(MEMORY)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 64  # the rows take 122 MiB

@@ -4,7 +4,7 @@ An operation is a method that takes a task's data by name. To take part in a tas
 holds one family of operations; here they come together.
 """
 
-from benchmarks.contenders import graphs, learners, machine, matrices, objects, series, strings, tables
+from benchmarks.contenders import graphs, learners, machine, matrices, objects, series, streams, strings, tables
 from benchmarks.nouns import Contender
 
 
@@ -15,13 +15,16 @@ class Ours(
     matrices.Ours,
     objects.Ours,
     series.Ours,
+    streams.Ours,
     strings.Ours,
     tables.Ours,
 ):
     packages = ("similitude.learners", "similitude.maps", "similitude.machine")
 
 
-class ScikitLearn(learners.ScikitLearn, machine.ScikitLearn, matrices.ScikitLearn, strings.ScikitLearn):
+class ScikitLearn(
+    learners.ScikitLearn, machine.ScikitLearn, matrices.ScikitLearn, streams.ScikitLearn, strings.ScikitLearn
+):
     packages = ("sklearn.cluster", "sklearn.svm", "sklearn.kernel_approximation", "sklearn.metrics.pairwise")
 
 
@@ -41,6 +44,8 @@ ALL: tuple[Contender, ...] = (
     Ours(),
     matrices.OursBlock(),
     matrices.OursKernels(),
+    streams.OursInMemory(),
+    streams.OursWithCheckpoints(),
     ScikitLearn(),
     ScikitLearnIntelex(),
     matrices.SciPy(),

@@ -57,16 +57,21 @@ def fit(
     """Learn to predict a column from the objects of a file, and save the model."""
     from similitude.cli.inputs import check_not_read, check_place, chosen_similarity, labels_of, task_of
     from similitude.cli.output import Output, warnings_caught
+    from similitude.cli.streaming import streamed
     from similitude.engines import use_engine
+    from similitude.files import needs_batches
     from similitude.persistence import save
+    from similitude.sources import Source
 
     out, local = Output(as_json), engine_of(engine)
     check_not_read(output, file)
     check_place(output)
-    data, text, k = chosen_similarity(out, file, similarity, trust, label=label, object=object, kind=kind)
+    read = streamed if needs_batches(file) else chosen_similarity
+    data, text, k = read(out, file, similarity, trust, label=label, object=object, kind=kind)
     what, y = task_of(out, data, task), labels_of(data)
     with use_engine(local), warnings_caught() as said:
-        model = _model(what, k, landmarks, head.value, seed).fit(data.objects, y)
+        given = (data.objects,) if isinstance(data.objects, Source) else (data.objects, y)
+        model = _model(what, k, landmarks, head.value, seed).fit(*given)
     out.note_each(said)
     asked = {"similarity": text, "task": what, "label": label, "rows": len(y), "seed": seed}
     about = {**asked, "schema": data.schema.to_dict(), **_learned(model, what, y)}

@@ -38,17 +38,24 @@ def read(
     """Read a file as objects of the kind that was asked for, or that the similarities take, or that it looks like."""
     from similitude import files
 
-    if label is not None and label == object:
-        raise UsageError(f"column {label!r} cannot be both the label and the object")
-    kinds = {one.objects for one in similarities} - {"any"}
-    if kind is None and len(kinds) > 1:
-        raise UsageError(f"the similarities take different kinds of objects: {', '.join(sorted(kinds))}")
-    taken = kind.value if kind is not None else next(iter(kinds), None)
+    taken = taken_kind(similarities, label, object, kind)
     with out.working(f"reading {source}"):
         data = files.read(source, label=label, object=object, kind=taken)
     for sentence in data.said:
         out.note(sentence)
     return data
+
+
+def taken_kind(
+    similarities: Sequence[Similarity], label: str | None, object: str | None, kind: Kind | None
+) -> str | None:
+    """Return the kind of objects that was asked for, or that the similarities take; None where neither tells."""
+    if label is not None and label == object:
+        raise UsageError(f"column {label!r} cannot be both the label and the object")
+    kinds = {one.objects for one in similarities} - {"any"}
+    if kind is None and len(kinds) > 1:
+        raise UsageError(f"the similarities take different kinds of objects: {', '.join(sorted(kinds))}")
+    return kind.value if kind is not None else next(iter(kinds), None)
 
 
 def parsed(text: str, trust: bool) -> Similarity:

@@ -114,7 +114,7 @@ class Checkpoint:
         body = held.getbuffer()
         digest = hashlib.sha256(body).hexdigest()
         head = json.dumps({"is": MAGIC, "sha256": digest, "rows": rows, "marks": self.marks})
-        part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        part = self.path.with_name(f".{self.path.name}.part")
         try:
             with open(part, "wb") as file:
                 file.write(head.encode() + b"\n")

@@ -19,9 +19,21 @@ array([[5.1, 3.5],
 
 from __future__ import annotations
 
+from similitude.files.opening import needs_batches
 from similitude.files.problems import FileError
 from similitude.files.reading import batches, read
 from similitude.files.schema import KINDS, Data, Schema
 from similitude.files.writing import check_writable, write, writer
 
-__all__ = ["KINDS", "Data", "FileError", "Schema", "batches", "check_writable", "read", "write", "writer"]
+__all__ = [
+    "KINDS",
+    "Data",
+    "FileError",
+    "Schema",
+    "batches",
+    "check_writable",
+    "needs_batches",
+    "read",
+    "write",
+    "writer",
+]

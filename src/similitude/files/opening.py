@@ -144,11 +144,29 @@ READING_TAKES = {"csv": 7, "tsv": 7, "jsonl": 8, "parquet": 6, "arrow": 4, "fast
 """How many times its unpacked bytes a file takes in memory while it is read whole."""
 
 
-def check_memory(file: Opened) -> None:
-    """Refuse a file that will not fit into memory, before reading it."""
+READ_WHOLE = ("npz", "ts", "tu")
+"""Formats that are read whole even where batches are asked for."""
+
+
+def needs_batches(source: str | os.PathLike[str]) -> bool:
+    """Tell whether a file does not fit into memory but can be read in batches, again and again."""
+    if os.fspath(source) == STANDARD_INPUT or not os.path.isfile(source):
+        return False
+    with opened(source) as file:
+        needs, free = _memory(file)
+        return needs > free and file.format not in READ_WHOLE
+
+
+def _memory(file: Opened) -> tuple[int, int]:
+    """Return how many bytes it takes to read a file whole, and how many are free."""
     import psutil  # type: ignore[import-untyped]
 
-    needs, free = _unpacked_size(file) * READING_TAKES[file.format], psutil.virtual_memory().available
+    return _unpacked_size(file) * READING_TAKES[file.format], int(psutil.virtual_memory().available)
+
+
+def check_memory(file: Opened) -> None:
+    """Refuse a file that will not fit into memory, before reading it."""
+    needs, free = _memory(file)
     if needs > free:
         raise FileError(
             f"reading it takes about {_gib(needs)} of memory and {_gib(free)} is free: take a sample of its rows (head "

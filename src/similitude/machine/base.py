@@ -272,6 +272,8 @@ class SimilarityMachine(SimilarityEstimator):
 
     def _explain(self, X: Any, predictions: np.ndarray, columns: np.ndarray) -> list[Explanation]:
         """Return for each object what its landmarks add to the score in its column."""
+        if looks_like_source(X) and not isinstance(X, np.ndarray):
+            raise TypeError("explain takes objects in memory, some of a source: a batch of it, for instance")
         model, encodings = self._asked(X)
         used = [part.view.landmarks.objects for part in model.parts if part.view.n_landmarks]
         objects = [one for landmarks in used for one in as_objects(landmarks)]

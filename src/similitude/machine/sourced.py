@@ -31,6 +31,9 @@ from similitude.sources import (
     read_ahead,
 )
 
+PEEK = 256
+"""Rows by which their size is told."""
+
 
 class Targets(Protocol):
     """What reads the labels or targets of batches."""
@@ -57,12 +60,22 @@ class Targets(Protocol):
 def fit_source(machine: Any, source: Source) -> Fitted:
     """Fit a machine to a source; its targets are read by ``machine._reading()``."""
     check_streamable(machine, source)
-    targets, n_rows = machine._reading(), 0
+    targets: Targets = machine._reading()
+    rows = batch_rows(next(source.batches(PEEK)).objects, machine._engine.budget)
+    ends, n_rows, weighted = first_pass(machine, source, targets, rows)
+    rest = None if ends.everything else Streamed(machine, source, targets, ends.seed, rows, ends.seen, n_rows)
+    Y, weights = targets.read(ends.labels, ends.weights)
+    given = ends.weights if weighted else None
+    drawn = Drawn(ends.seed, ends.positions, ends.ranks, rest)
+    fitted: Fitted = machine._train(ends.objects, Y, weights, given, targets.numbers(ends.labels), drawn)
+    return fitted
+
+
+def first_pass(machine: Any, source: Source, targets: Targets, rows: int) -> tuple[Ends, int, bool]:
+    """Check and count all rows and keep a sample of them; return it, their number, and whether they have weights."""
     engine: Engine = machine._engine
-    rows = batch_rows(next(source.batches(1)).objects, engine.budget)
     size = PILOT if machine.n_landmarks == "auto" else max(PILOT, int(machine.n_landmarks))
-    ends = Ends(size, MOST_HELD_OUT, seed_of(machine.random_state))
-    weighted = False
+    ends, n_rows, weighted = Ends(size, MOST_HELD_OUT, seed_of(machine.random_state)), 0, False
     for batch in _read(source.batches(rows), source.n, engine):
         with about(batch):
             X = machine._checked(batch.objects, reset=batch.start == 0)
@@ -77,12 +90,7 @@ def fit_source(machine: Any, source: Source) -> Fitted:
     targets.close()
     if ends.seen == 0:
         raise ValueError("every weight is zero: there is nothing to learn from")
-    rest = None if ends.everything else Streamed(machine, source, targets, ends.seed, rows, ends.seen, n_rows)
-    Y, weights = targets.read(ends.labels, ends.weights)
-    given = ends.weights if weighted else None
-    drawn = Drawn(ends.seed, ends.positions, ends.ranks, rest)
-    fitted: Fitted = machine._train(ends.objects, Y, weights, given, targets.numbers(ends.labels), drawn)
-    return fitted
+    return ends, n_rows, weighted
 
 
 @dataclass(frozen=True, eq=False)

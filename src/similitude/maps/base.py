@@ -44,7 +44,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         seed = int(generator(getattr(self, "random_state", None)).integers(2**63))
         ends, budget = Ends(SAMPLE, 0, seed), self._engine.budget
         labelled = False
-        for batch in read_ahead(source.batches(batch_rows(next(source.batches(1)).objects, budget))):
+        for batch in read_ahead(source.batches(batch_rows(next(source.batches(256)).objects, budget))):
             with about(batch):
                 Z = self._checked(batch.objects, reset=batch.start == 0)
             places, labelled = np.arange(batch.start, batch.stop), batch.labels is not None

@@ -15,7 +15,7 @@ from similitude.estimators import NotAKernelError
 from similitude.expressions import ExpressionError
 from similitude.kernels.matrix import as_matrix
 from similitude.learners.base import read_labels
-from similitude.machine.classifier import codes
+from similitude.machine.targets import codes
 from similitude.similarity import Similarity
 
 CLASSIFICATION, REGRESSION = "classification", "regression"

@@ -11,6 +11,9 @@ T = TypeVar("T")
 
 _END = object()
 
+PATIENCE = 0.5
+"""Seconds that somebody who stops early waits for the reading thread."""
+
 
 def read_ahead(items: Iterator[T]) -> Iterator[T]:
     """Yield the same items, the next one being read meanwhile; closing it ends the thread.
@@ -37,6 +40,9 @@ def read_ahead(items: Iterator[T]) -> Iterator[T]:
             put(_END)
         except BaseException as error:  # raised again by the reader
             put(_END, error)
+        finally:
+            if hasattr(items, "close"):
+                items.close()
 
     thread = threading.Thread(target=read, name="similitude-reader", daemon=True)
     thread.start()
@@ -50,4 +56,4 @@ def read_ahead(items: Iterator[T]) -> Iterator[T]:
             yield item
     finally:
         stopped.set()
-        thread.join()
+        thread.join(PATIENCE)

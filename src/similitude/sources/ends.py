@@ -1,7 +1,7 @@
 """A uniform sample of a stream that is the same however it is cut, and whether or not its length is known.
 
-Every row has a key, a random number made of the seed and of how many rows came before it. The rows in the order of their keys are
-a random order of all; its beginning and its end can be kept while rows go by.
+Every row has a key, a random number made of the seed and of how many rows came before it. The rows in the order of
+their keys are a random order of all; its beginning and its end can be kept while rows go by.
 """
 
 from __future__ import annotations

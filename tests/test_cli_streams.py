@@ -1,0 +1,52 @@
+"""The command line on files that do not fit into memory."""
+
+import numpy as np
+import pytest
+from cli_runs import run, write_csv
+
+from similitude import SimilarityClassifier, files
+from similitude.cli.output import Output
+from similitude.cli.streaming import streamed
+from similitude.files import opening
+from similitude.sources import Source
+
+
+@pytest.fixture
+def rows(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30_000, 2)).round(3)
+    y = np.where(X[:, 0] > X[:, 1] ** 2, "in", "out")
+    order = np.argsort(y, kind="stable")  # the first batches hold one class only
+    path = write_csv(tmp_path / "rows.csv", {"a": X[order, 0], "b": X[order, 1], "where": y[order]})
+    return str(path), X[order], y[order]
+
+
+def test_a_file_as_a_source(rows):
+    path, X, y = rows
+    data, text, k = streamed(Output(True), path, "gaussian(sigma=1)", False, "where", None, None)
+    assert isinstance(data.objects, Source) and text == "gaussian(sigma=1)"
+    assert np.array_equal(data.labels, y)
+    assert np.array_equal(next(data.objects.batches()).objects, X)
+    model = SimilarityClassifier(k, n_landmarks=20)
+    found = model.fit(data.objects).decision_function(X[:100])
+    np.testing.assert_allclose(found, model.fit(X, y).decision_function(X[:100]), atol=1e-9)
+
+
+def test_whether_a_file_is_read_in_batches(rows, monkeypatch, tmp_path):
+    np.savez(tmp_path / "rows.npz", X=rows[1], y=rows[2])
+    assert not files.needs_batches(rows[0])
+    monkeypatch.setattr(opening, "_memory", lambda file: (10**15, 1))
+    assert files.needs_batches(rows[0])
+    assert not any(map(files.needs_batches, ("-", tmp_path, tmp_path / "rows.npz")))  # read whole, or refused
+
+
+def test_fit_streams_and_says_so(rows, monkeypatch, tmp_path):
+    pytest.importorskip("similitude.persistence")
+    path, _X, _y = rows
+    monkeypatch.setattr(opening, "_memory", lambda file: (10**15, 1))
+    ask = ["--label", "where", "--landmarks", "20", "--similarity", "gaussian(sigma=1)"]
+    done = run("fit", path, *ask, "-o", tmp_path / "m.sim", "--json")
+    assert done.code == 0, done.err
+    assert "does not fit into memory: it is read in batches" in done.err + done.out
+    done = run("predict", tmp_path / "m.sim", path, "-o", tmp_path / "p.csv", "--json")
+    assert done.code == 0, done.err
