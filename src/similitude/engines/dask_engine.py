@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
+import sys
+import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -30,8 +33,6 @@ except ImportError:
 
 WORKERS = 8
 """Tiles are cut as for so many workers, whatever the cluster has: results do not depend on its size."""
-
-_numbers = count()
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,9 +136,8 @@ class DaskEngine(SpreadEngine):
 
     def map(self, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Handle]:
         """Return the calls of a function, lazily."""
-        lazy, number = delayed(function, pure=False, traverse=False), next(_numbers)
-        name = f"{getattr(function, '__name__', 'call')}-{os.getpid()}-{number}"
-        return [lazy(*one, dask_key_name=f"{name}-{i}") for i, one in enumerate(zip(*columns, strict=True))]
+        lazy, name = delayed(_called, pure=False, traverse=False), f"{function.__name__}-{uuid.uuid4().hex[:12]}"
+        return [lazy(function, *one, dask_key_name=f"{name}-{i}") for i, one in enumerate(zip(*columns, strict=True))]
 
     def collect(self, handles: Sequence[Handle]) -> Iterator[Any]:
         """Compute all at once, and yield the values in order."""
@@ -152,7 +152,7 @@ class DaskEngine(SpreadEngine):
         import dask.array
 
         found = partitions(X)
-        held = delayed(model, name=f"model-{dask.base.tokenize(id(model), next(_numbers))}", traverse=False)
+        held = delayed(model, name=f"model-{uuid.uuid4().hex}", traverse=False)
         parts = self.map(function, [held] * len(found), found)
         shapes = [(n, *like.shape[1:]) for n in lengths(X, len(found))]
         pairs = zip(parts, shapes, strict=True)
@@ -211,10 +211,32 @@ class DaskEngine(SpreadEngine):
         return deliver(self._result(future), tile, target)
 
 
+@functools.lru_cache(maxsize=1)
+def _keep_memory() -> None:
+    """Let the allocator of this process keep up to 128 MiB that strips leave behind.
+
+    Workers of dask give memory back at once (MALLOC_TRIM_THRESHOLD_): asking for it anew at every strip takes as much
+    time as computing with it. Only glibc is asked.
+    """
+    change = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if change is not None:
+        change(_MMAP_THRESHOLD, 2**25)
+        change(_TRIM_THRESHOLD, 2**27)
+
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+
+
+def _called(function: Callable[..., Any], *values: Any) -> Any:
+    """Call a function on a worker."""
+    _keep_memory()
+    with one_blas_thread:
+        return function(*values)
+
+
 def _same(value: Any) -> Any:
     return value
 
 
 def _tile(task: Task, a: Encoding, b: Encoding | None, tile: Tile) -> Any:
-    with one_blas_thread:
-        return compute(task, a, a if b is None else b, tile)
+    return _called(compute, task, a, a if b is None else b, tile)
