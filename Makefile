@@ -31,9 +31,10 @@ bench: .venv/test.installed ## run the benchmarks
 theory: .venv/test.installed ## try every theorem on problems that are hard for it
 	$(BIN)/python -m benchmarks.theory
 
-docs: .venv/dev.installed ## write the pages of the API into build/docs
+docs: .venv/docs.installed ## build the documentation into build/docs
 	$(BIN)/python tools/include_source.py
-	$(BIN)/python tools/build_docs.py
+	rm -rf docs/api/generated
+	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
 
 deep: .venv/test.installed ## run the tests with the long checks, on the readable loops too, and count instructions
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -m "deep or not deep"
@@ -42,6 +43,7 @@ deep: .venv/test.installed ## run the tests with the long checks, on the readabl
 
 clean: ## remove .venv and all that was built
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf docs/api/generated docs/gallery docs/sg_execution_times.rst docs/pictures/*.svg
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # One stamp for each set of extra packages.

@@ -18,7 +18,10 @@ from benchmarks.measure import threads
 from similitude.loops import IN_USE
 
 STAT = Path("/proc/stat")
-PACKAGES = ("similitude", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "torch", "threadpoolctl")
+PACKAGES = (
+    *("similitude", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "torch", "threadpoolctl"),
+    *("tslearn", "aeon", "grakel", "igraph", "rapidfuzz", "gower"),
+)
 
 
 def cores() -> int:

@@ -1,4 +1,9 @@
-"""A similarity of one's own: people are alike when their ages are."""
+"""
+A similarity of one's own
+=========================
+
+People are alike when their ages are. A class of a few lines, and it has all that the kernels of the library have.
+"""
 
 import numpy as np
 

@@ -21,7 +21,7 @@ from similitude.engines import LocalEngine
 from similitude.expressions import NAMES
 from similitude.files import Data, Schema
 
-COMMANDS = ("demo", "check", "assess", "compare", "fit", "predict", "explain", "info", "kernels")
+COMMANDS = ("demo", "check", "assess", "compare", "report", "fit", "predict", "explain", "info", "kernels")
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,6 @@ def test_help_imports_nothing_heavy():
     [
         (["fitt"], "fitt"),
         (["kernels", "--nothing"], "--nothing"),
-        (["assess", "x.csv"], "--label"),
         (["check", "x.csv", "--kind", "poems"], "poems"),
         (["check"], "check needs a FILE"),
         (["check", "-s", "gaussian", "--engine", "threads=many"], "threads must be a whole number"),

@@ -763,3 +763,12 @@ def test_extreme_similarities(unit):
     found = assess(lambda a, b: unit * a * b, list(x), x > 0)
     assert found.p_value.value == 0.001 and found.weighted.error.value == 0.0
     assert found.margin.value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("value", [0.17518608, 0.3, 1 / 3])
+def test_a_constant_similarity_is_no_sign_of_labels_whatever_its_rounding(value):
+    M = np.full((60, 60), value)
+    np.fill_diagonal(M, 1)
+    with pytest.warns(UserWarning, match="says nothing about labels"):
+        found = assess("precomputed", M, ["a", "b"] * 30, random_state=0)
+    assert found.p_value.value == 1

@@ -160,6 +160,15 @@ def test_predictions(mapped, small_batches):
     assert np.array_equal(numbers.predict(Source(X)), numbers.predict(X))
 
 
+def test_what_was_brought_stays_as_it_was():
+    brought = X.copy(), Y.copy(), np.ones(N)
+    first = SimilarityRegressor(**GIVEN).fit(Source(*brought))
+    for one, other in zip(brought, (X, Y, np.ones(N)), strict=True):
+        assert np.array_equal(one, other)
+    same(first, SimilarityRegressor(**GIVEN).fit(in_batches(4_000, *brought)), atol=0)
+    assert (brought[2] == 1.0).all()
+
+
 # Maps.
 
 

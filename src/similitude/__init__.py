@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from similitude.goodness import alignment, assess
     from similitude.machine import SimilarityClassifier, SimilarityRegressor
     from similitude.margins import error_at_margin, margin
+    from similitude.persistence import load, save
+    from similitude.report import write_report
     from similitude.selection import choose_kernel, combine
     from similitude.similarity import Similarity
     from similitude.validity import check_kernel, repair
@@ -30,10 +32,13 @@ _HOMES = {
     "choose_kernel": "selection",
     "combine": "selection",
     "error_at_margin": "margins",
+    "load": "persistence",
     "margin": "margins",
     "repair": "validity",
+    "save": "persistence",
     "show_versions": "versions",
     "use_engine": "engines",
+    "write_report": "report",
 }
 
 __all__ = [
@@ -50,14 +55,17 @@ __all__ = [
     "choose_kernel",
     "combine",
     "error_at_margin",
+    "load",
     "margin",
     "repair",
+    "save",
     "show_versions",
     "use_engine",
+    "write_report",
 ]
 
 
-_MODULES = ("bounds", "checks", "datasets", "engines", "kernels", "learners", "maps")
+_MODULES = ("bounds", "checks", "datasets", "engines", "kernels", "learners", "maps", "report")
 
 
 def __getattr__(name: str) -> Any:

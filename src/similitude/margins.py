@@ -38,8 +38,8 @@ class Margin(Result):
     Attributes
     ----------
     value : float
-        The margin attained: with `normalised` the smallest y <w, phi(x)> / |phi(x)| + y b, otherwise the smallest
-        y (<w, phi(x)> + b). (b is 0 unless a bias was asked for.)
+        The margin attained: with `normalised` the smallest ``y <w, phi(x)> / |phi(x)| + y b``, otherwise the
+        smallest ``y (<w, phi(x)> + b)``. (b is 0 unless a bias was asked for.)
     coefficients : array of shape (n,)
         The weights a, signed, zero off the support.
     support : array of int
@@ -68,7 +68,7 @@ class Margin(Result):
     _model: LargestMargin
 
     def normalised_margin(self, X: Any) -> np.ndarray:
-        """Return <w, phi(x)> / (|w| |phi(x)|) for each object: positive for ``classes_[1]``.
+        """Return ``<w, phi(x)> / (|w| |phi(x)|)`` for each object: positive for ``classes_[1]``.
 
         With a bias, a constant 1 is one more feature, and b its weight. An object with phi(x) = 0 has the value 0.
 

@@ -20,6 +20,7 @@ PACKAGES = (
     "dask",
     "pandas",
     "polars",
+    "pyarrow",
     "typer",
     "rich",
 )

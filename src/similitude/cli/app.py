@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from similitude.cli import assess, check, compare, demo, explain, fit, info, kernels, predict
+from similitude.cli import assess, check, compare, demo, explain, fit, info, kernels, predict, report
 
 EPILOG = (
     "Exit codes: 0 done, 1 the data or the model is wrong, 2 the command line is wrong, "
@@ -23,6 +23,7 @@ def app() -> Any:
         (check.check, check.EXAMPLE),
         (assess.assess, assess.EXAMPLE),
         (compare.compare, compare.EXAMPLE),
+        (report.report, report.EXAMPLE),
         (fit.fit, fit.EXAMPLE),
         (predict.predict, predict.EXAMPLE),
         (explain.explain, explain.EXAMPLE),

@@ -36,7 +36,7 @@ SURE = 0.05
 
 def assess(
     file: File,
-    label: Label,
+    label: Label = None,
     similarity: Similarity = None,
     object: Object = None,
     kind: KindOfObject = None,
@@ -54,16 +54,17 @@ def assess(
 
     out, local = Output(as_json), engine_of(engine)
     data, text, k = chosen_similarity(out, file, similarity, trust, label=label, object=object, kind=kind)
-    if task_of(out, data, task) == REGRESSION:
-        raise ValueError(f"assess is about classes, and label {label!r} holds numbers: try 'compare', or --task")
+    what, name = task_of(out, data, task), data.schema.label
+    if what == REGRESSION:
+        raise ValueError(f"assess is about classes, and label {name!r} holds numbers: try 'compare', or --task")
     with use_engine(local), warnings_caught() as said:
         goodness = assessed(k, data.objects, labels_of(data), random_state=seed)
     out.note_each([*said, *goodness.notes])
     document = {"command": "assess", "similarity": text, **goodness.to_dict()}
-    out.result(document, lambda console: _show(console, text, label, goodness))
+    out.result(document, lambda console: _show(console, text, name, goodness))
 
 
-def _show(console: Console, text: str, label: str, goodness: Goodness) -> None:
+def _show(console: Console, text: str, label: str | None, goodness: Goodness) -> None:
     from similitude.cli.output import printable, show_facts
 
     console.print(printable(f"How good {text} is for {label!r}"), style="bold")

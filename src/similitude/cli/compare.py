@@ -19,7 +19,6 @@ from similitude.cli.options import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from rich.console import Console
 
     from similitude.results import Estimate
@@ -30,8 +29,8 @@ EXAMPLE = "Example: similitude compare genes.csv --label class --similarity 'spe
 
 def compare(
     file: File,
-    label: Label,
     similarity: Similarities,
+    label: Label = None,
     object: Object = None,
     kind: KindOfObject = None,
     task: TaskOption = None,
@@ -52,21 +51,12 @@ def compare(
         raise UsageError("compare needs two different similarities at least: give --similarity more than once")
     candidates = {text: parsed(text, trust) for text in similarity}
     data = read(out, file, list(candidates.values()), label=label, object=object, kind=kind)
-    y = _targets(labels_of(data), task_of(out, data, task))
+    what, y = task_of(out, data, task), labels_of(data)
     with use_engine(local), warnings_caught() as said:
-        selection = choose_kernel(candidates, data.objects, y, random_state=seed)
+        selection = choose_kernel(candidates, data.objects, y, task=what, random_state=seed)
     out.note_each([*selection.notes, *(one for one in said if not one.endswith(selection.notes))])
     document = {"command": "compare", **selection.to_dict(), "best": selection.table[0].candidate}
     out.result(document, lambda console: _show(console, selection))
-
-
-def _targets(labels: np.ndarray, task: str) -> np.ndarray:
-    """Return labels that `choose_kernel` takes for what they are: it takes whole numbers for classes."""
-    from similitude.cli.inputs import REGRESSION
-
-    if task != REGRESSION:
-        return labels.astype(str) if labels.dtype.kind == "f" else labels
-    return labels + 0.5 if (labels == labels.round()).all() else labels
 
 
 def _show(console: Console, selection: Selection) -> None:

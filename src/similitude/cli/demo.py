@@ -67,7 +67,7 @@ def write_files(folder: Path) -> None:
     from similitude import datasets
 
     header, *rows = datasets.path("promoters").read_text(encoding="utf-8").splitlines(keepends=True)
-    parts = {"genes.csv": [], "new-genes.csv": []}
+    parts: dict[str, list[str]] = {"genes.csv": [], "new-genes.csv": []}
     for number, row in enumerate(rows):
         parts["new-genes.csv" if number % EVERY == 0 else "genes.csv"].append(row)
     for name, kept in parts.items():

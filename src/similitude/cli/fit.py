@@ -41,8 +41,8 @@ HeadOption = Annotated[Head, typer.Option("--head", help="How weights are found;
 
 def fit(
     file: File,
-    label: Label,
     output: ModelOut,
+    label: Label = None,
     similarity: Similarity = None,
     object: Object = None,
     kind: KindOfObject = None,
@@ -55,7 +55,7 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Learn to predict a column from the objects of a file, and save the model."""
-    from similitude.cli.inputs import check_not_read, check_place, chosen_similarity, labels_of, task_of
+    from similitude.cli.inputs import check_model_place, check_not_read, chosen_similarity, labels_of, task_of
     from similitude.cli.output import Output, warnings_caught
     from similitude.cli.streaming import streamed
     from similitude.engines import use_engine
@@ -65,7 +65,7 @@ def fit(
 
     out, local = Output(as_json), engine_of(engine)
     check_not_read(output, file)
-    check_place(output)
+    check_model_place(output)
     read = streamed if needs_batches(file) else chosen_similarity
     data, text, k = read(out, file, similarity, trust, label=label, object=object, kind=kind)
     what, y = task_of(out, data, task), labels_of(data)
@@ -73,7 +73,7 @@ def fit(
         given = (data.objects,) if isinstance(data.objects, Source) else (data.objects, y)
         model = _model(what, k, landmarks, head.value, seed).fit(*given)
     out.note_each(said)
-    asked = {"similarity": text, "task": what, "label": label, "rows": len(y), "seed": seed}
+    asked = {"similarity": text, "task": what, "label": data.schema.label, "rows": len(y), "seed": seed}
     about = {**asked, "schema": data.schema.to_dict(), **_learned(model, what, y)}
     save(model, output, about=about)
     document = {"command": "fit", "model": output, **about}

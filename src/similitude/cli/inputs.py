@@ -5,9 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,7 +122,7 @@ def task_of(out: Output, data: Data, asked: Task | None) -> str:
 def labels_of(data: Data) -> np.ndarray:
     """Return the labels, which must be there."""
     if data.labels is None:
-        raise ValueError("the file holds no labels")
+        raise UsageError("which column is to be predicted? --label COLUMN")
     return np.asarray(data.labels)
 
 
@@ -135,15 +133,10 @@ def check_not_read(output: str, *inputs: str) -> None:
             raise UsageError(f"{output} is read by this command: write to another file")
 
 
-def check_place(path: str) -> None:
-    """Refuse a place where no file can be made, before any work."""
-    place = Path(os.path.realpath(path))
+def check_model_place(path: str) -> None:
+    """Refuse a place where no model can be written, before any work."""
+    from similitude.placing import check_place
+
     if path == "-":
         raise UsageError("a model goes into a file: -o model.sim")
-    if place.is_dir():
-        raise ValueError(f"{path}: cannot be written: it is a folder")
-    try:
-        with tempfile.TemporaryFile(dir=place.parent):
-            pass
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be written: {error.strerror}") from None
+    check_place(path)

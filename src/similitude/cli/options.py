@@ -76,8 +76,13 @@ FILE = "A CSV, TSV, JSON Lines, Parquet, Arrow, FASTA, npz or .ts file, gzipped 
 File = Annotated[str, typer.Argument(metavar="FILE", help=FILE, show_default=False)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model that 'fit' wrote.", show_default=False)]
 Label = Annotated[
-    str,
-    typer.Option("--label", metavar="COLUMN", help="The column to predict.", autocompletion=_quietly(_columns)),
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="COLUMN",
+        help="The column to predict. Default: the labels that .ts, npz and TU files have of their own.",
+        autocompletion=_quietly(_columns),
+    ),
 ]
 MaybeLabel = Annotated[
     str | None,

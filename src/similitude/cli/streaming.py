@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from similitude.cli.inputs import default_similarity, parsed, taken_kind
+from similitude.cli.inputs import default_similarity, labels_of, parsed, taken_kind
 
 if TYPE_CHECKING:
     from similitude.cli.options import Kind
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def streamed(
-    out: Output, source: str, text: str | None, trust: bool, label: str, object: str | None, kind: Kind | None
+    out: Output, source: str, text: str | None, trust: bool, label: str | None, object: str | None, kind: Kind | None
 ) -> tuple[Data, str, Similarity]:
     """Return what `chosen_similarity` would, with a source in place of the objects; only the labels are in memory."""
     from similitude import files
@@ -30,7 +30,7 @@ def streamed(
     with out.working(f"reading the labels of {source}"):
         for data in files.batches(source, label=label, object=object, kind=taken):
             out.note_each(data.said)
-            labels.append(np.asarray(data.labels))
+            labels.append(labels_of(data))
     schema = data.schema
 
     def objects() -> Iterator[Any]:

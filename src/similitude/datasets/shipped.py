@@ -75,7 +75,7 @@ def iris() -> Dataset:
 
 
 def promoters() -> Dataset:
-    """DNA of the bacterium *E. coli*: which of 106 short sequences are promoters of a gene.
+    """DNA of the bacterium *Escherichia coli*: which of 106 short sequences are promoters of a gene.
 
     Returns
     -------

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from similitude.files.problems import FileError, listed, needed
+from similitude.placing import check_place, complete_file
 
 STANDARD_OUTPUT = "-"
 
@@ -102,8 +103,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     place = Path(os.path.realpath(path))
     if _is_special(place):
         return
-    with _partial(place):
-        pass
+    _checked_place(path)
 
 
 def _format(path: str | os.PathLike[str]) -> tuple[str, bool]:
@@ -136,29 +136,15 @@ def _target(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with open(place, "wb") as stream:
             yield stream
         return
-    with _partial(place) as (partial, stream):
+    with complete_file(_checked_place(path)) as stream:
         yield stream
-        stream.close()
-        partial.replace(place)
 
 
-@contextmanager
-def _partial(place: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Open a new file beside the place, and remove it unless it has been put there."""
-    if place.is_dir():
-        raise FileError(f"{place}: cannot be written: it is a folder")
-    if not place.parent.is_dir():
-        raise FileError(f"{place}: cannot be written: there is no folder {str(place.parent)!r}")
-    partial = place.with_name(f".{place.name}.{os.getpid()}.part")
+def _checked_place(path: str | os.PathLike[str]) -> Path:
     try:
-        stream = partial.open("wb")
-    except OSError as error:
-        raise FileError(f"{place}: cannot be written: {error.strerror or error}") from None
-    try:
-        with stream:
-            yield partial, stream
-    finally:
-        partial.unlink(missing_ok=True)
+        return check_place(path)
+    except ValueError as error:
+        raise FileError(str(error)) from None
 
 
 class _StandardOutput(io.RawIOBase):

@@ -19,6 +19,9 @@ NUS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75)
 GAMMAS = (0.125, 0.25, 0.5, 1.0, 2.0)
 """Gaps at which the hinge loss is looked at, in units of the mean magnitude of unweighted gaps."""
 
+ROUNDING = 1e-12
+"""Gaps of similarities in [-1, 1] up to this are no gaps."""
+
 
 @dataclass(frozen=True, eq=False)
 class WeightedGoodness(Curve):
@@ -149,7 +152,7 @@ def fit(comparison: Comparison) -> Fits:
     programs = Programs(comparison)
     plain = np.ones(len(comparison.columns))
     size = float(np.abs(comparison.gaps(plain)).mean())
-    gammas = np.array([gamma for gamma in size * np.array(GAMMAS) if 0 < gamma <= 1])
+    gammas = np.array([gamma for gamma in size * np.array(GAMMAS) if ROUNDING < gamma <= 1])
     tolerant = [programs.tolerant(nu) if nu else programs.widest() for nu in NUS]
     return Fits([*tolerant, *[programs.least_hinge(gamma) for gamma in gammas], plain], gammas, programs.credit)
 

@@ -51,7 +51,7 @@ class Gaussian(OfDistances, VectorSimilarity):
 
     @classmethod
     def from_gamma(cls, gamma: float) -> Gaussian:
-        """Return the kernel exp(-gamma |x - z|^2), as scikit-learn and LIBSVM write it.
+        """Return the kernel ``exp(-gamma |x - z|^2)``, as scikit-learn and LIBSVM write it.
 
         >>> Gaussian.from_gamma(0.5)
         Gaussian(sigma=1.0)
@@ -60,7 +60,7 @@ class Gaussian(OfDistances, VectorSimilarity):
 
     @classmethod
     def from_c(cls, c: float) -> Gaussian:
-        """Return the kernel exp(-|x - z|^2 / c^2), as in Lecture 6: Kernels.
+        """Return the kernel ``exp(-|x - z|^2 / c^2)``, as in Lecture 6: Kernels.
 
         >>> Gaussian.from_c(1.0)([0., 0.], [1., 1.])
         0.13533528

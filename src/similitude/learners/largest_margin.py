@@ -72,7 +72,7 @@ class LargestMargin(SimilarityEstimator):
             if not self.validity_.proof.holds:
                 self._judge(k, X, A, np.union1d(examples, place.corners) if place.square < 0 else examples)
             raise self._inseparable(examples, signs)
-        self._keep(place, scale, A)
+        self._keep(place, scale, X, A)
         return self
 
     def normalised_margin(self, X: Any) -> np.ndarray:
@@ -125,7 +125,7 @@ class LargestMargin(SimilarityEstimator):
         what = f"a hyperplane{where} of the kernel's feature space with a margin above rounding{why}"
         return inseparable(what, conflicts, self.classes_[(signs > 0).astype(int)])
 
-    def _keep(self, place: Place, scale: np.ndarray, A: Encoding) -> None:
+    def _keep(self, place: Place, scale: np.ndarray, X: Any, A: Encoding) -> None:
         length, parts = float(np.sqrt(place.square)), len(place.lows)
         self.value_ = float(place.lows.sum()) / (parts * length)
         self.gap_ = max(0.0, place.gap / place.square)
@@ -133,6 +133,7 @@ class LargestMargin(SimilarityEstimator):
         self.coefficients_ = np.zeros(len(scale))
         self.coefficients_[place.corners] = place.weights * scale[place.corners] / length
         self.support_ = np.sort(place.corners)
+        self.support_objects_ = take(X, self.support_)
         self._support = rows(A, self.support_)
 
 

@@ -128,7 +128,7 @@ class RepresenterClassifier(ClassifierMixin, Representer):
     classes_, support_, support_objects_, coefficients_
         The classes; the objects that carry f, and what each weighs; one column per class where there are several.
     objective_, norm_ : float or array
-        What was minimised, and |f|; for each class where there are several.
+        What was minimised, and ``|f|``; for each class where there are several.
     certificate_ : Certificate
         How far from the minimum this may be.
     road_ : str

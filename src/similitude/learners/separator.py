@@ -52,8 +52,8 @@ class SeparatorLP(ClassifierMixin, BaseEstimator):
         decision is taken, the first of them on a tie.
     margin_ : float
         The Euclidean normalised margin attained on the training data as given,
-        min y_i (<w, x_i> + b) / (|(w, b)| |(x_i, 1)|), or without an intercept min y_i <w, x_i> / (|w| |x_i|). For
-        several classes the smallest over all pairs of classes.
+        ``min y_i (<w, x_i> + b) / (|(w, b)| |(x_i, 1)|)``, or without an intercept
+        ``min y_i <w, x_i> / (|w| |x_i|)``. For several classes the smallest over all pairs of classes.
     n_features_in_ : int
 
     Raises

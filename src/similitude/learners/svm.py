@@ -108,7 +108,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
     coefficients_, intercept_
         The score is sum_j coefficients_j K(x, support_j) + intercept; one column for every two classes.
     objective_, dual_gap_, margin_
-        What was minimised, how far from the minimum it may be, and 1/|w|.
+        What was minimised, how far from the minimum it may be, and ``1/|w|``.
     precision_ : str
         The precision of the kernel values in the solver.
     scale_ : float

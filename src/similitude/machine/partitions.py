@@ -180,7 +180,7 @@ def features(share: Share, number: int, start: int, n: int, *columns: Any) -> li
     """Return features, targets and weights of the rows of a partition that have a weight, in batches."""
     if n == 0:
         return []
-    found = []
+    found: list[tuple[np.ndarray, ...]] = []
     with in_partition(number, start):
         for batch in share.streamed(n, columns).batches(share.similarities, 0):
             encodings, Y, weights = batch.encoding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -145,9 +145,10 @@ class Streamed:
 
         def kept(start: int) -> Iterator[Encoded]:
             for batch in self.batches(similarities, start):
-                inside = held[(held >= batch.start) & (held < batch.stop)] - batch.start
-                batch.encoding[2][inside] = 0.0
-                yield batch
+                encodings, Y, weights = batch.encoding
+                weights = np.array(weights)  # a copy: they may be the user's own
+                weights[held[(held >= batch.start) & (held < batch.stop)] - batch.start] = 0.0
+                yield replace(batch, encoding=(encodings, Y, weights))
 
         return one_pass(together, kept, self.n_rows, engine, size, marks)
 

@@ -35,7 +35,14 @@ ARRAYS, MATRICES = 6, 5
 
 
 def choose_kernel(
-    candidates: Any, X: Any, y: Any, *, cv: Any = 5, random_state: Any = None, engine: Engine | None = None
+    candidates: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    task: str | None = None,
+    random_state: Any = None,
+    engine: Engine | None = None,
 ) -> Selection:
     r"""Rank similarities by the cross-validated error of ridge regression on their similarities to landmarks.
 
@@ -67,10 +74,12 @@ def choose_kernel(
     X : sequence of objects
         Of more than 20,000 a random sample is looked at, and a warning says so.
     y : sequence of labels or numbers
-        Classes or numbers as scikit-learn's ``type_of_target`` decides: numbers with a fraction are to be predicted,
-        whole numbers are classes (add 0.5 to whole numbers that are to be predicted). ``Selection.task`` says which.
+        Classes, or numbers to predict.
     cv : int, splitter, or iterable of (train, test)
         A number of folds is shuffled, and stratified where there are classes.
+    task : {"classification", "regression"}, optional
+        Default: as scikit-learn's ``type_of_target`` decides, where whole numbers are classes and numbers with a
+        fraction are to be predicted. ``Selection.task`` says which.
     random_state : int, optional
         Seed of landmarks, folds and samples.
     engine : Engine, optional
@@ -94,7 +103,7 @@ def choose_kernel(
     [True, False, False]
     """
     named = read_similarities(candidates, "candidates")
-    targets = Targets.of(y, check_objects(X))
+    targets = Targets.of(y, check_objects(X), task)
     cv = check_cv(cv, targets)
     engine, rng = checked_engine(engine), generator(random_state)
     sizes = _sizes(X, cv, len(targets), engine)

@@ -125,10 +125,10 @@ class Targets:
     numbers: np.ndarray | None = None
 
     @classmethod
-    def of(cls, y: Any, n: int) -> Targets:
-        """Read the targets of n examples; what they are is decided as scikit-learn's ``type_of_target`` does."""
+    def of(cls, y: Any, n: int, task: str | None = None) -> Targets:
+        """Read the targets of n examples; without a task, scikit-learn's ``type_of_target`` decides what they are."""
         values = _values(y, n)
-        kind = _kind(values)
+        kind = _kind(values) if task is None else _kind_for(values, task)
         if kind in ("continuous", "continuous-multioutput"):
             return cls(REGRESSION, values, (values[:, None] if values.ndim == 1 else values).astype(np.float64))
         if kind not in ("binary", "multiclass"):
@@ -179,6 +179,17 @@ def _values(y: Any, n: int) -> np.ndarray:
 
 def _are_numbers(labels: np.ndarray) -> bool:
     return all(isinstance(label, (bool, int, float, np.generic)) for label in labels)
+
+
+def _kind_for(values: np.ndarray, task: str) -> str:
+    """Return what such targets are for a task, or refuse them."""
+    if task not in (CLASSIFICATION, REGRESSION):
+        raise ValueError(f"task must be {CLASSIFICATION!r}, {REGRESSION!r} or None, got {task!r}")
+    if task == REGRESSION and values.dtype.kind not in "fiub":
+        raise ValueError(f"y holds {brief(values[0])}: regression needs numbers")
+    if task == CLASSIFICATION and values.ndim > 1:
+        raise ValueError("y has several columns: classification needs one label for each example")
+    return "continuous" if task == REGRESSION else "multiclass"
 
 
 def _kind(values: np.ndarray) -> str:

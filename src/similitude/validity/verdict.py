@@ -39,7 +39,7 @@ class Validity(Result):
     witness : Witness or None
         The counterexample.
     asymmetry : float or None
-        The largest |K(x, z) - K(z, x)| on the sample.
+        The largest ``|K(x, z) - K(z, x)|`` on the sample.
     min_eigenvalue : float or None
         The smallest eigenvalue of the sample's Gram matrix.
     effort : str

@@ -1,0 +1,98 @@
+"""
+Kernels drawn in the plane
+==========================
+
+A kernel compares two objects as if they had first been moved to a space with more room. In that space a straight line
+may do what no straight line does here. Two classics, drawn.
+"""
+
+# sphinx_gallery_thumbnail_number = 2
+import matplotlib.pyplot as plt
+import numpy as np
+
+from similitude import margin
+from similitude.datasets import beyond_two, rings
+from similitude.kernels import Gaussian, Linear, Polynomial, explicit_map
+from similitude.learners import KernelSVC
+
+COLOURS = {-1: "tab:orange", 1: "tab:blue"}
+
+# %%
+# Numbers beyond two
+# ------------------
+# Which numbers x have abs(x) of at least 2? On the line, the blue ones lie on both sides of the orange ones, and no
+# single threshold separates them. Give each number a second coordinate, its square, and one straight cut does: x² = 4.
+
+x, label = beyond_two(60, random_state=0)
+
+figure, (line, plane) = plt.subplots(1, 2, figsize=(8.5, 3.6), layout="constrained")
+for sign, colour in COLOURS.items():
+    of = x[label == sign, 0]
+    line.scatter(of, np.zeros(len(of)), color=colour, s=25, alpha=0.8)
+    plane.scatter(of, of**2, color=colour, s=25, alpha=0.8, label="abs(x) ≥ 2" if sign == 1 else "abs(x) < 2")
+line.set(xlabel="x", yticks=[], ylim=(-1, 1), title="On the line: no threshold will do")
+plane.axhline(4, color="black", linestyle="--", linewidth=1.2, label="x² = 4")
+plane.set(xlabel="x", ylabel="x²", title="With its square: a straight cut will")
+plane.legend(loc="upper center")
+
+# %%
+# Nobody has to write the squares down: the polynomial kernel K(x, z) = (1 + xz)² is their dot product, and
+# :func:`~similitude.margin` finds the best cut there. How far the nearest number stays from the cut is the *margin*. On
+# the line itself there is none: the library says so, and names examples that contradict each other.
+
+found = margin(Polynomial(degree=2), x, label, bias=True)
+print(found)
+try:
+    margin(Linear(), x, label, bias=True)
+except ValueError as error:
+    print(str(error).split(":")[0])
+
+print("the coordinates of x = 3 behind (1 + xz)²:", explicit_map(Polynomial(degree=2), [[3.0]]).round(3).tolist()[0])
+
+# %%
+# Rings
+# -----
+# Two rings in the plane. A line cannot tell inner from outer. A polynomial of degree two can (a circle is one), and so
+# can a Gaussian, which asks only "how near?". The solid line is the decision; the dashed lines are the margin; the
+# circled points are those that hold it, the *support*: all other points could be forgotten.
+
+X, y = rings(80, random_state=0)
+axis = np.linspace(-2.6, 2.6, 120)
+grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+
+
+def draw(axes, kernel, title):
+    """Draw the decision of a support vector machine, its margin and its support."""
+    model = KernelSVC(kernel, C=10.0).fit(X, y)
+    scores = model.decision_function(grid).reshape(len(axis), -1)
+    axes.contourf(axis, axis, scores, levels=[-np.inf, 0, np.inf], colors=["tab:orange", "tab:blue"], alpha=0.18)
+    axes.contour(axis, axis, scores, levels=[-1, 0, 1], colors="black", linestyles=["--", "-", "--"], linewidths=1)
+    axes.scatter(X[:, 0], X[:, 1], c=[COLOURS[sign] for sign in y], s=18)
+    held = X[model.support_]
+    axes.scatter(held[:, 0], held[:, 1], s=70, facecolors="none", edgecolors="black", linewidths=0.8)
+    accuracy = model.score(X, y)
+    axes.set(title=f"{title}\n{accuracy:.0%} right, {len(held)} points hold it", aspect="equal", xlabel="x₁")
+    return accuracy
+
+
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 4.2), sharey=True, layout="constrained")
+accuracies = [
+    draw(axes[0], Linear(), "linear"),
+    draw(axes[1], Polynomial(degree=2), "polynomial of degree 2"),
+    draw(axes[2], Gaussian(sigma=0.7), "Gaussian of width 0.7"),
+]
+axes[0].set_ylabel("x₂")
+
+# %%
+# How near is near?
+# -----------------
+# The width of a Gaussian says how far likeness reaches. Too small, and each point knows only itself; too large, and all
+# points look alike. `Gaussian()` without a width takes the median distance of the data, which is rarely far off.
+
+middle = Gaussian().resolve(X, random_state=0).sigma
+figure, axes = plt.subplots(1, 3, figsize=(10.5, 4.2), sharey=True, layout="constrained")
+for place, (sigma, name) in zip(axes, ((0.15, "too narrow"), (middle, "median"), (30.0, "too wide")), strict=True):
+    draw(place, Gaussian(sigma=sigma), f"{name}: width {sigma:.2f}")
+axes[0].set_ylabel("x₂")
+
+plt.show()

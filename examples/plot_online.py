@@ -1,0 +1,67 @@
+"""
+Learning from a stream
+======================
+
+A kernel perceptron remembers ever more examples. Here the landmarks are fixed beforehand, from objects without labels:
+each example is then a short vector, itself beside its similarities, F(x) = (x, K(x, l₁), ..., K(x, l_d)), and any
+linear online learner takes it, at the same small cost for each example. The similarity need not be a kernel. (The
+closing idea of Balcan and Blum, "On a Theory of Learning with Similarity Functions", 2006.)
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.linear_model import Perceptron, SGDClassifier
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from similitude.kernels import Gaussian
+from similitude.maps import LandmarkMap
+
+# %%
+# Points arrive one batch after the other, on three rings with a little noise; the label is the ring. Before the stream
+# starts we have seen 200 points, without labels.
+
+
+def three_rings(n, rng):
+    """Return points of the plane, labelled by the ring on which they lie."""
+    radius, angle = rng.integers(1, 4, n), rng.uniform(0, 2 * np.pi, n)
+    points = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    return points + 0.1 * rng.standard_normal((n, 2)), radius
+
+
+rng = np.random.default_rng(0)
+unlabelled, _ = three_rings(200, rng)
+stream, labels = three_rings(2000, rng)
+
+alone = make_pipeline(StandardScaler()).fit(unlabelled)
+similarities = LandmarkMap(Gaussian(sigma=0.5), n_components=60, landmarks="kmeans++", random_state=0)
+beside = make_pipeline(make_union(FunctionTransformer(), similarities), StandardScaler()).fit(unlabelled)
+
+# %%
+# Each batch is predicted before it is learned from, so that every error counts.
+
+
+def errors_on_the_way(learner, features, batch=20):
+    """Return the share of errors in each batch."""
+    wrong = []
+    for start in range(0, len(labels), batch):
+        F, y = features.transform(stream[start : start + batch]), labels[start : start + batch]
+        if start:
+            wrong.append(np.mean(learner.predict(F) != y))
+        learner.partial_fit(F, y, classes=[1, 2, 3])
+    return np.array(wrong)
+
+
+figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
+late_errors = {}
+for kind, colour in ((Perceptron, "tab:orange"), (SGDClassifier, "tab:blue")):
+    for name, features, style in (("x alone", alone, "--"), ("x beside similarities", beside, "-")):
+        wrong = errors_on_the_way(kind(random_state=0), features)
+        late_errors[kind.__name__, name] = wrong[len(wrong) // 2 :].mean()
+        print(f"{kind.__name__:14} {name:22} {wrong[len(wrong) // 2 :].mean():6.1%} wrong in the second half")
+        seen = 20 * np.arange(2, 2 + len(wrong))
+        axes.plot(seen, 20 * wrong.cumsum(), style, color=colour, label=f"{kind.__name__}, {name}")
+axes.set(xlabel="examples seen", ylabel="errors so far", xscale="log", yscale="log", title="Errors on the way")
+axes.legend(fontsize=9)
+
+plt.show()

@@ -1,0 +1,7 @@
+"""Models as files: saved without pickle, loaded without running anything that the file brings."""
+
+from similitude.persistence.functions import Needed
+from similitude.persistence.model_files import Information, information, load, save
+from similitude.persistence.problems import SavedModelError
+
+__all__ = ["Information", "Needed", "SavedModelError", "information", "load", "save"]

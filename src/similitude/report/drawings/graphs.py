@@ -1,0 +1,101 @@
+"""Graphs as drawn nodes and edges; labels are letters on coloured nodes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from similitude.kernels.graph_inputs import Parsed, parsed
+from similitude.report.drawings.anything import Drawer
+from similitude.report.drawings.layout import places
+from similitude.report.drawings.snippets import COLOURS, escaped, picture, swatches
+
+STEP, RADIUS, EDGE = 26.0, 8.0, 12.0
+WIDEST, HIGHEST = 260.0, 200.0
+
+NODES = 150
+"""Nodes up to which a graph is drawn."""
+
+LETTERS = 2
+"""Letters of a label that fit into a node."""
+
+
+class Graphs(Drawer):
+    """Draws graphs; a label has the same colour in all of them.
+
+    >>> graphs = Graphs([([(0, 1)], ["C", "O"])])
+    >>> graphs.draw(([(0, 1)], ["C", "O"])).count("<circle")
+    2
+    """
+
+    def __init__(self, objects: list[Any]) -> None:
+        graphs = [_read(one) for one in objects]
+        counts = Counter(str(label) for graph in graphs for label in _labels(graph))
+        self.labels = sorted(counts, key=lambda label: (-counts[label], label))
+        self.colour = {label: i % COLOURS for i, label in enumerate(self.labels)}
+
+    def draw(self, one: Any, near: Any = None) -> str:
+        """Return the drawing, or a sentence where there are too many nodes."""
+        graph = _read(one)
+        label = _described(graph)
+        if graph is None or graph.nodes > NODES:
+            return super().draw(one) if graph is None else f'<span class="drawing text">{escaped(label)}</span>'
+        at, width, height = _framed(places(graph.nodes, graph.ends))
+        edges = "".join(f"M{at[u, 0]:.1f} {at[u, 1]:.1f}L{at[v, 0]:.1f} {at[v, 1]:.1f}" for u, v in graph.ends.tolist())
+        return picture(f'<path class="edges" d="{edges}"/>{self._nodes(graph, at)}', width, height, label, "graph")
+
+    def legend(self) -> str:
+        """Return the labels with their colours."""
+        named = self.labels[:COLOURS]
+        return swatches(named, "node labels") if named else ""
+
+    def _nodes(self, graph: Parsed, at: np.ndarray) -> str:
+        if graph.labels is None:
+            return "".join(f'<circle class="fill-0" cx="{x:.1f}" cy="{y:.1f}" r="5"/>' for x, y in at.tolist())
+        drawn = []
+        for (x, y), label in zip(at.tolist(), map(str, graph.labels), strict=True):
+            colour = self.colour.get(label, 0)
+            drawn.append(
+                f'<circle class="fill-{colour}" cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS:g}"/>'
+                f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em">{escaped(label[:LETTERS])}</text>'
+            )
+        return "".join(drawn)
+
+
+def is_graph(one: Any) -> bool:
+    """Tell whether an object can be drawn as a graph."""
+    return _read(one) is not None
+
+
+def _read(one: Any) -> Parsed | None:
+    try:
+        return parsed(0, one)
+    except (TypeError, ValueError, AttributeError):
+        return None
+
+
+def _labels(graph: Parsed | None) -> list[Any]:
+    return [] if graph is None or graph.labels is None else list(graph.labels)
+
+
+def _described(graph: Parsed | None) -> str:
+    if graph is None:
+        return ""
+    counts = Counter(map(str, _labels(graph))).most_common(5)
+    of = ": " + ", ".join(f"{count} {label}" for label, count in counts) if counts else ""
+    return f"graph with {graph.nodes} nodes and {len(graph.ends)} edges{of}"
+
+
+def _framed(at: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Return the places within a frame, turned so that it is wide rather than high, and its width and height."""
+    if not len(at):
+        return at, 2 * EDGE, 2 * EDGE
+    at = at - at.mean(axis=0)
+    _, _, turn = np.linalg.svd(at, full_matrices=False)
+    at = at @ turn.T if turn.shape == (2, 2) else at
+    at = at - at.min(axis=0)
+    size = at.max(axis=0)
+    step = min(STEP, (WIDEST - 2 * EDGE) / max(size[0], 1e-9), (HIGHEST - 2 * EDGE) / max(size[1], 1e-9))
+    return at * step + EDGE, float(size[0] * step + 2 * EDGE), float(size[1] * step + 2 * EDGE)

@@ -1,0 +1,110 @@
+"""write_report: findings written to a file, as a page, text or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from similitude.engines import Engine
+from similitude.placing import check_place, complete_file
+from similitude.report.findings import Findings, investigate
+
+FORMATS = ("html", "txt", "json")
+
+
+def write_report(
+    similarity: Any,
+    X: Any,
+    y: Any,
+    path: Any,
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    format: str | None = None,
+    task: str | None = None,
+    command: str | None = None,
+    image_shape: tuple[int, int] | None = None,
+    random_state: Any = None,
+    engine: Engine | None = None,
+) -> Findings:
+    """Investigate a similarity on labelled objects and write what was found to a file.
+
+    Parameters
+    ----------
+    similarity : Similarity, str or callable
+        Anything that says how alike two objects are; ``"precomputed"``: X is the square matrix of all pairs.
+    X : sequence of objects
+    y : sequence of labels
+        Classes, or numbers to predict.
+    path : str or path
+        Where the report goes; its folder must exist.
+    names : sequence of str, optional
+        Of the components of vectors; a table has its own.
+    title : str, optional
+    format : {"html", "txt", "json"}, optional
+        Default: what the path ends with.
+    task : {"classification", "regression"}, optional
+        Default: what the labels look like; see `investigate`.
+    command : str, optional
+        The command line that asked for this, to be named where the report says how to reproduce it.
+    image_shape : (int, int), optional
+        Vectors are images of so many rows and columns: a page draws them so.
+    random_state : int, optional
+    engine : Engine, optional
+
+    Returns
+    -------
+    Findings
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from similitude.datasets import iris
+    >>> from similitude.report import write_report
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = write_report("gaussian", *iris(), Path(folder, "report.txt"))
+    ...     print(Path(folder, "report.txt").read_text(encoding="utf-8").splitlines()[0])
+    Is Gaussian(sigma='median') a good similarity for these labels?
+    """
+    form = _format(Path(path), format)
+    place = check_place(path)
+    told = _teller(form, image_shape)
+    found = investigate(
+        similarity,
+        X,
+        y,
+        names=names,
+        title=title,
+        task=task,
+        command=command,
+        random_state=random_state,
+        engine=engine,
+    )
+    with complete_file(place) as file:
+        file.write(told(found).encode("utf-8", "backslashreplace"))  # halves of surrogates have no bytes
+    return found
+
+
+def _format(place: Path, asked: str | None) -> str:
+    form = asked if asked is not None else place.suffix.lower().lstrip(".")
+    if form not in FORMATS:
+        source = f"format={asked!r}" if asked is not None else f"the ending of {place.name!r}"
+        raise ValueError(f"{source} is not one of {', '.join(FORMATS)}")
+    return form
+
+
+def _teller(form: str, image_shape: tuple[int, int] | None) -> Callable[[Findings], str]:
+    """Return what tells findings in a format; what it needs is imported before anything is computed."""
+    if form == "html":
+        from similitude.report import page
+
+        return partial(page.as_html, image_shape=image_shape)
+    return {"txt": lambda found: f"{found}\n", "json": _as_json}[form]
+
+
+def _as_json(found: Findings) -> str:
+    return json.dumps(found.to_dict(), allow_nan=False) + "\n"

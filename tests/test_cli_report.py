@@ -1,0 +1,57 @@
+"""``similitude report``, and labels that a file has of its own."""
+
+import json
+
+import pytest
+from cli_runs import run, write_genes
+
+from similitude import datasets
+
+
+@pytest.fixture(scope="module")
+def genes(tmp_path_factory):
+    return write_genes(tmp_path_factory.mktemp("data"))
+
+
+def test_a_report_as_text_says_on_the_screen_what_the_file_says(genes, tmp_path):
+    path = tmp_path / "report.txt"
+    code, out, _ = run("report", genes, "--label", "class", "-o", path)
+    assert code == 0
+    assert path.read_text(encoding="utf-8").strip() in out
+    assert "Is the similarity a kernel?" in out
+    assert f"similitude report {genes} --output {path} --label class" in out
+
+
+def test_a_report_as_json_holds_the_same_findings_twice(genes, tmp_path):
+    path = tmp_path / "report.json"
+    code, out, _ = run("report", genes, "--label", "class", "-s", "edit", "-o", path, "--json")
+    assert code == 0
+    document, written = json.loads(out), json.loads(path.read_text(encoding="utf-8"))
+    assert document["command"] == "report" and document["validity"]["verdict"] == "INVALID"
+    assert document["model"] == written["model"]
+
+
+def test_a_page_is_one_file(genes, tmp_path):
+    pytest.importorskip("vl_convert")
+    path = tmp_path / "report.html"
+    assert run("report", genes, "--label", "class", "-o", path).code == 0
+    assert path.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
+
+
+def test_another_ending_is_refused(genes, tmp_path):
+    code, _, err = run("report", genes, "--label", "class", "-o", tmp_path / "report.doc")
+    assert code == 1 and "html, txt, json" in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_with_labels_of_its_own_needs_no_label(tmp_path):
+    code, out, _ = run("fit", datasets.path("vowels"), "-o", tmp_path / "vowels.sim")
+    assert code == 0 and "Learned 'label'" in out
+
+
+@pytest.mark.parametrize("command", [("assess",), ("fit", "-o", "m.sim"), ("compare", "-s", "edit", "-s", "spectrum")])
+def test_without_a_label_the_command_asks_for_one(genes, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(command[0], genes, *command[1:], "--object", "gene")
+    assert code == 2 and "--label COLUMN" in err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,242 @@
+"""Saved models come back as they were: every estimator, map, similarity and result, here and in a new process."""
+
+import functools
+import importlib
+import inspect
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import saved_examples
+import saved_types
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from similitude import FromPairs, SimilarityClassifier, load, save
+from similitude.checks import check_saved
+from similitude.checks.saved import answers, functions_of, spelled
+from similitude.engines import LocalEngine
+from similitude.kernels import Gaussian, Spectrum
+from similitude.learners import KernelPerceptron, KernelRidge, SimilarityVote
+from similitude.maps import LandmarkMap
+from similitude.persistence import Information, SavedModelError, information, registry
+from similitude.results import Result
+from similitude.similarity import Similarity
+
+X, TWO, WORDS = saved_examples.X, saved_examples.TWO, saved_examples.WORDS
+
+
+@functools.cache
+def examples():
+    return {name: (model, objects) for name, model, objects in saved_examples.everything()}
+
+
+def test_the_registry_says_what_the_package_is():
+    """On failure: run ``python tests/saved_types.py``; where a known class changed, see ``registry.UPGRADES``."""
+    assert registry.TABLE.splitlines() == saved_types.table().splitlines()
+    assert len(saved_types.stored_classes()) == len(registry.TYPES), "two classes have the same name"
+
+
+@pytest.mark.parametrize("package", ["", ".kernels", ".learners", ".maps", ".machine", ".selection", ".goodness"])
+def test_every_public_class_is_in_the_registry(package):
+    module = importlib.import_module(f"similitude{package}")
+    public = [getattr(module, name) for name in module.__all__]
+    wanted = [one for one in public if inspect.isclass(one) and issubclass(one, (Similarity, BaseEstimator, Result))]
+    assert [one for one in wanted if not inspect.isabstract(one) and one.__name__ not in registry.TYPES] == []
+    assert wanted
+
+
+def test_everything_comes_back_as_it_was(tmp_path):
+    """Bit for bit, and to the same bytes when saved again; an example holds every type of the registry."""
+    seen = set()
+    for name, (model, objects) in examples().items():
+        file = tmp_path / "model.sim"
+        save(model, file)
+        with zipfile.ZipFile(file) as archive:
+            nodes = json.loads(archive.read("model.json"))["nodes"]
+        seen |= {node["type"] for node in nodes if node["is"] == "object"}
+        back = load(file, functions=functions_of(model))
+        assert spelled(back) == file.read_bytes(), name
+        assert spelled(answers(back, objects)) == spelled(answers(model, objects)), name
+        if isinstance(model, Similarity):
+            assert back == model and back.fingerprint() == model.fingerprint(), name
+    assert seen == set(registry.TYPES), "an example is missing, or the registry knows a type that is never saved"
+
+
+IN_ANOTHER_PROCESS = """
+import sys
+import saved_examples
+from pathlib import Path
+from typing import ClassVar
+from similitude import load
+from similitude.checks.saved import answers, spelled
+folder = Path(sys.argv[1])
+for file in sorted(folder.glob("*.sim")):
+    objects, name = load(file.with_suffix(".objects"), functions=saved_examples.FUNCTIONS)
+    model = load(file, functions=saved_examples.FUNCTIONS)
+    assert spelled(model) == file.read_bytes(), name
+    assert spelled(answers(model, objects)) == file.with_suffix(".answers").read_bytes(), name
+print("all the same")
+"""
+
+
+def test_a_new_process_gives_the_same_answers(tmp_path):
+    known = saved_examples.FUNCTIONS.items()
+    chosen = [one for one in examples().items() if functions_of(one[1][0]).items() <= known][::2]
+    assert len(chosen) > 80
+    for number, (name, (model, objects)) in enumerate(chosen):
+        file = tmp_path / f"{number}.sim"
+        save(model, file)
+        save((objects, name), file.with_suffix(".objects"))
+        save(answers(model, objects), file.with_suffix(".answers"))
+    paths = [str(Path(__file__).parent), *filter(None, sys.path)]
+    environment = {**os.environ, "PYTHONHASHSEED": "5", "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "-c", IN_ANOTHER_PROCESS, str(tmp_path)]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.stdout == "all the same\n", run.stderr
+
+
+def test_the_kit():
+    check_saved(SimilarityClassifier(lambda s, t: float(len(set(s) & set(t)))).fit(WORDS, saved_examples.STARTS), WORDS)
+
+
+class Unsteady(Similarity):
+    """Remembers nothing: every object of it says something else."""
+
+    made: ClassVar = [0]
+
+    def __init__(self):
+        pass
+
+    def block(self, A, B):
+        self.made[0] += 1
+        return np.full((len(A), len(B)), float(self.made[0]))
+
+
+def test_the_kit_notices():
+    with pytest.raises(AssertionError, match="cross of the loaded model differs here"):
+        check_saved(Unsteady(), X[:5])
+
+
+def test_learning_goes_on_where_it_stopped(tmp_path):
+    for model, options in (
+        (SimilarityClassifier(random_state=np.random.default_rng(5)), {"classes": ["other", "same"]}),
+        (KernelPerceptron(average=True), {"classes": ["other", "same"]}),
+        (LandmarkMap(n_components=6, random_state=1), {}),
+    ):
+        model.partial_fit(X[:30], TWO[:30], **options)
+        save(model, tmp_path / "model.sim")
+        back = load(tmp_path / "model.sim")
+        for one in (model, back):
+            one.partial_fit(X[30:], TWO[30:])
+        ask = "transform" if isinstance(model, LandmarkMap) else "decision_function"
+        assert (getattr(back, ask)(X) == getattr(model, ask)(X)).all()
+        assert spelled(back) == spelled(model)
+
+
+def test_what_was_loaded_has_the_attributes_it_had(tmp_path):
+    """Encodings among them: they are made anew, and only where they were."""
+    for name in ("ridge", "words", "words one by one", "columns", "precomputed", "several"):
+        model, _ = examples()[name]
+        save(model, tmp_path / "model.sim")
+        back = load(tmp_path / "model.sim", functions=functions_of(model))
+        assert vars(back).keys() == vars(model).keys(), name
+
+
+class Mine(SimilarityVote):
+    """A user's own learner, made from one of ours."""
+
+
+def test_a_learner_of_ones_own(tmp_path):
+    model = Mine(Spectrum(2)).fit(WORDS, saved_examples.STARTS)
+    save(model, tmp_path / "model.sim")
+    back = load(tmp_path / "model.sim", functions={"Mine": Mine})
+    assert type(back) is Mine and vars(back).keys() == vars(model).keys()
+    assert (back.predict(WORDS) == model.predict(WORDS)).all()
+
+
+BROKEN: list[str] = []
+
+
+def fragile(word):
+    if BROKEN:
+        raise RuntimeError("out of order")
+    return [float(len(word))]
+
+
+def test_a_function_that_fails_on_what_was_saved_is_named(tmp_path, monkeypatch):
+    model = KernelRidge(Gaussian(1.0).pullback(fragile)).fit(WORDS, saved_examples.STARTS.astype(float))
+    save(model, tmp_path / "model.sim")
+    monkeypatch.setattr(sys.modules[__name__], "BROKEN", ["yes"])
+    with pytest.raises(SavedModelError, match=r"fragile.* cannot take the objects .*: .*out of order"):
+        load(tmp_path / "model.sim", functions={"fragile": fragile})
+
+
+def test_a_clone_and_a_new_fit_of_what_was_loaded(tmp_path):
+    model = KernelRidge(Gaussian(), lam="auto").fit(X, saved_examples.Y)
+    save(model, tmp_path / "model.sim")
+    back = load(tmp_path / "model.sim").fit(X, saved_examples.Y)
+    assert back.kernel == Gaussian() and (back.predict(X) == model.predict(X)).all()
+
+
+def test_the_engine_stays_behind_and_it_is_said(tmp_path):
+    save(KernelRidge(engine=LocalEngine(threads=1)).fit(X, saved_examples.Y), tmp_path / "model.sim")
+    assert load(tmp_path / "model.sim").engine is None
+    assert "engine" in information(tmp_path / "model.sim").notes[0]
+    with pytest.raises(SavedModelError, match="engine"):
+        save([LocalEngine()], tmp_path / "engine.sim")
+
+
+def test_requests_for_metadata_stay_behind_and_it_is_said(tmp_path):
+    with sklearn.config_context(enable_metadata_routing=True):
+        save(KernelRidge().set_fit_request(sample_weight=True).fit(X, saved_examples.Y), tmp_path / "model.sim")
+    assert "set_fit_request" in information(tmp_path / "model.sim").notes[0]
+    assert (load(tmp_path / "model.sim").predict(X) == KernelRidge().fit(X, saved_examples.Y).predict(X)).all()
+
+
+def test_a_pipeline_with_estimators_of_others(tmp_path):
+    """Their classes are not ours: they are handed over as a user's own are."""
+    model = make_pipeline(LandmarkMap(n_components=8), StandardScaler(), LogisticRegression()).fit(X, TWO)
+    save(model, tmp_path / "model.sim")
+    classes = {cls.__name__: cls for cls in (Pipeline, StandardScaler, LogisticRegression)}
+    assert {one.name for one in information(tmp_path / "model.sim").functions} == set(classes)
+    back = load(tmp_path / "model.sim", functions=classes)
+    assert (back.predict_proba(X) == model.predict_proba(X)).all()
+
+
+def test_information(tmp_path):
+    file = tmp_path / "model.sim"
+    about = {"file": "words.csv", "schema": {"kind": "strings", "columns": [["word", None]]}, "rows": 40}
+    save(SimilarityClassifier(FromPairs(saved_examples.shared)).fit(WORDS, saved_examples.STARTS), file, about=about)
+    found = information(file)
+    assert isinstance(found, Information)
+    assert (found.type, found.version, found.about) == ("SimilarityClassifier", "1.0", about)
+    assert found.parameters["similarity"] == "FromPairs(f=shared, claims=())"
+    assert found.size == file.stat().st_size
+    (needed,) = found.functions
+    assert (needed.name, needed.kind) == ("shared", "function")
+    assert {"python", "similitude", "numpy"} <= found.written_by.keys()
+    assert json.loads(json.dumps(found.to_dict()))["functions"][0]["name"] == "shared"
+    assert "needs 'shared', the function at model." in str(found)
+
+
+@pytest.mark.parametrize("about", [{"a": {1, 2}}, {"a": (1, 2)}, {1: "a"}, [1], {"a": float("nan")}])
+def test_about_must_come_back_as_given(tmp_path, about):
+    with pytest.raises(SavedModelError, match="about must be a dict"):
+        save(Gaussian(), tmp_path / "model.sim", about=about)
+    assert not list(tmp_path.iterdir())
+
+
+def test_importing_and_asking_is_light():
+    program = "import sys, similitude.persistence; print('sklearn' in sys.modules, 'pyarrow' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout == "False False\n"

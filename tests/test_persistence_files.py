@@ -1,0 +1,562 @@
+"""Broken, hostile, old and new files, and places that cannot be written: a clear error, nothing run, little memory."""
+
+import contextlib
+import errno
+import hashlib
+import io
+import json
+import os
+import re
+import struct
+import sys
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import saved_files
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from similitude import load, save
+from similitude.kernels import Gaussian
+from similitude.learners import KernelRidge
+from similitude.persistence import SavedModelError, container, information, model_files, registry
+from similitude.persistence.container import Entry, pack
+
+X = np.random.default_rng(0).standard_normal((6, 2))
+MODEL = KernelRidge(Gaussian(1.5)).fit(X, X[:, 0])
+
+
+def good(model=MODEL):
+    """Return the bytes of a good file."""
+    file = io.BytesIO()
+    pack(file, *model_files.parts(model))
+    return file.getvalue()
+
+
+def refused(content, folder, match=None):
+    """Check that a file is refused, without using more memory than its size accounts for."""
+    path = folder / "file.sim"
+    path.write_bytes(content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(SavedModelError, match=match):
+            load(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * len(content) + 5_000_000
+
+
+def entries(content):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def forged(content, change):
+    """Return a file with a good SHA-256 in which the entries were changed."""
+    parts = entries(content)
+    change(parts)
+    file = io.BytesIO()
+    manifest = parts.pop("manifest.json")
+    pack(file, manifest, [Entry(name, len(part), [part]) for name, part in parts.items()])
+    return file.getvalue()
+
+
+def with_tree(content, change):
+    """Return a file with a good SHA-256 in which the JSON of the model was changed."""
+
+    def changed(parts):
+        tree = json.loads(parts["model.json"])
+        change(tree)
+        parts["model.json"] = json.dumps(tree).encode()
+
+    return forged(content, changed)
+
+
+def sealed(content):
+    """Return a zip of any layout with a good SHA-256."""
+    return content[:-64] + hashlib.sha256(content[:-64]).hexdigest().encode()
+
+
+# Accidents.
+
+SMALL = good(Gaussian(2.0))
+
+
+def test_every_flipped_byte_is_noticed(tmp_path):
+    path = tmp_path / "file.sim"
+    for place in range(len(SMALL)):
+        changed = bytearray(SMALL)
+        changed[place] ^= 1 << (place % 8)
+        path.write_bytes(changed)
+        with pytest.raises(SavedModelError):
+            load(path)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_flipped_byte_of_a_model_is_noticed(tmp_path_factory, data):
+    content = bytearray(good())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= data.draw(st.integers(1, 255))
+    path = tmp_path_factory.getbasetemp() / "flipped.sim"
+    path.write_bytes(content)
+    with pytest.raises(SavedModelError):
+        load(path)
+    try:
+        information(path)  # reads the beginning and the end only: an error, or what was saved
+    except SavedModelError:
+        pass
+    else:
+        assert information(path).parameters["kernel"] == "Gaussian(sigma=1.5)"
+
+
+def test_every_cut_is_noticed(tmp_path):
+    path = tmp_path / "file.sim"
+    for length in range(len(SMALL)):
+        path.write_bytes(SMALL[:length])
+        with pytest.raises(SavedModelError):
+            load(path)
+        with pytest.raises(SavedModelError):
+            information(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"PK", b"not a model at all" * 50, SMALL + b"more", b"more" + SMALL, SMALL[::-1], bytes(3000)],
+    ids=["empty", "two bytes", "text", "more after", "more before", "backwards", "zeros"],
+)
+def test_what_is_no_saved_model(tmp_path, content):
+    refused(content, tmp_path)
+
+
+def test_another_zip_and_a_packed_anew_file(tmp_path):
+    other = io.BytesIO()
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("a", "b")
+    refused(other.getvalue(), tmp_path, "is not a saved model")
+    with zipfile.ZipFile(other, "a") as archive:
+        archive.comment = SMALL[-200:][SMALL[-200:].index(b"similitude") :]
+    refused(other.getvalue(), tmp_path, "SHA-256")
+
+
+def test_places_that_hold_no_file(tmp_path):
+    for path, match in ((tmp_path, "it is no file"), (tmp_path / "none.sim", "No such file")):
+        for read in (load, information):
+            with pytest.raises(SavedModelError, match=match):
+                read(path)
+
+
+# Hostile zips: the SHA-256 is right, the layout is not.
+
+
+def rezipped(change, content=SMALL):
+    """Return a zip made by other hands: ``change(archive, entries)`` writes the entries."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.comment = content[-200:][content[-200:].index(b"similitude") :]
+        change(archive, entries(content))
+    return sealed(file.getvalue())
+
+
+def info(name, **changes):
+    made = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    made.external_attr = 0o644 << 16
+    for key, value in changes.items():
+        setattr(made, key, value)
+    return made
+
+
+def plain(archive, parts, skip=()):
+    for name, part in parts.items():
+        if name not in skip:
+            archive.writestr(info(name), part)
+
+
+def with_extra(name, **changes):
+    def write(archive, parts):
+        plain(archive, parts)
+        archive.writestr(info(name, **changes), b"payload")
+
+    return write
+
+
+def without(name):
+    return lambda archive, parts: plain(archive, parts, skip=(name,))
+
+
+def renamed(archive, parts):
+    parts["model.jsom"] = parts.pop("model.json")
+    plain(archive, parts)
+
+
+def deflated(archive, parts):
+    archive.writestr(info("manifest.json"), parts["manifest.json"])
+    archive.writestr(info("model.json"), b"[" + b" " * 10_000_000 + b"]", compress_type=zipfile.ZIP_DEFLATED)
+
+
+def backwards(archive, parts):
+    plain(archive, dict(reversed(list(parts.items()))))
+
+
+LAYOUTS = {
+    "extra": with_extra("notes.txt"),
+    "extra array": with_extra("arrays/0.npy"),
+    "extra table": with_extra("tables/0.arrow"),
+    "traversal": with_extra("../../evil.npy"),
+    "absolute": with_extra("/etc/passwd"),
+    "drive": with_extra("C:\\evil.npy"),
+    "inside": with_extra("arrays/../manifest.json"),
+    "nul": with_extra("arrays/9.npy"),
+    "folder": with_extra("arrays/"),
+    "link": with_extra("arrays/0.npy", external_attr=0o120777 << 16),
+    "no model": without("model.json"),
+    "no manifest": without("manifest.json"),
+    "renamed": renamed,
+    "bomb": deflated,
+    "backwards": backwards,
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_hostile_layouts(name, tmp_path):
+    refused(rezipped(LAYOUTS[name]), tmp_path)
+
+
+def test_the_helper_makes_files_that_would_load(tmp_path):
+    (tmp_path / "file.sim").write_bytes(rezipped(plain))
+    assert load(tmp_path / "file.sim") == Gaussian(2.0)
+
+
+def test_a_duplicated_entry(tmp_path):
+    def write(archive, parts):
+        plain(archive, parts)
+        archive.writestr(info("model.json"), parts["model.json"])
+
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        content = rezipped(write)
+    refused(content, tmp_path, "model.json")
+
+
+def test_flags_sizes_and_places_in_the_directory(tmp_path):
+    content = SMALL
+    directory = content.index(b"PK\1\2")
+    fields = {8: b"\1\0", 10: b"\x08\0", 20: b"\xff\xff\xff\x7f", 24: b"\xff\xff\xff\x7f", 42: b"\7\0\0\0"}
+    for place, value in fields.items():
+        changed = bytearray(content)
+        changed[directory + place : directory + place + len(value)] = value
+        refused(sealed(bytes(changed)), tmp_path)
+    for place, value in {6: b"\1\0", 8: b"\x08\0", 26: b"\1\0", 28: b"\xff\xff", 30: b"M"}.items():
+        changed = bytearray(content)
+        changed[place : place + len(value)] = value
+        refused(sealed(bytes(changed)), tmp_path)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_any_change_with_a_good_digest_raises_or_loads_a_model(tmp_path_factory, data):
+    content = bytearray(SMALL)
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 65))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.getbasetemp() / "forged.sim"
+    path.write_bytes(sealed(bytes(content)))
+    with contextlib.suppress(SavedModelError):
+        assert type(load(path)).__module__.startswith(("similitude.kernels", "similitude.similarity"))
+
+
+# Hostile content.
+
+
+def node(**fields):
+    return lambda tree: tree["nodes"].append(fields)
+
+
+def attribute(name, value):
+    return lambda tree: tree["nodes"][-1]["attributes"].__setitem__(name, value)
+
+
+def array(**fields):
+    return lambda tree: tree["nodes"].insert(0, {"is": "array", **fields})
+
+
+def pool(**fields):
+    return lambda tree: tree["pools"][0].update(fields)
+
+
+def doubled(tree):
+    """Tuples of tuples: a key whose hash would take 2^60 steps."""
+    tree["nodes"] = [{"is": "tuple", "items": [1, 2]}]
+    tree["nodes"] += [{"is": "tuple", "items": [[i], [i]]} for i in range(60)]
+    tree["nodes"].append({"is": "set", "items": [[60]]})
+
+
+CONTENTS = {
+    "unknown type": (node(**{"is": "object", "type": "Popen", "attributes": {}}), "no type 'Popen'"),
+    "a module": (node(**{"is": "object", "type": "os.system", "attributes": {}}), "no type"),
+    "no name": (node(**{"is": "object", "type": ["Gaussian"], "attributes": {}}), "no type"),
+    "unknown kind": (node(**{"is": "pickle", "data": "gASV"}), "pickle"),
+    "no kind": (node(type="Gaussian"), "cannot be read"),
+    "no node": (lambda tree: tree["nodes"].append(5), "cannot be read"),
+    "unknown attribute": (attribute("__class__", 1), "attribute '__class__'"),
+    "misspelt attribute": (attribute("coeficients_", 1), "attribute 'coeficients_' that it does not have"),
+    "missing attribute": (lambda tree: tree["nodes"][-1]["attributes"].pop("kernel"), "has no 'kernel'"),
+    "a later place": (attribute("lam", [10**6]), "a place that comes later"),
+    "a negative place": (attribute("lam", [-1]), "a place that comes later"),
+    "two places": (attribute("lam", [0, 1]), "cannot be read"),
+    "a dict as value": (attribute("lam", {"is": "set"}), "neither plain"),
+    "function": (node(**{"is": "function", "name": "system"}), "does not list"),
+    "own class": (node(**{"is": "own", "class": "Popen", "attributes": {}}), "does not list"),
+    "absurd shape": (array(pool=0, shape=[10**9, 10**9]), "larger than what the file holds"),
+    "overflowing shape": (array(pool=0, shape=[2**40, 2**40]), "larger than"),
+    "absurd size": (array(pool=0, shape=[2**70]), "impossible shape"),
+    "negative shape": (array(pool=0, shape=[-1]), "impossible shape"),
+    "fractional shape": (array(pool=0, shape=[1.5]), "impossible shape"),
+    "no shape": (array(pool=0), "has no shape"),
+    "no such pool": (array(pool=99, shape=[1]), "none of the arrays"),
+    "one more array": (array(pool=0, shape=[1]), "larger|more arrays|places"),
+    "object dtype": (pool(dtype="|O"), "does not hold"),
+    "other dtype": (pool(dtype="<f4"), "does not hold"),
+    "no dtype": (pool(dtype="nonsense"), "no such arrays"),
+    "dtype of dtypes": (pool(dtype=[["a", [["b", "<f8"]]]]), "does not hold|no such"),
+    "absurd count": (pool(count=10**15), "does not hold"),
+    "no pools": (lambda tree: tree.update(pools=[]), "not those that its model needs"),
+    "no nodes": (lambda tree: tree.update(nodes=[]), "no model"),
+    "an array": (lambda tree: tree.update(nodes={}), "not a list of nodes"),
+    "more": (lambda tree: tree.update(more=1), "not a list of nodes"),
+    "table": (node(**{"is": "polars", "series": False}), "lacks a table"),
+    "no state": (node(**{"is": "random state", "state": 5}), "cannot be read"),
+    "generator": (node(**{"is": "generator", "name": "seed", "state": 0, "seed": None}), "no random generator"),
+    "huge seed": (
+        node(**{"is": "generator", "name": "PCG64", "state": 0, "seed": [1, [0], 10**15, 0]}),
+        "far more memory|cannot be read",
+    ),
+    "zone": (node(**{"is": "zone", "key": "../../etc/passwd"}), "cannot be read"),
+    "type": (node(**{"is": "type", "name": "eval"}), "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_hostile_content(name, tmp_path):
+    change, match = CONTENTS[name]
+    refused(with_tree(good(), change), tmp_path, match)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"[" * 200_000, b"{}", b"NaN", b'{"nodes": [1e999], "pools": []}', b"1" * 10_000, b"\xff", b'{"nodes"', b"null"],
+    ids=["deep", "empty", "nan", "inf", "huge number", "no utf-8", "cut", "null"],
+)
+def test_hostile_json(text, tmp_path):
+    refused(forged(SMALL, lambda parts: parts.update({"model.json": text})), tmp_path)
+    refused(forged(SMALL, lambda parts: parts.update({"manifest.json": text})), tmp_path)
+    with pytest.raises(SavedModelError):
+        information(tmp_path / "file.sim")
+
+
+def npy(header):
+    text = header.encode() + b"\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }") + b"\x80\x04K\x05.",
+        npy("{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999,), }"),
+        npy("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }"),
+        npy("__import__('os').system('true')"),
+        b"",
+    ],
+    ids=["objects", "absurd", "negative", "code", "empty"],
+)
+def test_hostile_arrays(entry, tmp_path):
+    refused(forged(good(), lambda parts: parts.update({"arrays/0.npy": entry})), tmp_path, "does not hold")
+
+
+def test_a_graph_of_too_many_nodes(tmp_path):
+    pytest.importorskip("igraph")
+    vast = node(**{"is": "igraph", "count": 10**12, "ends": {"pool": 0, "shape": [0, 2]}, "directed": False})
+    refused(with_tree(good(), vast), tmp_path, "far more memory")
+
+
+def test_a_key_that_takes_forever(tmp_path):
+    refused(with_tree(SMALL, doubled), tmp_path, "nested too deeply")
+
+
+def test_repeated_strings_take_no_more_memory_than_they_have(tmp_path):
+    def repeat(tree):
+        tree["nodes"] = [tree["nodes"][0]] * 1000
+
+    refused(with_tree(good(["x" * 1000] * 64), repeat), tmp_path, "larger than")
+
+
+def test_a_sparse_matrix_cannot_point_outside(tmp_path):
+    def outside(parts):
+        parts["arrays/1.npy"] = parts["arrays/1.npy"][:-4] + struct.pack("<i", 10**6)
+
+    content = good(sp.csr_array(np.eye(3)))
+    assert json.loads(entries(content)["model.json"])["pools"][1]["dtype"] == "<i4"
+    refused(forged(content, outside), tmp_path, "sparse")
+
+
+# Hostile tables.
+
+
+def stream(table, **options):
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+class Own(pa.ExtensionType):
+    def __init__(self):
+        super().__init__(pa.int64(), "own")
+
+    def __arrow_ext_serialize__(self):
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage, serialized):
+        raise AssertionError("code was run")
+
+
+ZEROS = pa.table({"0": np.zeros(1_000_000)})
+TABLES = {
+    "compressed": (stream(ZEROS, compression="zstd"), "compressed"),
+    "dictionary": (
+        stream(pa.table({"0": pa.array(["a" * 9] * 99).dictionary_encode()}), compression="lz4"),
+        "compress",
+    ),
+    "extension": (
+        stream(pa.table({"0": pa.ExtensionArray.from_storage(Own(), pa.array([1, 2]))})),
+        "a type that is not Arrow's own",
+    ),
+    "nulls": (stream(pa.table({"0": pa.nulls(10_000_000)})), "far more memory"),
+    "views": (stream(pa.table({"0": pa.array(["a" * 100] * 2, pa.string_view())})), "string_view|never written"),
+    "lists": (stream(pa.table({"0": [[1], [2]]})), "never written"),
+    "cut": (stream(pa.table({"0": [1.5, 2.5]}))[:-40], "cut off|cannot be read"),
+    "noise": (b"\xff\xff\xff\xff" + bytes(range(200)), None),
+    "empty": (b"", "cut off"),
+    "file": (b"ARROW1\0\0" + stream(ZEROS.slice(0, 2)), "not stored as an Arrow stream"),
+    "other length": (stream(pa.table({"0": [1.0, 2.0, 3.0]})), "different lengths|cannot be read"),
+}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("name", TABLES)
+def test_hostile_tables(name, library, tmp_path):
+    frame = {"0": [1.5, 2.5]}
+    content = good(pd.DataFrame(frame) if library == "pandas" else pl.DataFrame(frame))
+    table, match = TABLES[name]
+    forgery = forged(content, lambda parts: parts.update({max(parts): table}))
+    if library == "polars" and name in ("views", "lists", "other length"):
+        (tmp_path / "file.sim").write_bytes(forgery)
+        assert isinstance(load(tmp_path / "file.sim"), pl.DataFrame)
+    else:
+        refused(forgery, tmp_path, match)
+
+
+# Versions.
+
+
+def of_version(content, version):
+    return sealed(re.sub(rb"similitude 1\.0 manifest", f"similitude {version} manifest".encode(), content))
+
+
+@pytest.mark.parametrize(
+    ("version", "advice"),
+    [("1.1", "load it with a newer similitude"), ("2.0", "newer"), ("0.9", "with the version that wrote it")],
+)
+def test_other_versions_are_refused(version, advice, tmp_path):
+    refused(of_version(SMALL, version), tmp_path, f"has format {version}, this version reads 1.0: .*{advice}")
+    with pytest.raises(SavedModelError, match=advice):
+        information(tmp_path / "file.sim")
+
+
+def test_a_later_minor_version_brings_older_files_up_to_date(tmp_path, monkeypatch):
+    """As if ``Gaussian`` had gained an attribute and renamed another in version 1.1."""
+    (tmp_path / "old.sim").write_bytes(with_tree(SMALL, lambda tree: tree["nodes"][-1].update(attributes={"s": 2.0})))
+    monkeypatch.setattr(container, "VERSION", (1, 1))
+    with pytest.raises(SavedModelError, match="attribute 's'"):
+        load(tmp_path / "old.sim")
+    upgrade = ((1, 0), lambda attributes: {"sigma": attributes["s"]})
+    monkeypatch.setitem(registry.UPGRADES, "Gaussian", (upgrade,))
+    assert load(tmp_path / "old.sim") == Gaussian(2.0)
+    save(Gaussian(3.0), tmp_path / "new.sim")
+    assert information(tmp_path / "new.sim").version == "1.1"
+    assert load(tmp_path / "new.sim") == Gaussian(3.0)
+
+
+@pytest.mark.parametrize("path", saved_files.files(), ids=lambda path: f"{path.parent.name} {path.stem}")
+def test_committed_files_of_every_version_load(path):
+    saved_files.check(path)
+
+
+def test_there_is_a_folder_of_committed_files_for_this_version():
+    assert (saved_files.FOLDER / "{}.{}".format(*container.VERSION)).is_dir()
+
+
+# Writing.
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "model.sim"
+    save(Gaussian(1.0), path)
+    path.chmod(0o600)
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(SavedModelError, match=r"cannot write .*model\.sim: No space left on device"):
+            save(Gaussian(2.0), path)
+    assert load(path) == Gaussian(1.0) and list(tmp_path.iterdir()) == [path]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", lambda *paths: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            save(Gaussian(2.0), path)
+    assert load(path) == Gaussian(1.0) and list(tmp_path.iterdir()) == [path]
+    save(Gaussian(2.0), path)
+    assert load(path) == Gaussian(2.0) and path.stat().st_mode & 0o777 == 0o600
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    with pytest.raises(SavedModelError, match=r"cannot write .*No such file or directory"):
+        save(Gaussian(), tmp_path / "no folder" / "model.sim")
+    with pytest.raises(SavedModelError, match="no ordinary file"):
+        save(Gaussian(), tmp_path)
+    with pytest.raises(SavedModelError, match="no ordinary file"):
+        save(Gaussian(), os.devnull)
+    assert not list(tmp_path.iterdir()) and not Path(os.devnull).is_file()
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "link.sim").symlink_to(tmp_path / "model.sim")
+    save(Gaussian(1.0), tmp_path / "link.sim")
+    assert (tmp_path / "link.sim").is_symlink() and load(tmp_path / "model.sim") == Gaussian(1.0)
+
+
+def test_entries_beyond_four_gigabytes(tmp_path, monkeypatch):
+    """As if the limit of the older zip format were a kilobyte."""
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 1000)
+    array = np.random.default_rng(0).random(1000)
+    save([array], tmp_path / "array.sim")
+    assert (load(tmp_path / "array.sim")[0] == array).all()
+
+
+def test_ordinary_tools_can_look_inside(tmp_path):
+    save(MODEL, tmp_path / "model.sim")
+    with zipfile.ZipFile(tmp_path / "model.sim") as archive:
+        assert archive.testzip() is None
+        assert archive.namelist()[:2] == ["manifest.json", "model.json"]
+        found = np.load(io.BytesIO(archive.read("arrays/0.npy")), allow_pickle=False)
+    assert found.dtype == np.float64 or sys.byteorder == "big"

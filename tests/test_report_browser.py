@@ -1,0 +1,258 @@
+"""The page in a real browser: it works with mouse, finger and keyboard, and asks nobody for anything."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from similitude.datasets import iris, molecules
+from similitude.kernels import Gower, Spectrum, WeisfeilerLehman
+from similitude.report import write_report
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+
+ATTACK = "\"'></script><img src=x onerror=window.__pwned=1><svg onload=window.__pwned=1>"
+
+WIDTHS = (1280, 360)
+
+
+def confused():
+    """Return strings of two classes, some of them under the wrong label, all of them hostile."""
+    rng = np.random.default_rng(0)
+    strings = ["".join(rng.choice(list(letters), 12)) + ATTACK for letters in ("aab", "bba") for _ in range(30)]
+    return Spectrum(p=2), strings, [f"{label}{ATTACK}" for label in ("first", "second") for _ in range(30)]
+
+
+def hostile_table():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({f"column {ATTACK}": [f"{i % 3}{ATTACK}" for i in range(20)], "n": np.arange(20.0)})
+    return Gower(), table, [f"{i // 10}" for i in range(20)]
+
+
+class Thing:
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        return f"Thing{ATTACK}"
+
+
+def hostile_function():
+    def similarity(one, other):
+        return 1 / (1 + abs(one.value - 2 * other.value))
+
+    similarity.__qualname__ = similarity.__name__ = f"f{ATTACK}"
+    return similarity, [Thing(i) for i in range(16)], np.linspace(0.0, 1.0, 16)
+
+
+CASES = {
+    "strings": confused,
+    "table": hostile_table,
+    "function": hostile_function,
+    "vectors": lambda: ("gaussian", *(part[::2] for part in iris())),
+    "graphs": lambda: (WeisfeilerLehman().normalised(), *(part[::4] for part in molecules())),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    def address_of(name):
+        path = folder / f"{name}.html"
+        if not path.exists():
+            write_report(*CASES[name](), path, title=f"Report {ATTACK}", random_state=0)
+        return path.as_uri()
+
+    return address_of
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        one = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield one
+        one.close()
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Open a page; at the end nothing may have gone wrong in it, and nothing been asked of the network."""
+    contexts, troubles = [], []
+
+    def go(name, width=1280, **options):
+        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda message: troubles.append(f"console {message.type}: {message.text}"))
+        page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: None if _local(request.url) else troubles.append(request.url))
+        page.goto(address(name))
+        page.wait_for_selector("body[data-charts=drawn]")
+        return page
+
+    yield go
+    pwned = [page.evaluate("window.__pwned") for context in contexts for page in context.pages]
+    for context in contexts:
+        context.close()
+    assert troubles == [] and not any(pwned)
+
+
+def _local(url):
+    return url.startswith(("file:", "data:", "blob:"))
+
+
+def overflow(page):
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+def visible_rows(page):
+    return page.locator("#example-rows tr:not([hidden])")
+
+
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [("strings", 1280), ("strings", 360), ("table", 1280), ("table", 360), ("function", 360), ("graphs", 360)],
+)
+def test_every_chart_is_drawn_and_nothing_hangs_over(visit, name, width):
+    page = visit(name, width)
+    charts = page.locator("[data-chart]")
+    assert charts.count() >= 4
+    for i in range(charts.count()):
+        assert charts.nth(i).locator("svg").count() == 1
+        assert charts.nth(i).bounding_box()["height"] > 50
+    assert overflow(page) <= 0
+    for details in page.locator("main details").all():
+        details.evaluate("one => { one.open = true; }")
+    assert overflow(page) <= 0
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_details_open_and_close_by_click_and_by_key_and_give_the_focus_back(visit, width):
+    page = visit("strings", width)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    button = visible_rows(page).first.locator("button[data-open]")
+    button.click()
+    dialog = page.locator("#detail")
+    assert dialog.is_visible() and overflow(page) <= 0
+    assert dialog.locator("li.card").count() >= 1  # its nearest landmarks
+    assert dialog.locator(".drawing").count() == 1 + dialog.locator("li.card").count()
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+    assert button.evaluate("one => one === document.activeElement")
+
+    _keyboard(page)
+
+
+def _keyboard(page):
+    page.locator("[data-open^=landmark]").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#detail").is_visible()
+    assert page.evaluate("document.activeElement.hasAttribute('data-close')")
+    page.keyboard.press("Enter")
+    assert not page.locator("#detail").is_visible()
+    page.locator("[data-sort=score]").focus()
+    page.keyboard.press("Space")
+    assert page.locator("th[aria-sort=ascending]").count() == 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_examples_are_sorted_and_filtered(visit, width):
+    page = visit("strings", width)
+    scores = "[...document.querySelectorAll('[data-key=score]')].map(one => Number(one.dataset.value))"
+    page.click("[data-sort=score]")
+    up = page.evaluate(scores)
+    page.click("[data-sort=score]")
+    down = page.evaluate(scores)
+    assert up == sorted(up) and down == sorted(down, reverse=True) and len(set(up)) > 1
+    page.click("[data-sort=predicted]")
+    names = page.evaluate("[...document.querySelectorAll('[data-key=predicted]')].map(one => one.dataset.value)")
+    assert names == sorted(names)
+    _filters(page)
+
+
+def _filters(page):
+    every = visible_rows(page).count()
+    page.check("#only-wrong")
+    wrong = visible_rows(page).count()
+    assert 0 < wrong < every and page.locator("#example-rows tr.wrong").count() == wrong
+    assert page.inner_text("#shown") == f"{wrong} of {every} examples shown"
+    page.uncheck("#only-wrong")
+    page.select_option("#of-class", index=1)
+    of_class = visible_rows(page).count()
+    assert 0 < of_class < every
+    page.select_option("#of-class", index=0)
+    first = visible_rows(page).first.get_attribute("data-text").split("<")[0]
+    page.fill("#with-text", first)
+    assert visible_rows(page).count() >= 1
+    page.fill("#with-text", "no such words")
+    assert visible_rows(page).count() == 0 and page.inner_text("#shown").startswith("0 of")
+
+
+def test_hovering_tells_numbers_as_text(visit):
+    page = visit("strings")
+    page.locator("[data-chart=class-counts] svg .mark-rect path").first.hover()
+    tooltip = page.locator("#vg-tooltip-element.visible")
+    tooltip.wait_for()
+    assert "<img src=x" in tooltip.inner_text()
+    image = page.locator("#matrix-image")
+    image.hover(position={"x": 20, "y": 30})
+    assert "Similarity of example" in page.inner_text("#pair") and "about" in page.inner_text("#pair")
+
+
+def test_the_matrix_tells_the_value_of_the_pair_it_names(visit):
+    page = visit("vectors")
+    image = page.locator("#matrix-image")
+    box = image.bounding_box()
+    image.hover(position={"x": box["width"] / 2, "y": box["height"] / 2})  # on the diagonal
+    assert page.inner_text("#pair").endswith("about 1.00")
+
+
+def test_colours_follow_the_system_and_the_switch(visit):
+    paper = "getComputedStyle(document.body).backgroundColor"
+    axis = "getComputedStyle(document.querySelector('[data-chart=spectrum] .role-axis-title text')).fill"
+    light, dark = visit("vectors", color_scheme="light"), visit("vectors", color_scheme="dark")
+    assert light.evaluate(paper) != dark.evaluate(paper) and light.evaluate(axis) != dark.evaluate(axis)
+    seen = dark.evaluate(paper), dark.evaluate(axis)
+    light.click("#theme")
+    assert (light.evaluate(paper), light.evaluate(axis)) == seen
+    assert light.inner_text("#theme") == "Light colours"
+    light.reload()
+    light.wait_for_selector("body[data-charts=drawn]")
+    assert light.evaluate(paper) == seen[0]  # remembered
+
+
+def test_on_paper_charts_are_there_and_switches_are_not(visit):
+    page = visit("vectors", color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.locator("[data-chart=spectrum] svg").is_visible()
+    for gone in ("#theme", ".filters", "nav.contents"):
+        assert not page.locator(gone).is_visible()
+    ink = "getComputedStyle(document.querySelector('[data-chart=spectrum] .role-axis-title text')).fill"
+    assert max(int(part) for part in page.evaluate(ink).removeprefix("rgb(").removesuffix(")").split(", ")) < 80
+
+
+def test_narrowing_the_window_narrows_the_charts(visit):
+    page = visit("vectors")
+    page.set_viewport_size({"width": 360, "height": 700})
+    page.wait_for_function("document.querySelector('[data-chart=spectrum] svg').getBoundingClientRect().width < 340")
+    assert overflow(page) <= 0
+
+
+def test_without_scripts_the_words_numbers_and_objects_are_there(browser, address):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address("graphs"))
+    assert page.locator("figcaption").first.is_visible()
+    assert page.locator("#example-rows svg.graph").first.is_visible()
+    context.close()

@@ -1,0 +1,184 @@
+"""Figures: what is drawn, not how it looks."""
+
+import io
+import subprocess
+import sys
+from functools import cache
+
+import numpy as np
+import pytest
+
+from similitude import datasets
+from similitude.report import investigate
+
+matplotlib = pytest.importorskip("matplotlib")
+
+from matplotlib.figure import Figure  # noqa: E402
+
+from similitude.report import figures  # noqa: E402
+
+
+def axes():
+    return Figure(figsize=(5, 4)).add_subplot()
+
+
+@cache
+def found(name):
+    rng = np.random.default_rng(0)
+    if name == "adult":
+        X, y = datasets.adult()
+        return investigate("gower", X.iloc[:300], y[:300])
+    X = rng.normal(size=(120, 3))
+    if name == "numbers":
+        return investigate("gaussian", X, X[:, 0] ** 2)
+    if name == "many":
+        codes = np.arange(120) % 30
+        return investigate("gaussian", X + 4 * rng.normal(size=(30, 3))[codes], codes)
+    return investigate("linear", X, np.where(X[:, 0] > 0, "$b$", "_a"))
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_labels_are_bars_the_largest_class_first():
+    ax = figures.labels(found("adult"), ax=axes())
+    counts = found("adult").about.labels.counts
+    assert [bar.get_height() for bar in ax.patches] == sorted(counts, reverse=True)
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["<=50K", ">50K"]
+    assert ax.get_ylabel() == "examples"
+
+
+def test_spectrum_draws_each_eigenvalue_once_negative_ones_apart():
+    part = found("adult").spectrum
+    ax = figures.spectrum(part, ax=axes())
+    drawn = [cloud.get_offsets().data for cloud in ax.collections]
+    assert len(drawn) == 2 and len(drawn[1]) == part.n_negative > 0
+    np.testing.assert_allclose(np.concatenate(drawn)[:, 1], part.values)
+    assert ax.get_ylabel() == "eigenvalue" and "negative" in legend(ax)[1]
+    assert len(figures.spectrum(found("linear"), ax=axes()).collections) == 1
+
+
+def test_gaps_are_histograms_of_each_class():
+    one = found("adult")
+    ax = figures.gaps(one, ax=axes())
+    assert legend(ax) == [f"class {name} ({(one.gap_labels == name).sum()})" for name in ("<=50K", ">50K")]
+    outline = ax.patches[1].get_xy()
+    heights = np.histogram(one.goodness.strong.gaps[one.gap_labels == "<=50K"], np.unique(outline[:, 0]))[0]
+    assert heights.max() == outline[:, 1].max()
+    assert ax.lines[0].get_xdata() == [0, 0]
+    assert legend(figures.gaps(one.goodness, ax=axes())) == ["all examples (300)"]
+    assert legend(figures.gaps(found("many"), ax=axes()))[0].startswith("24 other classes")
+
+
+def test_goodness_curve_draws_both_definitions_with_bands():
+    part = found("adult").goodness
+    ax = figures.goodness_curve(part, ax=axes())
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), np.stack([part.strong.x, part.strong.y], axis=1))
+    np.testing.assert_allclose(ax.lines[1].get_xydata(), np.stack([part.weighted.x, part.weighted.y], axis=1))
+    assert len(ax.collections) == 2 and "HELD-OUT" in legend(ax)[1]
+
+
+def test_gram_is_an_image_with_lines_between_classes():
+    part = found("many").gram
+    ax = figures.gram(part, ax=axes())
+    np.testing.assert_array_equal(ax.images[0].get_array(), part.matrix)
+    assert len(ax.lines) == 2 * 29 and 0 < len(ax.get_yticks()) <= 12
+    assert not figures.gram(found("numbers"), ax=axes()).lines
+
+
+def test_learning_curve_marks_the_chosen_and_what_theorems_ask_for():
+    part = found("linear").growth
+    ax = figures.learning_curve(part, ax=axes())
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), np.stack([part.landmarks, part.error.y], axis=1))
+    assert ax.lines[1].get_xdata() == [part.chosen] * 2
+    texts = legend(ax)
+    assert all(any(f"{size.size:,} ({size.grade})" in text for text in texts) for size in part.theorem_sizes)
+    near = [size.size for size in part.theorem_sizes if size.size <= figures.FAR * part.landmarks[-1]]
+    assert [line.get_xdata()[0] for line in ax.lines[2 : 2 + len(near)]] == near
+    assert ax.get_xscale() == "log" and ax.get_ylabel() == "share of errors"
+
+
+def test_confusion_writes_numbers_for_few_classes():
+    part = found("adult").model
+    ax = figures.confusion(part, ax=axes())
+    assert [float(text.get_text()) for text in ax.texts] == part.confusion.ravel().tolist()
+    np.testing.assert_allclose(ax.images[0].get_array().sum(axis=1), 1)
+    assert not figures.confusion(found("many"), ax=axes()).texts
+
+
+def test_residuals_are_points_beside_the_diagonal():
+    part = found("numbers").model.residuals
+    ax = figures.residuals(found("numbers"), ax=axes())
+    np.testing.assert_allclose(ax.collections[0].get_offsets().data, np.stack([part.labels, part.predicted], axis=1))
+
+
+def test_calibration_has_an_interval_for_each_bin():
+    part = found("adult").model.calibration
+    ax = figures.calibration(part, ax=axes())
+    np.testing.assert_allclose(ax.containers[0].lines[0].get_xydata(), np.stack([part.x, part.y], axis=1))
+    ends = np.array(ax.containers[0].lines[2][0].get_segments())[:, :, 1]
+    np.testing.assert_allclose(ends, np.stack([part.low, part.high], axis=1))
+    assert [text.get_text() for text in ax.texts] == [f"{n:,}" for n in part.counts]
+
+
+def test_landmarks_are_bars_the_most_important_on_top():
+    one = found("linear")
+    ax = figures.landmarks(one, ax=axes())
+    widths = {round(bar.get_y() + bar.get_height() / 2): bar.get_width() for bar in ax.patches}
+    assert [widths[at] for at in range(len(widths))] == [mark.importance for mark in one.landmarks[: len(widths)]]
+    assert ax.yaxis_inverted() and len(widths) <= figures.BARS
+    assert figures.landmarks(found("many"), ax=axes()).get_legend() is None
+
+
+def test_labels_of_users_are_no_formulas_and_do_not_vanish():
+    one = found("linear")
+    for draw in (figures.labels, figures.gaps, figures.gram, figures.confusion, figures.calibration, figures.landmarks):
+        ax = draw(one, ax=axes())
+        with matplotlib.rc_context({"svg.fonttype": "none"}):
+            ax.figure.savefig(drawn := io.StringIO(), format="svg")
+        assert "$b$" in drawn.getvalue() or draw is figures.calibration
+    assert sum("class _a" in text for text in legend(figures.gaps(one, ax=axes()))) == 1
+
+
+@pytest.mark.parametrize("name", figures.__all__)
+def test_without_axes_a_figure_is_made_and_nothing_global_changes(name):
+    import matplotlib.pyplot as plt
+
+    one = found("numbers" if name == "residuals" else "adult")
+    before = dict(matplotlib.rcParams)
+    ax = getattr(figures, name)(one)
+    assert ax.get_xlabel() and plt.fignum_exists(ax.figure.number)
+    assert dict(matplotlib.rcParams) == before
+    plt.close(ax.figure)
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "message"),
+    [
+        ("gaps", "numbers", "goodness is about classes"),
+        ("goodness_curve", "numbers", "goodness is about classes"),
+        ("confusion", "numbers", "see residuals"),
+        ("calibration", "numbers", "see residuals"),
+        ("labels", "numbers", "see residuals"),
+        ("residuals", "adult", "see confusion"),
+    ],
+)
+def test_what_is_not_there_is_not_drawn(name, of, message):
+    with pytest.raises(TypeError, match=message):
+        getattr(figures, name)(found(of), ax=axes())
+
+
+def test_something_else_is_refused():
+    with pytest.raises(TypeError, match="expected Findings or Spectrum, got list"):
+        figures.spectrum([1, 2, 3])
+
+
+def test_missing_matplotlib_is_one_line_with_the_command():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; sys.modules['matplotlib.pyplot'] = None\n"
+        "from similitude.report import figures\nfrom similitude.report.axes import axes_of\n"
+        "try:\n    axes_of(None)\nexcept ImportError as error:\n    print(error)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told == "a figure needs an optional part: pip install 'similitude[report]'\n"

@@ -1,0 +1,410 @@
+"""The page: self-contained, escaped, readable for machines and for people who do not see it."""
+
+import base64
+import hashlib
+import importlib
+import json
+import re
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from importlib import resources
+
+import numpy as np
+import pytest
+import vl_convert
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markupsafe import Markup
+
+from similitude.datasets import iris, molecules, papers, promoters
+from similitude.kernels import Gower, Spectrum, WeisfeilerLehman
+from similitude.report import charts, investigate, model_charts, words, write_report
+from similitude.report.heatmap import heat_map
+from similitude.report.page import _charts, as_html, as_json
+
+ATTACK = "\"'></script><img src=x onerror=window.__pwned=1><svg onload=window.__pwned=1>{{7*7}}<!--\u2028"
+
+LIMIT = 3_000_000
+
+
+class Thing:
+    """An object whose repr is markup and which says of itself that it is safe."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return f"Thing({self.name}{ATTACK})"
+
+    __html__ = __repr__
+
+
+def shares_any(one, other):
+    return float(bool(one.authors & other.authors) or bool(one.keywords & other.keywords))
+
+
+def length_ratio(one, other):
+    return len(one) / (len(one) + 2 * len(other))
+
+
+def hostile_strings():
+    strings = [letter * (i % 5 + 2) + ATTACK for letter in "ab" for i in range(8)]
+    return Spectrum(p=2), strings, [f"{letter}{ATTACK}" for letter in "ab" for _ in range(8)]
+
+
+def hostile_table():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({f"column {ATTACK}": [f"{i % 3}{ATTACK}" for i in range(16)], "n": np.arange(16.0)})
+    return Gower(), table, [f"label {i // 8}" for i in range(16)]
+
+
+def hostile_function():
+    def similarity(one, other):
+        return float(one.name[0] == other.name[0])
+
+    similarity.__name__ = similarity.__qualname__ = f"f{ATTACK}"
+    objects = [Thing(f"{'xy'[i % 2]}{i}") for i in range(16)]
+    return similarity, objects, ["a" + ATTACK, "b" + ATTACK] * 8
+
+
+def many_classes():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(20), 3)
+    return "gaussian", rng.standard_normal((20, 6))[y] + 0.2 * rng.standard_normal((60, 6)), y
+
+
+def regression():
+    X = np.random.default_rng(1).uniform(-2, 2, (60, 2))
+    return "gaussian", X, X[:, 0] ** 2 + X[:, 1]
+
+
+def few_rows():
+    return "gaussian", np.arange(10.0)[:, None], ["a"] * 5 + ["b"] * 5
+
+
+CASES = {
+    "strings": hostile_strings,
+    "table": hostile_table,
+    "function": hostile_function,
+    "classes": many_classes,
+    "regression": regression,
+    "ten": few_rows,
+    "vectors": lambda: ("gaussian", *iris()),
+    "promoters": lambda: (Spectrum(p=3).normalised(), *(part[::2] for part in promoters())),
+    "graphs": lambda: (WeisfeilerLehman().normalised(), *(part[::3] for part in molecules())),
+    "papers": lambda: (shares_any, *papers()),
+    "matrix": lambda: (
+        "precomputed",
+        np.eye(20) + 0.2 * (np.arange(20) % 2 == np.arange(20)[:, None] % 2),
+        ["a", "b"] * 10,
+    ),
+    "asymmetric": lambda: (length_ratio, ["a" * (1 + i % 7) for i in range(24)], ["odd", "even"] * 12),
+}
+
+found_before, pages_before = {}, {}
+
+
+def found(name):
+    if name not in found_before:
+        found_before[name] = investigate(*CASES[name](), title=f"Report {ATTACK}", random_state=0)
+    return found_before[name]
+
+
+def page(name):
+    if name not in pages_before:
+        pages_before[name] = as_html(found(name))
+    return pages_before[name]
+
+
+every_case = pytest.mark.parametrize("name", CASES)
+
+
+class Outline(HTMLParser):
+    """What a browser sees of a page, as far as the tests ask."""
+
+    VOID = ("meta", "img", "input", "col", "line", "polyline", "circle", "rect", "br")
+
+    def __init__(self, source):
+        super().__init__()
+        self.elements, self.headings, self.scripts, self.open = [], [], [], []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes), [one for one, _ in self.open]))
+        if tag in ("h1", "h2", "h3") and "dialog" not in [one for one, _ in self.open]:
+            self.headings.append(int(tag[1]))
+        if tag == "script":
+            self.scripts.append((dict(attributes), ""))
+        if tag not in self.VOID:
+            self.open.append((tag, dict(attributes)))
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes), [one for one, _ in self.open]))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1][0] == "script":
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = attributes, text + data
+
+    def all(self, tag):
+        return [attributes for name, attributes, _ in self.elements if name == tag]
+
+
+@every_case
+def test_a_page_is_small_whole_and_fetches_nothing(name):
+    source = page(name)
+    assert len(source.encode()) < LIMIT
+    outline = Outline(source)
+    assert outline.open == [] and source.startswith("<!doctype html>")
+    assert not outline.all("link") and not outline.all("iframe") and not outline.all("base")
+    for _, attributes, _ in outline.elements:
+        assert not attributes.get("src", "data:").startswith(("http", "//", "file"))
+        assert attributes.get("href", "#").startswith("#")
+    style = source.split("<style>")[1].split("</style>")[0]
+    assert "url(" not in style and "@import" not in style
+
+
+@every_case
+def test_nothing_from_users_is_markup(name):
+    outline = Outline(page(name))
+    assert len(outline.scripts) == 4  # two of data, two that run
+    assert all(attributes.get("alt") is not None for attributes in outline.all("img"))
+    for _, attributes, _ in outline.elements:
+        assert not any(key.startswith("on") or key == "srcdoc" for key in attributes)
+    assert "49" not in json.dumps(words.what_data(found(name)))  # no template was filled in twice
+    data = [text for attributes, text in outline.scripts if attributes.get("type") == "application/json"]
+    for text in data:
+        json.loads(text)
+        assert not set("<>&\u2028\u2029") & set(text)
+
+
+@pytest.mark.parametrize("name", ["strings", "table", "function"])
+def test_attacks_are_shown_as_text(name):
+    source = page(name)
+    assert "&lt;img src=x onerror=" in source
+    assert "<img src=x" not in source and "<svg onload" not in source
+    assert re.search(r"<title>Report &#34;&#39;&gt;&lt;/script&gt;", source)
+
+
+def test_labels_that_say_that_they_are_html_are_not_believed():
+    before = found("strings")
+    examples = [replace(one, label=Markup("<i>x</i>"), predicted=Markup("<b>y</b>")) for one in before.examples]
+    model = replace(before.model, classes=(Markup("<i>x</i>"), Markup("<b>y</b>")))
+    source = as_html(replace(before, examples=tuple(examples), model=model))
+    assert "<i>x" not in source and "<b>y" not in source and "&lt;b&gt;y" in source
+
+
+@every_case
+def test_only_the_scripts_of_the_page_may_run(name):
+    outline = Outline(page(name))
+    policy = next(one["content"] for one in outline.all("meta") if one.get("http-equiv"))
+    allowed = re.search(r"script-src ([^;]*);", policy).group(1)
+    assert "unsafe" not in allowed and policy.startswith("default-src 'none'")
+    run = [text for attributes, text in outline.scripts if "type" not in attributes]
+    hashes = ["'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'" for text in run]
+    assert allowed.split() == hashes
+
+
+@every_case
+def test_the_page_can_be_read_without_seeing_it(name):
+    outline = Outline(page(name))
+    assert outline.headings[0] == 1 and outline.headings.count(1) == 1
+    assert all(b - a <= 1 for a, b in zip(outline.headings, outline.headings[1:], strict=False))
+    names = [one["id"] for _, one, _ in outline.elements if "id" in one]
+    assert len(names) == len(set(names))
+    for _, one, _ in outline.elements:
+        for key in ("aria-labelledby", "for"):
+            assert one.get(key, names[0]) in names
+        assert one.get("href", f"#{names[0]}")[1:] in names
+        if "data-open" in one:
+            assert one["data-open"] in names
+        if "data-drawing" in one:
+            assert f"drawing-{one['data-drawing']}" in names
+    for tag in ("header", "nav", "main", "dialog"):
+        assert len(outline.all(tag)) == 1
+    assert outline.all("html")[0]["lang"] == "en" and outline.all("a")[0]["class"] == "skip"
+    assert all(one.get("type") == "button" for one in outline.all("button"))
+    for tag in ("input", "select"):
+        assert all("label" in above for name, _, above in outline.elements if name == tag)
+    svgs = [one for one in outline.all("svg") if "drawing" in one.get("class", "")]
+    assert all(one["role"] == "img" and one["aria-label"] for one in svgs)
+
+
+@every_case
+def test_every_chart_compiles_and_has_a_sentence_and_its_numbers(name):
+    source = page(name)
+    for one in _charts(found(name)).values():
+        vl_convert.vegalite_to_vega(one.spec, vl_version="6.4")
+        assert one.finding.endswith(".") and len(one.finding) > 20
+        assert one.rows and all(len(row) == len(one.columns) for row in one.rows)
+        assert source.count(f'data-chart="{one.name}"') == 1
+        json.dumps(one.spec, allow_nan=False)
+    assert source.count("data-chart=") == source.count("<figcaption>") == len(_charts(found(name)))
+
+
+def test_sections_answer_their_questions_first():
+    for name in CASES:
+        parts = page(name).split("<section")[2:]
+        assert len(parts) == 10
+        for part in parts:
+            after = part.split("</h2>")[1].lstrip()
+            assert after.startswith('<p class="answer">')
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda some: st.lists(some) | st.dictionaries(st.text(), some),
+        max_leaves=10,
+    )
+)
+@settings(max_examples=60)
+def test_json_within_scripts_is_safe_and_says_the_same(value):
+    text = as_json(value)
+    assert json.loads(text) == value
+    assert not set("<>&\u2028\u2029") & set(text)
+
+
+def test_when_drawings_grow_too_large_objects_are_named_and_the_page_says_so(monkeypatch):
+    assert "named in a line" not in page("graphs")
+    monkeypatch.setattr("similitude.report.gallery.BUDGET", 20_000)
+    short = as_html(found("graphs"))
+    assert "named in a line instead of drawn" in short and "<circle" in short
+    assert short.count("<circle") < page("graphs").count("<circle") / 2
+
+
+def test_a_class_with_halves_of_surrogates_can_be_written(tmp_path):
+    labels = ["a\ud800"] * 6 + ["b"] * 6
+    write_report("gaussian", np.arange(12.0)[:, None], labels, tmp_path / "report.html")
+    assert "a\\ud800" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_without_the_template_library_one_line_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.delitem(sys.modules, "similitude.report.page")
+    with pytest.raises(ImportError, match=r"pip install 'similitude\[report\]'"):
+        importlib.import_module("similitude.report.page")
+
+
+def test_summary_has_four_answers_with_sections_that_exist():
+    for name in CASES:
+        answers = words.summary(found(name))
+        assert [one.section for one in answers] == ["kernel", "good", "model", "examples"]
+        assert all(one.sentence.endswith(".") and one.tone in ("good", "bad", "open") for one in answers)
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("vectors", "Yes"), ("papers", "No"), ("asymmetric", "No"), ("function", "Nobody knows")]
+)
+def test_the_first_answer_is_the_verdict(name, start):
+    assert words.is_kernel(found(name).validity).startswith(start)
+
+
+def test_asymmetry_is_shown_by_two_objects_and_both_values():
+    witness = found("asymmetric").validity.witness
+    assert "not even symmetric" in words.is_kernel(found("asymmetric").validity)
+    assert f"<strong>{witness.gram[0, 1]:.4g}</strong>" in page("asymmetric")
+
+
+def test_the_counterexample_is_shown_with_its_weights():
+    witness = found("papers").validity.witness
+    for weight in witness.coefficients:
+        assert f'<span class="weight">{weight:.3g}</span>' in page("papers")
+
+
+def test_chance_is_called_chance():
+    rng = np.random.default_rng(3)
+    nothing = investigate("gaussian", rng.standard_normal((60, 3)), rng.permuted([0, 1] * 30))
+    assert words.is_good(nothing).startswith(("No sign of it", "Hardly", "Partly"))
+    assert nothing.goodness.p_value.value > 0.05 and "chance explains" in words.is_good(nothing)
+
+
+def test_regression_says_why_there_is_no_goodness():
+    assert "That cannot be said here" in page("regression") and "residuals" in _charts(found("regression"))
+
+
+def test_the_matrix_is_an_image_and_its_colours_give_values_back():
+    gram = found("vectors").gram
+    heat = heat_map(gram)
+    assert len(heat.image) < 60_000 and heat.pairs["indices"] == gram.indices.tolist()
+    assert sum(band.rows for band in heat.bands) == len(gram.matrix) == 150
+    assert heat.low == gram.matrix.min() and heat.high == gram.matrix.max()
+
+
+def test_a_matrix_with_negative_values_is_centred_on_zero():
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    heat = heat_map(investigate("linear", X, np.arange(20) % 2).gram)
+    assert heat.low == -heat.high
+
+
+def test_the_spectrum_of_many_shows_both_ends():
+    spectrum = found("classes").spectrum
+    assert len(charts.spectrum(spectrum).spec["data"]["values"]) == 60
+    many = charts.spectrum(replace(spectrum, values=np.linspace(5.0, -1.0, 400)))
+    drawn = [row["value"] for row in many.spec["data"]["values"]]
+    assert len(many.rows) == 400 and len(drawn) == charts.BARS and (drawn[0], drawn[-1]) == (5.0, -1.0)
+
+
+def test_gaps_of_many_classes_are_rows_and_of_few_are_bars():
+    many, few = _charts(found("classes"))["gaps"], _charts(found("vectors"))["gaps"]
+    assert len(many.spec["data"]["values"]) == charts.ROWS
+    assert sum(row["count"] for row in few.spec["data"]["values"]) == 150
+
+
+def test_confusions_of_many_classes_are_a_chart_with_every_pair():
+    model = found("classes").model
+    one = model_charts.confusion(model)
+    assert sum(row["count"] for row in one.spec["data"]["values"]) == pytest.approx(model.confusion.sum())
+
+
+def test_one_class_too_far_from_the_chart_is_listed_and_not_drawn():
+    growth = found("promoters").growth
+    one = model_charts.learning_curve(growth)
+    far = [size for size in growth.theorem_sizes if size.size > model_charts.FAR * growth.chosen]
+    drawn = [part for part in one.spec["layer"] if "layer" in part]
+    marked = drawn[0]["data"]["values"] if drawn else []
+    assert len(marked) == len(growth.theorem_sizes) - len(far)
+    for size in growth.theorem_sizes:
+        assert f"{size.size:,} landmarks" in page("promoters")
+
+
+def test_files_of_the_page_belong_to_the_package():
+    for name in ("template.html", "page.css", "page.js"):
+        assert resources.files("similitude.report").joinpath(name).is_file()
+
+
+def luminance(colour):
+    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+
+def contrast(one, other):
+    light, dark = sorted([luminance(one), luminance(other)], reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def long(colour):
+    return colour if len(colour) == 7 else "#" + "".join(2 * letter for letter in colour[1:])
+
+
+def test_colours_can_be_told_apart_by_day_and_by_night():
+    style = resources.files("similitude.report").joinpath("page.css").read_text(encoding="utf-8")
+    found = re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", style)
+    for theme in (1, 2):
+        colour = {entry[0]: long(entry[theme]) for entry in found}
+        for ink in ("ink", "soft-ink", "link", "good", "bad", "open"):
+            for paper in ("paper", "card", "raised"):
+                assert contrast(colour[ink], colour[paper]) >= 4.5, (theme, ink, paper)
+        for tone in ("good", "open"):
+            assert contrast(colour[tone], colour[f"{tone}-paper"]) >= 4.5
+        assert contrast(colour["ink"], colour["mark"]) >= 4.5
+        for i in range(10):
+            assert contrast(colour[f"c{i}"], colour["card"]) >= 3, (theme, i)
+        assert contrast(colour["quiet"], colour["card"]) >= 3
+    for fill in re.findall(r"\.fill-\d \{ fill: (#\w+);", style):
+        assert contrast(fill, "#ffffff") >= 4.5

@@ -1,0 +1,167 @@
+"""Write measured figures into docs/benchmarks.md: ``python -m tools.benchmark_page build/bench.json [MORE.json ...]``.
+
+The files are those that ``python -m benchmarks --json PATH`` writes. Several are put together if they are of the same
+machine and the same versions; of a task and dataset that is in more than one, the last counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.pages import put_between_markers
+from benchmarks.report import DISTURBED, child_figures, duration, header, line, number
+
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+MARKER = "figures"
+OURS = "ours"
+
+
+def together(paths: Sequence[Path]) -> dict[str, Any]:
+    """Return what all files hold, as one."""
+    runs = [{**json.loads(path.read_text()), "day": _day(path)} for path in paths]
+    for path, run in zip(paths, runs, strict=True):
+        for name in ("processor", "cores", "loops", "python", "versions"):
+            if run["machine"][name] != runs[0]["machine"][name]:
+                raise ValueError(
+                    f"{path} and {paths[0]} differ in {name}: figures of one page must come from one machine"
+                )
+    figures = {(one["task"], one["dataset"]): one for run in runs for one in run["figures"]}
+    gates = {(one["task"], one["dataset"], one["says"]): one for run in runs for one in run["gates"]}
+    return {
+        "machine": runs[0]["machine"],
+        "days": sorted({run["day"] for run in runs}),
+        "quick": any(run["quick"] for run in runs),
+        "limits": runs[-1]["limits"],
+        "figures": list(figures.values()),
+        "gates": list(gates.values()),
+        "skipped": sorted({what for run in runs for what in run["skipped"]}),
+    }
+
+
+def _day(path: Path) -> str:
+    """Return the day on which a file was written: that of the run."""
+    return datetime.date.fromtimestamp(path.stat().st_mtime).isoformat()
+
+
+def text(run: dict[str, Any]) -> str:
+    """Return all that stands between the markers."""
+    parts = [conditions(run), limits(run), at_a_glance(run), promises(run), details(run), left_out(run)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def conditions(run: dict[str, Any]) -> str:
+    """Say where and when this was measured, and how quiet it was."""
+    machine, versions = run["machine"], run["machine"]["versions"]
+    used = ", ".join(f"{name} {what}" for name, what in versions.items() if what != "not installed")
+    busy = max((one["disturbed"] or 0.0 for one in run["figures"]), default=0.0)
+    said = [
+        f"Measured on {' and '.join(run['days'])}: {machine['processor']}, {machine['cores']} cores, Python "
+        f"{machine['python']}, loops {machine['loops']}; {', '.join(machine['blas'])}; {used}."
+    ]
+    if run["quick"]:
+        said.append("**A quick run: smaller sizes and fewer repetitions.**")
+    if busy > DISTURBED:
+        said.append(f"**Other processes kept up to {busy:.1f} cores busy meanwhile.**")
+    return " ".join(said)
+
+
+def limits(run: dict[str, Any]) -> str:
+    """Return the table of what the machine can do at best."""
+    rows = [line([one["name"], one["threads"], f"{one['value']:.3g} {one['unit']}"]) for one in run["limits"]]
+    return "\n".join([header(["limit of the machine", "threads", "value"]), *rows])
+
+
+def at_a_glance(run: dict[str, Any]) -> str:
+    """Return a line for each dataset on which a peer took part: the fastest one, with one thread."""
+    rows = []
+    for one in run["figures"]:
+        alone = [series for series in one["series"] if series["threads"] == 1 and _is_right(series)]
+        ours = [series for series in alone if series["contender"] == OURS]
+        peers = [series for series in alone if not series["contender"].startswith(OURS)]
+        if ours and peers:
+            best = min(peers, key=lambda series: series["median"])
+            times = [duration(ours[0]["median"]), duration(best["median"]), f"{best['to_ours']:.2g}"]
+            rows.append(line([one["task"], one["dataset"], times[0], best["contender"], times[1], times[2]]))
+    if not rows:
+        return ""
+    columns = ["task", "data", "ours", "fastest peer", "its time", "its time / ours"]
+    return "\n".join(["### At a glance, one thread\n", header(columns), *rows])
+
+
+def _is_right(series: dict[str, Any]) -> bool:
+    """Tell whether this is a whole result, and a right one: no limit, no failure."""
+    return "failed" not in series and series["check"] is not None and bool(series["check"]["passed"])
+
+
+def promises(run: dict[str, Any]) -> str:
+    """Say how many gates are met, and name those that are not."""
+    broken = [one for one in run["gates"] if not one["met"]]
+    count = f"{len(run['gates']) - len(broken)} of {len(run['gates'])} are kept"
+    if not broken:
+        return f"### Promises\n\n{count}."
+    rows = [line([one["task"], one["dataset"], one["says"], f"{one['value']:.3g}"]) for one in broken]
+    columns = ["task", "data", "promise", "measured"]
+    return "\n".join([f"### Promises\n\n{count}; these are not:\n", header(columns), *rows])
+
+
+def details(run: dict[str, Any]) -> str:
+    """Return a table for each task."""
+    tasks: dict[str, list[dict[str, Any]]] = {}
+    for one in run["figures"]:
+        tasks.setdefault(one["task"], []).append(one)
+    return "\n\n".join(["### All figures", *(_task(name, figures) for name, figures in tasks.items())])
+
+
+def _task(name: str, figures: Sequence[dict[str, Any]]) -> str:
+    columns = ["data", "by", "threads", "time", "spread", "time / ours", "time / limit", "peak MB", "result"]
+    said = figures[0]["computes"][0].upper() + figures[0]["computes"][1:]
+    rows = [line(_cells(one, series)) for one in figures for series in one["series"]]
+    return "\n".join([f"#### {name}\n\n{said}.\n", header(columns), *rows])
+
+
+def _cells(figures: dict[str, Any], series: dict[str, Any]) -> list[str]:
+    start = [figures["dataset"], series["contender"], str(series["threads"])]
+    if "failed" in series:
+        return [*start, "failed", *["-"] * 4, series["failed"].replace("|", "/")]
+    check = series["check"]
+    peak, _ = child_figures(figures["children"].get(series["contender"], ()))
+    return [
+        *start,
+        duration(series["median"]),
+        duration(series["spread"]) if len(series["seconds"]) > 1 else "once",
+        number(series["to_ours"]),
+        number(series["to_limit"]),
+        number(peak, 0),
+        "limit" if check is None else check["says"] + ("" if check["passed"] else ": WRONG"),
+    ]
+
+
+def left_out(run: dict[str, Any]) -> str:
+    """Name what was not measured."""
+    return "\n".join(["### Left out\n", *(f"- {what}" for what in run["skipped"])]) if run["skipped"] else ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page."""
+    parser = argparse.ArgumentParser(prog="python -m tools.benchmark_page", description="Write docs/benchmarks.md.")
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="written by python -m benchmarks --json FILE"
+    )
+    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write into (default: docs/benchmarks.md)")
+    asked = parser.parse_args(arguments)
+    try:
+        put_between_markers(asked.page, MARKER, text(together(asked.files)))
+    except (OSError, ValueError, KeyError) as error:
+        print(f"the page was not written: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
