@@ -1,5 +1,6 @@
 """Fits on a cluster of worker processes: the model of a fit in memory, the same bits whatever happens to workers."""
 
+import json
 import os
 import pickle
 import signal
@@ -23,6 +24,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel,
 from similitude.checks import check_engine  # noqa: E402
 from similitude.engines import ClusterError, DaskEngine, LocalEngine  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
+from similitude.maps import ProjectionMap  # noqa: E402
 
 ONE = LocalEngine(threads=1)
 PARTS, ROWS = 8, 4_000
@@ -301,6 +303,17 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(client):
         model.fit(dX)
 
 
+def test_maps_transform_collections_lazily(client):
+    X, _ = in_memory()
+    dX, _ = collection()
+    made = ProjectionMap(Gaussian(sigma=1.0), n_components=10, engine=DaskEngine(client), random_state=0).fit(X[:500])
+    found = made.transform(dX)
+    assert found.shape == (PARTS * ROWS, 10) and found.chunks[0] == dX.chunks[0]
+    np.testing.assert_allclose(found[: 2 * ROWS].compute(), made.transform(X[: 2 * ROWS]))
+    with pytest.raises(TypeError, match="ProjectionMap fits to objects in memory"):
+        ProjectionMap(Gaussian(sigma=1.0), n_components=10).fit(dX)
+
+
 def test_choose_kernel_spreads_its_fits(client):
     X, y = in_memory()
     candidates = [Linear(), Gaussian(sigma=1.0), Gaussian(sigma=3.0), Gaussian(sigma=0.01)]
@@ -333,7 +346,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_scheduler_that_is_gone_is_told_and_the_checkpoint_stays(tmp_path, spread, monkeypatch):
+def test_a_scheduler_that_is_gone_is_told_and_the_fit_goes_on_elsewhere(tmp_path, client, monkeypatch):
     script, log, kept = tmp_path / "cluster.py", tmp_path / "made", tmp_path / "sums"
     script.write_text(SCHEDULER)
     monkeypatch.setattr("similitude.engines.checkpoints.EVERY", 0.0)
@@ -349,7 +362,7 @@ def test_a_scheduler_that_is_gone_is_told_and_the_checkpoint_stays(tmp_path, spr
     try:
         address = other.stdout.readline().strip()
         with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
-            client = distributed.Client(address, set_as_default=False)
+            lost = distributed.Client(address, set_as_default=False)
 
             def kill():
                 while not log.exists() or len(log.read_text().split()) < 3 * PARTS - 2:
@@ -358,9 +371,13 @@ def test_a_scheduler_that_is_gone_is_told_and_the_checkpoint_stays(tmp_path, spr
 
             threading.Thread(target=kill, daemon=True).start()
             with pytest.raises(ClusterError, match=r"the scheduler is gone .*sums keeps what was added up"):
-                classifier(DaskEngine(client, checkpoint=kept)).fit(*collection(str(log)))
-            client.close()
+                classifier(DaskEngine(lost, checkpoint=kept)).fit(*collection(str(log)))
+            lost.close()
     finally:
         other.kill()
         other.communicate()
-    assert kept.exists()
+    rows = json.loads(kept.read_bytes().split(b"\n", 1)[0])["rows"]
+    again = tmp_path / "made again"
+    model = classifier(DaskEngine(client, checkpoint=kept)).fit(*collection(str(again)))
+    assert len(again.read_text().split()) == 3 * PARTS - rows // ROWS and not kept.exists()
+    assert bits(model) == bits(classifier(DaskEngine(client)).fit(*collection()))

@@ -14,6 +14,7 @@ from similitude.adapters import Precomputed, as_similarity
 from similitude.blocks import Blocks
 from similitude.encodings import Encoding, check_objects, is_table, take
 from similitude.engines import Engine, current_engine
+from similitude.engines.spread import is_spread
 from similitude.kernels.matrix import as_matrix
 from similitude.randomness import generator
 from similitude.similarity import Similarity
@@ -111,6 +112,11 @@ class SimilarityEstimator(BaseEstimator):
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return X as its kind asks for: vectors as a float matrix, other objects as they are."""
+        if is_spread(X):
+            raise TypeError(
+                f"{type(self).__name__} fits to objects in memory: X.compute() them, or take SimilarityClassifier or "
+                f"SimilarityRegressor, which leave a dask collection on its workers"
+            )
         kind = self._kind()
         if kind not in ("vectors", "matrix"):
             check_objects(X)
