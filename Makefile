@@ -1,5 +1,7 @@
 # The Python that makes .venv; after a change of mind, `make clean` first.
 PYTHON ?= python3
+# The Python that sees a card.
+GPU_PYTHON ?= python3
 BIN := .venv/bin
 
 # The package is installed in place, so only a change of these files calls for a new build.
@@ -7,10 +9,10 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/loops/cpp
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench theory docs deep clean
+.PHONY: help demo test test-gpu lint bench bench-gpu theory docs deep clean
 
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
 
 demo: .venv/cli.installed ## show what the library does
 	$(BIN)/similitude demo
@@ -27,6 +29,12 @@ lint: .venv/dev.installed ## check style, types, spelling and the layers of impo
 
 bench: .venv/test.installed ## run the benchmarks
 	$(BIN)/python -m benchmarks
+
+test-gpu: ## run the tests of TorchEngine on the card, with the Python in PATH (GPU_PYTHON=...): needs torch
+	PYTHONPATH=src:$$PYTHONPATH $(GPU_PYTHON) -m pytest --noconftest -q tests/test_torch_*.py
+
+bench-gpu: ## measure the card
+	PYTHONPATH=src:$$PYTHONPATH $(GPU_PYTHON) -m benchmarks.gpu
 
 theory: .venv/test.installed ## try every theorem on problems that are hard for it
 	$(BIN)/python -m benchmarks.theory

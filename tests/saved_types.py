@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 import similitude
 from similitude.estimators import SimilarityEstimator
+from similitude.persistence.objects import OF_THE_ENGINE
 from similitude.results import Result
 from similitude.similarity import Similarity
 from similitude.similarity.parameters import Parametric
@@ -47,7 +48,7 @@ def modules():
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
         parts = parts[:-1] if parts[-1] == "__init__" else parts
-        if parts and parts[0] not in ("cli", "demo", "checks", "persistence", "report"):
+        if parts and parts[0] not in ("cli", "demo", "checks", "persistence", "report", "engines"):
             yield importlib.import_module(".".join(("similitude", *parts)))
 
 
@@ -90,6 +91,7 @@ def attributes(cls):
     if issubclass(cls, SimilarityEstimator):
         found.add("kernel_" if "kernel" in found else "similarity_")
     not_stored = (property, functools.cached_property)
+    found -= set(OF_THE_ENGINE)
     return sorted(name for name in found if not isinstance(getattr(cls, name, None), not_stored))
 
 

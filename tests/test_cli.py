@@ -408,3 +408,8 @@ def test_r_squared_against_scikit_learn():
     low, high = np.quantile([r2_score(y[draw], predicted[draw]) for draw in draws], [0.025, 0.975])
     assert found.low == pytest.approx(low, abs=0.02) and found.high == pytest.approx(high, abs=0.02)
     assert r_squared(np.ones(5), np.zeros(5)) is None
+
+
+def test_check_tries_the_similarity_on_the_file_even_where_it_is_proven(flowers):
+    code, _, err = run("check", flowers, "-s", "columns(x0=gaussian, zz=equal)")
+    assert code == 1 and "'zz'" in err

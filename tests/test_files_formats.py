@@ -30,7 +30,7 @@ def test_fasta_keeps_sequences_and_ids(tmp_path):
     path.write_text(">s1 first one\nACgt\n\nac gt\n>s2\nNA\n> s3\n*\n")
     data = files.read(path)
     assert data.objects == ["ACgtacgt", "NA", "*"] and data.ids == ["s1", "s2", "s3"]
-    assert data.labels is None and data.said == ("sequences as strings",)
+    assert data.labels is None and data.said[0] == "sequences as strings"
 
 
 def test_fasta_labels_are_the_last_word_or_a_named_value(tmp_path):
@@ -165,7 +165,7 @@ def test_ts_files_hold_series(tmp_path):
     path.write_text(HEADER + "@classLabel true 1 2\n@data\n1.5,2,3:1\n4,-5e1:2\n\n")
     data = files.read(path)
     assert [one.tolist() for one in data.objects] == [[1.5, 2, 3], [4, -50]] and data.labels.tolist() == [1, 2]
-    assert data.said == ("series of 1 channels and 2 to 3 times",) and data.schema.label == "label"
+    assert data.said == ("series of 1 channel and 2 to 3 times",) and data.schema.label == "label"
     DTW(1.0).gram(data.objects)
     path.write_text(HEADER + "@classLabel true walk run\n@data\n1,2:3,4:walk\n5,6:7,8:run\n")
     data = files.read(path, label="label")

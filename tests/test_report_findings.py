@@ -516,3 +516,20 @@ def test_halves_of_surrogates_are_written_all_the_same(tmp_path):
         "b",
         "\udcff",
     ]
+
+
+def test_similarities_out_of_range_are_refused(tmp_path):
+    X, y = np.arange(60.0).reshape(-1, 1), np.arange(60) % 2
+    with pytest.raises(ValueError, match=r"similarities reach 3\.48e\+43, too large to reckon with"):
+        write_report(lambda x, z: 1e40 * float(x[0] * z[0]), X, y, tmp_path / "report.txt")
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (16,), (4, 4, 1)])
+def test_images_of_another_shape_are_refused_before_the_work(tmp_path, shape):
+    with pytest.raises(ValueError, match=r"does not fit: X has vectors of 16 numbers"):
+        write_report(None, np.zeros((40, 16)), np.arange(40) % 2, tmp_path / "report.html", image_shape=shape)
+
+
+def test_small_classes_hold_out_a_quarter_rounded_up():
+    found = investigate("linear", np.arange(60.0).reshape(-1, 1), np.arange(60) // 3, random_state=0)
+    assert any("20 examples, a quarter of each class, rounded up, were held out" in one for one in found.about.said)

@@ -19,15 +19,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from similitude import loops
-from similitude.encodings import Encoding, count, namespace, rows
+from similitude.encodings import Encoding, as_numpy, count, namespace, rows, tensor_in
 from similitude.engines import Engine, Tile, current_engine
-from similitude.engines.base import Target, format_bytes
+from similitude.engines.base import TILE_EDGE, Target, format_bytes
 from similitude.errors import PairError, brief
 
 T = TypeVar("T")
-
-TILE_EDGE = 1024
-"""Rows and columns of a tile: large enough for BLAS, small enough for the cache."""
 
 WIDE_TILE = (512, 4096)
 """Rows and columns of a tile that is written in place and not mirrored: long stretches of rows are filled at once."""
@@ -62,6 +59,16 @@ class BlockTask:
         return finite_block(values, (count(a), count(b)), lambda: repr(self.similarity))
 
     @property
+    def on_tensors(self) -> bool:
+        """Whether a device can run it."""
+        return bool(getattr(self.similarity, "works_on_tensors", lambda: False)())
+
+    def joined(self, parts: list[Any]) -> Any:
+        """Return the block of all rows from those of some rows after another."""
+        xp = namespace(parts[0])
+        return np.concatenate(parts) if xp is np else xp.concat(parts)
+
+    @property
     def heavy(self) -> bool:
         """Whether the similarity, or a part of it, takes long for one value."""
         return _is_heavy(self.similarity)
@@ -87,7 +94,7 @@ def finite_block(values: Any, shape: tuple[int, int], name: Callable[[], str]) -
     with np.errstate(all="ignore"):  # the sum of finite values may overflow: look closer then
         total = float(values.sum())
     if not math.isfinite(total):
-        bad = np.argwhere(~np.isfinite(np.asarray(values)))
+        bad = np.argwhere(~np.isfinite(as_numpy(values)))
         if len(bad):
             i, j = (int(position) for position in bad[0])
             raise PairError(i, j, f"{name()} is {float(values[i, j])}, not a finite number")
@@ -164,22 +171,25 @@ class Blocks:
             for tile, values in tiles:
                 yield tile[0], values
 
-    def times(self, v: np.ndarray) -> np.ndarray:
+    def times(self, v: Any) -> Any:
         """Return the matrix times `v` (a vector or a matrix of columns), without storing the matrix."""
-        return self._times(np.asarray(v), transposed=False)
+        return self._times(as_numpy(v), transposed=False)
 
-    def transposed_times(self, w: np.ndarray) -> np.ndarray:
+    def transposed_times(self, w: Any) -> Any:
         """Return the transposed matrix times `w` (a vector or a matrix of columns), without storing the matrix."""
-        return self._times(np.asarray(w), transposed=True)
+        return self._times(as_numpy(w), transposed=True)
 
-    def _times(self, v: np.ndarray, transposed: bool) -> np.ndarray:
+    def _times(self, v: np.ndarray, transposed: bool) -> Any:
         rows_out, rows_in = self.shape[::-1] if transposed else self.shape
         if v.shape[0] != rows_in:
             raise ValueError(f"the vector has {v.shape[0]} rows, the matrix of shape {self.shape} needs {rows_in}")
+        known = self.engine.times(self.similarity, self.A, self._columns, v, transposed)
+        if known is not None:
+            return known
         total = np.zeros((rows_out, *v.shape[1:]))
         with closing(self.tiles()) as tiles:
             for (down, right), values in tiles:
-                tile = np.asarray(values)
+                tile = as_numpy(values)
                 if not transposed or self._mirrored((down, right)):
                     total[down] += tile @ v[right]
                 if transposed or self._mirrored((down, right)):
@@ -219,7 +229,8 @@ class Blocks:
     def _may_be_wide(self) -> bool:
         fits = math.prod(WIDE_TILE) <= self._affordable_cells()
         task = BlockTask(self.similarity)
-        return fits and not self._half and self.shape[1] > TILE_EDGE and task.fills and not task.heavy
+        usual = self.engine.edge == TILE_EDGE < self.shape[1]
+        return fits and usual and not self._half and task.fills and not task.heavy
 
     @property
     def _columns(self) -> Encoding:
@@ -245,9 +256,9 @@ class Blocks:
         task = BlockTask(self.similarity)
         affordable = max(1, math.isqrt(self._affordable_cells()))
         if task.threadsafe:
-            workers = self.engine.workers(task)
-            shared = max(HEAVY_TILE_EDGE, math.ceil(size / (workers + 1))) if workers > 1 and task.heavy else TILE_EDGE
-            return min(TILE_EDGE, affordable, shared)
+            workers, edge = self.engine.workers(task), self.engine.edge
+            shared = max(HEAVY_TILE_EDGE, math.ceil(size / (workers + 1))) if workers > 1 and task.heavy else edge
+            return min(edge, affordable, shared)
         enough_for_all = math.ceil(size / (2 * math.sqrt(self.engine.workers(task))))
         return min(PYTHON_TILE_EDGE, affordable, max(16, enough_for_all))
 
@@ -274,7 +285,8 @@ class _Target:
         self.blocks, self.out, self.path = blocks, out, path
         self.lock = threading.Lock()
         self.sample: Any = None
-        if BlockTask(blocks.similarity).fills:
+        tensors = tensor_in(blocks.A) is not None or tensor_in(blocks._columns) is not None
+        if BlockTask(blocks.similarity).fills and not tensors:
             columns = blocks._columns if blocks.whole_rows else rows(blocks._columns, slice(0, 1))
             self.sample = blocks.similarity.block(rows(blocks.A, slice(0, 1)), columns)
 
@@ -294,6 +306,7 @@ class _Target:
     def put(self, tile: Tile, values: Any) -> None:
         """Copy a tile to its place, unless it was written there, and mirror it."""
         self._make(values)
+        values = as_numpy(values) if isinstance(self.out, np.ndarray) else values
         if isinstance(self.out, np.ndarray) and not np.can_cast(values.dtype, self.out.dtype, "same_kind"):
             raise TypeError(f"out holds {self.out.dtype}, the values are {values.dtype}: they would be cut off")
         down, right = tile

@@ -7,7 +7,7 @@ Nobody else looks inside one: :func:`count` and :func:`rows` are the only two wa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,52 @@ def namespace(array: Any) -> Any:
     from array_api_compat import array_namespace
 
     return array_namespace(array)
+
+
+def is_tensor(X: Any) -> bool:
+    """Tell whether X is a torch tensor, without importing torch."""
+    return any(cls.__module__.split(".")[0] == "torch" and cls.__name__ == "Tensor" for cls in type(X).__mro__)
+
+
+def tensor_in(encoding: Encoding) -> Any:
+    """Return the first tensor in an encoding; None where there is none."""
+    if isinstance(encoding, tuple):
+        return next((found for found in map(tensor_in, encoding) if found is not None), None)
+    return encoding if is_tensor(encoding) else None
+
+
+def as_numpy(array: Any) -> np.ndarray:
+    """Return an array or a tensor, on whatever device, as a NumPy array.
+
+    >>> as_numpy([1.0, 2.0])
+    array([1., 2.])
+    """
+    return np.asarray(array.detach().cpu() if is_tensor(array) else array)
+
+
+def in_precision(array: Any, dtype: Any) -> Any:
+    """Return an array or a tensor in another precision, without a copy where it has that already.
+
+    >>> in_precision(np.array([1, 2]), np.float64)
+    array([1., 2.])
+    """
+    return array.astype(dtype, copy=False) if isinstance(array, np.ndarray) else array.to(dtype)
+
+
+def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:
+    """Return the same with every array and tensor in it passed through `move`.
+
+    Looks into tuples, and into classes that have a method ``moved(move)``; everything else stays as it is.
+
+    >>> moved((np.array([1., 2.]), ["a", "b"]), lambda array: 2 * array)
+    (array([2., 4.]), ['a', 'b'])
+    """
+    if isinstance(encoding, tuple):
+        return tuple(moved(part, move) for part in encoding)
+    if hasattr(encoding, "moved"):
+        return encoding.moved(move)
+    movable = is_tensor(encoding) or (isinstance(encoding, np.ndarray) and encoding.dtype.kind in "fiub")
+    return move(encoding) if movable else encoding
 
 
 def is_table(X: Any) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import reprlib
+from typing import Any
 
 _brief = reprlib.Repr()
 _brief.maxstring = _brief.maxother = 60
 _brief.maxlist = _brief.maxtuple = _brief.maxdict = _brief.maxset = _brief.maxfrozenset = _brief.maxarray = 4
 
 
-def brief(value: object) -> str:
+def brief(value: Any) -> str:
     """Write any object in one short line, for error messages and sentences.
 
     >>> brief([1, 2, 3, 4, 5]), brief("kernel " * 20)
@@ -22,6 +23,8 @@ def brief(value: object) -> str:
     ):
         text = " ".join(str(value).split())
         return text if len(text) <= 100 else f"{text[:97]}..."
+    if getattr(value, "format", None) == "csr" and value.shape[0] == 1:  # a sparse row: its numbers by their places
+        value = dict(zip(value.indices.tolist(), value.data.tolist(), strict=True))
     if hasattr(value, "shape") and hasattr(value, "tolist") and getattr(value, "ndim", 2) == 1:
         value = value.tolist()
     return " ".join(_brief.repr(value).split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from similitude.adapters import Precomputed, as_similarity
 from similitude.blocks import Blocks
-from similitude.encodings import Encoding, check_objects, is_table, take
-from similitude.engines import Engine, current_engine
+from similitude.encodings import (
+    Encoding,
+    as_numpy,
+    check_objects,
+    is_table,
+    is_tensor,
+    moved,
+    namespace,
+    take,
+)
+from similitude.engines import Engine, TorchEngine, current_engine, engine_of
 from similitude.engines.spread import is_spread
+from similitude.engines.torch_engine import check_device
 from similitude.kernels.matrix import as_matrix
 from similitude.randomness import generator
 from similitude.similarity import Similarity
@@ -40,6 +50,20 @@ def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
             raise
 
     return careful
+
+
+def tensors_for_tensors(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method that gives numbers for objects X give a tensor, on the device of X, where X is a tensor."""
+
+    @functools.wraps(method)
+    def alike(self: Any, X: Any = None, *args: Any, **kwargs: Any) -> Any:
+        values = method(self, X, *args, **kwargs)
+        if not is_tensor(X):
+            return values
+        xp = namespace(X)
+        return moved(values, lambda array: xp.asarray(as_numpy(array), device=X.device))
+
+    return alike
 
 
 class NotAKernelError(ValueError):
@@ -68,6 +92,8 @@ class SimilarityEstimator(BaseEstimator):
     """
 
     engine: Engine | None
+    n_features_in_: int
+    _takes_tensors = False
 
     @property
     def _role(self) -> str:
@@ -82,7 +108,23 @@ class SimilarityEstimator(BaseEstimator):
     def _engine(self) -> Engine:
         if self.engine is not None and not isinstance(self.engine, Engine):
             raise TypeError(f"engine must be an Engine such as LocalEngine(threads=2), got {self.engine!r}")
-        return self.engine if self.engine is not None else current_engine()
+        if self.engine is not None:
+            return self.engine
+        return self.__dict__.get("_engine_of_tensors") or current_engine()
+
+    def _seen(self, X: Any, reset: bool) -> Any:
+        """Return X as it is computed with: a tensor stays one where estimator and engine take them.
+
+        A model fitted to tensors is asked where they are, be it with arrays.
+        """
+        if reset:
+            self.__dict__.pop("_engine_of_tensors", None)
+        if not is_tensor(X):
+            return X
+        if self.engine is None:
+            self._engine_of_tensors = engine_of(X)
+        takes = self._takes_tensors and self._kind() == "vectors" and isinstance(self._engine, TorchEngine)
+        return X if takes else as_numpy(X)
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters by name; one inside a kernel given by name first makes it a Similarity."""
@@ -117,10 +159,12 @@ class SimilarityEstimator(BaseEstimator):
                 f"{type(self).__name__} fits to objects in memory: X.compute() them, or take SimilarityClassifier or "
                 f"SimilarityRegressor, which leave a dask collection on its workers"
             )
-        kind = self._kind()
+        kind, X = self._kind(), self._seen(X, reset)
         if kind not in ("vectors", "matrix"):
             check_objects(X)
             return X
+        if is_tensor(X):
+            return self._checked_tensor(X, reset)
         if is_table(X):
             as_matrix(X)  # its errors name the column
         X = validate_data(self, X, reset=reset, accept_sparse="csr" if kind == "vectors" else False, dtype=FLOATS)
@@ -128,6 +172,18 @@ class SimilarityEstimator(BaseEstimator):
             raise ValueError(
                 f"{self._role}='precomputed' needs a square matrix of the training objects in fit, got shape {X.shape}"
             )
+        return X
+
+    def _checked_tensor(self, X: Any, reset: bool) -> Any:
+        """Return a tensor as a matrix of floats on its device; refuse what is none, as scikit-learn does arrays."""
+        check_device(self._engine, X)
+        X = as_matrix(X)
+        if not reset and X.shape[1] != self.n_features_in_:
+            name = type(self).__name__
+            raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {self.n_features_in_} features")
+        if reset:
+            self.n_features_in_ = int(X.shape[1])
+            self.__dict__.pop("feature_names_in_", None)
         return X
 
     def _start(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
@@ -138,8 +194,16 @@ class SimilarityEstimator(BaseEstimator):
         else:
             k = as_similarity(getattr(self, self._role))
         resolved, A = k.prepare(X, random_state, sample_weight)
+        self._note_engine([resolved])
         setattr(self, f"{self._role}_", "precomputed" if self._precomputed else resolved)
         return resolved, X, A
+
+    def _note_engine(self, similarities: Sequence[Similarity]) -> None:
+        """Keep what the engine says of similarities that it does not compute where it is asked for."""
+        notes = [note for note in map(self._engine.note, similarities) if note is not None]
+        self.__dict__.pop("note_", None)
+        if notes:
+            self.note_ = "; ".join(notes)
 
     def _ask(self, X: Any) -> tuple[Similarity, Encoding]:
         """Return the fitted similarity and the encoding of new objects."""
@@ -156,7 +220,7 @@ class SimilarityEstimator(BaseEstimator):
         n = check_objects(X)
         chosen = np.sort(generator(random_state).permutation(n)[:CHECKED_OBJECTS])
         few = k.encode(take(X, chosen))
-        return demand_valid(check_gram(k, np.asarray(whole_gram(k, few, self._engine)), take(X, chosen), chosen, n))
+        return demand_valid(check_gram(k, as_numpy(whole_gram(k, few, self._engine)), take(X, chosen), chosen, n))
 
 
 def whole_gram(k: Similarity, A: Encoding, engine: Engine) -> Any:

@@ -65,12 +65,12 @@ def assess(
 
 
 def _show(console: Console, text: str, label: str | None, goodness: Goodness) -> None:
-    from similitude.cli.output import printable, show_facts
+    from similitude.cli.output import printable, show_facts, show_table
 
     console.print(printable(f"How good {text} is for {label!r}"), style="bold")
     show_facts(console, _facts(goodness))
     console.print("\nBy how much a row is more like its own class than any other", style="bold")
-    console.print(_gaps(goodness))
+    show_table(console, _gaps(goodness))
     console.print("What the theorems ask for, if the gaps were what these rows show", style="bold")
     for size in goodness.sizes:
         needed = "no positive gap was seen" if size.needed is None else f"{size.needed:,} needed"

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from similitude.validity import Validity
 
+TRIED = 100
+"""Rows at most on which the similarity is tried before it is judged."""
+
 EXAMPLE = "Example: similitude check genes.csv --label class --similarity 'spectrum(p=3) + 0.5*edit()'"
 
 NAMED = 8
@@ -40,9 +43,12 @@ def check(
 
     Exits with 3 where a counterexample is found.
     """
+    import numpy as np
+
     from similitude.cli.inputs import chosen_similarity, parsed
     from similitude.cli.output import Output, warnings_caught
     from similitude.cli.problems import REFUTED, UsageError
+    from similitude.encodings import take
     from similitude.engines import use_engine
     from similitude.validity import check_kernel
 
@@ -55,6 +61,7 @@ def check(
     else:
         data, text, k = chosen_similarity(out, file, similarity, trust, label=label, object=object, kind=kind)
         X = data.objects
+        k.prepare(take(X, np.arange(min(len(data), TRIED))))  # a proof would not look at the file
     with use_engine(local), warnings_caught() as said:
         validity = check_kernel(k, X, random_state=seed)
     out.note_each(said)

@@ -63,7 +63,7 @@ def _show(console: Console, selection: Selection) -> None:
     from rich import box
     from rich.table import Table
 
-    from similitude.cli.output import printable
+    from similitude.cli.output import printable, show_table
 
     classes = selection.task == "classification"
     head = f"{selection.task}: {selection.folds}, {selection.n_examples:,} rows, "
@@ -79,9 +79,12 @@ def _show(console: Console, selection: Selection) -> None:
         mark = "*" if row.as_good else ""
         cells = (mark, printable(row.candidate), _range(row.error, classes), worse, row.road.name)
         table.add_row(*cells, style="bold" if best else None)
-    console.print(table)
-    console.print("* not shown to be worse than the best; the intervals (95 %) hold for all at once.")
-    console.print("The error of the best of several is a little too good: judge it on other rows.")
+    show_table(console, table)
+    for remark in (
+        "* not shown to be worse than the best; the intervals (95 %) hold for all at once.",
+        "The error of the best of several is a little too good: judge it on other rows.",
+    ):
+        console.print(remark, soft_wrap=True)
 
 
 def _range(estimate: Estimate, share: bool) -> str:

@@ -21,6 +21,9 @@ EXAMPLE = "Example: similitude explain genes.sim new.csv --row 3"
 SHOWN = 6
 """Landmarks that are shown to a person."""
 
+EDGES = 8
+"""Edges of a graph that are shown."""
+
 Row = Annotated[int, typer.Option("--row", min=0, metavar="NUMBER", help="Which row of the file, counted from 0.")]
 
 
@@ -75,7 +78,7 @@ def _target(found: Saved, explanation: Explanation) -> str:
 def _show(
     console: Console, about: dict[str, Any], target: str, actual: Any, one: Any, explanation: Explanation
 ) -> None:
-    from similitude.cli.output import printable, show_facts
+    from similitude.cli.output import printable, show_facts, show_table
     from similitude.encodings import as_objects
 
     (row,) = as_objects(one)
@@ -83,7 +86,7 @@ def _show(
     console.print(printable(f"{about['label']}: {explanation.prediction}{truth}"), style="bold")
     show_facts(console, [("row", shown(row))])
     console.print(printable(f"\nThe score for {target} is {explanation.score:.4g}, the sum of:"))
-    console.print(_table(row, explanation))
+    show_table(console, _table(row, explanation))
 
 
 def _table(row: Any, explanation: Explanation) -> Table:
@@ -113,11 +116,27 @@ def shown(value: Any, unlike: Any = None) -> str:
 
     >>> shown({"age": 30, "job": "cook"}, unlike={"age": 40, "job": "cook"})
     'age 30'
+    >>> shown(frozenset({"b", "a"})), shown(([[0, 1], [1, 2]], ["C", "C", "O"]))
+    ("{'a', 'b'}", "3 nodes, edges 0-1, 1-2, labels ['C', 'C', 'O']")
     """
     from similitude.errors import brief
 
+    if isinstance(value, frozenset):
+        return brief(set(value)) if value else "{}"
+    if isinstance(value, tuple) and len(value) in (2, 3):
+        return _graph(*value)
     if not isinstance(value, dict):
         return brief(value)
     other = unlike if isinstance(unlike, dict) else {}
     cells = [f"{name} {cell}" for name, cell in value.items() if name not in other or str(other[name]) != str(cell)]
     return ", ".join(cells) or "nowhere"
+
+
+def _graph(edges: Any, nodes: Any, edge_labels: Any = None) -> str:
+    """Write a graph as files have it: its edges, the labels of its nodes or their number, the labels of its edges."""
+    from similitude.errors import brief
+
+    count, labels = (nodes, "") if isinstance(nodes, int) else (len(nodes), f", labels {brief(nodes)}")
+    pairs = [f"{u}-{v}" for u, v in list(edges)[:EDGES]] + ["…"] * (len(edges) > EDGES)
+    marked = "" if edge_labels is None else f", edge labels {brief(edge_labels)}"
+    return f"{count} {'node' if count == 1 else 'nodes'}, edges {', '.join(pairs) or 'none'}{labels}{marked}"

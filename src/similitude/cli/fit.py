@@ -125,13 +125,17 @@ def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
     graded = "" if promise["grade"] == "NONE" else f"{promise['grade']}: "
     return [
         *_errors(about),
-        ("landmarks", f"{about['landmarks']:,}: so many comparisons for one prediction"),
+        ("landmarks", _comparisons(about["landmarks"])),
         ("", f"not more, because {about['why_not_more']}"),
         ("road", about["road"].partition(": ")[2] or about["road"]),
         ("guarantee", f"{graded}{promise['statement']}"),
         *([("", f"assuming that {promise['assumption']}")] if promise["assumption"] else []),
         *([("", f"by {promise['theorem']}")] if promise["theorem"] else []),
     ]
+
+
+def _comparisons(landmarks: int) -> str:
+    return f"{landmarks:,}: so many comparisons for one prediction" if landmarks else "none: every row gets one answer"
 
 
 def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
@@ -151,6 +155,6 @@ def _show(console: Console, about: dict[str, Any], output: str) -> None:
     from similitude.cli.output import printable, show_facts
 
     head = f"Learned {about['label']!r} ({about['task']}) from {about['rows']:,} rows by {about['similarity']}"
-    console.print(printable(head), style="bold")
+    console.print(printable(head), style="bold", soft_wrap=True)
     show_facts(console, learned_facts(about))
     console.print(printable(f"\nSaved as {output}. Next: similitude predict {output} FILE"), soft_wrap=True)

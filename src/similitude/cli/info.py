@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from similitude.cli.options import AsJson, Model
 
@@ -16,22 +16,25 @@ EXAMPLE = "Example: similitude info genes.sim"
 
 def info(model: Model, as_json: AsJson = False) -> None:
     """Show what a saved model is, what it learned and from what, without loading it."""
+    from similitude.cli.models import checked_about
     from similitude.cli.output import Output
     from similitude.persistence import information
 
     out, found = Output(as_json), information(model)
+    about = checked_about(model, found.about)
     out.note_each(found.notes)
-    out.result({"command": "info", "model": model, **found.to_dict()}, lambda console: _show(console, model, found))
+    out.result(
+        {"command": "info", "model": model, **found.to_dict()}, lambda console: _show(console, model, found, about)
+    )
 
 
-def _show(console: Console, path: str, found: Information) -> None:
+def _show(console: Console, path: str, found: Information, about: dict[str, Any]) -> None:
     from similitude.cli.fit import learned_facts
     from similitude.cli.output import printable, show_facts
     from similitude.engines.base import format_bytes
 
-    about = found.about
     facts: list[tuple[str, object]] = []
-    if "schema" in about:
+    if about:
         facts += [
             ("predicts", f"{about['label']} ({about['task']})"),
             ("learned from", f"{about['schema']['kind']}, {about['rows']:,} rows"),

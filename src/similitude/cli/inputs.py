@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,7 +92,8 @@ def trusted(module: str, name: str) -> Similarity:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found = importlib.import_module(module)
+        with redirect_stdout(sys.stderr):  # what it prints is no result
+            found = importlib.import_module(module)
     except ImportError as error:
         raise ValueError(f"{module} cannot be imported: {error}") from error
     if not callable(getattr(found, name, None)):

@@ -33,14 +33,41 @@ def saved(out: Output, path: str, trust: bool) -> Saved:
     from similitude.persistence import SavedModelError, information, load
 
     found = information(path)
-    about = found.about
-    if "schema" not in about:
+    about = checked_about(path, found.about)
+    if not about:
         raise SavedModelError(f"{path}: not written by 'similitude fit', so it does not say how to read a file")
     functions = _functions(path, about["similarity"], trust) if found.functions else None
     with warnings_caught() as said:
         model = load(path, functions=functions)
     out.note_each(said)
     return Saved(model, about, Schema.from_dict(about["schema"]))
+
+
+TOLD: dict[str, Any] = {
+    "similarity": str, "task": str, "label": str, "rows": int, "landmarks": int, "why_not_more": str, "road": str,
+    "constant_error": (int, float), "held_out_error": dict, "guarantee": dict,
+}  # fmt: skip
+"""What ``fit`` tells of a model beside how its file was read."""
+
+
+def checked_about(path: str, about: dict[str, Any]) -> dict[str, Any]:
+    """Return what ``fit`` told of a model, or nothing where it was not ``fit`` that wrote it; refuse half of it."""
+    from similitude.files import FileError, Schema
+    from similitude.persistence import SavedModelError
+    from similitude.results import Estimate, Guarantee
+
+    if "schema" not in about:
+        return {}
+    try:
+        Schema.from_dict(about["schema"])
+        Estimate(**about["held_out_error"])
+        Guarantee(**about["guarantee"])
+        wrong = [name for name, kind in TOLD.items() if not isinstance(about[name], kind)]
+    except (FileError, KeyError, TypeError, ValueError):
+        wrong = ["schema"]
+    if wrong:
+        raise SavedModelError(f"{path}: what it tells of its file and its errors is not what 'similitude fit' writes")
+    return about
 
 
 def _functions(path: str, similarity: str, trust: bool) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -14,8 +15,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from similitude.results import Estimate
+
+NARROWEST = 72
+"""Letters that a line of a table may have, however narrow the terminal."""
 
 
 class Output:
@@ -33,6 +38,7 @@ class Output:
 
     def note(self, sentence: str) -> None:
         """Say on standard error what was inferred, left out or chosen."""
+        sentence = in_options(sentence)
         self.notes.append(sentence)
         console(sys.stderr).print(f"note: {printable(sentence)}", style="dim", soft_wrap=True)
 
@@ -72,8 +78,14 @@ def console(stream: TextIO) -> Console:
     """Return a console that writes no colours and no control characters where they are not wanted."""
     from rich.console import Console
 
+    class Plain(Console):
+        """A console that leaves a closed pipe to the caller."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
     bare = not animated(stream)
-    return Console(
+    return Plain(
         file=stream,
         highlight=False,
         markup=False,
@@ -86,6 +98,16 @@ def console(stream: TextIO) -> Console:
 def animated(stream: TextIO) -> bool:
     """Tell whether a stream is a terminal that understands control characters."""
     return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
+
+
+def in_options(sentence: str) -> str:
+    """Return a sentence about reading files with options in place of the parameters of Python.
+
+    >>> in_options("as vectors; kind='series' takes them as series"), in_options("choose it with object=, one of")
+    ("as vectors; --kind 'series' takes them as series", 'choose it with --object, one of')
+    """
+    sentence = re.sub(r"\b(label|object|kind)=(?=')", r"--\1 ", sentence)
+    return re.sub(r"\b(label|object|kind)=(?=[\s,:;.)]|$)", r"--\1", sentence)
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -142,6 +164,14 @@ def around(estimate: Estimate) -> str:
     '0.758 (95 % interval: 0.687 to 0.829)'
     """
     return f"{estimate.value:.3g} ({100 * estimate.level:g} % interval: {estimate.low:.3g} to {estimate.high:.3g})"
+
+
+def show_table(console: Console, table: Table) -> None:
+    """Print a table; past the edge where the terminal is so narrow that cells would be cut off."""
+    width = console.width
+    console.width = max(width, NARROWEST)
+    console.print(table)
+    console.width = width
 
 
 def show_facts(console: Console, facts: Iterable[tuple[str, object]]) -> None:

@@ -71,7 +71,9 @@ def predict(
     found = saved(out, model, trust)
     if probabilities and found.about["task"] != CLASSIFICATION:
         raise UsageError("--probabilities are of classes, and this model predicts a number")
-    score = Score(found.about["task"] == CLASSIFICATION)
+    if nearest and not len(found.model.landmark_indices_):
+        raise UsageError("--nearest: the model has no landmarks, it gives the same answer to every row")
+    score = Score(getattr(found.model, "classes_", None))
     collected: list[dict[str, Any]] = []
     with use_engine(local), warnings_caught() as said, _writing(output, as_json, collected) as write:
         rows = _predict_all(out, found, file, probabilities, nearest, score, write)
@@ -114,6 +116,9 @@ def _predict_all(
             say(f"predicting {file}: {rows:,} rows")
     if score.rows:
         out.note(f"column {found.about['label']!r} was not used to predict; {score.rows:,} rows are scored by it")
+    if score.unknown:
+        names = ", ".join(map(repr, list(score.unknown)[:5])) + (", …" if len(score.unknown) > 5 else "")
+        out.note(f"labels that the model does not know, and so never predicts: {names}")
     return rows
 
 
@@ -146,12 +151,12 @@ def _nearest(model: Any, X: Any, k: int) -> dict[str, np.ndarray]:
 
 def _report(out: Output, found: Saved, output: str, rows: int, score: Score, collected: list[dict[str, Any]]) -> None:
     """Say what was done: on standard error where predictions went to standard output."""
-    estimate, name = score.estimate(), "accuracy" if score.classes else "r_squared"
+    estimate, name = score.estimate(), "r_squared" if score.classes is None else "accuracy"
     document: dict[str, Any] = {"command": "predict", "output": output, "rows": rows, "scored_rows": score.rows}
     document[name] = estimate
     if collected:
         document["predictions"] = {name: _joined(collected, name) for name in collected[0]}
-    told = "" if estimate is None else _told(estimate, score.classes)
+    told = "" if estimate is None else _told(estimate, score.classes is not None)
     if output == STANDARD_OUTPUT and not out.as_json:
         out.note_each([told] if told else [])
         return

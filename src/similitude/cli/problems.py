@@ -56,7 +56,10 @@ def exit_code(arguments: list[str]) -> int:
 
 
 def _write_anything() -> None:
-    """Escape what the encoding of a stream lacks instead of failing."""
+    """Escape what the encoding of a stream lacks instead of failing; what goes to a closed stream goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (it stays open as long as the process)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -80,7 +83,9 @@ def _run(arguments: list[str]) -> int:
 
 def _told(error: Exception, debug: bool) -> tuple[str, int]:
     """Return what to say of an error, and the exit code."""
+    from similitude.cli.output import in_options
     from similitude.expressions import ExpressionError
+    from similitude.files.problems import FileError
 
     if hasattr(error, "format_message"):  # the command line did not parse
         context = getattr(error, "ctx", None)
@@ -93,6 +98,8 @@ def _told(error: Exception, debug: bool) -> tuple[str, int]:
         return f"{place}{error.strerror}", FAILED
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}".rstrip(" ."), FAILED
+    if isinstance(error, FileError):
+        return in_options(str(error)), FAILED
     if isinstance(error, (ValueError, TypeError, ImportError, OSError)) and str(error):
         return str(error), FAILED
     hint = "" if debug else " (--debug shows where)"

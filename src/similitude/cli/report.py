@@ -50,15 +50,17 @@ def report(
     from similitude.cli.inputs import check_not_read, chosen_similarity, labels_of, task_of
     from similitude.cli.output import Output, warnings_caught
     from similitude.engines import use_engine
-    from similitude.placing import check_place
     from similitude.report import write_report
+    from similitude.report.writing import check_report_place
 
     out, local = Output(as_json), engine_of(engine)
     check_not_read(output, file)
-    check_place(output)
+    check_report_place(output)
     data, text, k = chosen_similarity(out, file, similarity, trust, label=label, object=object, kind=kind)
     what, y = task_of(out, data, task), labels_of(data)
-    given = {"--output": output, "--label": label, "--similarity": text, "--object": object, "--seed": seed}
+    given = {"--output": output, "--label": label, "--similarity": text, "--object": object, "--kind": data.schema.kind}
+    given |= {"--task": what, "--title": title}
+    command = command_line(file, given, seed, trust)
     names = data.schema.names if data.schema.kind == "vectors" else None
     with use_engine(local), warnings_caught() as said, out.working("looking into it"):
         found = write_report(
@@ -69,7 +71,7 @@ def report(
             names=names or None,
             title=title,
             task=what,
-            command=command_line(file, given),
+            command=command,
             random_state=seed,
         )
     out.note_each(said)
@@ -77,14 +79,14 @@ def report(
     out.result(document, lambda console: _show(console, str(found), output))
 
 
-def command_line(file: str, given: dict[str, str | int | None]) -> str:
+def command_line(file: str, given: dict[str, str | None], seed: int, trust: bool) -> str:
     """Return the command that asks for the same report again.
 
-    >>> command_line("my genes.csv", {"--label": "class", "--object": None, "--seed": 0})
-    "similitude report 'my genes.csv' --label class --seed 0"
+    >>> command_line("my genes.csv", {"--label": "class", "--object": None}, seed=0, trust=True)
+    "similitude report 'my genes.csv' --label class --seed 0 --trust"
     """
-    options = [word for name, value in given.items() if value is not None for word in (name, str(value))]
-    return shlex.join(["similitude", "report", file, *options])
+    options = [word for name, value in given.items() if value is not None for word in (name, value)]
+    return shlex.join(["similitude", "report", file, *options, "--seed", str(seed), *["--trust"] * trust])
 
 
 def _show(console: Console, told: str, output: str) -> None:

@@ -14,12 +14,13 @@ class Score:
 
     Parameters
     ----------
-    classes : bool
-        Whether labels are classes.
+    classes : array or None
+        Those that the model knows; None where numbers are predicted.
     """
 
-    def __init__(self, classes: bool) -> None:
+    def __init__(self, classes: np.ndarray | None) -> None:
         self.classes = classes
+        self.unknown: dict[str, None] = {}
         self.rows = 0
         self._right = 0
         self._numbers: list[tuple[np.ndarray, np.ndarray]] = []
@@ -27,8 +28,9 @@ class Score:
     def add(self, labels: np.ndarray, predictions: np.ndarray) -> None:
         """Take the labels of a batch and what was predicted."""
         self.rows += len(labels)
-        if self.classes:
+        if self.classes is not None:
             self._right += int((labels == predictions).sum())
+            self.unknown |= dict.fromkeys(map(str, np.setdiff1d(labels, self.classes).tolist()))
         else:
             self._numbers.append((labels.astype(float), predictions))
 
@@ -36,7 +38,7 @@ class Score:
         """Return the accuracy or R², or None where there is nothing to tell it from."""
         if not self.rows:
             return None
-        if self.classes:
+        if self.classes is not None:
             return accuracy(self._right, self.rows)
         y, predicted = (np.concatenate(parts) for parts in zip(*self._numbers, strict=True))
         return r_squared(y, predicted)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from similitude.engines.base import Engine, Task, Tile
 from similitude.engines.checkpoints import CheckpointError, CheckpointWarning
-from similitude.engines.current import current_engine, use_engine
+from similitude.engines.current import current_engine, engine_of, use_engine
 from similitude.engines.local import LocalEngine
 from similitude.engines.spread import ClusterError, SpreadEngine
+from similitude.engines.torch_engine import TorchEngine
 
 if TYPE_CHECKING:
     from similitude.engines.dask_engine import DaskEngine
@@ -25,7 +26,9 @@ __all__ = [
     "SpreadEngine",
     "Task",
     "Tile",
+    "TorchEngine",
     "current_engine",
+    "engine_of",
     "use_engine",
 ]
 

@@ -14,6 +14,10 @@ Tile = tuple[slice, slice]
 """Which rows and which columns of the matrix; both slices have integer start and stop."""
 
 
+TILE_EDGE = 1024
+"""Rows and columns of a tile: large enough for BLAS, small enough for the cache."""
+
+
 class Target(Protocol):
     """Where results go, where they are not read one after another; tiles never overlap."""
 
@@ -66,6 +70,23 @@ class Engine(ABC):
     @abstractmethod
     def workers(self, task: Task) -> int:
         """Return how many tiles of this task are computed at once."""
+
+    def times(self, similarity: Any, A: Encoding, B: Encoding, v: Any, transposed: bool = False) -> Any:
+        """Return K(A, B) v, or K(A, B)' v, without storing K; None where tiles are the best there is."""
+        return None
+
+    def least_squares(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
+        """Return what solves ridge regression on K(A, B) without storing it; None where there is nothing for it."""
+        return None
+
+    def note(self, similarity: Any) -> str | None:
+        """Say where a similarity is computed, if not where this engine is asked for."""
+        return None
+
+    @property
+    def edge(self) -> int:
+        """Rows and columns of a tile."""
+        return TILE_EDGE
 
     @property
     def budget(self) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from contextvars import ContextVar
 from types import TracebackType
 
+from similitude.encodings import Encoding, tensor_in
 from similitude.engines.base import Engine
 from similitude.engines.local import LocalEngine
+from similitude.engines.torch_engine import TorchEngine
 
 _default: list[Engine] = [LocalEngine()]
 _within: ContextVar[Engine | None] = ContextVar("engine", default=None)
@@ -15,6 +17,14 @@ _within: ContextVar[Engine | None] = ContextVar("engine", default=None)
 def current_engine() -> Engine:
     """Return the engine that is used where none is named."""
     return _within.get() or _default[0]
+
+
+def engine_of(encoding: Encoding) -> Engine:
+    """Return the engine for objects: the current one, unless they are tensors, which are computed where they are."""
+    tensor, current = tensor_in(encoding), current_engine()
+    if tensor is None or (isinstance(current, TorchEngine) and current.place == tensor.device):
+        return current
+    return TorchEngine(device=str(tensor.device))
 
 
 class use_engine:  # noqa: N801 (reads as a verb: a function and a context manager in one)

@@ -22,15 +22,15 @@ DAMAGE = (ValueError, OSError, KeyError, EOFError, RuntimeError, zipfile.BadZipF
 """What NumPy and zipfile raise where a file is cut off, damaged, encrypted or packed in an unknown way."""
 
 
-def read_npz(stream: BinaryIO, wishes: Wishes, optional: bool) -> Whole:
-    """Read objects (``X``, or the only array beside the labels) and labels (``y``)."""
+def read_npz(stream: BinaryIO, wishes: Wishes, optional: bool, usual: str | None = None) -> Whole:
+    """Read objects (what is asked for, or `usual`, ``X``, the only array beside the labels) and labels (``y``)."""
     if not zipfile.is_zipfile(stream):
         raise FileError("cut off, damaged or no npz file")
     stream.seek(0)
     try:
         with np.load(stream, allow_pickle=False) as arrays:
             label = _label_name(arrays, wishes.label, optional)
-            name, objects = _objects(arrays, wishes.object, label)
+            name, objects = _objects(arrays, wishes.object or _if_there(arrays, usual), label)
             labels = None if label is None else _labels(label, arrays[label])
     except FileError:
         raise
@@ -59,6 +59,10 @@ def _label_name(arrays: Mapping[str, Any], wanted: str | None, optional: bool) -
     if wanted not in arrays:
         raise unknown_column(wanted, arrays, "array")
     return wanted
+
+
+def _if_there(arrays: Mapping[str, Any], name: str | None) -> str | None:
+    return name if name in arrays or f"{name}_{SPARSE[0]}" in arrays else None
 
 
 def _objects(arrays: Mapping[str, Any], wanted: str | None, label: str | None) -> tuple[str, Any]:

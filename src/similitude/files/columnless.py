@@ -19,11 +19,10 @@ from similitude.files.whole import Whole, as_kind, cut, labels_alike, plain_labe
 
 def whole_batches(file: Opened, rows: int | None, wishes: Wishes, schema: Schema | None) -> Iterator[Data]:
     """Yield the objects of such a file, all of them or some at a time."""
-    optional = schema is not None
     if schema is not None:
         wishes = Wishes(schema.label, wishes.object, schema.kind)
     empty = True
-    for whole in _wholes(file, rows, wishes, optional):
+    for whole in _wholes(file, rows, wishes, schema):
         found = as_kind(whole, wishes.kind)
         width = int(found.objects.shape[1]) if found.kind == "vectors" else None
         if schema is None:
@@ -42,14 +41,15 @@ def whole_batches(file: Opened, rows: int | None, wishes: Wishes, schema: Schema
         raise FileError("there are no objects")
 
 
-def _wholes(file: Opened, rows: int | None, wishes: Wishes, optional: bool) -> Iterator[Whole]:
+def _wholes(file: Opened, rows: int | None, wishes: Wishes, schema: Schema | None) -> Iterator[Whole]:
+    optional = schema is not None
     if file.format == "fasta":
         yield from read_fasta(file.stream, wishes, rows, optional)
         return
     if rows is not None:
         check_memory(file)
     if file.format == "npz":
-        whole = read_npz(file.stream, wishes, optional)
+        whole = read_npz(file.stream, wishes, optional, None if schema is None else schema.object)
     else:
         whole = read_ts(file.stream) if file.format == "ts" else read_tu(file.path)
         if wishes.label is not None and not optional:

@@ -205,10 +205,14 @@ def floats(name: str, column: Column, first: int) -> np.ndarray:
     missing = column.missing
     if missing.any():
         raise FileError(
-            f"column {name!r} has no value in row {first + int(np.argmax(missing))}: vectors have none missing; read "
-            f"the rows as a table (kind='table'), or fill the gaps"
+            f"column {name!r} has no value in row {first + int(np.argmax(missing))}: vectors have none missing; fill "
+            f"the gap, or have rows read as a table from the start (kind='table')"
         )
-    return np.asarray(column.cells.cast("double"), dtype=float)
+    values = np.asarray(column.cells.cast("double"), dtype=float)
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise wrong_cell(name, first + row, float(values[row]), "vectors hold finite numbers")
+    return values
 
 
 def labels_of(name: str, column: Column, first: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from similitude.files.problems import FileError, needed
+from similitude.files.problems import FileError, listed, needed, other_separator
 from similitude.files.text import check_utf8
 
 BLOCKS = (1 << 22, 1 << 26, 1 << 30)
@@ -34,7 +34,7 @@ def record_batches(stream: BinaryIO, separator: str) -> Iterator[Any]:
             return
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             if LONG_ROW not in str(error) or block == BLOCKS[-1]:
-                raise _explained(stream, separator, len(names), error) from None
+                raise _explained(stream, separator, names, error) from None
 
 
 def _parsed(stream: BinaryIO, separator: str, header: list[str], block: int) -> Iterator[Any]:
@@ -106,7 +106,7 @@ def _header(stream: BinaryIO, separator: str) -> tuple[list[str], list[str]]:
     return header, names
 
 
-def _explained(stream: BinaryIO, separator: str, columns: int, error: Exception) -> FileError:
+def _explained(stream: BinaryIO, separator: str, names: list[str], error: Exception) -> FileError:
     """Find the line that Arrow could not read."""
     if "Empty CSV" in str(error):
         return FileError("there is a header but no rows")
@@ -115,8 +115,9 @@ def _explained(stream: BinaryIO, separator: str, columns: int, error: Exception)
     check_utf8(stream)
     try:
         for line, cells in _records(stream, separator):
-            if len(cells) != columns:
-                return FileError(f"line {line} has {len(cells)} cells, the header has {columns} names")
+            if len(cells) != len(names):
+                told = f"line {line} has {len(cells)} cells, the header has {len(names)}"
+                return FileError(f"{told}, {listed(names)}{other_separator(names)}")
     except csv.Error:
         pass
     return FileError(str(error))

@@ -1,4 +1,4 @@
-"""FASTA: a header line that starts with ``>``, and the lines of a sequence below it."""
+"""FASTA: a header line that starts with ``>``, and the lines of a sequence below it; ``;`` starts a comment."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _records(stream: BinaryIO) -> Iterator[tuple[int, str, str]]:
             if header is not None:
                 yield at, header, "".join(parts)
             at, header, parts = number, line[1:].strip(), []
-        elif line.strip():
+        elif line.strip() and not line.startswith(";"):
             if header is None:
                 raise FileError(f"line {number} is {brief(line)}: a FASTA file starts with a header line, '>name'")
             parts.append("".join(line.split()))
@@ -63,6 +63,8 @@ def _whole(records: list[tuple[int, str, str]], label: str | None, optional: boo
     if "" in sequences:
         line, header, _ = records[sequences.index("")]
         said.append(f"{sequences.count('')} sequences are empty, the first on line {line}, {brief(header)}")
+    if any(one != one.lower() for one in sequences) and any(one != one.upper() for one in sequences):
+        said.append("capital and small letters occur, and are different letters: 'A' is not 'a'")
     ids = [(header.split() or [""])[0] for _, header, _ in records]
     return Whole("strings", sequences, labels, tuple(said), label, None, ids)
 

@@ -12,6 +12,8 @@ from similitude.files.objects import GRAPH_PARTS
 from similitude.files.problems import FileError, needed
 from similitude.files.text import lines
 
+ONE_PER_LINE = "JSON Lines has one object per line: jq -c '.[]' makes them of a list, jq -c . of objects"
+
 
 def json_chunks(stream: BinaryIO, rows: int | None) -> Iterator[dict[str, Any]]:
     """Yield columns of at most so many rows, or of all; a key that a line lacks is missing there."""
@@ -31,13 +33,16 @@ def _row(number: int, line: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
-        raise FileError(f"line {number} is not JSON: {error.msg} at character {error.colno} of {brief(line)}") from None
+        told = f"line {number} is not JSON: {error.msg} at character {error.colno} of {brief(line)}"
+        hint = f". {ONE_PER_LINE}" if line.strip() in ("[", "{") or line.lstrip().startswith("[") else ""
+        raise FileError(f"{told}{hint}") from None
     except RecursionError:
         raise FileError(f"line {number} is nested too deeply") from None
     if not isinstance(row, dict):
         raise FileError(f'line {number} is {brief(row)}, not an object such as {{"text": "acgt", "label": 1}}')
     if isinstance(row.get("edges"), list):  # the line itself is a graph
-        graph = {part: row.pop(part) for part in GRAPH_PARTS if part in row}
+        parts = [part for part in GRAPH_PARTS if part in row and (part != "labels" or isinstance(row[part], list))]
+        graph = {part: row.pop(part) for part in parts}  # a label of the whole graph may be called "labels", too
         row = {"graph": graph, **row}
     return row
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,6 +13,9 @@ from similitude.files.columns import CALLED, NUMERIC, Column, labels_of, plain_t
 from similitude.files.objects import check_fits, objects_of
 from similitude.files.problems import FileError, listed, near, needed, unknown_column
 from similitude.files.schema import KINDS, Schema
+
+PANDAS_INDEX = re.compile("__index_level_[0-9]+__")
+"""How pandas calls an index without a name in Parquet and Arrow files: it numbers the rows and describes none."""
 
 
 class Wishes(NamedTuple):
@@ -41,8 +45,12 @@ class Understood(NamedTuple):
 def understood(cells: Mapping[str, Any], wishes: Wishes, is_text: bool) -> Understood:
     """Infer how to read a file from the columns of its first rows, or of all."""
     names = _feature_names(list(cells), wishes)
+    empty = [name for name in names if _is_empty(cells[name], is_text)]
+    if len(empty) == len(names):  # these are all there is
+        empty = []
+    names = [name for name in names if name not in empty]
     columns = _feature_columns({name: cells[name] for name in names}, wishes, is_text)
-    kind, why = (wishes.kind, "") if wishes.kind is not None else _inferred(columns)
+    kind, why = (wishes.kind, "") if wishes.kind is not None else _inferred(columns, is_text)
     check_fits(kind, columns)
     label = None
     if wishes.label is not None:
@@ -58,9 +66,8 @@ def understood(cells: Mapping[str, Any], wishes: Wishes, is_text: bool) -> Under
         int(objects.shape[1]) if kind == "vectors" else None,
     )
     labels = None if label is None else labels_of(str(wishes.label), label, 0)
-    return Understood(
-        schema, objects, labels, (_said(kind, columns) + why, *_remarks(columns, list(cells), wishes, is_text))
-    )
+    said = (_said(kind, columns) + why, *_remarks(columns, list(cells), empty, wishes, is_text))
+    return Understood(schema, objects, labels, said)
 
 
 def _feature_names(names: Sequence[str], wishes: Wishes) -> list[str]:
@@ -69,10 +76,18 @@ def _feature_names(names: Sequence[str], wishes: Wishes) -> list[str]:
             raise unknown_column(name, names)
     if wishes.object is not None:
         return [wishes.object]
-    features = [name for name in names if name != wishes.label]
+    features = [name for name in names if name != wishes.label and not PANDAS_INDEX.fullmatch(name)]
     if not features:
         raise FileError(f"there is no column beside the label {wishes.label!r}: nothing to learn from")
     return features
+
+
+def _is_empty(cells: Any, is_text: bool) -> bool:
+    """Tell whether a column has no value in any row, as the last one has where all lines end in a comma."""
+    if isinstance(cells, list):
+        return all(cell is None for cell in cells)
+    compute = needed("pyarrow.compute", "a table")
+    return bool(compute.all(compute.equal(cells, "")).as_py()) if is_text else cells.null_count == len(cells)
 
 
 def _feature_columns(cells: Mapping[str, Any], wishes: Wishes, is_text: bool) -> dict[str, Column]:
@@ -102,10 +117,10 @@ def _label_column(cells: Any, is_text: bool) -> Column:
     return Column("text", plain_text(cells))
 
 
-def _inferred(columns: Mapping[str, Column]) -> tuple[str, str]:
+def _inferred(columns: Mapping[str, Column], is_text: bool) -> tuple[str, str]:
     """Return the kind of objects in these columns, and what to say where another one is possible."""
     if all(column.type in NUMERIC and not column.missing.any() for column in columns.values()):
-        other = "; kind='strings' takes them as text" if len(columns) == 1 else ""
+        other = "; kind='strings' takes them as text" if is_text and len(columns) == 1 else ""
         return "vectors", other
     if len(columns) > 1:
         return "table", ""
@@ -128,20 +143,21 @@ def _said(kind: str, columns: Mapping[str, Column]) -> str:
     return f"columns {listed(columns)} as rows of a table: {parts}"
 
 
-def _remarks(columns: Mapping[str, Column], names: Sequence[str], wishes: Wishes, is_text: bool) -> list[str]:
+def _remarks(
+    columns: Mapping[str, Column], names: Sequence[str], empty: Sequence[str], wishes: Wishes, is_text: bool
+) -> list[str]:
     """Say what else a person may want to know: columns that are not used, not named, or without any value."""
     remarks = []
-    ignored = [name for name in names if name not in columns and name != wishes.label]
+    ignored = [name for name in names if name not in columns and name not in (wishes.label, *empty)]
     if ignored:
         remarks.append(f"ignored: columns {listed(ignored)}")
+    if empty:
+        remarks.append(f"ignored: no value at all in {listed(empty)}")
     nameless = [name for name in columns if name.startswith("Unnamed: ")]
     if nameless:
         remarks.append(f"columns without a name are taken too, as {listed(nameless)}")
     if is_text and any("." in name for name in names) and all(_is_number(name) for name in names):
         remarks.append("the names of the columns are numbers: is the header missing?")
-    empty = [name for name, column in columns.items() if column.type == "missing"]
-    if empty:
-        remarks.append(f"no value at all in {listed(empty)}")
     if is_text and len(columns) > 1:
         remarks += _words_for_a_gap(columns)
     return remarks

@@ -54,11 +54,18 @@ def objects_of(kind: str, columns: Mapping[str, Column], first: int = 0) -> Any:
     if kind == "strings":
         return column.cells.to_pylist()
     if kind == "sets":
-        return [frozenset(cell) for cell in _python(column)]
+        return [_set(name, first + i, cell) for i, cell in enumerate(_python(column))]
     if kind == "graphs":
         return [graph_of(first + i, graph) for i, graph in enumerate(_python(column))]
     arrays = _arrays(name, column, first)
     return _stacked(name, arrays, first) if kind == "vectors" else arrays
+
+
+def _set(name: str, row: int, items: Any) -> frozenset[Any]:
+    try:
+        return frozenset(items)
+    except TypeError:
+        raise wrong_cell(name, row, items, "the items of a set are texts or numbers, not lists or objects") from None
 
 
 def _python(column: Column) -> list[Any]:
@@ -132,15 +139,26 @@ def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
             f"graph {i}: edges must be pairs of nodes that are numbered from 0, got {brief(parts['edges'])}"
         )
     labels = parts.get("node_labels") or parts.get("labels")
-    count = len(labels) if labels else parts.get("nodes")
-    if count is None:
-        count = int(edges.max(initial=-1)) + 1
+    count = _node_count(i, edges, labels, parts.get("nodes"))
     check_ends(i, edges, count)
     edge_labels = parts.get("edge_labels")
     if edge_labels is not None and len(edge_labels) != len(edges):
         raise FileError(f"graph {i} has {len(edges)} edges and {len(edge_labels)} edge labels")
     graph = (edges, labels or count)
     return graph if edge_labels is None else (*graph, edge_labels)
+
+
+def _node_count(i: int, edges: np.ndarray, labels: Any, nodes: Any) -> int:
+    """Return how many nodes a graph has: as many as labels, as it says itself, or as the edges tell."""
+    if labels:
+        if not isinstance(labels, list):
+            raise FileError(f"graph {i}: the labels of its nodes must be a list, got {brief(labels)}")
+        return len(labels)
+    if nodes is None:
+        return int(edges.max(initial=-1)) + 1
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
+        raise FileError(f"graph {i}: 'nodes' must be the number of its nodes, got {brief(nodes)}")
+    return nodes
 
 
 def check_ends(i: int, edges: np.ndarray, nodes: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import shutil
 import stat
 import sys
@@ -127,7 +128,7 @@ def _sniffed(start: bytes) -> str:
             return format
     if not start:
         raise FileError("the file is empty")
-    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    text = _without_comments(start.removeprefix(b"\xef\xbb\xbf"))
     for mark, format in ((b">", "fasta"), (b"{", "jsonl"), (b"@", "ts")):
         if text.startswith(mark):
             return format
@@ -138,6 +139,12 @@ def _sniffed(start: bytes) -> str:
         raise FileError(f"neither its ending nor its content is one that can be read: {known}, or a TU folder")
     first = text.split(b"\n")[0]
     return "tsv" if b"\t" in first and b"," not in first else "csv"
+
+
+def _without_comments(text: bytes) -> bytes:
+    """Leave out the comments that FASTA and .ts files may begin with."""
+    uncommented = re.sub(rb"\A(\s*([;#%][^\n]*)?\n)+", b"", text).lstrip()
+    return uncommented if uncommented.startswith((b">", b"@")) else text.lstrip()
 
 
 READING_TAKES = {"csv": 7, "tsv": 7, "jsonl": 8, "parquet": 6, "arrow": 4, "fasta": 3, "npz": 2, "ts": 3, "tu": 10}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
@@ -57,10 +57,19 @@ def near(name: str, names: Iterable[str]) -> str:
 def unknown_column(name: str, names: Iterable[str], what: str = "column") -> FileError:
     """Say that there is no such column, and which there are."""
     names = list(names)
-    hint = ""
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        hint = ": these look like several columns, but a CSV file is separated by commas, a TSV file by tabs"
+    hint = other_separator(names)
     return FileError(f"there is no {what} {name!r}{near(name, names)}: it has {listed(names)}{hint}")
+
+
+def other_separator(names: Sequence[str]) -> str:
+    """Return a hint where the one column of a header looks like several, or nothing.
+
+    >>> other_separator(["age;job"])
+    ': these look like several columns, but a CSV file is separated by commas, a TSV file by tabs'
+    """
+    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+        return ": these look like several columns, but a CSV file is separated by commas, a TSV file by tabs"
+    return ""
 
 
 def wrong_cell(name: str, row: int, value: Any, wanted: str) -> FileError:

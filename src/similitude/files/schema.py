@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.errors import brief
+from similitude.files.columns import CALLED
 from similitude.files.problems import FileError
 
 KINDS = ("vectors", "strings", "graphs", "series", "sets", "table")
@@ -56,11 +57,21 @@ class Schema:
     def from_dict(cls, values: Mapping[str, Any]) -> Schema:
         """Return the schema that `to_dict` wrote; refuse anything else."""
         try:
+            values = dict(values)
             plain: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
             schema = cls(**plain)
-        except TypeError:
+        except (TypeError, ValueError):
             raise FileError(f"this is no schema of a file: {brief(values)}") from None
-        if schema.kind not in KINDS or len(schema.names) != len(schema.types):
+        texts = (schema.label, schema.label_type, schema.object)
+        if (
+            schema.kind not in KINDS
+            or not all(isinstance(one, tuple) for one in (schema.names, schema.types))
+            or len(schema.names) != len(schema.types)
+            or not all(isinstance(one, str) for one in schema.names)
+            or not all(one in CALLED for one in schema.types)
+            or not all(one is None or isinstance(one, str) for one in texts)
+            or not (schema.width is None or isinstance(schema.width, int))
+        ):
             raise FileError(f"this is no schema of a file: {brief(values)}")
         return schema
 

@@ -34,7 +34,8 @@ def read_ts(stream: BinaryIO) -> Whole:
     if not series:
         raise FileError("there is a header but no series")
     lengths = {len(one) for one in series}
-    said = f"series of {_channels(series[0])} channels and {_range(lengths)} times"
+    channels = _channels(series[0])
+    said = f"series of {channels} {'channel' if channels == 1 else 'channels'} and {_range(lengths)} times"
     return Whole("series", series, np.array(labels) if labels else None, (said,), "label" if labels else None)
 
 
@@ -43,12 +44,16 @@ def _header_line(number: int, line: str, header: dict[str, list[str]]) -> None:
         raise FileError(f"line {number} is {brief(line)}: the header has lines that start with @, up to @data")
     name, *values = line[1:].split() or [""]
     header[name.lower()] = values
-    if name.lower() == "timestamps" and values[:1] == ["true"]:
+    if name.lower() == "timestamps" and _is_true(values):
         raise FileError(f"line {number}: series with time stamps (@timeStamps true) are not read: resample them")
 
 
 def _has_labels(header: dict[str, list[str]]) -> bool:
-    return any(header.get(name, ["false"])[:1] == ["true"] for name in ("classlabel", "targetlabel"))
+    return any(_is_true(header.get(name, [])) for name in ("classlabel", "targetlabel"))
+
+
+def _is_true(values: list[str]) -> bool:
+    return bool(values) and values[0].lower() == "true"
 
 
 def _label(number: int, label: str, header: dict[str, list[str]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from similitude.encodings import Encoding
+from similitude.engines.profiles import Profile
 from similitude.kernels.products import IDENTITY, Form, of_squared_distances, of_sums
 from similitude.kernels.vectors import VectorSimilarity
 
@@ -21,6 +22,7 @@ class OfDistances:
     """
 
     terms: str = "squared_difference"
+    on_tensors: bool = True
 
     def _form(self) -> Form:
         """Return the function."""
@@ -49,6 +51,10 @@ class OfDistances:
         array([[0.36787944, 0.00000373]])
         """
         return self._form().of(D)
+
+    def profile(self) -> Profile | None:
+        """Return the function and what it is a function of."""
+        return Profile.of(self.terms, self._form().loop)
 
     def shared_distances(self) -> str | None:
         """Return which distances these are, equal for all that can share them; None where a subclass changed them."""

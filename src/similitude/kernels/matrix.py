@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import check_columns, check_objects, is_column, is_sparse, is_table, namespace
+from similitude.encodings import as_numpy, check_columns, check_objects, is_column, is_sparse, is_table, namespace
 from similitude.errors import brief
 
 
@@ -83,7 +83,7 @@ def _finite(X: Any) -> Any:
     with np.errstate(all="ignore"):  # the sum of finite values may overflow: look closer then
         total = float(X.sum())
     if not math.isfinite(total):
-        bad = np.argwhere(~np.isfinite(np.asarray(X)))
+        bad = np.argwhere(~np.isfinite(as_numpy(X)))
         if len(bad):
             i, j = (int(position) for position in bad[0])
             raise ValueError(f"row {i}, column {j} is {float(X[i, j])}: vector kernels need finite numbers")

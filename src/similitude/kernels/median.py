@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import count, rows
+from similitude.encodings import as_numpy, count, rows
 from similitude.randomness import generator
 
 SAMPLE = 1000
@@ -37,7 +37,7 @@ def median_distance(
     elif n > sample:
         A, weight = rows(A, np.flatnonzero(weight)), weight[weight > 0]
     upper = np.triu_indices(len(weight), k=1)
-    values = np.asarray(distances(A, A), dtype=float)[upper]
+    values = as_numpy(distances(A, A)).astype(float)[upper]
     copies = np.maximum(weight * (weight - 1) / 2, 0.0)
     return _median(np.append(values, 0.0), np.append(weight[upper[0]] * weight[upper[1]], copies.sum()))
 

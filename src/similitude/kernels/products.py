@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude import loops
-from similitude.encodings import is_sparse, namespace
+from similitude.encodings import as_numpy, is_sparse, namespace
 from similitude.kernels.matrix import same_dimension
 
 DIRECT = 32
@@ -42,7 +42,19 @@ IDENTITY = Form(("identity",), lambda x: x)
 def inner(A: Any, B: Any) -> Any:
     """Return the dot products <a_i, b_j>; sparse rows are never made dense."""
     same_dimension(A, B)
-    return _sparse_inner(A, B) if is_sparse(A) or is_sparse(B) else A @ B.T
+    if is_sparse(A) or is_sparse(B):
+        return _sparse_inner(A, B)
+    A, B = _alike(A, B)
+    return A @ B.T
+
+
+def _alike(A: Any, B: Any) -> tuple[Any, Any]:
+    """Return both in one precision, which NumPy sees to by itself and tensors do not."""
+    if A.dtype == B.dtype or isinstance(A, np.ndarray):
+        return A, B
+    xp = namespace(A)
+    dtype = xp.result_type(A, B)
+    return xp.astype(A, dtype), xp.astype(B, dtype)
 
 
 def squared_norms(A: Any) -> Any:
@@ -56,7 +68,7 @@ def _finite_norms(A: Any) -> Any:
     """Return |a_i|^2, or refuse vectors whose squares overflow: their distances would be no numbers."""
     with np.errstate(over="ignore"):
         norms = squared_norms(A)
-    if not math.isfinite(float(norms.sum())) and not np.isfinite(np.asarray(norms)).all():
+    if not math.isfinite(float(norms.sum())) and not np.isfinite(as_numpy(norms)).all():
         raise ValueError("the vectors are too long: their squares overflow, so scale them first")
     return norms
 
@@ -157,7 +169,7 @@ def _centred(A: Any, B: Any) -> tuple[Any, Any]:
 
 def _squared_distances(A: Any, B: Any) -> Any:
     """Return |a_i - b_j|^2 of tensors."""
-    A, B = _centred(A, B)
+    A, B = _centred(*_alike(A, B))
     a = _finite_norms(A)
     b = a if A is B else _finite_norms(B)
     both = a[:, None] + b[None, :]

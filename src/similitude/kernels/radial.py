@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.encodings import Encoding, namespace
+from similitude.engines.profiles import Profile
 from similitude.kernels.checking import check_positive, check_scale
 from similitude.kernels.distances import OfDistances
 from similitude.kernels.matrix import as_matrix
@@ -198,6 +199,15 @@ class Matern(OfDistances, VectorSimilarity):
         if self.nu in self._forms():
             return super().block(A, B, out)
         return into(out, self.of_distances(self.distances(A, B)))
+
+    @property
+    def on_tensors(self) -> bool:
+        """True for a nu with a simple formula."""
+        return self.nu in self._forms()
+
+    def profile(self) -> Profile | None:
+        """Return the formula for this nu, where it is a simple one."""
+        return super().profile() if self.nu in self._forms() else None
 
     def of_distances(self, D: Any) -> Any:
         """Return the formula for this nu at the scaled distances; D is overwritten."""

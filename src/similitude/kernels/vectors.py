@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.encodings import Encoding, is_sparse, namespace
+from similitude.engines.profiles import Profile
 from similitude.kernels.checking import check_number
 from similitude.kernels.matrix import as_matrix
 from similitude.kernels.products import IDENTITY, Form, of_dot_products, of_sums, squared_norms, unit_rows
@@ -39,11 +40,16 @@ class Linear(VectorSimilarity):
     """
 
     claims = KERNEL
+    on_tensors = True
     reason = "K(x, z) = <x, z> is the dot product of the vectors themselves"
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products."""
         return of_dot_products(A, B, IDENTITY, out)
+
+    def profile(self) -> Profile:
+        """Return the function of the dot products."""
+        return Profile.of("product", IDENTITY.loop)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return the squared norms."""
@@ -72,6 +78,8 @@ class Polynomial(VectorSimilarity):
     >>> Polynomial(degree=2, coef0=3.0)([1., 2., 3.], [2., -1., .5])
     20.25
     """
+
+    on_tensors = True
 
     def __init__(self, degree: int = 3, coef0: float = 1.0, scale: float = 1.0) -> None:
         self.degree = degree
@@ -106,6 +114,10 @@ class Polynomial(VectorSimilarity):
         """Return the polynomial of the dot products."""
         return of_dot_products(A, B, self._form(), out)
 
+    def profile(self) -> Profile:
+        """Return the function of the dot products."""
+        return Profile.of("product", self._form().loop)
+
     def diagonal(self, A: Encoding) -> Any:
         """Return the polynomial of the squared norms."""
         return self._form().of(squared_norms(A)[:, None])[:, 0]
@@ -127,6 +139,7 @@ class Cosine(VectorSimilarity):
 
     claims = frozenset({SYMMETRIC, PSD, BOUNDED})
     finite = True
+    on_tensors = True
     reason = "the dot product of the vectors scaled to length 1 (a zero vector stays zero)"
 
     def encode(self, objects: Any) -> Encoding:
@@ -136,6 +149,10 @@ class Cosine(VectorSimilarity):
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of the unit vectors."""
         return of_dot_products(A, B, IDENTITY, out)
+
+    def profile(self) -> Profile:
+        """Return the function of the dot products."""
+        return Profile.of("product", IDENTITY.loop)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return 1, or 0 for a zero vector."""
@@ -161,6 +178,7 @@ class Sigmoid(VectorSimilarity):
     """
 
     claims = frozenset({SYMMETRIC, BOUNDED})
+    on_tensors = True
     reason = "tanh of a dot product is not a kernel in general"
 
     def __init__(self, scale: float = 1.0, coef0: float = 0.0) -> None:
@@ -175,6 +193,10 @@ class Sigmoid(VectorSimilarity):
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return tanh of the scaled dot products."""
         return of_dot_products(A, B, self._form(), out)
+
+    def profile(self) -> Profile:
+        """Return the function of the dot products."""
+        return Profile.of("product", self._form().loop)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return tanh of the scaled squared norms."""
@@ -196,6 +218,7 @@ class HistogramIntersection(VectorSimilarity):
     """
 
     claims = KERNEL
+    on_tensors = True
     reason = "min(s, t) for s, t >= 0 is the dot product of the indicators of [0, s] and [0, t]; a sum of these"
 
     def encode(self, objects: Any) -> Encoding:

@@ -12,10 +12,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 
 from similitude.blocks import Blocks, check_fits
-from similitude.encodings import Encoding, check_objects, count, itemsize
+from similitude.encodings import Encoding, as_numpy, check_objects, count, itemsize
 from similitude.engines import Engine
 from similitude.engines.base import format_bytes
-from similitude.estimators import NotAKernelError, all_or_nothing
+from similitude.estimators import NotAKernelError, all_or_nothing, tensors_for_tensors
 from similitude.learners.grams import Objects, positive_whole, unit_of
 from similitude.learners.kernel_learner import KernelLearner, check_weights
 from similitude.learners.lloyd import Clustering, ExplicitSpace, GramSpace, Space, cluster
@@ -79,6 +79,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     >>> model.inertia_
     1.0
     """
+
+    _takes_tensors = True
 
     def __init__(
         self,
@@ -169,7 +171,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         projection = ProjectionMap(
             k, n_components=wanted, landmarks="rpcholesky", random_state=self.random_state, engine=self._engine
         ).fit(X)
-        F = np.asarray(projection.transform(X), dtype=np.float64)
+        F = as_numpy(projection.transform(X)).astype(np.float64, copy=False)
         unit = unit_of(np.abs(F).max(axis=1) ** 2)
         F /= np.sqrt(unit)
         found = self._best(ExplicitSpace(F), weights, rng)
@@ -202,6 +204,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _n_features_out(self) -> int:
         return self.n_clusters
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the nearest cluster of every object.
 
@@ -212,6 +215,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         k, A = self._ask(X)
         return self._apart(k, A).argmin(axis=1)
 
+    @tensors_for_tensors
     def transform(self, X: Any) -> np.ndarray:
         """Return the distances from every object to every centre.
 
@@ -244,4 +248,4 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if not len(self.support_):  # every centre is the origin
             return np.tile(self.centre_norms_, (count(A), 1))
         blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
-        return self.centre_norms_ - 2 * blocks.times(self.coefficients_)
+        return self.centre_norms_ - 2 * as_numpy(blocks.times(self.coefficients_))

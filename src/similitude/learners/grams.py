@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.blocks import check_fits
-from similitude.encodings import Encoding, check_objects, itemsize, rows, take
+from similitude.encodings import Encoding, as_numpy, check_objects, itemsize, rows, take
 from similitude.engines import Engine
 from similitude.estimators import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.randomness import generator
@@ -58,7 +58,7 @@ class Objects:
         k, n = self.kernel, len(self.used)
         check_fits(n, n, 8, self.engine)
         A = self.encoding if n == check_objects(self.objects) else rows(self.encoding, self.used)
-        values = np.asarray(k.blocks(A, engine=self.engine).whole())
+        values = as_numpy(k.blocks(A, engine=self.engine).whole())
         single = values.dtype == np.float32 or itemsize(A) == 4
         K, eps = values.astype(np.float64, copy=False), float(np.finfo(np.float32 if single else np.float64).eps)
         proof = k.proof()
@@ -80,7 +80,7 @@ class Objects:
             return
         some = self.used[np.sort(np.argsort(-np.abs(direction), kind="stable")[:WITNESS_OBJECTS])]
         few = rows(self.encoding, some)
-        demand_valid(self._verdict(np.asarray(whole_gram(self.kernel, few, self.engine)), some))
+        demand_valid(self._verdict(as_numpy(whole_gram(self.kernel, few, self.engine)), some))
 
     def _verdict(self, values: np.ndarray, positions: np.ndarray) -> Validity:
         n = check_objects(self.objects)

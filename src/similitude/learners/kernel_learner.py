@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
 from similitude.blocks import Blocks
-from similitude.encodings import Encoding, check_objects, itemsize, rows, take
+from similitude.encodings import Encoding, as_numpy, check_objects, is_tensor, itemsize, rows, take
 from similitude.estimators import SimilarityEstimator
 from similitude.similarity import Similarity
 
@@ -43,7 +43,7 @@ class KernelLearner(SimilarityEstimator):
         if not len(self.support_):
             return np.zeros((check_objects(X), *self.coefficients_.shape[1:]))
         blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
-        return blocks.times(self.coefficients_)
+        return as_numpy(blocks.times(self.coefficients_)).astype(np.float64, copy=False)
 
 
 def check_labels(learner: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -81,6 +81,7 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
     """Return the weights of n examples as float64; ones where none are given."""
     if sample_weight is None:
         return np.ones(n)
+    sample_weight = as_numpy(sample_weight) if is_tensor(sample_weight) else sample_weight
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n},)")
@@ -94,4 +95,4 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
 def _demand_target(learner: Any, y: Any) -> Any:
     if y is None:
         raise ValueError(f"{type(learner).__name__} requires y to be passed, but the target y is None")
-    return y
+    return as_numpy(y) if is_tensor(y) else y

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.encodings import Encoding, count, itemsize
+from similitude.encodings import Encoding, as_numpy, count, itemsize
 from similitude.engines import Tile
 from similitude.errors import PairError
 from similitude.similarity import Similarity
@@ -23,7 +23,7 @@ class Lengths:
     """
 
     def __init__(self, k: Similarity, A: Encoding) -> None:
-        values = np.asarray(k.diagonal(A))
+        values = as_numpy(k.diagonal(A))
         single = values.dtype == np.float32 or itemsize(A) == 4
         self.eps = float(np.finfo(np.float32 if single else np.float64).eps)
         self.values = _checked(values)
@@ -61,7 +61,7 @@ class Lengths:
 
 def squared_lengths(k: Similarity, A: Encoding) -> np.ndarray:
     """Return K(x, x) of encoded objects in float64; refuse what is no squared length."""
-    return _checked(np.asarray(k.diagonal(A)))
+    return _checked(as_numpy(k.diagonal(A)))
 
 
 def _checked(values: np.ndarray) -> np.ndarray:

@@ -11,10 +11,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.blocks import Blocks
-from similitude.encodings import Encoding, check_objects, count, itemsize
+from similitude.encodings import Encoding, as_numpy, check_objects, count, itemsize
 from similitude.engines import Engine, Tile
 from similitude.errors import brief
-from similitude.estimators import all_or_nothing
+from similitude.estimators import all_or_nothing, tensors_for_tensors
 from similitude.learners.grams import positive_whole
 from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets
 from similitude.learners.nearest import Lengths, Nearest
@@ -24,9 +24,11 @@ from similitude.similarity import Similarity
 class Neighbours(KernelLearner):
     """What classification and regression share: the nearest training objects and their weights."""
 
+    _takes_tensors = True
     n_neighbors: int
     weights: str | Callable[[np.ndarray], np.ndarray]
 
+    @tensors_for_tensors
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
@@ -54,7 +56,7 @@ class Neighbours(KernelLearner):
         nearest = Nearest(count(A), wanted)
         with closing(Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A)).tiles()) as tiles:
             for tile, values in tiles:
-                far = self._lengths.ranked(np.asarray(values), tile[1])
+                far = self._lengths.ranked(as_numpy(values), tile[1])
                 if X is None:
                     _leave_out_itself(far, tile)
                 nearest.look_at(tile, far)
@@ -96,9 +98,9 @@ class Neighbours(KernelLearner):
         check_is_fitted(self)
         self._check_params()
         if isinstance(self.weights, str) and self.weights == "uniform":
-            which = np.asarray(self.kneighbors(X, return_distance=False))
+            which = as_numpy(self.kneighbors(X, return_distance=False))
             return which, np.full(which.shape, 1.0 / which.shape[1])
-        distances, which = self.kneighbors(X)
+        distances, which = map(as_numpy, self.kneighbors(X))
         weights = _inverse(distances) if isinstance(self.weights, str) else _given(self.weights, distances)
         totals = weights.sum(axis=1, keepdims=True)
         return which, np.where(totals > 0, weights, 1.0) / np.where(totals > 0, totals, which.shape[1])
@@ -193,6 +195,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, Neighbours):
         self._remember(X)
         return self
 
+    @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the share of every class in the votes of the nearest.
 
@@ -209,6 +212,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, Neighbours):
         cells = np.arange(n)[:, None] * classes + self._numbers[which]
         return np.bincount(cells.ravel(), weights.ravel(), minlength=n * classes).reshape(n, classes)
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the class with most votes; of equal ones the first in ``classes_``.
 
@@ -216,7 +220,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, Neighbours):
         ----------
         X : sequence of objects
         """
-        shares = self.predict_proba(X)
+        shares = as_numpy(self.predict_proba(X))
         return self.classes_[shares.argmax(axis=1)]
 
 
@@ -277,6 +281,7 @@ class KernelKNeighborsRegressor(RegressorMixin, Neighbours):
         self._remember(X)
         return self
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the weighted mean of the nearest objects' targets.
 

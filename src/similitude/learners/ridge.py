@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 
+from similitude.encodings import as_numpy
 from similitude.engines import Engine
 from similitude.errors import brief
-from similitude.estimators import all_or_nothing
+from similitude.estimators import all_or_nothing, tensors_for_tensors
 from similitude.learners.grams import Objects
 from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets, check_weights
 from similitude.learners.least_squares import Centred, Fit, Units, solve_all, solve_one
@@ -27,6 +28,7 @@ class LeastSquares(KernelLearner):
 
     lam: Any
     fit_intercept: bool
+    _takes_tensors = True
 
     def _fit_targets(self, X: Any, y: np.ndarray, weights: np.ndarray, sample_weight: Any) -> None:
         """Fit coefficients for each column of y, and keep the examples that have a weight."""
@@ -165,6 +167,7 @@ class KernelRidge(RegressorMixin, LeastSquares):
         self._fit_targets(X, y, weights, sample_weight)
         return self
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object.
 
@@ -256,6 +259,7 @@ class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
             return np.divide(weights.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
         return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[numbers])
 
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the predicted code of every object: one number for two classes, one per class for several.
 
@@ -265,6 +269,7 @@ class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
         """
         return self._weighted(X) + self.intercept_
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of every object.
 
@@ -272,5 +277,5 @@ class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
         ----------
         X : sequence of objects
         """
-        scores = self.decision_function(X)
+        scores = as_numpy(self.decision_function(X))
         return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]

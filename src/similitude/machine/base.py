@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.adapters import Precomputed, as_similarity
-from similitude.encodings import Encoding, as_objects, itemsize, rows, take
+from similitude.encodings import Encoding, as_numpy, as_objects, itemsize, rows, take
 from similitude.engines.spread import is_spread
 from similitude.estimators import SimilarityEstimator
 from similitude.machine.draws import Drawn, seed_of
@@ -39,6 +39,7 @@ class SimilarityMachine(SimilarityEstimator):
     """A linear model of similarities to landmarks. A subclass reads targets, and names its heads."""
 
     _heads: tuple[str, ...]
+    _takes_tensors = True
     similarity: Any
     landmarks: Any
     landmark_indices: Any
@@ -107,6 +108,7 @@ class SimilarityMachine(SimilarityEstimator):
             given = self._similarities()
         order = drawn.order(np.flatnonzero(weights > 0))
         prepared = [self._prepared(k, X, sample_weight, order) for k in given]
+        self._note_engine([resolved for resolved, _ in prepared])
         similarities, encodings = zip(*prepared, strict=True)
         return given, X, Examples(similarities, encodings, Y, weights, order, drawn.places, drawn.rest)
 
@@ -247,8 +249,7 @@ class SimilarityMachine(SimilarityEstimator):
             return scores_of(self, source)
         model, encodings = self._asked(X)
         scores = scored(model, encodings, self._engine, itemsize(encodings[0]))
-        scores += self.intercept_
-        return scores
+        return as_numpy(scores).astype(np.float64, copy=False) + self.intercept_
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object; a subclass writes it."""

@@ -9,8 +9,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from similitude.encodings import as_numpy, is_tensor
 from similitude.engines import Engine
-from similitude.estimators import all_or_nothing
+from similitude.estimators import all_or_nothing, tensors_for_tensors
 from similitude.intervals import clopper_pearson
 from similitude.learners.calibration import probabilities, temperature
 from similitude.learners.kernel_learner import check_labels, check_weights
@@ -195,7 +196,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
 
     def _known(self, X: Any, y: Any) -> np.ndarray:
         """Return the class number of each label; refuse one that was not announced."""
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(as_numpy(y) if is_tensor(y) else y, warn=True)
         check_consistent_length(X, y)
         places = {label: number for number, label in enumerate(self.classes_.tolist())}
         unknown = [label for label in y.tolist() if label not in places]
@@ -249,6 +250,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         return (scores >= 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
     @lazily
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of every object: one number for two classes, one per class for several.
 
@@ -260,6 +262,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     @lazily
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of every object.
 
@@ -267,10 +270,11 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         ----------
         X : sequence of objects
         """
-        decided = self._decided(self.decision_function(X))
+        decided = self._decided(as_numpy(self.decision_function(X)))
         return self.classes_[decided]
 
     @lazily
+    @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class; the largest belongs to the predicted class.
 
@@ -285,7 +289,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         -------
         array of shape (n, classes)
         """
-        return probabilities(self.decision_function(X), self._temperature)
+        return probabilities(as_numpy(self.decision_function(X)), self._temperature)
 
     def explain(self, X: Any) -> list[Explanation]:
         """Return for every object the landmarks that drove its prediction, with what each added to the score.
@@ -299,7 +303,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         list of Explanation
             For two classes the score of ``classes_[1]``, for several that of the predicted class.
         """
-        scores = self.decision_function(X)
+        scores = as_numpy(self.decision_function(X))
         decided = self._decided(scores)
         columns = np.zeros(len(decided), dtype=np.intp) if scores.ndim == 1 else decided
         return self._explain(X, self.classes_[decided], columns)

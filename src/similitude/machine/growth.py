@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from similitude.blocks import Blocks
-from similitude.encodings import Encoding, count, itemsize, rows
+from similitude.encodings import Encoding, as_numpy, count, itemsize, rows
 from similitude.engines import Engine
 from similitude.machine.heads.ridge import Ridge, Trial
 from similitude.machine.moments import Moments
@@ -170,7 +170,7 @@ class Columns:
             return self._values(n, "left")[self._own[:n]]
         A = in_double(self.k, self.landmarks.only(np.arange(n)))
         if self.k.proof().holds:
-            return np.asarray(Blocks(self.k, A, A, True, self.engine, itemsize(A)).whole(), dtype=np.float64)
+            return as_numpy(Blocks(self.k, A, A, True, self.engine, itemsize(A)).whole()).astype(np.float64, copy=False)
         known = len(self._gram)
         if known < n:
             whole = np.empty((n, n))
@@ -185,7 +185,7 @@ class Columns:
         at = self.landmarks.positions if self.landmarks.positions is not None else np.arange(count(A))
         with named(at[down], at[right]):
             blocks = Blocks(self.k, rows(A, down), rows(A, right), engine=self.engine, itemsize=itemsize(A))
-            values = np.asarray(blocks.whole())
+            values = as_numpy(blocks.whole())
         self.single = self.single or values.dtype == np.float32
         return values
 

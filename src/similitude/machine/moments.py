@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
+from similitude.encodings import in_precision, namespace
 
 OFF_CENTRE = 100.0
 """Squared mean over variance from which on a feature in single precision is moved before it is multiplied."""
@@ -50,33 +52,39 @@ class Moments:
     eps: float = float(np.finfo(np.float64).eps)
 
     @classmethod
-    def of(cls, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Moments:
-        """Return the moments of some examples; the products are made in the precision of the features."""
+    def of(cls, F: Any, Y: Any, weights: Any) -> Moments:
+        """Return the moments of examples, arrays or tensors; products are made in the precision of the features."""
         shift = _shift(F)
         if not shift.any():
             return cls._of(F, Y, weights)
-        cuts = [slice(start, start + STRIP) for start in range(0, len(F), STRIP)]
+        cuts = [slice(start, start + STRIP) for start in range(0, F.shape[0], STRIP)]
         total = cls._of(F[cuts[0]] - shift, Y[cuts[0]], weights[cuts[0]])
         for cut in cuts[1:]:
             total += cls._of(F[cut] - shift, Y[cut], weights[cut])
-        return total._moved(shift.astype(np.float64))
+        return total._about(in_precision(shift, namespace(F).float64))
 
     @classmethod
-    def _of(cls, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Moments:
+    def _of(cls, F: Any, Y: Any, weights: Any) -> Moments:
+        xp = namespace(F)
         weighted = weights[:, None] * Y
-        cross = F.T @ weighted.astype(F.dtype)
-        features = weights.astype(F.dtype) @ F
-        if (weights != 1.0).any():
-            F = F * np.sqrt(weights).astype(F.dtype)[:, None]
+        cross = F.T @ in_precision(weighted, F.dtype)
+        features = in_precision(weights, F.dtype) @ F
+        if bool((weights != 1.0).any()):
+            F = F * in_precision(xp.sqrt(weights), F.dtype)[:, None]
         gram = F.T @ F
         return cls(
             float(weights.sum()),
-            features.astype(np.float64),
+            in_precision(features, xp.float64),
             weighted.sum(axis=0),
-            gram.astype(np.float64, copy=False),
-            cross.astype(np.float64, copy=False),
-            float(np.finfo(F.dtype).eps),
+            in_precision(gram, xp.float64),
+            in_precision(cross, xp.float64),
+            float(xp.finfo(F.dtype).eps),
         )
+
+    def moved(self, move: Callable[[Any], Any]) -> Moments:
+        """Return the same with every array passed through `move`."""
+        arrays = {name: move(getattr(self, name)) for name in ("features", "targets", "gram", "cross")}
+        return replace(self, **arrays)
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything by name."""
@@ -107,11 +115,11 @@ class Moments:
         self.eps = max(self.eps, other.eps)
         return self
 
-    def _moved(self, by: np.ndarray) -> Moments:
-        """Return the moments of the features moved by a vector."""
-        across = np.outer(self.features, by)
-        gram = self.gram + across + across.T + self.weight * np.outer(by, by)
-        cross = self.cross + np.outer(by, self.targets)
+    def _about(self, by: Any) -> Moments:
+        """Return the moments of the features with a vector added to each."""
+        across = self.features[:, None] * by
+        gram = self.gram + across + across.T + self.weight * (by[:, None] * by)
+        cross = self.cross + by[:, None] * self.targets
         return Moments(self.weight, self.features + self.weight * by, self.targets, gram, cross, self.eps)
 
     def means(self) -> tuple[np.ndarray, np.ndarray]:
@@ -125,14 +133,16 @@ class Moments:
         return gram, self.cross - np.outer(self.features, middle)
 
 
-def _shift(F: np.ndarray) -> np.ndarray:
+def _shift(F: Any) -> Any:
     """Return what to take off features in single precision before they are multiplied.
 
     It is their mean where that dwarfs their spread, as far as the first rows tell: the products would hold little but
     its square, and rounding.
     """
-    if F.dtype != np.float32:
-        return np.zeros(1, dtype=F.dtype)
-    some = F[:LOOKED_AT].astype(np.float64)
-    mean = some.mean(axis=0)
-    return np.where(mean**2 > OFF_CENTRE * some.var(axis=0), mean, 0.0).astype(F.dtype)
+    xp = namespace(F)
+    if F.dtype != xp.float32:
+        return xp.zeros(1, dtype=F.dtype)
+    some = in_precision(F[:LOOKED_AT], xp.float64)
+    mean = xp.mean(some, axis=0)
+    far = mean**2 > OFF_CENTRE * xp.var(some, axis=0)
+    return in_precision(xp.where(far, mean, xp.zeros_like(mean)), F.dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from similitude.encodings import itemsize
 from similitude.machine.heads.ridge import Trial
 from similitude.machine.moments import Moments
+from similitude.machine.products import MANY
 from similitude.machine.streams import MOST_HELD_OUT, Stream, mapped
 from similitude.machine.views import Together
 from similitude.randomness import generator
@@ -26,6 +27,8 @@ def next_batch(
     if machine.head not in ("auto", "ridge"):
         raise ValueError(f"head={machine.head!r} goes over the examples several times: partial_fit needs head='ridge'")
     if not hasattr(machine, "_so_far"):
+        if machine.n_landmarks != "auto" and machine.n_landmarks >= MANY:
+            raise ValueError(f"a stream gathers moments of features: give partial_fit fewer than {MANY:,} landmarks")
         if len(Y) < 2:
             raise ValueError("the first batch of a stream decides landmarks and scale: it needs two examples at least")
         fitted = machine._train(X, Y, weights, sample_weight, labels)

@@ -14,7 +14,7 @@ from similitude.encodings import join, take
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.machine.moments import Moments
-from similitude.machine.sourced import Streamed, Targets, weights_of
+from similitude.machine.sourced import PEEK, Streamed, Targets, weights_of
 from similitude.machine.streams import mapped
 from similitude.machine.views import Together
 from similitude.similarity import Similarity
@@ -60,7 +60,7 @@ def opened(objects: Any, labels: Any = None, weights: Any = None) -> Source | No
 
 
 def _batches(machine: Any, source: Source) -> Iterator[Batch]:
-    return source.batches(batch_rows(next(source.batches(1)).objects, machine.engine.budget))
+    return source.batches(batch_rows(next(source.batches(PEEK)).objects, machine.engine.budget))
 
 
 @dataclass
@@ -162,7 +162,7 @@ class Share:
         """Return a partition as rows that are encoded batch by batch."""
         source = opened(*columns)
         assert source is not None
-        rows = batch_rows(next(source.batches(1)).objects, self.machine.engine.budget)
+        rows = batch_rows(next(source.batches(PEEK)).objects, self.machine.engine.budget)
         return Streamed(self.machine, source, self.targets, self.seed, rows, n, n)
 
 

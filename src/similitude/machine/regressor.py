@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from similitude.engines import Engine
-from similitude.estimators import all_or_nothing
+from similitude.estimators import all_or_nothing, tensors_for_tensors
 from similitude.learners.kernel_learner import check_targets, check_weights
 from similitude.machine.base import SimilarityMachine
 from similitude.machine.explanation import Explanation
@@ -189,6 +189,7 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
         self.held_out_error_ = Estimate(trial.loss, max(0.0, trial.loss - spread), trial.loss + spread, 0.95, ESTIMATE)
 
     @lazily
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object.
 

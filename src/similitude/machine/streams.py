@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from similitude.blocks import check_fits
-from similitude.encodings import Encoding, count
+from similitude.encodings import Encoding, as_numpy, count, namespace
 from similitude.engines import Engine
-from similitude.engines.base import Tile
+from similitude.engines.base import TILE_EDGE, Tile
 from similitude.engines.folding import Encoded, Pass
 from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Ridge, Trial
 from similitude.machine.moments import Moments
-from similitude.machine.views import Together, Weighted
+from similitude.machine.views import Together, View, Weighted
 from similitude.maps.pivots import named
 
 MOST_HELD_OUT = 5_000
@@ -33,6 +33,11 @@ class MomentsTask:
     """Map a strip of examples and return its moments."""
 
     threadsafe: bool
+    on_tensors: bool = False
+
+    def joined(self, parts: list[Moments]) -> Moments:
+        """Return the moments of all."""
+        return parts[0] + parts[1]
 
     def __call__(self, a: Encoding, b: Together, out: Any = None) -> Moments:
         """Return the moments of encoded examples ``(encodings, targets, weights)``."""
@@ -45,8 +50,13 @@ class FeaturesTask:
     """Map a strip of objects."""
 
     threadsafe: bool
+    on_tensors: bool = False
 
-    def __call__(self, a: Encoding, b: Together, out: Any = None) -> np.ndarray:
+    def joined(self, parts: list[Any]) -> Any:
+        """Return the features of all."""
+        return one_after_another(parts)
+
+    def __call__(self, a: Encoding, b: Together, out: Any = None) -> Any:
         """Return the features."""
         return b.features(a)
 
@@ -63,22 +73,35 @@ class Model:
     def __getitem__(self, which: Any) -> Model:
         return self
 
+    def movable(self) -> bool:
+        """Tell that a device can hold it."""
+        return all(len(part.weights) for part in self.parts)
+
+    def moved(self, move: Callable[[Any], Any]) -> Model:
+        """Return the same with its arrays passed through `move`."""
+        return Model(tuple(part.moved(move) for part in self.parts))
+
 
 @dataclass(frozen=True)
 class ScoresTask:
     """Score a strip of objects."""
 
     threadsafe: bool
+    on_tensors: bool = False
 
-    def __call__(self, a: Encoding, b: Model, out: Any = None) -> np.ndarray:
+    def joined(self, parts: list[Any]) -> Any:
+        """Return the scores of all."""
+        return one_after_another(parts)
+
+    def __call__(self, a: Encoding, b: Model, out: Any = None) -> Any:
         """Return the scores, less the intercept."""
-        scores: np.ndarray = sum(part.scores(A) for part, A in zip(b.parts, a, strict=True))  # type: ignore[assignment]
-        return scores
+        return sum(part.scores(A) for part, A in zip(b.parts, a, strict=True))
 
 
 def strips(n: int, width: int, itemsize: int, engine: Engine, task: Any) -> list[Tile]:
     """Cut n rows so that the strips under way stay within the memory budget."""
-    few, many = STRIP_ROWS if task.threadsafe else (128, 128)
+    larger = engine.edge // TILE_EDGE
+    few, many = (larger * rows for rows in STRIP_ROWS) if task.threadsafe else (128, 128)
     affordable = engine.budget // (8 * engine.workers(task) * max(1, width) * itemsize)
     if affordable == 0:
         raise MemoryError(f"one row of {width:,} similarities does not fit into the memory budget: use fewer landmarks")
@@ -90,22 +113,51 @@ def strips(n: int, width: int, itemsize: int, engine: Engine, task: Any) -> list
 
 def mapped(together: Together, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> np.ndarray:
     """Return the features of all objects."""
-    task = FeaturesTask(is_threadsafe(together))
+    task = FeaturesTask(is_threadsafe(together), on_tensors(together))
     tiles = strips(count(encodings[0]), len(together), itemsize, engine, task)
-    return np.concatenate(list(engine.run(task, encodings, together, tiles)))
+    return np.concatenate([as_numpy(part) for part in engine.run(task, encodings, together, tiles)])
+
+
+def one_after_another(parts: list[Any]) -> Any:
+    """Return the rows of several arrays, or tensors, one after the other."""
+    xp = namespace(parts[0])
+    return np.concatenate(parts) if xp is np else xp.concat(parts)
+
+
+def on_tensors(together: Together | Model) -> bool:
+    """Tell whether a device can compute every similarity."""
+    return all(view.on_tensors for view in _views(together))
 
 
 def is_threadsafe(together: Together | Model) -> bool:
     """Tell whether every similarity gains from threads."""
-    views = [part.coordinates.view if hasattr(part, "coordinates") else part.view for part in together.parts]
-    return all(view.similarity.threadsafe for view in views)
+    return all(view.similarity.threadsafe for view in _views(together))
 
 
-def scored(model: Model, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> np.ndarray:
-    """Return the scores of all objects, less the intercept."""
-    task = ScoresTask(is_threadsafe(model))
+def _views(together: Together | Model) -> list[View]:
+    return [part.coordinates.view if hasattr(part, "coordinates") else part.view for part in together.parts]
+
+
+def scored(model: Model, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> Any:
+    """Return the scores of all objects, less the intercept: tensors for tensors."""
+    known = _by_products(model, encodings, engine)
+    if known is not None:
+        return known
+    task = ScoresTask(is_threadsafe(model), on_tensors(model))
     tiles = strips(count(encodings[0]), len(model), itemsize, engine, task)
-    return np.concatenate(list(engine.run(task, encodings, model, tiles)))
+    return one_after_another(list(engine.run(task, encodings, model, tiles)))
+
+
+def _by_products(model: Model, encodings: tuple[Encoding, ...], engine: Engine) -> Any:
+    """Return the scores by products of matrices that are not stored; None where the engine has none for all parts."""
+    sums: list[Any] = []
+    for part, A in zip(model.parts, encodings, strict=True):
+        plain = part.view.on_tensors and len(part.weights) and not part.normalised
+        values = engine.times(part.view.similarity, A, part.view.landmarks.encoding, part.weights) if plain else None
+        if values is None:
+            return None
+        sums.append(values)
+    return sum(sums[1:], start=sums[0])
 
 
 @dataclass
@@ -175,8 +227,8 @@ def one_pass(
     marks: Callable[[], dict[str, str]],
 ) -> Moments:
     """Return the moments of all examples ``(encodings, targets, weights)`` that the batches hold."""
-    task = MomentsTask(is_threadsafe(together))
+    task = MomentsTask(is_threadsafe(together), on_tensors(together))
     walk = Pass(task, together, lambda rows: strips(rows, len(together), itemsize, engine, task), batches, n)
     with named(None, together.positions):
         found: Moments = walk.run(engine, Moments.from_arrays, marks)
-    return found
+    return found.moved(as_numpy)

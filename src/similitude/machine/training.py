@@ -21,6 +21,7 @@ from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Ridge, Trial
 from similitude.machine.moments import Moments
 from similitude.machine.pools import Landmarks
+from similitude.machine.products import solve_by_products
 from similitude.machine.roads import PROJECTION, Road
 from similitude.machine.scales import MULTIPLES, SCALED_BY, SCALED_ON, best_scale, open_scales
 from similitude.machine.streams import MOST_HELD_OUT, Stream, check_head_fits, mapped, one_pass
@@ -216,7 +217,10 @@ def fit_ridge(examples: Examples, landmarks: Landmarks, ask: Setting, pilot: int
     with examples.named(landmarks):
         columns = _columns(examples, landmarks, ask, which)
         if not everything and len(ask.sizes) == len(columns) == 1 and columns[0].road.name == PROJECTION:
-            made = _projection(columns[0], ask.sizes[0])  # nothing is left to choose
+            solved = _by_products(examples, columns[0], ask)  # nothing is left to choose
+            if solved is not None:
+                return solved
+            made = _projection(columns[0], ask.sizes[0])
             levels = [] if made is not None else _best_level(columns, ask.sizes, sample)
         else:
             made, levels = None, _best_level(columns, ask.sizes, sample)
@@ -265,6 +269,24 @@ def _projection(columns: Columns, n: int) -> Coordinates | None:
     return None if factor is None else Coordinates(View(columns.k, columns.landmarks.only(factor.pivots)), factor.U)
 
 
+def _by_products(examples: Examples, columns: Columns, ask: Setting) -> Fitted | None:
+    """Fit to all examples, which are in memory, by products; None where moments are the way."""
+    if examples.rest is not None:
+        return None
+    view, held = View(columns.k, columns.landmarks.only(np.arange(ask.sizes[0]))), _held(examples)
+    solved = solve_by_products(view, examples.encodings[0], examples.Y, examples.weights, held, ask.engine)
+    if solved is None:
+        return None
+    curve = Growth.of(ask.sizes, [solved.trial], ask.limit)
+    coordinates, told = (solved.coordinates.placed(examples.places),), (examples.Y[held], examples.weights[held])
+    return Fitted(coordinates, (columns.road,), solved.linear, solved.trial, told, curve, ask.sizes[0], None)
+
+
+def _held(examples: Examples) -> np.ndarray:
+    """Return the examples that a pass over all holds out."""
+    return np.sort(examples.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT * examples.n)))))
+
+
 def _streamed(
     examples: Examples,
     coordinates: tuple[Coordinates, ...],
@@ -279,7 +301,7 @@ def _streamed(
     together = Together.of(coordinates, np.float32 if size == 4 else np.float64)
     if ask.head != "ridge":
         check_head_fits(ask.head, n, len(together), size, engine)
-    some = np.sort(examples.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT * n)))))
+    some = _held(examples)
     stream, told = Stream(), (examples.Y[some], examples.weights[some])
     with named(some if examples.places is None else examples.places[some], together.positions):
         stream.hold(mapped(together, rows(examples.encodings, some), engine.quiet(), size), *told)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from similitude.blocks import BlockTask
-from similitude.encodings import Encoding, count
+from similitude.encodings import Encoding, as_numpy, count, in_precision, moved, namespace, tensor_in
 from similitude.maps.landmarks import Chosen, faced
 from similitude.maps.triangular import solve_rows, solver
 
@@ -46,10 +46,21 @@ class View:
         """Return the view with some of the landmarks."""
         return replace(self, landmarks=self.landmarks.only(which))
 
-    def values(self, A: Encoding) -> np.ndarray:
-        """Return the similarities of encoded objects to the landmarks, in floating point."""
+    @property
+    def on_tensors(self) -> bool:
+        """Whether a device can compute it."""
+        return self.side == "left" and bool(self.similarity.works_on_tensors())
+
+    def moved(self, move: Callable[[Any], Any]) -> View:
+        """Return the view with its landmarks' arrays passed through `move`."""
+        return replace(self, landmarks=replace(self.landmarks, encoding=moved(self.landmarks.encoding, move)))
+
+    def values(self, A: Encoding) -> Any:
+        """Return the similarities of encoded objects to the landmarks, in floating point; tensors give tensors."""
         like, columns = faced(self.similarity, self.landmarks.encoding, self.side)
         task = BlockTask(like)
+        if tensor_in(A) is not None:
+            return task(A, columns)
         if not (task.fills and _of_one_precision(A, columns)):
             return in_floats(task(A, columns))
         out = np.empty((count(A), self.width), A.dtype)
@@ -64,7 +75,7 @@ def _of_one_precision(A: Encoding, B: Encoding) -> bool:
 
 def in_floats(values: Any) -> np.ndarray:
     """Return an array of float32 or float64, whatever a similarity gave."""
-    array = np.asarray(values)
+    array = as_numpy(values)
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
@@ -119,20 +130,25 @@ class Ready:
     coordinates: Coordinates
     solver: np.ndarray | None
 
-    def features(self, K: np.ndarray) -> np.ndarray:
+    def moved(self, move: Callable[[Any], Any]) -> Ready:
+        """Return the same with its arrays passed through `move`."""
+        view = self.coordinates.view.moved(move)
+        return Ready(replace(self.coordinates, view=view), None if self.solver is None else move(self.solver))
+
+    def features(self, K: Any) -> Any:
         """Turn similarities into features; K may be overwritten."""
         if self.solver is not None:
-            K = solve_rows(K, self.solver)
+            K = solve_rows(in_precision(K, self.solver.dtype), self.solver)
         if self.coordinates.normalised:
             K = K / lengths(K)[:, None]
         if self.coordinates.unit != 1.0:
-            K = K / K.dtype.type(self.coordinates.unit)
+            K = K / float(self.coordinates.unit)
         return K
 
 
-def lengths(K: np.ndarray) -> np.ndarray:
+def lengths(K: Any) -> Any:
     """Return the length of every row; 1 for a row of zeros."""
-    found: np.ndarray = np.sqrt(np.einsum("ij,ij->i", K, K))
+    found = np.sqrt(np.einsum("ij,ij->i", K, K)) if isinstance(K, np.ndarray) else (K * K).sum(1).sqrt()
     found[found == 0] = 1.0
     return found
 
@@ -161,11 +177,25 @@ class Together:
         known = views[0].landmarks.positions
         return np.tile(known, 2) if len(views) == 1 and known is not None else None
 
-    def features(self, encodings: tuple[Encoding, ...]) -> np.ndarray:
+    def movable(self) -> bool:
+        """Tell that a device can hold it."""
+        return True
+
+    def moved(self, move: Callable[[Any], Any]) -> Together:
+        """Return the same with its arrays passed through `move`."""
+        return Together(tuple(part.moved(move) for part in self.parts))
+
+    def features(self, encodings: tuple[Encoding, ...]) -> Any:
         """Return the features of encoded objects: one encoding for each part."""
         pairs = zip(self.parts, encodings, strict=True)
         made = [part.features(part.coordinates.view.values(A)) for part, A in pairs]
-        return made[0] if len(made) == 1 else np.concatenate(made, axis=1)
+        return made[0] if len(made) == 1 else side_by_side(made)
+
+
+def side_by_side(made: list[Any]) -> Any:
+    """Return the columns of several arrays, or tensors, one after the other."""
+    xp = namespace(made[0])
+    return np.concatenate(made, axis=1) if xp is np else xp.concat(made, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,11 +242,18 @@ class Weighted:
         added = K[0][:, None] * self.weights
         return alike, added.reshape(-1, self.view.n_landmarks, self.weights.shape[1]).sum(axis=0)
 
-    def scores(self, A: Encoding) -> np.ndarray:
+    def moved(self, move: Callable[[Any], Any]) -> Weighted:
+        """Return the same with its arrays passed through `move`."""
+        return replace(self, view=self.view.moved(move), weights=move(self.weights))
+
+    def scores(self, A: Encoding) -> Any:
         """Return the sum over all similarities, in float64."""
         if not len(self.weights):
             return np.zeros((count(A), self.weights.shape[1]))
         K = self.view.values(A)
+        if not isinstance(K, np.ndarray):
+            wide = in_precision(K, self.weights.dtype) @ self.weights
+            return wide / lengths(K)[:, None] if self.normalised else wide
         sums: np.ndarray = np.matmul(K, self.weights, dtype=np.float64) if K.dtype == np.float64 else _wide(K, self)
         return sums / lengths(K).astype(np.float64)[:, None] if self.normalised else sums
 

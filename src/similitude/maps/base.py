@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.blocks import Blocks, check_fits
 from similitude.engines import LocalEngine
 from similitude.engines.spread import is_spread, own_engine
-from similitude.estimators import SimilarityEstimator
+from similitude.estimators import SimilarityEstimator, tensors_for_tensors
 from similitude.randomness import generator
 from similitude.results import Guarantee
 from similitude.sources import Ends, Source, about, batch_rows, check_sample, looks_like_source, read_ahead
@@ -30,6 +30,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
 
     guarantee_: Guarantee
     n_features_out_: int
+    _takes_tensors = True
 
     def features(self, X: Any) -> Blocks:
         """Return the features of X as strips of rows, for what never needs them all at once."""
@@ -55,6 +56,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
             check_sample(ends, Z, budget)
         return ends.objects, ends.labels if labelled else None, ends.positions
 
+    @tensors_for_tensors
     def transform(self, X: Any) -> Any:
         """Return the features of every object.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude import bounds
 from similitude.blocks import BlockTask
-from similitude.encodings import Encoding
+from similitude.encodings import Encoding, in_precision, tensor_in
 from similitude.engines import Engine
 from similitude.maps.landmarks import Chosen
 from similitude.maps.projection import Against, ProjectionMap
@@ -158,11 +158,18 @@ class Multiplied:
         """As the kernel is."""
         return self.kernel.threadsafe
 
+    def works_on_tensors(self) -> bool:
+        """Tell whether a device can run it."""
+        return self.kernel.works_on_tensors()
+
     def is_finite(self) -> bool:
         """Tell that the features need no check: the kernel's values have been looked at."""
         return True
 
     def block(self, A: Encoding, B: Against, out: Any = None) -> Any:
         """Return the features of the encoded objects."""
-        K = np.asarray(BlockTask(self.kernel)(A, B.landmarks))
+        K = BlockTask(self.kernel)(A, B.landmarks)
+        if tensor_in(A) is not None:
+            return in_precision(K, B.weights.dtype) @ B.weights
+        K = np.asarray(K)
         return np.matmul(K.astype(B.weights.dtype, copy=False), B.weights, out=out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude import loops
 from similitude.adapters import as_similarity
 from similitude.blocks import Blocks, check_fits
-from similitude.encodings import Encoding, itemsize
+from similitude.encodings import Encoding, itemsize, namespace
 from similitude.engines import Engine
 from similitude.kernels.matrix import as_matrix
 from similitude.maps.base import FeatureMap
@@ -115,7 +116,7 @@ class FourierMap(FeatureMap):
         if self.kind != "structured":
             check_fits(d, draw.m, 8, self._engine)
         waves = Waves(getattr(draw, self.kind)(), width, math.sqrt(2.0 * law.factor / width), rng.random())
-        self.waves_ = waves.astype(np.dtype(X.dtype))
+        self.waves_ = waves.astype(_precision(X))
         self.guarantee_ = promise(self.kind, width, d, law.factor)
         self.n_features_out_ = width
         return self
@@ -124,7 +125,7 @@ class FourierMap(FeatureMap):
         """Return the features as strips of rows: the cosines, then the sines."""
         check_is_fitted(self)
         A = as_matrix(self._checked(X, reset=False))
-        waves = self.waves_.astype(np.dtype(A.dtype))
+        waves = self.waves_.astype(_precision(A))
         return Blocks(Written("FourierMap"), A, waves, engine=self._engine, itemsize=itemsize(A), whole_rows=True)
 
     @property
@@ -166,6 +167,26 @@ class Waves:
         """Return them in another precision."""
         return replace(self, angles=self.angles.astype(dtype))
 
+    def movable(self) -> bool:
+        """Tell whether a device can hold them: signs of structured frequencies wait for a loop of their own."""
+        return isinstance(self.angles, Matrix)
+
+    def moved(self, move: Callable[[Any], Any]) -> Waves:
+        """Return the same with the frequencies passed through `move`."""
+        return replace(
+            self, angles=Matrix(move(self.angles.weights)) if isinstance(self.angles, Matrix) else self.angles
+        )
+
+    def of_tensor(self, A: Any) -> Any:
+        """Return the features of every row of a tensor."""
+        assert isinstance(self.angles, Matrix)
+        xp, pairs = namespace(A), self.width // 2
+        turns = A @ self.angles.weights
+        if turns.shape[1] > pairs:
+            turns[:, pairs:] += 4 * self.phase
+        angles = (turns - 4.0 * xp.round(turns / 4.0)) * (math.pi / 2)
+        return self.amplitude * xp.concat([xp.cos(angles), xp.sin(angles[:, :pairs])], axis=1)
+
     def frequencies(self, d: int) -> np.ndarray:
         """Return the frequencies of vectors of dimension d, one in each row."""
         turns = np.empty((d, math.ceil(self.width / 2)))
@@ -183,6 +204,11 @@ class Waves:
                 last = turns[:, pairs:]
                 last += 4 * self.phase
                 loops.cos_sin(last, np.empty_like(last), self.amplitude)
+
+
+def _precision(A: Any) -> np.dtype:
+    """Return the precision of features of these rows."""
+    return np.dtype(np.float32 if itemsize(A) == 4 else np.float64)
 
 
 def promise(kind: str, width: int, d: int, factor: float) -> Guarantee:

@@ -280,6 +280,10 @@ class Facing:
         """As the similarity is."""
         return self.similarity.threadsafe
 
+    def works_on_tensors(self) -> bool:
+        """Tell that it is not made for a device: landmarks come with names of sides."""
+        return False
+
     def is_finite(self) -> bool:
         """Tell whether values need no check."""
         return self.similarity.is_finite()

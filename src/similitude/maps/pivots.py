@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from similitude.blocks import Blocks, BlockTask
-from similitude.encodings import Encoding, count, is_sparse, itemsize, rows, take
+from similitude.encodings import Encoding, as_numpy, count, in_precision, is_sparse, itemsize, rows, take, tensor_in
 from similitude.engines.base import format_bytes
 from similitude.errors import PairError
 from similitude.estimators import NotAKernelError, whole_gram
@@ -143,7 +143,7 @@ def refuse(pool: Pool, objects: np.ndarray) -> NoReturn:
         shown = take(pool.objects, positions)
     else:
         shown = few if isinstance(few, (list, np.ndarray)) or is_sparse(few) else positions
-    values = np.asarray(whole_gram(pool.similarity, few, pool.engine))
+    values = as_numpy(whole_gram(pool.similarity, few, pool.engine))
     witness = check_gram(pool.similarity, values, shown, positions, len(pool)).witness
     advice = "use landmarks='uniform' or landmarks='diverse', which need none"
     raise NotAKernelError(
@@ -272,6 +272,10 @@ class _Fresh:
         """As the kernel is."""
         return self.kernel.threadsafe
 
+    def works_on_tensors(self) -> bool:
+        """Tell whether a device can run it."""
+        return self.kernel.works_on_tensors()
+
     def is_finite(self) -> bool:
         """Tell that the values need no check: those of the kernel have been looked at."""
         return True
@@ -280,6 +284,8 @@ class _Fresh:
         """Return the columns for objects with their known part, A, and pivots with theirs and the triangle, B."""
         (x, x_known), (pivots, pivots_known, triangle) = A, B
         task = BlockTask(self.kernel)
+        if tensor_in(x) is not None:
+            return solve_rows(in_precision(task(x, pivots), triangle.dtype) - x_known @ pivots_known.T, triangle)
         K = np.empty((count(x), count(pivots)), triangle.dtype) if out is None else out
         with np.errstate(invalid="ignore"):  # BLAS may raise this flag over what lies beside a short row
             if task.fills:

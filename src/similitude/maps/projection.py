@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from similitude.blocks import Blocks, BlockTask, check_fits
-from similitude.encodings import Encoding, count, itemsize, take
+from similitude.encodings import Encoding, as_numpy, count, in_precision, itemsize, moved, namespace, take, tensor_in
 from similitude.engines import Engine
 from similitude.estimators import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.maps.landmarks import Chosen, LandmarkedMap
@@ -117,8 +118,8 @@ class ProjectionMap(LandmarkedMap):
         A, proof = in_double(k, chosen), k.proof()
         if proof.holds:
             self.validity_ = Validity("VALID", proof, effort="the algebra of kernels, no data needed")
-            return np.asarray(k.blocks(A, engine=self._engine).whole(), dtype=np.float64)
-        M = np.asarray(whole_gram(k, A, self._engine), dtype=np.float64)
+            return as_numpy(k.blocks(A, engine=self._engine).whole()).astype(np.float64, copy=False)
+        M = as_numpy(whole_gram(k, A, self._engine)).astype(np.float64, copy=False)
         self.validity_ = demand_valid(self._examined(k, M, chosen, np.arange(len(M))[:CHECKED_OBJECTS]), ADVICE)
         return (M + M.T) / 2
 
@@ -152,7 +153,7 @@ def in_double(k: Similarity, chosen: Chosen) -> Encoding:
     """Return the landmarks' encoding in float64 where they are vectors in another precision."""
     if k.objects != "vectors" or itemsize(chosen.encoding) == 8:
         return chosen.encoding
-    return k.encode(chosen.objects.astype(np.float64))
+    return k.encode(in_precision(chosen.objects, namespace(chosen.objects).float64))
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,14 @@ class Against:
     def __getitem__(self, which: Any) -> Against:
         return self
 
+    def movable(self) -> bool:
+        """Tell that a device can hold it."""
+        return True
+
+    def moved(self, move: Callable[[Any], Any]) -> Against:
+        """Return the same with its arrays passed through `move`."""
+        return Against(self.width, moved(self.landmarks, move), move(self.weights))
+
 
 @dataclass(frozen=True)
 class Projected:
@@ -181,6 +190,10 @@ class Projected:
         """As the kernel is."""
         return self.kernel.threadsafe
 
+    def works_on_tensors(self) -> bool:
+        """Tell whether a device can run it."""
+        return self.kernel.works_on_tensors()
+
     def is_finite(self) -> bool:
         """Tell that the features need no check: the kernel's values have been looked at."""
         return True
@@ -188,6 +201,8 @@ class Projected:
     def block(self, A: Encoding, B: Against, out: Any = None) -> Any:
         """Return the features of the encoded objects."""
         task, T = BlockTask(self.kernel), B.weights
+        if tensor_in(A) is not None:
+            return solve_rows(in_precision(task(A, B.landmarks), T.dtype), T)
         K = np.empty((count(A), len(B)), T.dtype) if out is None else out
         if task.fills:
             task(A, B.landmarks, K)

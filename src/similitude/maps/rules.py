@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from similitude.blocks import Blocks
-from similitude.encodings import Encoding, count, rows
+from similitude.encodings import Encoding, as_numpy, count, rows
 from similitude.engines import Engine
 from similitude.errors import PairError
 from similitude.maps.leverage import leverage
@@ -66,7 +66,7 @@ class Pool:
 
     def diagonal(self) -> np.ndarray:
         """Return K(x_i, x_i) of every object, in double precision."""
-        values = np.asarray(self.similarity.diagonal(self.encoding)).astype(np.float64)
+        values = as_numpy(self.similarity.diagonal(self.encoding)).astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             i = int(bad[0])
@@ -76,7 +76,7 @@ class Pool:
 
 def _floats(values: Any) -> np.ndarray:
     """Return the values as they are where they are floats, in double precision otherwise."""
-    array = np.asarray(values)
+    array = as_numpy(values)
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
@@ -185,7 +185,7 @@ def diverse(pool: Pool, n: int) -> np.ndarray:
         latest = chosen[i - 1 : i]
         row = pool.similarity.blocks(rows(pool.encoding, latest), pool.encoding, pool.engine)
         with named(latest, None):
-            total += np.asarray(row.whole())[0]
+            total += as_numpy(row.whole())[0]
         total[latest] = np.inf
         chosen[i] = total.argmin()
     return chosen
@@ -237,7 +237,7 @@ class _Nearest:
         everyone = np.arange(len(self.pool))
         with named(None, accepted):
             for strip, values in self.pool.against(accepted).rows():
-                nearest = self._squares(np.asarray(values), everyone[strip], accepted).min(axis=1)
+                nearest = self._squares(as_numpy(values), everyone[strip], accepted).min(axis=1)
                 np.minimum(self.current[strip], nearest, out=self.current[strip])
         self.current[accepted] = 0.0
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from similitude import loops
-from similitude.encodings import Encoding, count, is_sparse
+from similitude.encodings import Encoding, count, is_sparse, is_tensor
 from similitude.kernels.products import inner
 
 KINDS = ("gaussian", "sign", "sparse", "hadamard")
@@ -195,8 +195,14 @@ class Written:
         """Tell that features are looked at: long vectors overflow."""
         return False
 
-    def block(self, A: Encoding, B: Recipe, out: Any = None) -> Any:
+    def works_on_tensors(self) -> bool:
+        """Tell that a device can run it where it can hold the recipe."""
+        return True
+
+    def block(self, A: Encoding, B: Any, out: Any = None) -> Any:
         """Return the features of the encoded rows."""
+        if is_tensor(A):
+            return B.of_tensor(A)
         features = np.empty((count(A), len(B)), A.dtype) if out is None else out
         with np.errstate(all="ignore"):  # a feature that is not finite raises later, by its place
             B.write(A, features)

@@ -56,7 +56,12 @@ def _is_transparent(value: Any) -> bool:
     return named or dataclasses.is_dataclass(value) or hasattr(value, "get_params")
 
 
+OF_THE_ENGINE = ("note_", "_engine_of_tensors")
+"""What an estimator keeps of the engine that it was fitted with; it belongs to the machine as well."""
+
+
 def _attributes(w: Any, state: dict[str, Any], path: str) -> dict[str, Any]:
+    state = {name: one for name, one in state.items() if name not in OF_THE_ENGINE}
     if isinstance(state.get("engine"), Engine):
         w.notes.append(f"{path}.engine is not stored: the loaded model uses the engine of the machine it is on")
         state = {**state, "engine": None}

@@ -20,6 +20,9 @@ SAMPLE = 400
 DIGITS = 4
 """Significant digits of the matrix when it is written out."""
 
+LARGEST = 1e30
+"""Similarities of larger magnitude are refused: their squares and sums would leave the range of numbers."""
+
 
 @dataclass(frozen=True, eq=False)
 class GramSample(Result):
@@ -104,6 +107,9 @@ def gram_sample(subject: Subject) -> tuple[GramSample, Spectrum]:
     k = subject.resolved
     with named(chosen, chosen):
         K = np.asarray(whole_gram(k, k.encode(take(subject.X, chosen)), current_engine()))
+    largest = float(np.abs(K).max())
+    if largest > LARGEST:
+        raise ValueError(f"similarities reach {largest:.3g}, too large to reckon with: divide the similarity by that")
     counts = np.bincount(subject.codes[chosen], minlength=max(1, len(subject.classes)))
     boundaries = np.concatenate([[0], np.cumsum(counts)])
     classes = tuple(subject.classes.tolist())

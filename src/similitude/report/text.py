@@ -146,7 +146,8 @@ def _model(findings: Findings) -> Iterator[str]:
     if model.calibration is not None:
         curve = model.calibration
         off = np.average(np.abs(curve.x - curve.y), weights=curve.counts)
-        yield f"Probabilities are {100 * off:.0f} points of a hundred off on average, in {len(curve.x)} bins."
+        bins = words.counted(len(curve.x), "bin")
+        yield f"Probabilities are {100 * off:.0f} points of a hundred off on average, in {bins}."
     yield f"{model.n_landmarks:,} landmarks, {model.head} head; {model.road}."
 
 

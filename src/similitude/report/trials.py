@@ -70,8 +70,8 @@ def split(subject: Subject) -> Parts:
         test = rest[_turns(subject.codes[rest], rng) < SHARE]
         train = np.setdiff1d(np.arange(subject.n), test)
         said.append(
-            f"{len(test):,} examples, about a quarter of each class, were held out: the model was fitted to the other "
-            f"{len(train):,} and judged by these"
+            f"{len(test):,} examples, a quarter of each class, rounded up, were held out: the model was fitted to the "
+            f"other {len(train):,} and judged by these"
         )
         return Parts((((train, test),),), test, tuple(said))
     rounds = tuple(_folds(subject, rest, rng) for _ in range(ROUNDS))

@@ -83,6 +83,15 @@ def named(label: Any) -> str:
     return text if any(letter.isalnum() for letter in text) else f"“{text}”"
 
 
+def counted(number: int, what: str) -> str:
+    """Return how many of something there are.
+
+    >>> counted(1, "landmark"), counted(1200, "landmark")
+    ('1 landmark', '1,200 landmarks')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def figure(value: float, measure: str) -> str:
     """Return an error as it is read: in per cent where it is a share."""
     return percent(value) if measure == "share of errors" else f"{value:.3g}"
@@ -206,7 +215,7 @@ def enough_landmarks(found: Findings) -> str:
     growth = found.growth
     error = growth.error
     last, before = float(error.y[-1]), float(error.y[-2]) if len(error.y) > 1 else np.nan
-    text = f"The model took {growth.chosen:,} landmarks; it took no more because {growth.reason}."
+    text = f"The model took {counted(growth.chosen, 'landmark')}; it took no more because {growth.reason}."
     if np.isfinite(before):
         half, now = figure(before, growth.measure), figure(last, growth.measure)
         compared = f"is {half}, too" if half == now else f"is {half} instead of {now}"

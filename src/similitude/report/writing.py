@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -70,8 +71,8 @@ def write_report(
     ...     print(Path(folder, "report.txt").read_text(encoding="utf-8").splitlines()[0])
     Is Gaussian(sigma='median') a good similarity for these labels?
     """
-    form = _format(Path(path), format)
-    place = check_place(path)
+    form, place = check_report_place(path, format)
+    _check_image_shape(image_shape, X)
     told = _teller(form, image_shape)
     found = investigate(
         similarity,
@@ -89,12 +90,26 @@ def write_report(
     return found
 
 
+def check_report_place(path: Any, format: str | None = None) -> tuple[str, Path]:
+    """Return the format and the place of a report; refuse those that cannot be written, before any work."""
+    return _format(Path(path), format), check_place(path)
+
+
 def _format(place: Path, asked: str | None) -> str:
     form = asked if asked is not None else place.suffix.lower().lstrip(".")
     if form not in FORMATS:
         source = f"format={asked!r}" if asked is not None else f"the ending of {place.name!r}"
         raise ValueError(f"{source} is not one of {', '.join(FORMATS)}")
     return form
+
+
+def _check_image_shape(image_shape: tuple[int, int] | None, X: Any) -> None:
+    """Refuse a shape that vectors of this length do not have, before any work."""
+    if image_shape is None:
+        return
+    width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else len(X[0])
+    if len(image_shape) != 2 or math.prod(image_shape) != width:
+        raise ValueError(f"image_shape={image_shape!r} does not fit: X has vectors of {width} numbers")
 
 
 def _teller(form: str, image_shape: tuple[int, int] | None) -> Callable[[Findings], str]:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from similitude.encodings import Encoding, namespace
+from similitude.engines.profiles import Profile
 from similitude.similarity.base import Similarity
 from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
 
@@ -66,6 +67,18 @@ class Node(Similarity):
         """Whether threads gain: only if no part calls a user's Python function."""
         return all(part.threadsafe for part in self.parts())
 
+    def works_on_tensors(self) -> bool:
+        """Tell whether a device can run every part."""
+        return all(part.works_on_tensors() for part in self.parts())
+
+    def profile(self) -> Profile | None:
+        """Return the profile of sums, multiples and shifts of parts that have one."""
+        return _profile(self, _leaves(self))
+
+    def joined(self, profiles: Sequence[Profile]) -> Profile | None:
+        """Return the node's profile from its parts'; None where a weighted sum cannot express it."""
+        return None
+
     def encode(self, objects: Any) -> Encoding:
         """Return a tuple: one encoding per different leaf; plain leaves first, whose checks are cheap."""
         leaves = _leaves(self)
@@ -99,6 +112,14 @@ def _evaluate(node: Similarity, leaves: Sequence[Similarity], values: Sequence[A
     if not isinstance(node, Node):
         return values[leaves.index(node)]
     return node.combine(*(_evaluate(part, leaves, values) for part in node.parts()))
+
+
+def _profile(node: Similarity, leaves: Sequence[Similarity]) -> Profile | None:
+    if not isinstance(node, Node):
+        known = node.described()
+        return None if known is None else known.at(leaves.index(node))
+    profiles = [_profile(part, leaves) for part in node.parts()]
+    return None if None in profiles else node.joined([one for one in profiles if one is not None])
 
 
 def _common_objects(parts: Sequence[Similarity]) -> str:
@@ -167,6 +188,10 @@ class Sum(Joined):
     def combine(self, *values: Any) -> Any:
         """Add the parts."""
         return reduce(operator.add, values)
+
+    def joined(self, profiles: Sequence[Profile]) -> Profile:
+        """Add the profiles."""
+        return reduce(operator.add, profiles)
 
     def __repr__(self) -> str:
         first, *others = self._parts
@@ -259,6 +284,10 @@ class Scaled(Node):
         """Multiply by the factor."""
         return values[0] * float(self.factor)
 
+    def joined(self, profiles: Sequence[Profile]) -> Profile:
+        """Multiply the profile."""
+        return profiles[0].scaled(float(self.factor))
+
     def __repr__(self) -> str:
         sign = "-" if self.factor == -1 else f"{float(self.factor)!r}*"
         return sign + in_brackets(self.k, below=(Sum, Shifted, Scaled, Product))
@@ -286,6 +315,10 @@ class Shifted(Node):
     def combine(self, *values: Any) -> Any:
         """Add the constant."""
         return values[0] + float(self.constant)
+
+    def joined(self, profiles: Sequence[Profile]) -> Profile:
+        """Shift the profile."""
+        return profiles[0].shifted(float(self.constant))
 
     def __repr__(self) -> str:
         return f"{self.k!r} {'-' if self.constant < 0 else '+'} {abs(float(self.constant))!r}"

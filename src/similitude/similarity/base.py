@@ -12,10 +12,21 @@ from typing import Any
 import numpy as np
 
 from similitude.blocks import Blocks, check_fits, finite_block
-from similitude.encodings import Encoding, as_objects, check_objects, count, is_table, itemsize, namespace, rows
-from similitude.engines import Engine, current_engine
-from similitude.errors import PairError, UnresolvedError, brief
+from similitude.encodings import (
+    Encoding,
+    as_objects,
+    check_objects,
+    count,
+    is_table,
+    itemsize,
+    namespace,
+    rows,
+)
+from similitude.engines import Engine, engine_of
+from similitude.engines.profiles import Profile
+from similitude.errors import UnresolvedError, brief
 from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
+from similitude.similarity.feature_space import finite_diagonal, kernel_distance
 from similitude.similarity.parameters import Parametric
 
 Images = dict[tuple[int, int, bool], tuple[Any, Any]]
@@ -56,6 +67,8 @@ class Similarity(Parametric, ABC):
         True where `block` gives finite numbers only, whatever it is given: its values are then not looked at again.
     heavy : bool
         True where one value takes microseconds: small matrices are then cut as well, so that threads share them.
+    on_tensors : bool
+        True where `block` works on torch tensors as it does on NumPy arrays, so that a device can run it.
 
     Examples
     --------
@@ -80,6 +93,7 @@ class Similarity(Parametric, ABC):
     threadsafe: bool = True
     finite: bool = False
     heavy: bool = False
+    on_tensors: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -129,6 +143,18 @@ class Similarity(Parametric, ABC):
         """Tell whether values need no check: `finite` speaks for no `block` written below it in the class tree."""
         return self.finite and _stated_in(type(self), "finite") <= _stated_in(type(self), "block")
 
+    def works_on_tensors(self) -> bool:
+        """Tell whether a device can run `block`: `on_tensors` speaks for no `block` written below it."""
+        return self.on_tensors and _stated_in(type(self), "on_tensors") <= _stated_in(type(self), "block")
+
+    def profile(self) -> Profile | None:
+        """Return the values as functions of distances and dot products of vectors; None where they are no such."""
+        return None
+
+    def described(self) -> Profile | None:
+        """Return the profile, where it speaks for the `block` in use."""
+        return self.profile() if _stated_in(type(self), "profile") <= _stated_in(type(self), "block") else None
+
     def parts(self) -> tuple[Similarity, ...]:
         """Return the similarities that this one is made of; none for a leaf."""
         return tuple(value for value in self._params().values() if isinstance(value, Similarity))
@@ -154,7 +180,7 @@ class Similarity(Parametric, ABC):
 
     def blocks(self, A: Encoding, B: Encoding = None, engine: Engine | None = None) -> Blocks:
         """Return the matrix of two encodings (by default the Gram of one) as tiles."""
-        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or current_engine(), itemsize(A))
+        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or engine_of(A), itemsize(A))
 
     def gram(self, X: Any, out: Any = None) -> Any:
         """Return the matrix K(x_i, x_j); data-dependent parameters are fixed on X.
@@ -167,7 +193,7 @@ class Similarity(Parametric, ABC):
         """
         n = check_objects(X)
         if out is None:
-            check_fits(n, n, itemsize(X), current_engine())
+            check_fits(n, n, itemsize(X), engine_of(X))
         resolved, A = self.prepare(X)
         return resolved.blocks(A).whole(out)
 
@@ -186,7 +212,7 @@ class Similarity(Parametric, ABC):
         self._demand_resolved("cross(X, Z)")
         self._demand_same_columns(X, Z)
         if out is None:
-            check_fits(n, m, max(itemsize(X), itemsize(Z)), current_engine())
+            check_fits(n, m, max(itemsize(X), itemsize(Z)), engine_of(X))
         with remembered_images():
             A = self._encoded(X, "X")
             B = A if Z is X and SYMMETRIC in self.claims else self._encoded(Z, "Z")
@@ -195,7 +221,7 @@ class Similarity(Parametric, ABC):
     def diag(self, X: Any) -> Any:
         """Return K(x_i, x_i) for every object; data-dependent parameters are fixed on X."""
         resolved, A = self.prepare(X)
-        return _finite_diagonal(resolved, A)
+        return finite_diagonal(resolved, A)
 
     def distance(self, X: Any, Z: Any = None) -> Any:
         """Return the distances D_K(x, z) = sqrt(K(x, x) + K(z, z) - 2 K(x, z)) in the kernel's feature space.
@@ -210,13 +236,13 @@ class Similarity(Parametric, ABC):
         array([[11.0905365]])
         """
         n, m = check_objects(X), check_objects(X if Z is None else Z, "Z")
-        check_fits(n, m, max(itemsize(X), itemsize(X if Z is None else Z)), current_engine())
+        check_fits(n, m, max(itemsize(X), itemsize(X if Z is None else Z)), engine_of(X))
         if Z is None:
             k, A = self.prepare(X)
-            diagonal = _finite_diagonal(k, A)
-            return _kernel_distance(k.blocks(A).whole(), diagonal, diagonal, same=True)
+            diagonal = finite_diagonal(k, A)
+            return kernel_distance(k.blocks(A).whole(), diagonal, diagonal, same=True)
         K = self.cross(X, Z)
-        return _kernel_distance(K, self.diag(X), self.diag(Z), same=False)
+        return kernel_distance(K, self.diag(X), self.diag(Z), same=False)
 
     def unresolved(self) -> list[str]:
         """Return the names of the parameters that still wait for data."""
@@ -365,34 +391,3 @@ def _wrappers() -> Any:
 
 def _is_operand(other: Any) -> bool:
     return isinstance(other, (Similarity, Real))
-
-
-def _finite_diagonal(k: Similarity, A: Encoding) -> Any:
-    values = k.diagonal(A)
-    if tuple(values.shape) != (count(A),):
-        raise ValueError(f"{k!r} gave a diagonal of shape {tuple(values.shape)}, expected {(count(A),)}")
-    bad = np.flatnonzero(~np.isfinite(np.asarray(values)))
-    if len(bad):
-        i = int(bad[0])
-        raise PairError(i, i, f"{k!r} is {float(values[i])}, not a finite number")
-    return values
-
-
-def _kernel_distance(K: Any, dx: Any, dz: Any, same: bool) -> Any:
-    """Turn the matrix K into distances, in place and strip by strip."""
-    xp = namespace(K)
-    rounding = max(1e-12, 32 * float(xp.finfo(K.dtype).eps))
-    for start in range(0, K.shape[0], 512):
-        strip = slice(start, start + 512)
-        squares = dx[strip, None] + dz[None, :] - 2.0 * K[strip]
-        if same:
-            on_diagonal = np.arange(squares.shape[0])
-            squares[on_diagonal, start + on_diagonal] = 0.0
-        scale = abs(dx[strip])[:, None] + abs(dz)[None, :] + 2.0 * abs(K[strip])
-        bad = np.argwhere(np.asarray(squares < -rounding * scale))
-        if len(bad):
-            i, j = (int(position) for position in bad[0])
-            below = f"K(x, x) + K(z, z) - 2 K(x, z) = {float(squares[i, j]):.6g} < 0"
-            raise PairError(start + i, j, f"{below}: K is not a kernel and gives no distance")
-        K[strip] = xp.sqrt(xp.where(squares > 0, squares, xp.zeros_like(squares)))
-    return K

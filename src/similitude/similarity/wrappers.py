@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, namespace
+from similitude.encodings import Encoding, as_numpy, namespace
+from similitude.engines.profiles import Profile
 from similitude.errors import PairError
 from similitude.similarity.algebra import Claims, in_brackets
 from similitude.similarity.base import Similarity, image
@@ -28,6 +29,10 @@ class Wrapped(Similarity):
     def threadsafe(self) -> bool:
         """Whether the part gains from threads."""
         return self.k.threadsafe
+
+    def works_on_tensors(self) -> bool:
+        """Tell whether a device can run the part."""
+        return self.k.works_on_tensors()
 
 
 class Normalised(Wrapped):
@@ -76,7 +81,7 @@ class Normalised(Wrapped):
 def _refuse_zero_norm(values: Any, left: Any, right: Any) -> None:
     """A similarity that is not PSD may have K(x, x) = 0 and yet K(x, z) != 0: that pair has no normalised value."""
     zero = (left == 0)[:, None] | (right == 0)[None, :]
-    bad = np.argwhere(np.asarray(zero & (values != 0)))
+    bad = np.argwhere(as_numpy(zero & (values != 0)))
     if len(bad):
         i, j = (int(position) for position in bad[0])
         raise PairError(i, j, f"K(x, z) = {float(values[i, j]):.6g} cannot be normalised, for K(x, x) or K(z, z) is 0")
@@ -155,6 +160,10 @@ class Pullback(Wrapped):
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the part's block."""
         return self.k.block(A, B)
+
+    def profile(self) -> Profile | None:
+        """Return the part's profile."""
+        return self.k.described()
 
     def diagonal(self, A: Encoding) -> Any:
         """Return the part's diagonal."""

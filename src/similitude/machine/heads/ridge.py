@@ -230,7 +230,7 @@ class Ridge:
             place = int(np.abs(np.log(PENALTIES / start)).argmin())
             while np.isinf(loss(place)) and place + 1 < len(PENALTIES):
                 place += 1
-            place = _downhill(loss, place if near is not None else _downhill(loss, place, 2), 1)
+            place = downhill(loss, place if near is not None else downhill(loss, place, 2), 1)
         found = trials[place]
         if found is None:
             raise ValueError("no penalty leaves anything to judge by: give more examples, or less uneven weights")
@@ -246,7 +246,7 @@ def _judged(judge: Judge, lam: float) -> Trial | None:
     return trial if trial is not None and np.isfinite(trial.loss) else None
 
 
-def _downhill(loss: Callable[[int], float], place: int, step: int) -> int:
+def downhill(loss: Callable[[int], float], place: int, step: int) -> int:
     """Return where neither neighbour is better."""
     for direction in (step, -step):
         while loss(place + direction) < loss(place):

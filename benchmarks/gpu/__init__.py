@@ -1,0 +1,1 @@
+"""What a card does with fused products, fits and predictions: `python -m benchmarks.gpu`."""

@@ -1,0 +1,220 @@
+"""What is measured: the machine, products, fits, predictions, streams, ten classes."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.gpu.plain import plain
+from benchmarks.gpu.timing import Row, seconds
+from similitude import SimilarityClassifier, SimilarityRegressor
+from similitude.engines import TorchEngine
+from similitude.engines.torch_solver import LeastSquares
+from similitude.kernels import Gaussian, Laplace, Matern, Polynomial, RationalQuadratic
+
+STEPS = 15
+"""Steps of conjugate gradients in a whole fit: as many as the published figures of Falkon take."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large everything is."""
+
+    gemm: int = 8192
+    rows: int = 2_000_000
+    landmarks: int = 20_000
+    wide: tuple[int, int] = (200_000, 20_000)
+    fits: tuple[tuple[int, int], ...] = ((1_000_000, 10_000), (10_000_000, 20_000))
+    predictions: int = 20_000_000
+    streamed: int = 20_000_000
+    digits: tuple[int, int] = (60_000, 10_000)
+
+
+TOY = Sizes(128, 600, 60, (200, 50), ((400, 30),), 500, 700, (300, 30))
+
+
+def machine(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
+    """Measure products of matrices and copies; a third of tf32 is the peak of 3xTF32."""
+    place, n = engine.place, sizes.gemm
+    kinds = (("fp16", torch.float16, "highest"), ("tf32", torch.float32, "high"), ("fp32", torch.float32, "highest"))
+    for name, dtype, precision in kinds:
+        A = torch.randn(n, n, device=place).to(dtype)
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision(precision)
+        took = seconds(lambda A=A: A @ A, place)
+        torch.set_float32_matmul_precision(before)
+        yield Row(f"GEMM {name}", f"{n} x {n}", 2 * n**3 / took / 1e12, "TFLOP/s")
+    A = torch.randn(n, n, device=place)
+    yield Row("copy on the device", f"{n} x {n}", 2 * A.nbytes / seconds(A.clone, place) / 1e9, "GB/s")
+    host = np.random.default_rng(0).random((n, n), dtype=np.float32)
+    from similitude.engines.torch_moves import Mover
+
+    move = Mover(place)
+    yield Row("copy to the device", f"{n} x {n}", host.nbytes / seconds(lambda: move(host), place) / 1e9, "GB/s")
+
+
+def products(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
+    """Measure K v and K' w of every fused kernel, in entries of K, checked on some rows in float64."""
+    n, m = sizes.rows, sizes.landmarks
+    few = max(1, n // 8), max(1, m // 4)
+    kernels = [
+        (Gaussian(sigma=5.0), n, m, 28),
+        (Gaussian(sigma=28.0), *sizes.wide, 784),
+        (RationalQuadratic(alpha=1.5, length=5.0), *few, 28),
+        (Polynomial(degree=3, scale=0.05), *few, 28),
+        (Laplace(sigma=2.5), *few, 28),
+        (Laplace(sigma=2.5, norm=1), *few, 28),
+        (Matern(nu=1.5, length=5.0), *few, 28),
+    ]
+    for k, rows, columns, d in kernels:
+        torch.manual_seed(0)
+        X = torch.randn(rows, d, device=engine.place)
+        yield from _product(engine, k, X, X[:columns].clone())
+    X = torch.randn(few[0], 28, device=engine.place)
+    yield from _product(engine, Gaussian(sigma=5.0), X, X[: few[1]].clone(), outputs=10)
+    if importlib.util.find_spec("pykeops") is not None:
+        yield _keops(engine, X, X[: few[1]].clone())
+
+
+def _product(engine: TorchEngine, k: Any, X: torch.Tensor, Y: torch.Tensor, outputs: int = 1) -> Iterator[Row]:
+    product, place = engine.product(k, X, Y), engine.place
+    (n, m), d = product.shape, X.shape[1]
+    V, W = torch.randn(m, outputs, device=place), torch.randn(n, outputs, device=place)
+    entries, other = n * m / 1e9, plain(product)
+    name, size, how = type(k).__name__, f"{n:,} x {m:,}, d = {d}, {outputs} outputs", product.way
+    some = torch.arange(0, n, max(1, n // 300), device=place)
+    exact = k.block(X[some].double(), Y.double()) @ V.double()
+    error = float((product.times(V)[some] - exact).norm() / exact.norm())
+    slow = seconds(lambda: other.times(V), place)
+    fast = seconds(lambda: product.times(V), place)
+    how += f", {2 * d * entries / fast / 1e3:.3g} TFLOP/s of dot products"
+    yield Row(f"{name} K v", size, entries / fast, "G entries/s", how, error, entries / slow)
+    columns = torch.arange(0, m, max(1, m // 100), device=place)
+    exact = torch.zeros(len(columns), outputs, device=place, dtype=torch.float64)
+    for start in range(0, n, 100_000):
+        part = slice(start, start + 100_000)
+        exact += k.block(Y[columns].double(), X[part].double()) @ W[part].double()
+    error = float((product.transposed_times(W)[columns] - exact).norm() / exact.norm())
+    slow = seconds(lambda: other.transposed_times(W), place)
+    fast = seconds(lambda: product.transposed_times(W), place)
+    yield Row(f"{name} K' w", size, entries / fast, "G entries/s", how, error, entries / slow)
+
+
+def _keops(engine: TorchEngine, X: torch.Tensor, Y: torch.Tensor) -> Row:
+    from pykeops.torch import LazyTensor
+
+    V = torch.randn(len(Y), 1, device=engine.place)
+
+    def run() -> torch.Tensor:
+        apart = ((LazyTensor(X[:, None, :]) - LazyTensor(Y[None, :, :])) ** 2).sum(-1)
+        return (-apart / (2 * 5.0**2)).exp() @ V
+
+    entries = len(X) * len(Y) / 1e9
+    return Row("Gaussian K v by KeOps", f"{len(X):,} x {len(Y):,}", entries / seconds(run, engine.place), "G entries/s")
+
+
+def problem(n: int, d: int = 28, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return vectors and a smooth function of a few of their entries, with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.5 * X[:, 2] ** 2 + np.tanh(X[:, 3] * X[:, 4])
+    y += 0.2 * rng.standard_normal(n, dtype=np.float32)
+    return X, (y - y.mean()) / y.std()
+
+
+def fits(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
+    """Measure whole fits with a given penalty, rows on the device; then one with the choice of the penalty."""
+    new, wanted = problem(min(200_000, sizes.rows), seed=1)
+    k = Gaussian(sigma=6.0)
+    for place, (n, m) in enumerate(sizes.fits):
+        yield _fit(engine, k, n, m, (new, wanted), beside_plain=place == 0)
+    n, m = sizes.fits[0]
+    X, y = problem(n)
+    model = SimilarityRegressor(k, n_landmarks=m, random_state=0, engine=engine)
+    took = seconds(lambda: model.fit(X, y), engine.place, 1)
+    note = f"R2 {model.score(new, wanted):.4f}, penalty chosen, from host memory"
+    yield Row("SimilarityRegressor.fit", f"n = {n:,}, m = {m:,}", took, "s", note)
+
+
+def _fit(engine: TorchEngine, k: Any, n: int, m: int, new: tuple[np.ndarray, np.ndarray], beside_plain: bool) -> Row:
+    X, y = (torch.from_numpy(array).to(engine.place) for array in problem(n))
+    ones = torch.ones(n, device=engine.place)
+    landmarks = X[torch.from_numpy(np.random.default_rng(0).permutation(n)[:m]).to(engine.place)]
+
+    def fit(product: Any) -> Any:
+        return LeastSquares(product).problem(y[:, None], ones).solve(1e-7 * n, steps=STEPS, tolerance=0.0)
+
+    found = fit(engine.product(k, X, landmarks))
+    took = seconds(lambda: fit(engine.product(k, X, landmarks)), engine.place, 2)
+    slow = seconds(lambda: fit(plain(engine.product(k, X, landmarks))), engine.place, 2) if beside_plain else None
+    scores = engine.times(k, new[0], landmarks, found.weights)[:, 0] + found.intercept
+    r2 = 1 - float(((scores - new[1]) ** 2).mean() / new[1].var())
+    note = f"R2 {r2:.4f}, residual {found.residual:.1e}"
+    return Row("ridge, given penalty", f"n = {n:,}, m = {m:,}, {STEPS} steps", took, "s", note, plain=slow)
+
+
+def predictions(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
+    """Measure prediction with 1,000 landmarks: on the device, and by a model from host memory."""
+    n, k = sizes.predictions, Gaussian(sigma=6.0)
+    m = min(1000, n // 5)
+    X, y = problem(min(n, 100_000))
+    model = SimilarityRegressor(k, n_landmarks=m, random_state=0, engine=engine).fit(X, y)
+    there = torch.randn(n, 28, device=engine.place)
+    view = model._model.parts[0].view.landmarks.encoding
+    weights = model._model.parts[0].weights
+    took = seconds(lambda: engine.product(k, there, view).times(torch.from_numpy(weights).to(there)), engine.place)
+    yield Row("prediction on the device", f"{n:,} rows, m = {m:,}", n / took / 1e6, "M rows/s")
+    took = seconds(lambda: model.predict(there), engine.place, 1)
+    yield Row("SimilarityRegressor.predict, tensors", f"{n:,} rows, m = {m:,}", n / took / 1e6, "M rows/s")
+    host = there.cpu().numpy()
+    took = seconds(lambda: model.predict(host), engine.place, 1)
+    yield Row("SimilarityRegressor.predict, arrays", f"{n:,} rows, m = {m:,}", n / took / 1e6, "M rows/s")
+
+
+def streams(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
+    """Measure K' K v with rows from a file against rows on the device."""
+    n, m, k = sizes.streamed, sizes.landmarks, Gaussian(sigma=6.0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "X.npy"
+        mapped = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, 28))
+        for start in range(0, n, 10**6):
+            stop = min(n, start + 10**6)
+            mapped[start:stop] = np.random.default_rng(start).standard_normal((stop - start, 28), dtype=np.float32)
+        landmarks = np.array(mapped[:m])
+        small = TorchEngine(device=engine.device, precision=engine.precision, memory=4 * mapped.nbytes)
+        ones, v = torch.ones(n, device=engine.place), torch.randn(m, 1, device=engine.place)
+        resident = engine.product(k, mapped, landmarks)
+        streamed = small.product(k, np.load(path, mmap_mode="r"), landmarks)
+        within = seconds(lambda: resident.normal(v, ones), engine.place)
+        took = seconds(lambda: streamed.normal(v, ones), engine.place)
+        exact = resident.normal(v, ones)[0]
+        error = float((streamed.normal(v, ones)[0] - exact).norm() / exact.norm())
+    note = f"{100 * within / took:.0f} % of the rate on the device, in {len(streamed.cuts)} pieces"
+    yield Row("K' K v from a file", f"{n:,} x {m:,}", 2 * n * m / took / 1e9, "G entries/s", note, error)
+
+
+def digits(engine: TorchEngine, sizes: Sizes, file: str | None) -> Iterator[Row]:
+    """Measure ten classes of 784 pixels, with landmarks and the choice of the penalty; MNIST where a file is given."""
+    n, m = sizes.digits
+    if file is None:
+        rng = np.random.default_rng(0)
+        means = rng.standard_normal((10, 784), dtype=np.float32)
+        y = rng.integers(0, 10, n + n // 6)
+        X = means[y] + 6.0 * rng.standard_normal((len(y), 784), dtype=np.float32)
+        train, test, source, sigma = slice(0, n), slice(n, None), "random clusters, no MNIST file given", 160.0
+    else:
+        data = np.load(file)
+        X = np.concatenate([data["x_train"], data["x_test"]]).reshape(-1, 784).astype(np.float32) / 255
+        y = np.concatenate([data["y_train"], data["y_test"]])
+        train, test, source, sigma = slice(0, n), slice(60_000, None), "MNIST", 5.0
+    model = SimilarityClassifier(Gaussian(sigma=sigma), n_landmarks=m, random_state=0, engine=engine)
+    took = seconds(lambda: model.fit(X[train], y[train]), engine.place, 1)
+    note = f"accuracy {model.score(X[test], y[test]):.4f}, {source}"
+    yield Row("SimilarityClassifier.fit", f"{n:,} x 784, m = {m:,}, 10 classes", took, "s", note)

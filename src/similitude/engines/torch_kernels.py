@@ -1,0 +1,276 @@
+"""Triton kernels: sums over j of f(x_i, y_j) v_j, tile by tile in registers; the matrix of f is never written.
+
+Arrays are padded by zeros to whole tiles (`PAD` rows), so that only the rows of the result need a mask. The columns are
+split into `splits` stretches whose sums are written side by side and added in order: the result does not depend on the
+order in which programs run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from triton.runtime.errors import OutOfResources
+
+PAD = 128
+"""Rows and columns come in multiples of this."""
+
+ROWS, COLUMNS, WARPS, STAGES = 64, 128, 4, 3
+"""A tile of pairs, and how a program works on it."""
+
+CHUNK = 64
+"""Features multiplied at once where there are more than `WHOLE`."""
+
+WHOLE = 128
+"""Features up to which those of the tile's rows stay where they are while columns pass by."""
+
+PROGRAMS = 4096
+"""Programs wanted at least, so that a card is busy to the end."""
+
+LONGEST = 2**17
+"""Columns at most that one program adds up in single precision."""
+
+DOT_FORMS = {"gaussian": 0, "rational_quadratic": 1, "polynomial": 2, "sigmoid": 3}
+SUM_FORMS = {"gaussian": 0, "rational_quadratic": 1, "laplace": 4, "matern3": 5, "matern5": 6}
+WAYS = {"fp16x3": 0, "tf32x3": 1, "tf32": 2}
+
+
+@triton.jit
+def _of_dots(e, ai, bj, p, q, FORM: tl.constexpr, DEGREE: tl.constexpr):
+    """Return the function of dot products e; for functions of distances those are -e - a_i - b_j."""
+    if FORM == 0:
+        value = tl.exp2(e + (ai[:, None] + bj[None, :]))
+    elif FORM == 1:
+        apart = tl.maximum(-(e + (ai[:, None] + bj[None, :])), 0.0)
+        value = tl.exp2(-q * tl.log2(1.0 + apart))
+    elif FORM == 2:
+        base = p * e + q
+        value = base
+        for _ in tl.static_range(1, DEGREE):
+            value = value * base
+    else:
+        value = 2.0 * tl.sigmoid(2.0 * (p * e + q)) - 1.0
+    return value
+
+
+@triton.jit
+def _of_sums(s, p, q, FORM: tl.constexpr):
+    """Return the function of sums over features; p counts in powers of two where it is an exponent."""
+    if FORM == 0:
+        value = tl.exp2(p * s)
+    elif FORM == 1:
+        value = tl.exp2(-q * tl.log2(1.0 + p * s))
+    elif FORM == 4:
+        value = tl.exp2(p * tl.sqrt(s))
+    elif FORM == 5:
+        u = p * tl.sqrt(s)
+        value = (1.0 + u) * tl.exp2(u * -1.4426950408889634)
+    else:
+        u = p * tl.sqrt(s)
+        value = (1.0 + u + u * u * 0.3333333333333333) * tl.exp2(u * -1.4426950408889634)
+    return value
+
+
+@triton.jit
+def _dot(xh, xl, yh, yl, e, WAY: tl.constexpr):
+    """Add the dot products of a chunk of features to e; small parts first."""
+    if WAY == 0:
+        e = tl.dot(xl, yh, acc=e)
+        e = tl.dot(xh, yl, acc=e)
+        e = tl.dot(xh, yh, acc=e)
+    elif WAY == 1:
+        e = tl.dot(xh, yh, acc=e, input_precision="tf32x3")
+    else:
+        e = tl.dot(xh, yh, acc=e, input_precision="tf32")
+    return e
+
+
+@triton.jit
+def _added(value, acc, V, j, OUT: tl.constexpr):
+    """Add values times V to the sums of the tile's rows."""
+    if OUT == 1:
+        acc += tl.sum(value * tl.load(V + j)[None, :], axis=1)
+    else:
+        v = tl.load(V + j[:, None].to(tl.int64) * OUT + tl.arange(0, OUT)[None, :])
+        acc = tl.dot(value, v, acc=acc, input_precision="tf32x3")
+    return acc
+
+
+@triton.jit
+def _written(acc, out, i, s, n, OUT: tl.constexpr):
+    """Write the sums of the tile's rows over one stretch of columns."""
+    place = s.to(tl.int64) * n + i
+    if OUT == 1:
+        tl.store(out + place, acc, mask=i < n)
+    else:
+        tl.store(out + place[:, None] * OUT + tl.arange(0, OUT)[None, :], acc, mask=i[:, None] < n)
+
+
+@triton.jit
+def dots_kernel(
+    Xh, Xl, Yh, Yl, a, b, V, out, n, m, stretch, p, q,
+    D: tl.constexpr, BD: tl.constexpr, FORM: tl.constexpr, DEGREE: tl.constexpr, WAY: tl.constexpr,
+    OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Add up functions of dot products, over one stretch of columns for one tile of rows."""
+    s = tl.program_id(1)
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    k = tl.arange(0, BD)
+    at = i[:, None].to(tl.int64) * D + k[None, :]
+    ai = tl.load(a + i)
+    xh = tl.load(Xh + at)
+    xl = xh
+    if WAY == 0:
+        xl = tl.load(Xl + at)
+    if OUT == 1:  # noqa: SIM108 (compiled: only one branch exists)
+        acc = tl.zeros((BM,), tl.float32)
+    else:
+        acc = tl.zeros((BM, OUT), tl.float32)
+    for j0 in tl.range(s * stretch, tl.minimum(s * stretch + stretch, m), BN):
+        j = j0 + tl.arange(0, BN)
+        bt = j[None, :].to(tl.int64) * D + k[:, None]
+        e = tl.zeros((BM, BN), tl.float32)
+        if D == BD:
+            yh = tl.load(Yh + bt)
+            yl = yh
+            if WAY == 0:
+                yl = tl.load(Yl + bt)
+            e = _dot(xh, xl, yh, yl, e, WAY)
+        else:
+            for d0 in tl.range(0, D, BD):
+                ch = tl.load(Xh + at + d0)
+                dh = tl.load(Yh + bt + d0)
+                cl = ch
+                dl = dh
+                if WAY == 0:
+                    cl = tl.load(Xl + at + d0)
+                    dl = tl.load(Yl + bt + d0)
+                e = _dot(ch, cl, dh, dl, e, WAY)
+        value = _of_dots(e, ai, tl.load(b + j), p, q, FORM, DEGREE)
+        acc = _added(value, acc, V, j, OUT)
+    _written(acc, out, i, s, n, OUT)
+
+
+@triton.jit
+def sums_kernel(
+    X, Y, V, out, n, m, stretch, X_rows, Y_rows, p, q,
+    D, ABSOLUTE: tl.constexpr, FORM: tl.constexpr, OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Add up functions of sums of differences, feature by feature; X and Y hold a feature in each row."""
+    s = tl.program_id(1)
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    if OUT == 1:  # noqa: SIM108 (compiled: only one branch exists)
+        acc = tl.zeros((BM,), tl.float32)
+    else:
+        acc = tl.zeros((BM, OUT), tl.float32)
+    for j0 in tl.range(s * stretch, tl.minimum(s * stretch + stretch, m), BN):
+        j = j0 + tl.arange(0, BN)
+        total = tl.zeros((BM, BN), tl.float32)
+        x_at = X + i
+        y_at = Y + j
+        for _ in tl.range(0, D):
+            apart = tl.load(x_at)[:, None] - tl.load(y_at)[None, :]
+            x_at += X_rows
+            y_at += Y_rows
+            if ABSOLUTE:
+                total += tl.abs(apart)
+            else:
+                total += apart * apart
+        acc = _added(_of_sums(total, p, q, FORM), acc, V, j, OUT)
+    _written(acc, out, i, s, n, OUT)
+
+
+def padded(rows: int) -> int:
+    """Return the number of rows in whole tiles."""
+    return triton.cdiv(rows, PAD) * PAD
+
+
+def chunks(d: int) -> tuple[int, int]:
+    """Return the number of features with padding, and how many are multiplied at once."""
+    if d <= WHOLE:
+        whole = max(16, triton.next_power_of_2(d))
+        return whole, whole
+    return triton.cdiv(d, CHUNK) * CHUNK, CHUNK
+
+
+def _outputs(V: torch.Tensor, rows: int) -> torch.Tensor:
+    """Return the columns of V padded: one, or a multiple of 16 as products of matrices need."""
+    k = V.shape[1]
+    wide = torch.zeros(padded(rows), 1 if k == 1 else max(16, triton.next_power_of_2(k)), device=V.device)
+    wide[: len(V), :k] = V
+    return wide
+
+
+def _cut(n: int, m: int) -> tuple[int, int]:
+    """Return into how many stretches the columns are split, and their length."""
+    wanted = min(triton.cdiv(PROGRAMS, triton.cdiv(n, ROWS)), triton.cdiv(m, 16 * COLUMNS))
+    splits = max(1, wanted, triton.cdiv(m, LONGEST))
+    stretch = triton.cdiv(triton.cdiv(m, splits), COLUMNS) * COLUMNS
+    return triton.cdiv(m, stretch), stretch
+
+
+def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degree: int, way: str) -> torch.Tensor:
+    """Return the sums over the rows of y of a function of dot products times V, in float32.
+
+    Parameters
+    ----------
+    x, y : Split
+        With `high`, `low`, `offset` and the number of rows `n`.
+    V : tensor of shape (y.n, outputs)
+    form : str
+        A name in `DOT_FORMS`; p, q and degree are its parameters.
+    way : str
+        A name in `WAYS`.
+    """
+    splits, stretch = _cut(x.n, y.n)
+    wide = _outputs(V, y.n)
+    out = torch.empty(splits, x.n, wide.shape[1], device=V.device)
+    D = x.high.shape[1]
+    arguments = (x.high, x.low, y.high, y.low, x.offset, y.offset, wide, out, x.n, y.n, stretch, p, q)
+    constants = {"D": D, "BD": D if D <= WHOLE else CHUNK, "FORM": DOT_FORMS[form], "DEGREE": degree, "WAY": WAYS[way]}
+    _launch(dots_kernel, out, arguments, constants)
+    return _total(out, V.shape[1])
+
+
+def of_sums(x: Any, y: Any, V: torch.Tensor, absolute: bool, form: str, p: float, q: float) -> torch.Tensor:
+    """Return the sums over the rows of y of a function of sums of differences times V, in float32.
+
+    Parameters
+    ----------
+    x, y : Direct
+        With `features`, one in each row, and the number of objects `n`.
+    V : tensor of shape (y.n, outputs)
+    absolute : bool
+        Absolute differences, or squared ones.
+    form : str
+        A name in `SUM_FORMS`; p and q are its parameters.
+    """
+    splits, stretch = _cut(x.n, y.n)
+    wide = _outputs(V, y.n)
+    out = torch.empty(splits, x.n, wide.shape[1], device=V.device)
+    d, rows = x.features.shape
+    arguments = (x.features, y.features, wide, out, x.n, y.n, stretch, rows, y.features.shape[1], p, q, d)
+    _launch(sums_kernel, out, arguments, {"ABSOLUTE": absolute, "FORM": SUM_FORMS[form]})
+    return _total(out, V.shape[1])
+
+
+def _launch(kernel: Any, out: torch.Tensor, arguments: tuple[Any, ...], constants: dict[str, Any]) -> None:
+    """Run a kernel on all tiles; with fewer stages where the card has too little shared memory for all of them."""
+    splits, n, outputs = out.shape
+    shape = {"OUT": outputs, "BM": ROWS, "BN": COLUMNS, "num_warps": WARPS}
+    with torch.cuda.device_of(out):
+        for stages in range(STAGES, 0, -1):
+            try:
+                kernel[(triton.cdiv(n, ROWS), splits)](*arguments, **constants, **shape, num_stages=stages)
+                return
+            except OutOfResources:
+                if stages == 1:
+                    raise
+
+
+def _total(out: torch.Tensor, outputs: int) -> torch.Tensor:
+    """Return the sums of all stretches, added in order."""
+    whole = out[0] if len(out) == 1 else out.sum(0, dtype=torch.float64).to(torch.float32)
+    return whole[:, :outputs]

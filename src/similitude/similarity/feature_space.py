@@ -1,0 +1,42 @@
+"""Lengths and distances in the feature space of a kernel, and what cannot be one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from similitude.encodings import Encoding, as_numpy, count, namespace
+from similitude.errors import PairError
+
+
+def finite_diagonal(k: Any, A: Encoding) -> Any:
+    """Return K(x, x) of encoded objects; name the first that is no finite number."""
+    values = k.diagonal(A)
+    if tuple(values.shape) != (count(A),):
+        raise ValueError(f"{k!r} gave a diagonal of shape {tuple(values.shape)}, expected {(count(A),)}")
+    bad = np.flatnonzero(~np.isfinite(as_numpy(values)))
+    if len(bad):
+        i = int(bad[0])
+        raise PairError(i, i, f"{k!r} is {float(values[i])}, not a finite number")
+    return values
+
+
+def kernel_distance(K: Any, dx: Any, dz: Any, same: bool) -> Any:
+    """Turn the matrix K into distances, in place and strip by strip."""
+    xp = namespace(K)
+    rounding = max(1e-12, 32 * float(xp.finfo(K.dtype).eps))
+    for start in range(0, K.shape[0], 512):
+        strip = slice(start, start + 512)
+        squares = dx[strip, None] + dz[None, :] - 2.0 * K[strip]
+        if same:
+            on_diagonal = np.arange(squares.shape[0])
+            squares[on_diagonal, start + on_diagonal] = 0.0
+        scale = abs(dx[strip])[:, None] + abs(dz)[None, :] + 2.0 * abs(K[strip])
+        bad = np.argwhere(as_numpy(squares < -rounding * scale))
+        if len(bad):
+            i, j = (int(position) for position in bad[0])
+            below = f"K(x, x) + K(z, z) - 2 K(x, z) = {float(squares[i, j]):.6g} < 0"
+            raise PairError(start + i, j, f"{below}: K is not a kernel and gives no distance")
+        K[strip] = xp.sqrt(xp.where(squares > 0, squares, xp.zeros_like(squares)))
+    return K
