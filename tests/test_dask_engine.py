@@ -219,6 +219,12 @@ def test_a_collection_finds_its_engine(client, spread):
         assert bits(classifier().fit(*collection())) == bits(spread)
 
 
+def test_a_connection_that_was_made_is_closed(client, spread):
+    with local_cluster(1) as cluster:
+        model = classifier(DaskEngine(cluster.scheduler_address)).fit(*collection())
+        assert bits(model) == bits(spread) and distributed.get_client() is client
+
+
 def test_a_cluster_is_started_where_there_is_none(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

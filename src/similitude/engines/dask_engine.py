@@ -10,7 +10,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,23 +102,28 @@ class DaskEngine(SpreadEngine):
         if client is not None:
             yield client
             return
-        with (
-            distributed.LocalCluster(
-                n_workers=available_cores(), threads_per_worker=1, dashboard_address=":0", silence_logs=50
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        with self._place() as place, self._connected(place) as client:
             yield client
+
+    def _place(self) -> Any:
+        """Return where to connect to: the address given, or a cluster that is started."""
+        if self.client is not None:
+            return nullcontext(self.client)
+        return distributed.LocalCluster(
+            n_workers=available_cores(), threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        )
+
+    def _connected(self, place: Any) -> Any:
+        try:
+            return distributed.Client(place)
+        except OSError as error:
+            raise ClusterError(f"there is no scheduler at {place}: {error}") from None
 
     def _client(self) -> Any:
         """Return the client in use; raise ValueError where there is none."""
-        if isinstance(self.client, distributed.Client):
-            client = self.client
-        else:
-            try:
-                client = distributed.get_client(self.client)
-            except OSError as error:
-                raise ClusterError(f"there is no scheduler at {self.client}: {error}") from None
+        client = self.client if isinstance(self.client, distributed.Client) else distributed.get_client()
+        if isinstance(self.client, str) and client.scheduler.address != self.client:
+            raise ValueError(f"the client in use is not connected to {self.client}")
         if client.status not in ("running", "connecting", "newly-created"):
             raise ClusterError(f"the client is {client.status}: connect to a scheduler again, and give the new client")
         return client
