@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("CONTRIBUTING.md",)
+PAGES = ("CONTRIBUTING.md", "docs/engines.md")
 BLOCK = re.compile(r"(<!-- include: (\S+)(?: (\S+))? -->\n```(?:python|cpp)\n).*?```\n", re.DOTALL)
 
 

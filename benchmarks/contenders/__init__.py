@@ -4,11 +4,23 @@ An operation is a method that takes a task's data by name. To take part in a tas
 holds one family of operations; here they come together.
 """
 
-from benchmarks.contenders import graphs, learners, machine, matrices, objects, series, streams, strings, tables
+from benchmarks.contenders import (
+    cluster,
+    graphs,
+    learners,
+    machine,
+    matrices,
+    objects,
+    series,
+    streams,
+    strings,
+    tables,
+)
 from benchmarks.nouns import Contender
 
 
 class Ours(
+    cluster.Ours,
     graphs.Ours,
     learners.Ours,
     machine.Ours,
@@ -46,6 +58,8 @@ ALL: tuple[Contender, ...] = (
     matrices.OursKernels(),
     streams.OursInMemory(),
     streams.OursWithCheckpoints(),
+    cluster.OneWorker(),
+    cluster.InMemory(),
     ScikitLearn(),
     ScikitLearnIntelex(),
     matrices.SciPy(),

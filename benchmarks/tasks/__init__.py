@@ -2,6 +2,7 @@
 
 from benchmarks.nouns import Task
 from benchmarks.tasks import (
+    cluster,
     gaussian,
     graphs,
     laplace,
@@ -42,6 +43,7 @@ ALL: tuple[Task, ...] = (
     machine.DEFAULTS,
     machine.INDEFINITE,
     streams.FIT,
+    cluster.FIT,
     tables.JACCARD,
     tables.JACCARD_SETS,
     tables.GOWER,

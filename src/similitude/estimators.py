@@ -23,6 +23,7 @@ from similitude.encodings import (
     take,
 )
 from similitude.engines import Engine, TorchEngine, current_engine, engine_of
+from similitude.engines.spread import is_spread
 from similitude.engines.torch_engine import check_device
 from similitude.kernels.matrix import as_matrix
 from similitude.randomness import generator
@@ -153,6 +154,11 @@ class SimilarityEstimator(BaseEstimator):
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return X as its kind asks for: vectors as a float matrix, other objects as they are."""
+        if is_spread(X):
+            raise TypeError(
+                f"{type(self).__name__} fits to objects in memory: X.compute() them, or take SimilarityClassifier or "
+                f"SimilarityRegressor, which leave a dask collection on its workers"
+            )
         kind, X = self._kind(), self._seen(X, reset)
         if kind not in ("vectors", "matrix"):
             check_objects(X)

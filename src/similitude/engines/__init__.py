@@ -4,17 +4,26 @@ An engine writes ``run(task, A, B, tiles)`` and knows memory, threads, processes
 the mathematics. It is configuration only: it pickles, and ``clone`` shares it.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from similitude.engines.base import Engine, Task, Tile
 from similitude.engines.checkpoints import CheckpointError, CheckpointWarning
 from similitude.engines.current import current_engine, engine_of, use_engine
 from similitude.engines.local import LocalEngine
+from similitude.engines.spread import ClusterError, SpreadEngine
 from similitude.engines.torch_engine import TorchEngine
+
+if TYPE_CHECKING:
+    from similitude.engines.dask_engine import DaskEngine
 
 __all__ = [
     "CheckpointError",
     "CheckpointWarning",
+    "ClusterError",
+    "DaskEngine",
     "Engine",
     "LocalEngine",
+    "SpreadEngine",
     "Task",
     "Tile",
     "TorchEngine",
@@ -22,3 +31,11 @@ __all__ = [
     "engine_of",
     "use_engine",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DaskEngine":
+        from similitude.engines.dask_engine import DaskEngine
+
+        return DaskEngine
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

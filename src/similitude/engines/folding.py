@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,35 +69,72 @@ class Pass:
         marks : callable
             Says what the sums belong to, where a checkpoint needs to know.
         """
-        checkpoint = None if engine.checkpoint is None else Checkpoint(engine.checkpoint, marks())
-        start, total = self._begun(checkpoint, read)
-        quiet = engine.quiet()
-        with closing(self.batches(start)) as batches:  # type: ignore[type-var]
-            shown = with_rows(batches, lambda one: one.stop - one.start, start, self.n) if engine.progress else batches
-            for batch in shown:
-                tiles = self.strips(batch.stop - batch.start)
-                try:
-                    for part in quiet.run(self.task, batch.encoding, self.against, tiles):
-                        if total is None:
-                            total = part
-                        else:
-                            total += part
-                except PairError as error:
-                    raise error.moved(batch.start, 0) from error.__cause__
-                if checkpoint is not None:
-                    checkpoint.keep(batch.stop, total.to_arrays())
-        return total
+        return folded(lambda start: self._summed(engine.quiet(), start), self.n, engine, read, marks)
 
-    def _begun(self, checkpoint: Checkpoint | None, read: Callable[[Mapping[str, Any]], Any]) -> tuple[int, Any]:
-        """Return the row to begin with, and the sums of the rows before."""
-        if checkpoint is None:
-            return 0, None
-        found = checkpoint.read()
-        if found is None:
-            checkpoint.start(0, {})
-            return 0, None
-        rows, arrays = found
-        return rows, read(arrays) if arrays else None
+    def _summed(self, engine: Engine, start: int) -> Iterator[Summed]:
+        with closing(self.batches(start)) as batches:  # type: ignore[type-var]
+            for batch in batches:
+                yield Summed(self._parts(engine, batch), batch.start, batch.stop)
+
+    def _parts(self, engine: Engine, batch: Encoded) -> Iterator[Any]:
+        try:
+            yield from engine.run(self.task, batch.encoding, self.against, self.strips(batch.stop - batch.start))
+        except PairError as error:
+            raise error.moved(batch.start, 0) from error.__cause__
+
+
+@dataclass(frozen=True)
+class Summed:
+    """The sums that a batch is made into, and its rows in the whole."""
+
+    parts: Iterable[Any]
+    start: int
+    stop: int
+
+
+def folded(
+    batches: Callable[[int], Iterator[Summed]],
+    n: int,
+    engine: Engine,
+    read: Callable[[Mapping[str, Any]], Any],
+    marks: Callable[[], dict[str, str]],
+) -> Any:
+    """Return the sum over all batches, in their order; with a checkpoint, go on from there and keep it up to date.
+
+    Parameters
+    ----------
+    batches : callable
+        Gives the sums of batches from a row on; the first of them is added to, and must be nobody else's.
+    n : int
+        How many rows there are.
+    engine, read, marks
+        As for `Pass.run`.
+    """
+    checkpoint = None if engine.checkpoint is None else Checkpoint(engine.checkpoint, marks())
+    start, total = _begun(checkpoint, read)
+    with closing(batches(start)) as summed:  # type: ignore[type-var]
+        shown = with_rows(summed, lambda one: one.stop - one.start, start, n) if engine.progress else summed
+        for batch in shown:
+            for part in batch.parts:
+                if total is None:
+                    total = part
+                else:
+                    total += part
+            if checkpoint is not None:
+                checkpoint.keep(batch.stop, total.to_arrays())
+    return total
+
+
+def _begun(checkpoint: Checkpoint | None, read: Callable[[Mapping[str, Any]], Any]) -> tuple[int, Any]:
+    """Return the row to begin with, and the sums of the rows before."""
+    if checkpoint is None:
+        return 0, None
+    found = checkpoint.read()
+    if found is None:
+        checkpoint.start(0, {})
+        return 0, None
+    rows, arrays = found
+    return rows, read(arrays) if arrays else None
 
 
 def forget_checkpoint(engine: Engine) -> None:

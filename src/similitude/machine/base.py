@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.adapters import Precomputed, as_similarity
 from similitude.encodings import Encoding, as_numpy, as_objects, itemsize, rows, take
+from similitude.engines.spread import is_spread
 from similitude.estimators import SimilarityEstimator
 from similitude.machine.draws import Drawn, seed_of
 from similitude.machine.explanation import Explanation
@@ -21,7 +22,8 @@ from similitude.machine.heads.ridge import Trial
 from similitude.machine.landmarking import check_landmarks, find_landmarks
 from similitude.machine.roads import Road
 from similitude.machine.scales import open_scales
-from similitude.machine.sourced import Targets, objects_of, scores_of
+from similitude.machine.sourced import Targets, fit_source, objects_of, scores_of
+from similitude.machine.spread import fit_spread
 from similitude.machine.streams import Model, scored
 from similitude.machine.training import PILOT, Examples, Fitted, fit_ridge, n_choices, with_scales
 from similitude.machine.views import Together, Weighted
@@ -186,6 +188,13 @@ class SimilarityMachine(SimilarityEstimator):
         if y is not None or sample_weight is not None:
             raise TypeError("a Source brings its labels and weights along: give them where it is made")
         return X
+
+    def _fit_apart(self, X: Any, y: Any, sample_weight: Any) -> Fitted | None:
+        """Fit to what is read in batches or lives on workers; None where X is in memory."""
+        if is_spread(X):
+            return fit_spread(self, X, y, sample_weight)
+        source = self._source(X, y, sample_weight)
+        return None if source is None else fit_source(self, source)
 
     def _reading(self) -> Targets:
         """Return what reads targets batch by batch; a subclass writes it."""

@@ -21,7 +21,7 @@ from similitude.machine.heads.choosing import fit_classes
 from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Trial
 from similitude.machine.online import next_batch
-from similitude.machine.sourced import fit_source
+from similitude.machine.spread import lazily
 from similitude.machine.targets import Classes, codes
 from similitude.results import ESTIMATE, Estimate
 
@@ -142,18 +142,17 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         X : sequence of objects, or source
             A source (see :class:`similitude.sources.Source`: a memory map, a path, a dataset, a function of batches) is
             read twice: once to count and to draw a sample of 20,000 rows, on which all is chosen that has to be chosen,
-            and once to compare.
+            and once to compare. A dask array, dataframe or bag stays on its workers (see
+            :class:`similitude.engines.DaskEngine`); predictions of one come back as a lazy array.
         y : sequence of labels
             Of a source also the name of a column; none where the source brings them.
         sample_weight : sequence of float, optional
             What the loss of each example is multiplied by.
         """
         self._check_params()
-        source = self._source(X, y, sample_weight)
         self._forget_batches()
-        if source is not None:
-            fitted = fit_source(self, source)
-        else:
+        fitted = self._fit_apart(X, y, sample_weight)
+        if fitted is None:
             X = self._checked(X, reset=True)
             self.classes_, numbers = check_labels(self, X, y)
             weights = self._weights(numbers, sample_weight)
@@ -250,6 +249,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
     def _decided(scores: np.ndarray) -> np.ndarray:
         return (scores >= 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
+    @lazily
     @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of every object: one number for two classes, one per class for several.
@@ -261,6 +261,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @lazily
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of every object.
@@ -272,6 +273,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         decided = self._decided(as_numpy(self.decision_function(X)))
         return self.classes_[decided]
 
+    @lazily
     @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class; the largest belongs to the predicted class.

@@ -16,7 +16,7 @@ from similitude.machine.heads.choosing import fit_numbers
 from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Trial
 from similitude.machine.online import next_batch
-from similitude.machine.sourced import fit_source
+from similitude.machine.spread import lazily
 from similitude.machine.targets import Numbers
 from similitude.results import ESTIMATE, Estimate
 
@@ -125,18 +125,17 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
         X : sequence of objects, or source
             A source (see :class:`similitude.sources.Source`: a memory map, a path, a dataset, a function of batches) is
             read twice: once to count and to draw a sample of 20,000 rows, on which all is chosen that has to be chosen,
-            and once to compare.
+            and once to compare. A dask array, dataframe or bag stays on its workers (see
+            :class:`similitude.engines.DaskEngine`); predictions of one come back as a lazy array.
         y : array of shape (n,) or (n, outputs)
             Of a source also the name of a column; none where the source brings them.
         sample_weight : sequence of float, optional
             What the loss of each example is multiplied by.
         """
         self._check_params()
-        source = self._source(X, y, sample_weight)
         self._forget_batches()
-        if source is not None:
-            fitted = fit_source(self, source)
-        else:
+        fitted = self._fit_apart(X, y, sample_weight)
+        if fitted is None:
             X = self._checked(X, reset=True)
             Y = self._targets(X, y, first=True)
             weights = check_weights(sample_weight, len(Y))
@@ -189,6 +188,7 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
         spread = 1.96 * trial.deviation
         self.held_out_error_ = Estimate(trial.loss, max(0.0, trial.loss - spread), trial.loss + spread, 0.95, ESTIMATE)
 
+    @lazily
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object.

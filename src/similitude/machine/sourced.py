@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,8 +15,9 @@ from similitude.engines.folding import Encoded
 from similitude.engines.progress import with_rows
 from similitude.learners.kernel_learner import check_weights
 from similitude.machine.draws import Drawn, seed_of
-from similitude.machine.streams import MOST_HELD_OUT, mapped, scored
-from similitude.machine.training import PILOT, Fitted
+from similitude.machine.moments import Moments
+from similitude.machine.streams import MOST_HELD_OUT, mapped, one_pass, scored
+from similitude.machine.training import PILOT, Fitted, Marks
 from similitude.machine.views import Together
 from similitude.similarity import Similarity
 from similitude.sources import (
@@ -49,6 +50,12 @@ class Targets(Protocol):
     def read(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return targets as columns, and weights times those of the classes."""
 
+    def absorb(self, other: Any) -> None:
+        """Take over what another saw of further batches."""
+
+    def on_worker(self, machine: Any) -> Targets:
+        """Return a copy for the copy of the machine on a worker."""
+
 
 def fit_source(machine: Any, source: Source) -> Fitted:
     """Fit a machine to a source; its targets are read by ``machine._reading()``."""
@@ -72,7 +79,7 @@ def first_pass(machine: Any, source: Source, targets: Targets, rows: int) -> tup
     for batch in _read(source.batches(rows), source.n, engine):
         with about(batch):
             X = machine._checked(batch.objects, reset=batch.start == 0)
-            weights, weighted = _weights(batch), batch.weights is not None
+            weights, weighted = weights_of(batch), batch.weights is not None
             labels, counted = targets.see(X, batch.labels, weights)
         which = np.flatnonzero(counted)
         if len(which):
@@ -118,12 +125,32 @@ class Streamed:
         for batch in self.source.batches(self.rows, start):
             with about(batch):
                 X = self.machine._checked(batch.objects, reset=False)
-                Y, weights = self.targets.read(batch.labels, _weights(batch))
+                Y, weights = self.targets.read(batch.labels, weights_of(batch))
                 encodings = tuple(k._encoded(X, "X") for k in similarities)
             stop = batch.stop
             yield Encoded((encodings, Y, weights), batch.start, stop)
         if stop != self.n_rows:
             raise SourceError(f"the first pass gave {self.n_rows:,} rows and the next {stop:,}: it must give the same")
+
+    def moments(
+        self,
+        similarities: Sequence[Similarity],
+        together: Together,
+        held: np.ndarray,
+        engine: Engine,
+        size: int,
+        marks: Marks,
+    ) -> Moments:
+        """Return the moments of the features of all rows but those held out, by place, in one pass."""
+
+        def kept(start: int) -> Iterator[Encoded]:
+            for batch in self.batches(similarities, start):
+                encodings, Y, weights = batch.encoding
+                weights = np.array(weights)  # a copy: they may be the user's own
+                weights[held[(held >= batch.start) & (held < batch.stop)] - batch.start] = 0.0
+                yield replace(batch, encoding=(encodings, Y, weights))
+
+        return one_pass(together, kept, self.n_rows, engine, size, marks)
 
     def features(
         self, similarities: Sequence[Similarity], together: Together, engine: Engine, size: int
@@ -176,7 +203,7 @@ def _read(batches: Iterator[Batch], n: int | None, engine: Engine) -> Iterator[B
     return with_rows(ahead, len, 0, n) if engine.progress else ahead
 
 
-def _weights(batch: Batch) -> np.ndarray:
+def weights_of(batch: Batch) -> np.ndarray:
     """Return the weights of a batch, which may all be zero."""
     if batch.weights is not None and not batch.weights.any():
         return np.zeros(len(batch))

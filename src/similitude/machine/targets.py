@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,28 @@ class Classes:
         """Count the labels of a batch; return them, and which have a weight."""
         labels = check_label_column(self.machine, X, y)
         found, numbers = np.unique(labels, return_inverse=True)
+        self._add(found, np.bincount(numbers, weights, minlength=len(found)))
+        return labels, (weights > 0) & ~np.isin(labels, self._without) if self._without else weights > 0
+
+    def _add(self, found: np.ndarray, weights: np.ndarray) -> None:
+        """Add the weights of classes, known or new."""
         known = found if self._classes is None else np.union1d(self._classes, found)
         totals = np.zeros(len(known))
         if self._classes is not None:
             totals[np.searchsorted(known, self._classes)] += self._totals
-        totals[np.searchsorted(known, found)] += np.bincount(numbers, weights, minlength=len(found))
+        totals[np.searchsorted(known, found)] += weights
         self._classes, self._totals = known, totals
-        return labels, (weights > 0) & ~np.isin(labels, self._without) if self._without else weights > 0
+
+    def absorb(self, other: Classes) -> None:
+        """Take over what another saw of further batches."""
+        if other._classes is not None:
+            self._add(other._classes, other._totals)
+
+    def on_worker(self, machine: Any) -> Classes:
+        """Return a copy for the copy of the machine on a worker."""
+        made = copy.copy(self)
+        made.machine = machine
+        return made
 
     def close(self) -> None:
         """Settle the classes and what each weighs."""
@@ -76,6 +92,14 @@ class Numbers:
         y = check_targets(self.machine, X, y)
         self.machine._one_output = y.ndim == 1
         return y, weights > 0
+
+    def absorb(self, other: Numbers) -> None:
+        """Take over what another saw of further batches."""
+        self.machine._one_output = other.machine._one_output
+
+    def on_worker(self, machine: Any) -> Numbers:
+        """Return a copy for the copy of the machine on a worker."""
+        return Numbers(machine)
 
     def close(self) -> None:
         """Nothing depends on all targets."""

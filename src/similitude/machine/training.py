@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -35,14 +35,26 @@ PILOT = 20_000
 """Examples at most on which the number of landmarks is chosen; a fit to more then makes one pass over all."""
 
 
+Marks = Callable[[], dict[str, str]]
+"""Says what the sums of a pass belong to."""
+
+
 class Rest(Protocol):
     """All rows, where the examples at hand are a sample of them."""
 
     n: int
     n_rows: int
 
-    def batches(self, similarities: Sequence[Similarity], start: int) -> Iterator[Encoded]:
-        """Yield all rows from one on as ``(encodings, targets, weights)``, in batches."""
+    def moments(
+        self,
+        similarities: Sequence[Similarity],
+        together: Together,
+        held: np.ndarray,
+        engine: Engine,
+        size: int,
+        marks: Marks,
+    ) -> Moments:
+        """Return the moments of the features of all rows but those held out, by place, in one pass."""
 
     def features(
         self, similarities: Sequence[Similarity], together: Together, engine: Engine, size: int
@@ -118,22 +130,21 @@ class Examples:
             at = tuple(int(self.places[i]) for i in error.witness.indices)
             raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error
 
-    def batches(self, held: np.ndarray, start: int) -> Iterator[Encoded]:
+    def moments(self, together: Together, held: np.ndarray, engine: Engine, marks: Marks) -> Moments:
+        """Return the moments of the features of all rows but those held out, in one pass."""
+        if self.rest is not None:
+            places = held if self.places is None else self.places[held]
+            return self.rest.moments(self.similarities, together, places, engine, self.itemsize, marks)
+        return one_pass(together, functools.partial(self._batches, held), self.n_rows, engine, self.itemsize, marks)
+
+    def _batches(self, held: np.ndarray, start: int) -> Iterator[Encoded]:
         """Yield all rows from one on as ``(encodings, targets, weights)``; those held out have no weight."""
-        if self.rest is None:
-            weights = self.weights.copy()
-            weights[held] = 0.0
-            for a in range(start, len(self.Y), ROWS):
-                cut = slice(a, a + ROWS)
-                encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
-                yield Encoded(encoded, a, min(a + ROWS, len(self.Y)))
-            return
-        places = held if self.places is None else self.places[held]
-        for batch in self.rest.batches(self.similarities, start):
-            encodings, Y, weights = batch.encoding
-            weights = np.array(weights)  # a copy: they may be the user's own
-            weights[places[(places >= batch.start) & (places < batch.stop)] - batch.start] = 0.0
-            yield replace(batch, encoding=(encodings, Y, weights))
+        weights = self.weights.copy()
+        weights[held] = 0.0
+        for a in range(start, len(self.Y), ROWS):
+            cut = slice(a, a + ROWS)
+            encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
+            yield Encoded(encoded, a, min(a + ROWS, len(self.Y)))
 
     def features(self, together: Together, engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return features, targets and weights of all examples with a weight, in their random order."""
@@ -298,9 +309,8 @@ def _streamed(
     def marks() -> dict[str, str]:
         return marks_of(coordinates, examples.n_rows, n, rows(examples.encodings, some), told, size)
 
-    batches = functools.partial(examples.batches, some)
     with named(examples.places if examples.rest is None else None, None):
-        stream.learn(one_pass(together, batches, examples.n_rows, engine, size, marks))
+        stream.learn(examples.moments(together, some, engine, marks))
     linear, trial, _ = stream.solve()
     forget_checkpoint(engine)
     curve = curve or Growth.of(ask.sizes, [trial], ask.limit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.blocks import Blocks, check_fits
+from similitude.engines import LocalEngine
+from similitude.engines.spread import is_spread, own_engine
 from similitude.estimators import SimilarityEstimator, tensors_for_tensors
 from similitude.randomness import generator
 from similitude.results import Guarantee
@@ -36,7 +39,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
     def _sampled(self, X: Any, y: Any = None) -> tuple[Any, Any, np.ndarray | None]:
         """Return objects and labels to fit to; of a source a uniform sample of 20,000, and where these stand in it."""
         given = getattr(self, "landmark_indices", None) is not None
-        if self._precomputed or not looks_like_source(X) or (given and isinstance(X, np.memmap)):
+        if self._precomputed or is_spread(X) or not looks_like_source(X) or (given and isinstance(X, np.memmap)):
             return X, y, None
         if given:
             raise ValueError("landmark_indices are positions in memory: of a source give the landmarks themselves")
@@ -60,12 +63,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         Parameters
         ----------
         X : sequence of objects, or source
-            Of a source (see :class:`similitude.sources.Source`) the features must fit into the memory budget.
+            Of a source (see :class:`similitude.sources.Source`) the features must fit into the memory budget; of a
+            dask collection they come as a lazy array.
 
         Returns
         -------
         array of shape (n, d)
         """
+        if is_spread(X):
+            return self._lazily(X)
         if self._precomputed or not looks_like_source(X):
             return self.features(X).whole()
         check_is_fitted(self)
@@ -78,6 +84,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
             check_fits(n, self.n_features_out_, part.dtype.itemsize, self._engine)
             parts.append(part)
         return np.concatenate(parts)
+
+    def _lazily(self, X: Any) -> Any:
+        """Return the features of a collection as a lazy array."""
+        check_is_fitted(self)
+        engine, helper = own_engine(self._engine), copy.copy(self)
+        helper.engine = LocalEngine(threads=1, memory=engine.memory)
+        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        return engine.lazily(_transformed, helper, X, np.empty((1, self.n_features_out_), dtype))
 
     def transform_batches(self, X: Any) -> Iterator[Any]:
         """Yield the features of a source batch after batch, however many rows it has.
@@ -97,3 +111,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
     @property
     def _n_features_out(self) -> int:
         return self.n_features_out_
+
+
+def _transformed(fitted: FeatureMap, objects: Any) -> np.ndarray:
+    """Return the features of a partition, which may be empty."""
+    objects = objects if hasattr(objects, "shape") else list(objects)
+    if not (objects.shape[0] if hasattr(objects, "shape") else len(objects)):
+        return np.empty((0, fitted.n_features_out_))
+    return np.asarray(fitted.features(objects).whole())

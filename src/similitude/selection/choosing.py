@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.encodings import check_objects, itemsize
-from similitude.engines import Engine, current_engine
+from similitude.engines import Engine, LocalEngine, SpreadEngine, current_engine
 from similitude.machine.roads import Road
 from similitude.randomness import generator
 from similitude.results import Estimate
@@ -113,7 +113,7 @@ def choose_kernel(
     announce(sizes, "choose_kernel")
     with remembered_images():
         named = distinct([one.resolved(X, random_state) for one in named])
-        tried = list(_tried(named, looked, targets.only(rows), folds, engine))
+        tried = list(_tried(Bench(named, looked, targets.only(rows), folds), engine))
     return _selection(tried, looked, targets.task, folds, sizes)
 
 
@@ -145,22 +145,45 @@ class Tried:
     n_calls: int = 0
 
 
-def _tried(named: Sequence[Named], looked: Looked, targets: Targets, folds: Folds, engine: Engine) -> Iterator[Tried]:
-    """Yield the candidates, family by family."""
-    for family, places in enumerate(families([one.similarity for one in named])):
-        began, so_far, first = time.perf_counter(), [], named[places[0]]
-        with speaking_of(first.name):
-            pairs = Pairs(first.similarity, looked, engine, shared=len(places) > 1)
-            if pairs.shared:
-                pairs.left(first.similarity)
-        common = (time.perf_counter() - began) / len(places)
-        for place in places:
-            began = time.perf_counter()
-            with speaking_of(named[place].name):
-                road, judged = _judged(named[place], pairs, targets, folds)
-            seconds = common + time.perf_counter() - began
-            so_far.append(Tried(place, named[place], road, judged, seconds, family, pairs.shared))
-        yield from (replace(one, n_calls=pairs.n_calls) for one in so_far)
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """What all families are tried on."""
+
+    named: Sequence[Named]
+    looked: Looked
+    targets: Targets
+    folds: Folds
+
+
+def _tried(bench: Bench, engine: Engine) -> Iterator[Tried]:
+    """Yield the candidates, family by family; an engine with workers tries several at once."""
+    places = families([one.similarity for one in bench.named])
+    if not isinstance(engine, SpreadEngine):
+        for number, family in enumerate(places):
+            yield from _family(bench, number, family, engine)
+        return
+    with engine.session():
+        there, alone = engine.broadcast(bench), LocalEngine(threads=1, memory=engine.memory)
+        n = len(places)
+        for tried in engine.collect(engine.map(_family, [there] * n, range(n), places, [alone] * n)):
+            yield from tried
+
+
+def _family(bench: Bench, family: int, places: Sequence[int], engine: Engine) -> list[Tried]:
+    """Try the candidates at these places, which share distances."""
+    began, so_far, first = time.perf_counter(), [], bench.named[places[0]]
+    with speaking_of(first.name):
+        pairs = Pairs(first.similarity, bench.looked, engine, shared=len(places) > 1)
+        if pairs.shared:
+            pairs.left(first.similarity)
+    common = (time.perf_counter() - began) / len(places)
+    for place in places:
+        began, one = time.perf_counter(), bench.named[place]
+        with speaking_of(one.name):
+            road, judged = _judged(one, pairs, bench.targets, bench.folds)
+        seconds = common + time.perf_counter() - began
+        so_far.append(Tried(place, one, road, judged, seconds, family, pairs.shared))
+    return [replace(one, n_calls=pairs.n_calls) for one in so_far]
 
 
 def _judged(one: Named, pairs: Pairs, targets: Targets, folds: Folds) -> tuple[Road, Judged]:

@@ -7,7 +7,7 @@ matrices, data frames, and any function that returns a new iterator of batches.
 from __future__ import annotations
 
 from similitude.sources.ahead import read_ahead
-from similitude.sources.batch import Batch, SourceError, about
+from similitude.sources.batch import Batch, SourceError, about, described
 from similitude.sources.ends import Ends, keys
 from similitude.sources.sizes import batch_rows, check_sample
 from similitude.sources.source import ROWS, Source, looks_like_source
@@ -21,6 +21,7 @@ __all__ = [
     "about",
     "batch_rows",
     "check_sample",
+    "described",
     "keys",
     "looks_like_source",
     "read_ahead",

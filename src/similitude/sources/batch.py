@@ -94,7 +94,7 @@ def alike(pieces: Iterator[Batch]) -> Iterator[Batch]:
     first = ""
     for piece in pieces:
         piece = checked(piece)
-        found = _described(piece)
+        found = described(piece)
         if known is None:
             known, first = found, piece.name
         wrong = next((what for what in known if known[what] != found[what]), None)
@@ -103,21 +103,21 @@ def alike(pieces: Iterator[Batch]) -> Iterator[Batch]:
         yield piece
 
 
-def _described(piece: Batch) -> dict[str, str]:
+def described(piece: Batch) -> dict[str, str]:
     """Return what must be the same in every piece, in words."""
     X = piece.objects
-    described = {"objects of kind": _kind(X)}
+    said = {"objects of kind": _kind(X)}
     if is_table(X):
-        described["columns"] = brief(list(X.columns))
+        said["columns"] = brief(list(X.columns))
     elif hasattr(X, "shape") and hasattr(X, "dtype"):
-        described["width"] = str(tuple(X.shape[1:])).strip("(),") or "1"
-        described["dtype"] = "text" if X.dtype.kind in "US" else str(X.dtype)
+        said["width"] = str(tuple(X.shape[1:])).strip("(),") or "1"
+        said["dtype"] = "text" if X.dtype.kind in "US" else str(X.dtype)
     labels = piece.labels
-    described["labels"] = "none" if labels is None else _LABELS.get(labels.dtype.kind, "of several types")
+    said["labels"] = "none" if labels is None else _LABELS.get(labels.dtype.kind, "of several types")
     if labels is not None:
-        described["labels per object"] = str(labels.shape[1:] or 1)
-    described["weights"] = "none" if piece.weights is None else "one per object"
-    return described
+        said["labels per object"] = str(labels.shape[1:] or 1)
+    said["weights"] = "none" if piece.weights is None else "one per object"
+    return said
 
 
 _LABELS = {"i": "of whole numbers", "u": "of whole numbers", "f": "of numbers", "b": "of truth values",

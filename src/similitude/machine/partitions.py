@@ -1,0 +1,209 @@
+"""What workers do with one partition of a collection: look at it, draw from it, add it up, map it, predict it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from similitude.encodings import join, take
+from similitude.engines import LocalEngine
+from similitude.errors import PairError
+from similitude.machine.moments import Moments
+from similitude.machine.sourced import PEEK, Streamed, Targets, weights_of
+from similitude.machine.streams import mapped
+from similitude.machine.views import Together
+from similitude.similarity import Similarity
+from similitude.sources import Batch, Source, SourceError, about, batch_rows, described, keys
+
+Rows = tuple[Any, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Objects, labels, weights, places in the whole, and how many with a weight come before each."""
+
+
+def for_workers(machine: Any, memory: int | str) -> Any:
+    """Return a copy of a machine that computes in one thread, without objects that partitions have no use for."""
+    made = copy.copy(machine)
+    made.engine, made.landmarks, made.unlabeled = LocalEngine(threads=1, memory=memory), "auto", None
+    return made
+
+
+@contextmanager
+def in_partition(number: int, start: int = 0) -> Iterator[None]:
+    """Let an error name the partition, and a pair by its place in the whole."""
+    try:
+        yield
+    except PairError as error:
+        raise error.moved(start, 0) from error.__cause__
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError, SourceError):
+            raise
+        raise type(error)(f"partition {number}: {error}") from error
+
+
+def opened(objects: Any, labels: Any = None, weights: Any = None) -> Source | None:
+    """Return a partition as a source; None where it has no rows."""
+    if not hasattr(objects, "shape"):
+        objects = list(objects)
+    if (objects.shape[0] if hasattr(objects, "shape") else len(objects)) == 0:
+        if labels is not None and not isinstance(labels, str) and len(list(labels)):
+            raise SourceError("it holds no objects, but labels")
+        return None
+    labels, weights = (
+        one if one is None or isinstance(one, str) or hasattr(one, "shape") else np.array(list(one))
+        for one in (labels, weights)
+    )
+    return Source(objects, labels, weights)
+
+
+def _batches(machine: Any, source: Source) -> Iterator[Batch]:
+    return source.batches(batch_rows(next(source.batches(PEEK)).objects, machine.engine.budget))
+
+
+@dataclass
+class Look:
+    """What a first look at a partition tells.
+
+    Attributes
+    ----------
+    number : int
+        Of the partition.
+    n, counted : int
+        Its rows, and those with a weight.
+    described : dict of str
+        What must be the same in all partitions.
+    inputs : dict
+        What the machine notes of its input.
+    targets : Targets or None
+    """
+
+    number: int
+    n: int = 0
+    counted: int = 0
+    described: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=dict)
+    targets: Targets | None = None
+
+
+def look(machine: Any, number: int, *columns: Any) -> Look:
+    """Count and check the rows of a partition, and what there is of labels."""
+    reader, found = copy.copy(machine), Look(number)
+    with in_partition(number):
+        source = opened(*columns)
+        if source is None:
+            return found
+        found.targets = reader._reading()
+        for batch in _batches(reader, source):
+            found.described = found.described or described(batch)
+            with about(batch):
+                X = reader._checked(batch.objects, reset=batch.start == 0)
+                _, counted = found.targets.see(X, batch.labels, weights_of(batch))
+            found.n, found.counted = batch.stop, found.counted + int(counted.sum())
+    found.inputs = {
+        name: value for name, value in vars(reader).items() if name in ("n_features_in_", "feature_names_in_")
+    }
+    return found
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Rows whose keys lie below the one or above the other may be among the first or the last in a random order."""
+
+    seed: int
+    low: int
+    high: int
+
+
+def draw(machine: Any, limits: Limits, number: int, start: int, rank: int, *columns: Any) -> Rows | None:
+    """Return the rows of a partition whose keys are near either end."""
+    reader, found = copy.copy(machine), None
+    with in_partition(number):
+        source = opened(*columns)
+        if source is None:
+            return None
+        targets = reader._reading()
+        for batch in _batches(reader, source):
+            X = reader._checked(batch.objects, reset=False)
+            weights = weights_of(batch)
+            labels, counted = targets.see(X, batch.labels, weights)
+            which = np.flatnonzero(counted)
+            ranks = np.arange(rank, rank + len(which))
+            rank += len(which)
+            mine = keys(ranks, limits.seed)
+            near = (mine <= np.uint64(limits.low)) | (mine >= np.uint64(limits.high))
+            which, ranks = which[near], ranks[near]
+            if len(which):
+                some = take(X, which), labels[which], weights[which], start + batch.start + which, ranks
+                found = some if found is None else followed(found, some)
+    return found
+
+
+def followed(one: Rows, other: Rows) -> Rows:
+    """Return the rows of both, one after the other."""
+    arrays = [np.concatenate(pair) for pair in zip(one[1:], other[1:], strict=True)]
+    return join(one[0], other[0]), arrays[0], arrays[1], arrays[2], arrays[3]
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """What every partition needs in the pass over the similarities."""
+
+    machine: Any
+    targets: Targets
+    similarities: tuple[Similarity, ...]
+    together: Together
+    size: int
+    seed: int
+
+    def streamed(self, n: int, columns: tuple[Any, ...]) -> Streamed:
+        """Return a partition as rows that are encoded batch by batch."""
+        source = opened(*columns)
+        assert source is not None
+        rows = batch_rows(next(source.batches(PEEK)).objects, self.machine.engine.budget)
+        return Streamed(self.machine, source, self.targets, self.seed, rows, n, n)
+
+
+def moments(share: Share, number: int, start: int, n: int, held: np.ndarray, *columns: Any) -> Moments | None:
+    """Return the moments of the features of a partition, but for the rows held out; None where it has no rows."""
+    if n == 0:
+        return None
+    with in_partition(number, start):
+        rows = share.streamed(n, columns)
+        engine = share.machine.engine
+        return rows.moments(share.similarities, share.together, held - start, engine, share.size, dict)
+
+
+def features(share: Share, number: int, start: int, n: int, *columns: Any) -> list[tuple[np.ndarray, ...]]:
+    """Return features, targets and weights of the rows of a partition that have a weight, in batches."""
+    if n == 0:
+        return []
+    found: list[tuple[np.ndarray, ...]] = []
+    with in_partition(number, start):
+        for batch in share.streamed(n, columns).batches(share.similarities, 0):
+            encodings, Y, weights = batch.encoding
+            F = mapped(share.together, encodings, share.machine.engine, share.size)
+            counted = weights > 0
+            found.append((F[counted], Y[counted], weights[counted]))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A fitted machine, and which of its methods is asked; `like` holds a row of what it answers."""
+
+    machine: Any
+    method: str
+    like: np.ndarray
+
+
+def answer(asked: Asked, objects: Any) -> np.ndarray:
+    """Return what a fitted machine says of a partition."""
+    source = opened(objects)
+    if source is None:
+        return asked.like[:0]
+    objects = objects if hasattr(objects, "shape") else list(objects)
+    found: np.ndarray = getattr(asked.machine, asked.method)(objects)
+    return found

@@ -1,0 +1,389 @@
+"""Fits on a cluster of worker processes: the model of a fit in memory, the same bits whatever happens to workers."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+pd = pytest.importorskip("pandas")
+
+import dask.array as da  # noqa: E402
+import dask.bag as db  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+
+from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel, use_engine  # noqa: E402
+from similitude.checks import check_engine  # noqa: E402
+from similitude.engines import ClusterError, DaskEngine, LocalEngine  # noqa: E402
+from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
+from similitude.maps import ProjectionMap  # noqa: E402
+
+ONE = LocalEngine(threads=1)
+PARTS, ROWS = 8, 4_000
+
+
+@pytest.fixture(scope="module")
+def client():
+    with local_cluster(2) as cluster, distributed.Client(cluster) as one:
+        yield one
+
+
+def local_cluster(n_workers, **settings):
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=60, **settings
+    )
+
+
+def rows_of(part, log=None, n=ROWS, width=4):
+    """One partition of vectors; where there is a log, note that it was made."""
+    if log is not None:
+        with open(log, "a") as file:
+            file.write(f"{part}\n")
+    return np.random.default_rng(part).normal(size=(n, width))
+
+
+def is_far(X):
+    return ((X**2).sum(axis=1) > 3.5).astype(np.int64)
+
+
+def collection(log=None):
+    parts = [da.from_delayed(dask.delayed(rows_of)(i, log), (ROWS, 4), float) for i in range(PARTS)]
+    X = da.concatenate(parts)
+    return X, X.map_blocks(is_far, dtype=np.int64, drop_axis=1)
+
+
+def in_memory():
+    X = np.concatenate([rows_of(i) for i in range(PARTS)])
+    return X, is_far(X)
+
+
+def classifier(engine=None, **settings):
+    return SimilarityClassifier(Gaussian(sigma=1.5), n_landmarks=60, random_state=3, engine=engine, **settings)
+
+
+def bits(model):
+    return [part.weights.tobytes() for part in model._model.parts] + [model.intercept_.tobytes()]
+
+
+def alike(one, other, X, tolerance=1e-6):
+    np.testing.assert_array_equal(one.landmark_indices_, other.landmark_indices_)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=tolerance, atol=tolerance)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return classifier(ONE).fit(*in_memory())
+
+
+@pytest.fixture(scope="module")
+def spread(client):
+    return classifier(DaskEngine(client)).fit(*collection())
+
+
+def test_contract(client):
+    check_engine(DaskEngine(client))
+
+
+def test_an_engine_is_configuration(client):
+    engine = DaskEngine(client, memory="1GiB")
+    address = client.scheduler.address
+    assert pickle.loads(pickle.dumps(engine)) == engine == DaskEngine(address, memory="1GiB")
+    assert hash(engine) == hash(DaskEngine(address, memory="1GiB")) and engine != DaskEngine(client)
+    with pytest.raises(TypeError, match=r"client must be a distributed.Client, an address or None, got 3"):
+        DaskEngine(3)
+    with pytest.raises(ValueError, match="checkpoint must be the path"):
+        DaskEngine(checkpoint=3)
+    with (
+        pytest.raises(ClusterError, match="no scheduler at"),
+        dask.config.set({"distributed.comm.timeouts.connect": 1}),
+    ):
+        classifier(DaskEngine("tcp://127.0.0.1:9")).fit(*collection())
+
+
+def test_arrays_give_the_model_of_a_fit_in_memory(plain, spread):
+    X, y = in_memory()
+    alike(spread, plain, X)
+    assert spread.lam_ == pytest.approx(plain.lam_) and spread.score(X, y) > 0.9
+    assert spread.n_features_in_ == 4 and spread.classes_.tolist() == [0, 1]
+    assert spread.held_out_error_.value == plain.held_out_error_.value
+
+
+def test_the_same_bits_again(client, spread):
+    assert bits(classifier(DaskEngine(client)).fit(*collection())) == bits(spread)
+
+
+def test_the_same_bits_with_another_number_of_workers_and_when_one_is_killed(spread, tmp_path):
+    log = tmp_path / "made"
+    with (
+        dask.config.set(
+            {"distributed.comm.timeouts.connect": "2s"}
+        ),  # so long are dead workers asked for their results
+        local_cluster(3) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        assert bits(classifier(DaskEngine(client)).fit(*collection())) == bits(spread)
+        pids, seen = list(client.run(os.getpid).values()), []
+
+        def kill():
+            while not log.exists() or len(log.read_text().split()) < 2 * PARTS + 2:  # looked, drawn, now being added up
+                time.sleep(0.005)
+            os.kill(pids[0], signal.SIGKILL)
+            seen.append(len(log.read_text().split()))
+
+        thread = threading.Thread(target=kill, daemon=True)
+        thread.start()
+        model = classifier(DaskEngine(client)).fit(*collection(str(log)))
+        thread.join(timeout=10)
+        assert seen[0] < 3 * PARTS and pids[0] not in client.run(os.getpid).values()
+    assert bits(model) == bits(spread)
+
+
+def test_predictions_are_lazy_and_cut_as_the_data(client, spread):
+    X, _ = in_memory()
+    dX, _ = collection()
+    for method, shape in (("predict", (len(X),)), ("decision_function", (len(X),)), ("predict_proba", (len(X), 2))):
+        found, expected = getattr(spread, method)(dX), getattr(spread, method)(X)
+        assert found.shape == shape and found.dtype == expected.dtype and found.chunks[0] == dX.chunks[0]
+        np.testing.assert_allclose(found.compute(), expected)
+
+
+def test_frames_and_a_column_of_labels(client, plain):
+    X, y = in_memory()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.array(["near", "far"])[1 - y], heavy=1.0 + y)
+    table = dd.from_pandas(frame, npartitions=5)
+    found = classifier(DaskEngine(client)).fit(table[[*"abcd", "kind"]], "kind")
+    expected = classifier(ONE).fit(frame[list("abcd")], frame["kind"])
+    alike(found, expected, frame[list("abcd")])
+    assert found.feature_names_in_.tolist() == list("abcd") and found.classes_.tolist() == ["far", "near"]
+    assert (found.predict(table[list("abcd")]).compute() == expected.predict(frame[list("abcd")])).all()
+    weighted = classifier(DaskEngine(client)).fit(table[[*"abcd", "kind", "heavy"]], "kind", "heavy")
+    alike(weighted, classifier(ONE).fit(frame[list("abcd")], frame["kind"], frame["heavy"]), frame[list("abcd")])
+
+
+def words(n, seed=0):
+    letters = np.random.default_rng(seed).integers(0, 4, size=(n, 8))
+    return ["".join("acgt"[i] for i in row) for row in letters]
+
+
+def test_bags_of_strings(client):
+    texts = words(26_000)
+    labels = [int("ac" in text) for text in texts]
+    settings = {"n_landmarks": 40, "random_state": 0}
+    found = SimilarityClassifier(Spectrum(2), engine=DaskEngine(client), **settings)
+    found.fit(db.from_sequence(texts, npartitions=6), db.from_sequence(labels, npartitions=6))
+    alike(found, SimilarityClassifier(Spectrum(2), engine=ONE, **settings).fit(texts, labels), texts[:2_000])
+    asked = found.predict(db.from_sequence(texts[:50], npartitions=3))
+    assert asked.compute().tolist() == found.predict(texts[:50]).tolist()
+
+
+def test_few_rows_several_outputs_and_other_heads(client):
+    X, y = in_memory()
+    few, engine = slice(0, 2 * ROWS), DaskEngine(client)
+    dX, dy = collection()
+    Y = np.stack([X[:, 0], X[:, 1] ** 2], axis=1)[few]
+    settings = {"n_landmarks": 50, "random_state": 0}
+    found = SimilarityRegressor(Gaussian(sigma=2.0), engine=engine, **settings).fit(
+        dX[few], da.from_array(Y, chunks=3_000)
+    )
+    expected = SimilarityRegressor(Gaussian(sigma=2.0), engine=ONE, **settings).fit(X[few], Y)
+    np.testing.assert_allclose(found.predict(X[:500]), expected.predict(X[:500]), atol=1e-6)
+    assert found.predict(dX[few]).shape == (2 * ROWS, 2)
+    logistic = classifier(engine, head="logistic").fit(dX, dy)
+    np.testing.assert_allclose(
+        logistic.decision_function(X[:500]),
+        classifier(ONE, head="logistic").fit(X, y).decision_function(X[:500]),
+        atol=1e-4,
+    )
+
+
+def test_rows_without_a_weight_are_no_examples(client, spread):
+    dX, dy = collection()
+    weights = da.ones(PARTS * ROWS, chunks=ROWS)
+    doubled = da.concatenate([rows_without := da.zeros(1_000, chunks=1_000), weights])
+    more = da.concatenate([da.ones((1_000, 4), chunks=(1_000, 4)), dX])
+    found = classifier(DaskEngine(client)).fit(more, da.concatenate([rows_without.astype(int), dy]), doubled)
+    np.testing.assert_array_equal(found.landmark_indices_ - 1_000, spread.landmark_indices_)
+
+
+def test_a_collection_finds_its_engine(client, spread):
+    assert bits(classifier().fit(*collection())) == bits(spread)
+    with use_engine(DaskEngine(client)):
+        assert bits(classifier().fit(*collection())) == bits(spread)
+
+
+def test_a_connection_that_was_made_is_closed(client, spread):
+    with local_cluster(1) as cluster:
+        model = classifier(DaskEngine(cluster.scheduler_address)).fit(*collection())
+        assert bits(model) == bits(spread) and distributed.get_client() is client
+
+
+def test_a_cluster_is_started_where_there_is_none(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import dask.array as da, distributed, numpy as np\n"
+        "from similitude import SimilarityRegressor\n"
+        "if __name__ == '__main__':\n"
+        "    X = da.from_array(np.random.default_rng(0).normal(size=(400, 2)), chunks=(100, 2))\n"
+        "    model = SimilarityRegressor(n_landmarks=10, random_state=0).fit(X, X[:, 0])\n"
+        "    print(model.predict(X).shape)\n"
+        "    try:\n"
+        "        distributed.get_client()\n"
+        "    except ValueError:\n"
+        "        print('closed')\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split("\n")[:2] == ["(400,)", "closed"], done.stderr
+
+
+def test_an_empty_partition_is_fine(client, spread):
+    dX, dy = collection()
+    holed = da.concatenate([dX[:ROWS], dX[:0], dX[ROWS:]])
+    labels = da.concatenate([dy[:ROWS], dy[:0], dy[ROWS:]])
+    found = classifier(DaskEngine(client)).fit(holed, labels)
+    np.testing.assert_array_equal(found.landmark_indices_, spread.landmark_indices_)
+    bag = db.from_delayed([dask.delayed(list)(words(30)), dask.delayed(list)([])])
+    model = SimilarityRegressor(Spectrum(2), engine=DaskEngine(client), n_landmarks=5)
+    model.fit(bag, db.from_delayed([dask.delayed(list)(range(30)), dask.delayed(list)([])]))
+    assert len(model.predict(bag).compute()) == 30
+
+
+def odd(part, kind):
+    """A partition, the fourth of which is not like the others."""
+    X = rows_of(part, n=50)
+    if part != 3:
+        return X
+    made = {"width": X[:, :3], "dtype": X.astype(np.float32), "value": np.where(X[7, 1] == X, np.nan, X)}
+    return made.get(kind, X)
+
+
+def odd_labels(part, kind):
+    y = is_far(rows_of(part, n=50))
+    if part != 3:
+        return y
+    made = {"length": y[:40], "text": y.astype(str), "missing": np.where(np.arange(50) == 7, np.nan, y)}
+    return made.get(kind, y)
+
+
+REFUSED = {
+    "width": "partition 3 has width 3, partition 0 has 4",
+    "dtype": "partition 3 has dtype float32, partition 0 has float64",
+    "value": "partition 3: .*contains NaN",
+    "length": "partition 3: there are 50 objects and 40 labels",
+    "text": "partition 3 has labels of text, partition 0 has of whole numbers",
+    "missing": "partition 3: .*y contains NaN",
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_partition_that_does_not_fit_is_named(client, kind):
+    X = da.concatenate([da.from_delayed(dask.delayed(odd)(i, kind), (50, 4), float) for i in range(5)])
+    y = da.concatenate([da.from_delayed(dask.delayed(odd_labels)(i, kind), (50,), int) for i in range(5)])
+    model = classifier(DaskEngine(client))
+    with pytest.raises(ValueError, match=REFUSED[kind]):
+        model.fit(X, y)
+    assert not hasattr(model, "classes_")
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_computed(client):
+    dX, dy = collection()
+    model = classifier(DaskEngine(client))
+    with pytest.raises(ValueError, match=r"X holds 32,000 objects and there are 31,990 labels: .* partition 7 on"):
+        model.fit(dX, dy[:-10])
+    with pytest.raises(TypeError, match="collection with the same partitions or the name of a column, got ndarray"):
+        model.fit(dX, in_memory()[1])
+    with pytest.raises(ValueError, match="there is no column 'kind', X is a Array without columns"):
+        model.fit(dX, "kind")
+    with pytest.raises(ValueError, match="X has 2 partitions and labels 3"):
+        model.fit(db.from_sequence(words(6), npartitions=2), db.from_sequence(range(6), npartitions=3))
+    with pytest.raises(ValueError, match="landmark_indices are positions in memory"):
+        classifier(DaskEngine(client), landmark_indices=[1]).fit(dX, dy)
+    with pytest.raises(ValueError, match=r"y is required|needs labels|requires y"):
+        model.fit(dX)
+
+
+def test_maps_transform_collections_lazily(client):
+    X, _ = in_memory()
+    dX, _ = collection()
+    made = ProjectionMap(Gaussian(sigma=1.0), n_components=10, engine=DaskEngine(client), random_state=0).fit(X[:500])
+    found = made.transform(dX)
+    assert found.shape == (PARTS * ROWS, 10) and found.chunks[0] == dX.chunks[0]
+    np.testing.assert_allclose(found[: 2 * ROWS].compute(), made.transform(X[: 2 * ROWS]))
+    with pytest.raises(TypeError, match="ProjectionMap fits to objects in memory"):
+        ProjectionMap(Gaussian(sigma=1.0), n_components=10).fit(dX)
+
+
+def test_choose_kernel_spreads_its_fits(client):
+    X, y = in_memory()
+    candidates = [Linear(), Gaussian(sigma=1.0), Gaussian(sigma=3.0), Gaussian(sigma=0.01)]
+    chosen = choose_kernel(candidates, X[:600], y[:600], random_state=0, engine=DaskEngine(client))
+    alone = choose_kernel(candidates, X[:600], y[:600], random_state=0, engine=ONE)
+    assert chosen.best == alone.best
+    np.testing.assert_allclose([row.loss for row in chosen.table], [row.loss for row in alone.table], rtol=1e-6)
+
+
+def test_a_worker_short_of_memory_spills_and_finishes(tmp_path):
+    with (
+        dask.config.set({"temporary-directory": str(tmp_path)}),
+        local_cluster(1, memory_limit="400MB") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        parts = [da.from_delayed(dask.delayed(rows_of)(i, None, 25_000, 200), (25_000, 200), float) for i in range(9)]
+        X = da.concatenate(parts)
+        X, y = client.persist([X, X[:, 0] + X[:, 1]])  # 360 MB
+        model = SimilarityRegressor(Linear(), n_landmarks=20, random_state=0, engine=DaskEngine(client)).fit(X, y)
+        spilled = client.run(lambda dask_worker: len(dask_worker.data.slow))
+        assert max(spilled.values()) > 0 and model.n_similarity_calls_ == 20
+
+
+SCHEDULER = """
+import distributed, sys, time
+if __name__ == "__main__":
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+def test_a_scheduler_that_is_gone_is_told_and_the_fit_goes_on_elsewhere(tmp_path, client, monkeypatch):
+    script, log, kept = tmp_path / "cluster.py", tmp_path / "made", tmp_path / "sums"
+    script.write_text(SCHEDULER)
+    monkeypatch.setattr("similitude.engines.checkpoints.EVERY", 0.0)
+    monkeypatch.setattr("similitude.machine.spread.GROUP", 2)
+    other = subprocess.Popen(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": os.path.dirname(__file__)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        address = other.stdout.readline().strip()
+        with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+            lost = distributed.Client(address, set_as_default=False)
+
+            def kill():
+                while not log.exists() or len(log.read_text().split()) < 3 * PARTS - 2:
+                    time.sleep(0.005)
+                other.kill()
+
+            threading.Thread(target=kill, daemon=True).start()
+            with pytest.raises(ClusterError, match=r"the scheduler is gone .*sums keeps what was added up"):
+                classifier(DaskEngine(lost, checkpoint=kept)).fit(*collection(str(log)))
+            lost.close()
+    finally:
+        other.kill()
+        other.communicate()
+    rows = json.loads(kept.read_bytes().split(b"\n", 1)[0])["rows"]
+    again = tmp_path / "made again"
+    model = classifier(DaskEngine(client, checkpoint=kept)).fit(*collection(str(again)))
+    assert len(again.read_text().split()) == 3 * PARTS - rows // ROWS and not kept.exists()
+    assert bits(model) == bits(classifier(DaskEngine(client)).fit(*collection()))
