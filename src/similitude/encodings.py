@@ -95,7 +95,7 @@ def in_precision(array: Any, dtype: Any) -> Any:
     >>> in_precision(np.array([1, 2]), np.float64)
     array([1., 2.])
     """
-    return array.astype(dtype, copy=False) if isinstance(array, np.ndarray) else array.to(dtype)
+    return array.astype(dtype, copy=False) if hasattr(array, "astype") else array.to(dtype)
 
 
 def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:
