@@ -41,7 +41,7 @@ theory: .venv/test.installed ## try every theorem on problems that are hard for 
 
 docs: .venv/docs.installed ## build the documentation into build/docs
 	$(BIN)/python tools/include_source.py
-	rm -rf docs/api/generated
+	rm -rf docs/api/generated build/docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
 
 deep: .venv/test.installed ## run the tests with the long checks, on the readable loops too, and count instructions
