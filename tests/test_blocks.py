@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -175,22 +176,25 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.parametrize("how", ["serial", "threads", "processes"])
-def test_ctrl_c_stops_and_leaves_nothing_behind(how):
-    program = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), how]
+@pytest.mark.parametrize(("how", "after"), [("serial", 1.5), ("threads", 1.5), ("processes", 0.1), ("processes", 1.5)])
+def test_ctrl_c_stops_and_leaves_nothing_behind(how, after):
+    # loky's tracker of resources may miss that a semaphore is gone, and warn of it: whether one is left is seen below
+    trackers = "-Wignore:resource_tracker:UserWarning"
+    program = [sys.executable, trackers, "-c", textwrap.dedent(INTERRUPTED), how]
     run = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert run.stdout.readline() == "go\n"
-    time.sleep(1.5)
+    time.sleep(after)
     os.killpg(run.pid, signal.SIGINT)
     sent = time.monotonic()
     assert run.stdout.readline() == "stopped []\n"
-    assert time.monotonic() - sent < 5.0
-    out, err = run.communicate(timeout=20)
+    assert time.monotonic() - sent < 10.0  # the whole would take minutes
+    out, err = run.communicate(timeout=60)
     assert (out, err) == ("", "")
     assert no_process_left(run.pid)
+    assert not list(Path("/dev/shm").glob(f"sem.loky-{run.pid}-*"))
 
 
-def no_process_left(group, patience=3.0):
+def no_process_left(group, patience=20.0):
     end = time.monotonic() + patience
     while time.monotonic() < end:
         try:

@@ -6,8 +6,8 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -50,13 +50,38 @@ def rows_of(part, log=None, n=ROWS, width=4):
     return np.random.default_rng(part).normal(size=(n, width))
 
 
+def as_it_is(X, log, count, deed, path):
+    """Return X, after a deed once there are so many partitions in the log."""
+    with open(log) as file:
+        made = len(file.readlines())
+    if made >= count:
+        deed(path)
+    return X
+
+
+def kill_this_worker_once(path):
+    with suppress(FileExistsError), open(path, "x") as file:
+        file.write(str(os.getpid()))
+        file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def kill_the_scheduler_when_there_is(path):
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(60)
+
+
 def is_far(X):
     return ((X**2).sum(axis=1) > 3.5).astype(np.int64)
 
 
-def collection(log=None):
+def collection(log=None, *what):
     parts = [da.from_delayed(dask.delayed(rows_of)(i, log), (ROWS, 4), float) for i in range(PARTS)]
     X = da.concatenate(parts)
+    if what:
+        X = X.map_blocks(as_it_is, log, *what, dtype=float)
     return X, X.map_blocks(is_far, dtype=np.int64, drop_axis=1)
 
 
@@ -121,28 +146,19 @@ def test_the_same_bits_again(client, spread):
 
 
 def test_the_same_bits_with_another_number_of_workers_and_when_one_is_killed(spread, tmp_path):
-    log = tmp_path / "made"
+    log, killed = tmp_path / "made", tmp_path / "killed"
     with (
-        dask.config.set(
-            {"distributed.comm.timeouts.connect": "2s"}
-        ),  # so long are dead workers asked for their results
+        dask.config.set({"distributed.comm.timeouts.connect": "2s"}),  # so long are the dead asked for their results
         local_cluster(3) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         assert bits(classifier(DaskEngine(client)).fit(*collection())) == bits(spread)
-        pids, seen = list(client.run(os.getpid).values()), []
-
-        def kill():
-            while not log.exists() or len(log.read_text().split()) < 2 * PARTS + 2:  # looked, drawn, now being added up
-                time.sleep(0.005)
-            os.kill(pids[0], signal.SIGKILL)
-            seen.append(len(log.read_text().split()))
-
-        thread = threading.Thread(target=kill, daemon=True)
-        thread.start()
-        model = classifier(DaskEngine(client)).fit(*collection(str(log)))
-        thread.join(timeout=10)
-        assert seen[0] < 3 * PARTS and pids[0] not in client.run(os.getpid).values()
+        workers = set(client.run(os.getpid).values())
+        in_the_pass = 2 * PARTS + 2  # all are looked at, then drawn from, then added up
+        X, y = collection(str(log), in_the_pass, kill_this_worker_once, str(killed))
+        model = classifier(DaskEngine(client)).fit(X, y)
+        killed = int(killed.read_text())
+        assert killed in workers and killed not in client.run(os.getpid).values()
     assert bits(model) == bits(spread)
 
 
@@ -239,7 +255,7 @@ def test_a_cluster_is_started_where_there_is_none(tmp_path):
         "    except ValueError:\n"
         "        print('closed')\n"
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=180)
     assert done.stdout.split("\n")[:2] == ["(400,)", "closed"], done.stderr
 
 
@@ -330,14 +346,15 @@ def test_choose_kernel_spreads_its_fits(client):
 
 
 def test_a_worker_short_of_memory_spills_and_finishes(tmp_path):
+    shares = {f"distributed.worker.memory.{name}": share for name, share in [("target", 0.2), ("spill", 0.5)]}
     with (
-        dask.config.set({"temporary-directory": str(tmp_path)}),
-        local_cluster(1, memory_limit="400MB") as cluster,
+        dask.config.set({"temporary-directory": str(tmp_path), **shares}),
+        local_cluster(1, memory_limit="1GB") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
-        parts = [da.from_delayed(dask.delayed(rows_of)(i, None, 25_000, 200), (25_000, 200), float) for i in range(9)]
+        parts = [da.from_delayed(dask.delayed(rows_of)(i, None, 12_500, 200), (12_500, 200), float) for i in range(18)]
         X = da.concatenate(parts)
-        X, y = client.persist([X, X[:, 0] + X[:, 1]])  # 360 MB
+        X, y = client.persist([X, X[:, 0] + X[:, 1]])  # 360 MB, where values may take 200
         model = SimilarityRegressor(Linear(), n_landmarks=20, random_state=0, engine=DaskEngine(client)).fit(X, y)
         spilled = client.run(lambda dask_worker: len(dask_worker.data.slow))
         assert max(spilled.values()) > 0 and model.n_similarity_calls_ == 20
@@ -370,14 +387,9 @@ def test_a_scheduler_that_is_gone_is_told_and_the_fit_goes_on_elsewhere(tmp_path
         with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
             lost = distributed.Client(address, set_as_default=False)
 
-            def kill():
-                while not log.exists() or len(log.read_text().split()) < 3 * PARTS - 2:
-                    time.sleep(0.005)
-                other.kill()
-
-            threading.Thread(target=kill, daemon=True).start()
             with pytest.raises(ClusterError, match=r"the scheduler is gone .*sums keeps what was added up"):
-                classifier(DaskEngine(lost, checkpoint=kept)).fit(*collection(str(log)))
+                X, y = collection(str(log), 3 * PARTS - 2, kill_the_scheduler_when_there_is, str(kept))
+                classifier(DaskEngine(lost, checkpoint=kept)).fit(X, y)
             lost.close()
     finally:
         other.kill()

@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -108,12 +108,15 @@ class LocalEngine(Engine):
     def _in_processes(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
     ) -> Iterator[Any]:
+        from multiprocessing import resource_tracker
+
         import cloudpickle
         import loky
 
         def start(tile: Tile) -> Future[Any]:
             a, b = cut(A, B, tile)
-            future: Future[Any] = pool.submit(_in_worker, written, a, None if b is a else b, tile)
+            with _interrupts_held():
+                future: Future[Any] = pool.submit(_in_worker, written, a, None if b is a else b, tile)
             return future
 
         def close(busy: bool) -> None:
@@ -122,11 +125,18 @@ class LocalEngine(Engine):
 
         written = cloudpickle.dumps(task)
         one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        pool = loky.get_reusable_executor(
-            max_workers=self.processes, timeout=10, initializer=_ignore_interrupt, env=one_thread
-        )
-        for tile, result in zip(tiles, _in_order(start, tiles, 2 * self.workers(task), close), strict=True):
-            yield deliver(result, tile, target)
+        with _interrupts_held():
+            resource_tracker.ensure_running()  # whose start lets held interrupts go: not with the first worker, then
+        with _interrupts_held():
+            pool = loky.get_reusable_executor(
+                max_workers=self.processes, timeout=10, initializer=_ignore_interrupt, env=one_thread
+            )
+        try:
+            for tile, result in zip(tiles, _in_order(start, tiles, 2 * self.workers(task), close), strict=True):
+                yield deliver(result, tile, target)
+        except KeyboardInterrupt:
+            close(busy=True)  # with a tile, it may be, that was started and that nobody waits for
+            raise
 
 
 def available_cores() -> int:
@@ -183,6 +193,24 @@ def _blas_libraries(modules: int) -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let Ctrl-C wait; a process started meanwhile has it held for good, also while it imports what it needs."""
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[Any, ...]] = []
+    answer = signal.signal(signal.SIGINT, lambda *interrupt: came.append(interrupt))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, answer)
+        if came and callable(answer):
+            answer(*came[0])
 
 
 def _ignore_interrupt() -> None:
