@@ -387,8 +387,8 @@ def test_a_scheduler_that_is_gone_is_told_and_the_fit_goes_on_elsewhere(tmp_path
         with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
             lost = distributed.Client(address, set_as_default=False)
 
+            X, y = collection(str(log), 3 * PARTS - 2, kill_the_scheduler_when_there_is, str(kept))
             with pytest.raises(ClusterError, match=r"the scheduler is gone .*sums keeps what was added up"):
-                X, y = collection(str(log), 3 * PARTS - 2, kill_the_scheduler_when_there_is, str(kept))
                 classifier(DaskEngine(lost, checkpoint=kept)).fit(X, y)
             lost.close()
     finally:

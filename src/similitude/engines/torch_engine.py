@@ -129,11 +129,24 @@ class TorchEngine(Engine):
         from similitude.engines.torch_moves import movable
 
         if not (_on_tensors(task) and movable(A) and movable(B)):
-            left = moved(A, as_numpy)
-            return LocalEngine().run(task, left, left if B is A else moved(B, as_numpy), tiles, target)
+            return self._on_host(task, A, B, tiles, target)
         check_device(self, A)
         check_device(self, B, "Z")
         return self._on_device(task, A, B, tiles, target)
+
+    def _on_host(
+        self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
+    ) -> Iterator[Any]:
+        """Yield what the CPU computes; where A holds tensors, the results go back to their device."""
+        from similitude.engines.torch_moves import Mover
+
+        left = moved(A, as_numpy)
+        right = left if B is A else moved(B, as_numpy)
+        if tensor_in(A) is None:
+            yield from LocalEngine().run(task, left, right, tiles, target)
+            return
+        for result, tile in zip(LocalEngine().run(task, left, right, tiles), tiles, strict=True):
+            yield _delivered(result, tile, target, Mover(self.place))
 
     def _on_device(
         self, task: Any, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
