@@ -550,7 +550,7 @@ def test_the_minimum_along_lines(kinks, tilt):
         over = np.maximum(t[:, None] - places, 0)
         return over.sum(axis=1) + t - tilt, (over > 0).sum(axis=1) + 1.0
 
-    t = least(along, 3, 0.0, 1e-9)
+    t = least(along, np.zeros(3), 0.0, 1e-9)
     assert np.abs(along(t)[0]).max() <= 1e-9
 
 

@@ -205,6 +205,12 @@ class SimilarityEstimator(BaseEstimator):
         if notes:
             self.note_ = "; ".join(notes)
 
+    def _note_cpu(self, what: str) -> None:
+        """Add to the note that something was done on the CPU, where the engine computes on a device."""
+        if isinstance(self._engine, TorchEngine):
+            said = f"{what} on the CPU, not on {self._engine.device}"
+            self.note_ = "; ".join([*filter(None, [getattr(self, "note_", None)]), said])
+
     def _ask(self, X: Any) -> tuple[Similarity, Encoding]:
         """Return the fitted similarity and the encoding of new objects."""
         check_is_fitted(self)

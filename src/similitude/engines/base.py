@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from similitude.encodings import Encoding, rows
@@ -82,6 +83,14 @@ class Engine(ABC):
     def note(self, similarity: Any) -> str | None:
         """Say where a similarity is computed, if not where this engine is asked for."""
         return None
+
+    def here(self, array: Any) -> Any:
+        """Return an array where this engine computes, for algebra there: a tensor on its device, or as it is."""
+        return array
+
+    def algebra(self, what: str) -> AbstractContextManager[None]:
+        """While it lasts, products have the precision asked for; what does not fit is refused by its name."""
+        return nullcontext()
 
     @property
     def edge(self) -> int:

@@ -198,6 +198,26 @@ class TorchEngine(Engine):
         except PairError as error:
             raise error.moved(half, 0) from error.__cause__
 
+    def here(self, array: Any) -> Any:
+        """Return an array as a tensor on the device."""
+        from similitude.engines.torch_moves import Mover
+
+        return Mover(self.place)(array)
+
+    @contextmanager
+    def algebra(self, what: str) -> Iterator[None]:
+        """While it lasts, products have the precision asked for; what does not fit on the device is refused."""
+        import torch
+
+        try:
+            with self.products():
+                yield
+        except torch.OutOfMemoryError as error:
+            torch.cuda.empty_cache()
+            raise MemoryError(
+                f"{what} does not fit on {self.device}; LocalEngine() uses this machine's memory: {error}"
+            ) from error
+
     @contextmanager
     def products(self) -> Iterator[None]:
         """While it lasts, products of float32 matrices have the precision asked for."""

@@ -165,13 +165,16 @@ class SimilarityMachine(SimilarityEstimator):
         if features is None:
             together = Together.of(fitted.coordinates, np.float32 if examples.itemsize == 4 else np.float64)
             features = examples.features(together, self._engine)
-        linear, trial, judged = self._other_head(head, *features)
-        told = features[1][judged], features[2][judged]
+        F, Y, weights = features
+        if head == "l1":
+            self._note_cpu(f"head={head!r} was fitted")
+        with self._engine.algebra(f"head={head!r} on {F.shape[0]:,} x {F.shape[1]:,} features"):
+            F = as_numpy(F) if head == "l1" else self._engine.here(F)
+            linear, trial, judged = self._other_head(head, F, Y, weights)
+        told = Y[judged], weights[judged]
         return replace(fitted, linear=linear, trial=trial, judged=told)
 
-    def _other_head(
-        self, head: str, F: np.ndarray, Y: np.ndarray, weights: np.ndarray
-    ) -> tuple[Linear, Trial, np.ndarray]:
+    def _other_head(self, head: str, F: Any, Y: np.ndarray, weights: np.ndarray) -> tuple[Linear, Trial, np.ndarray]:
         """Fit a head that needs all features at once; a subclass writes it."""
         raise NotImplementedError
 

@@ -231,9 +231,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         """Return the class numbers that codes stand for."""
         return self._decided(coded[:, 0] if coded.shape[1] == 1 else coded)
 
-    def _other_head(
-        self, head: str, F: np.ndarray, Y: np.ndarray, weights: np.ndarray
-    ) -> tuple[Linear, Trial, np.ndarray]:
+    def _other_head(self, head: str, F: Any, Y: np.ndarray, weights: np.ndarray) -> tuple[Linear, Trial, np.ndarray]:
         return fit_classes(head, F, self._numbered(Y), len(self.classes_), weights, self.random_state)
 
     def _judge(self, trial: Trial, numbers: np.ndarray, weights: np.ndarray) -> None:

@@ -178,9 +178,7 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
     def _reading(self) -> Numbers:
         return Numbers(self)
 
-    def _other_head(
-        self, head: str, F: np.ndarray, Y: np.ndarray, weights: np.ndarray
-    ) -> tuple[Linear, Trial, np.ndarray]:
+    def _other_head(self, head: str, F: Any, Y: np.ndarray, weights: np.ndarray) -> tuple[Linear, Trial, np.ndarray]:
         return fit_numbers(F, Y, weights, self.random_state)
 
     def _judge(self, trial: Trial) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.blocks import check_fits
-from similitude.encodings import Encoding, as_numpy, count, namespace
+from similitude.encodings import Encoding, as_numpy, count, moved, namespace
 from similitude.engines import Engine
 from similitude.engines.base import TILE_EDGE, Tile
 from similitude.engines.folding import Encoded, Pass
@@ -113,9 +113,19 @@ def strips(n: int, width: int, itemsize: int, engine: Engine, task: Any) -> list
 
 def mapped(together: Together, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> np.ndarray:
     """Return the features of all objects."""
+    return as_numpy(_mapped(together, encodings, engine, itemsize))
+
+
+def mapped_there(together: Together, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> Any:
+    """Return the features of all objects where the engine computes."""
+    here = moved(encodings, engine.here) if on_tensors(together) else encodings
+    return _mapped(together, here, engine, itemsize)
+
+
+def _mapped(together: Together, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> Any:
     task = FeaturesTask(is_threadsafe(together), on_tensors(together))
     tiles = strips(count(encodings[0]), len(together), itemsize, engine, task)
-    return np.concatenate([as_numpy(part) for part in engine.run(task, encodings, together, tiles)])
+    return one_after_another(list(engine.run(task, encodings, together, tiles)))
 
 
 def one_after_another(parts: list[Any]) -> Any:

@@ -24,7 +24,7 @@ from similitude.machine.pools import Landmarks
 from similitude.machine.products import solve_by_products
 from similitude.machine.roads import PROJECTION, Road
 from similitude.machine.scales import MULTIPLES, SCALED_BY, SCALED_ON, best_scale, open_scales
-from similitude.machine.streams import MOST_HELD_OUT, Stream, check_head_fits, mapped, one_pass
+from similitude.machine.streams import MOST_HELD_OUT, Stream, check_head_fits, mapped, mapped_there, one_pass
 from similitude.machine.views import Coordinates, Together, View
 from similitude.maps.pivots import named
 from similitude.similarity import Similarity
@@ -150,7 +150,7 @@ class Examples:
         """Return features, targets and weights of all examples with a weight, in their random order."""
         size = self.itemsize
         if self.rest is None:
-            F = mapped(together, rows(self.encodings, self.order), engine, size)
+            F = mapped_there(together, rows(self.encodings, self.order), engine, size)
             return F, self.Y[self.order], self.weights[self.order]
         return self.rest.features(self.similarities, together, engine, size)
 

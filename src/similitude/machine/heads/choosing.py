@@ -14,6 +14,7 @@ from similitude.machine.heads.path import Head, chosen
 from similitude.machine.heads.ridge import Trial
 from similitude.machine.heads.softmax import logistic
 from similitude.machine.heads.sparse import largest_penalty, sparse
+from similitude.machine.heads.tensors import features_of
 from similitude.randomness import generator
 
 PENALTIES = 10.0 ** np.arange(1.0, -8.01, -1.0)
@@ -24,9 +25,12 @@ SPARSE_PENALTIES = 10.0 ** np.arange(-0.25, -4.01, -0.25)
 
 
 def fit_classes(
-    head: str, F: np.ndarray, numbers: np.ndarray, n_classes: int, weights: np.ndarray, random_state: Any
+    head: str, F: Any, numbers: np.ndarray, n_classes: int, weights: np.ndarray, random_state: Any
 ) -> tuple[Linear, Trial, np.ndarray]:
-    """Fit a head to classes; return the model, how held-out examples fared, and which these are."""
+    """Fit a head to classes; return the model, how held-out examples fared, and which these are.
+
+    Features that are a tensor stay where they are; only the sparse head needs an array.
+    """
     signs = np.where(numbers[:, None] == np.arange(n_classes), 1.0, -1.0)
     signs = signs[:, 1:] if n_classes == 2 else signs
     if head == "logistic":
@@ -68,7 +72,7 @@ def _sparse(F: np.ndarray, targets: np.ndarray, weights: np.ndarray, loss: str) 
 
 
 def _fitted(
-    head: Head, F: np.ndarray, targets: np.ndarray, weights: np.ndarray, random_state: Any
+    head: Head, F: Any, targets: np.ndarray, weights: np.ndarray, random_state: Any
 ) -> tuple[Linear, Trial, np.ndarray]:
     linear, lam, judged, scores = chosen(head, F, weights, n_fitted(len(F)), generator(random_state))
     losses = head.losses(scores, judged)
@@ -78,12 +82,11 @@ def _fitted(
     return linear, Trial(lam, scores, losses, loss, deviation), judged
 
 
-def _trace(F: np.ndarray, weights: np.ndarray) -> float:
+def _trace(F: Any, weights: np.ndarray) -> float:
     """Return the trace of the Gram matrix of the centred features; 1 where they are constant."""
-    mean = np.average(F, axis=0, weights=weights)
-    squares = np.einsum("ij,ij->i", F, F, dtype=np.float64)
-    whole = float(weights @ squares)
-    trace = whole - float(weights.sum() * (mean @ mean))
+    features = features_of(F, weights)
+    trace = float(features.spread.sum())
+    whole = trace + features.total * float(features.mean @ features.mean)
     return trace if trace > 1e-12 * whole else 1.0
 
 

@@ -10,13 +10,15 @@ gradients inside takes about three times as many products, as it starts anew aft
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from similitude.encodings import as_numpy, namespace
 from similitude.machine.heads.factors import EPS, divided, factored
-from similitude.machine.heads.linear import Features, Linear, check_penalties
+from similitude.machine.heads.linear import Linear, check_penalties
 from similitude.machine.heads.lines import Along, least
+from similitude.machine.heads.tensors import AnyFeatures
 
 TOLERANCE = 3e-6
 """How far the objective may be above its minimum, by an estimate, over its value at w = 0."""
@@ -47,6 +49,9 @@ FLAT = 0.05
 
 Dots = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
+Move = Callable[[np.ndarray], Any]
+"""Takes an array to where the features are."""
+
 
 class Loss(Protocol):
     """The weighted losses of all rows as a function of their scores (n, outputs)."""
@@ -70,29 +75,33 @@ class Loss(Protocol):
     def part(self, columns: np.ndarray) -> Loss:
         """Return that of some outputs."""
 
+    def moved(self, move: Move) -> Loss:
+        """Return the same with its arrays passed through `move`."""
+
 
 def apart(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return the inner product of each column of A with that of B."""
-    return np.einsum("ij,ij->j", A, B)
+    return namespace(A).einsum("ij,ij->j", A, B)
 
 
 def together(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return the inner product of A and B, once for each column."""
-    return np.full(A.shape[1], np.vdot(A, B))
+    return apart(A, B).sum().repeat(A.shape[1])
 
 
 def minimisers(
-    features: Features, loss: Loss, penalties: object, start: Linear | None = None, tolerance: float = TOLERANCE
+    features: AnyFeatures, loss: Loss, penalties: object, start: Linear | None = None, tolerance: float = TOLERANCE
 ) -> Iterator[Linear]:
     """Yield the minimiser for each penalty, each sought from the one before and the way it came.
 
     The estimate on which it stops is half the squared gradient in the norm of the preconditioner: what a Newton step
-    would gain if all rows bent alike.
+    would gain if all rows bent alike. It is noted on the host; all else is where the features are.
     """
     lams = check_penalties(penalties)
     intercepts, reference = loss.start()
+    loss = loss.moved(features.placed)
     V = np.vstack([np.zeros((features.F.shape[1], len(intercepts))), intercepts])
-    V = V if start is None else features.stacked(start)
+    V = features.placed(V) if start is None else features.stacked(start)
     Z, enough = features.scores(V), np.maximum(tolerance, 4 * EPS) * reference
     before: tuple[np.ndarray, np.ndarray] | None = None
     for lam in lams:
@@ -110,23 +119,23 @@ class Problem:
 
     Parameters
     ----------
-    features : Features
+    features : Features or TensorFeatures
     loss : Loss
     penalty : float
     """
 
-    def __init__(self, features: Features, loss: Loss, penalty: float) -> None:
+    def __init__(self, features: AnyFeatures, loss: Loss, penalty: float) -> None:
         self.features, self.loss, self.penalty = features, loss, penalty
         self.dots: Dots = together if loss.pooled else apart
         self.level = np.ones(0)
-        self.own: list[np.ndarray] | None = None
+        self.own: list[Any] | None = None
 
     def solved(
         self, V: np.ndarray, Z: np.ndarray, enough: np.ndarray, reference: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the minimum near V, its scores, and the estimates of what is left."""
-        V, Z = V.copy(), Z.copy()
-        if self.features.F.dtype == np.float32:
+        V, Z = V + 0.0, Z + 0.0
+        if self.features.single:
             Walk(self, V, Z, rough=True).to(np.maximum(SAFELY * enough, ROUGHLY * reference))
             Z = self.features.scores(V)
         return V, Z, Walk(self, V, Z, rough=False).to(enough)
@@ -135,7 +144,7 @@ class Problem:
         """Return that of some outputs."""
         answer = Problem(self.features, self.loss.part(columns), self.penalty)
         answer.level = self.level[columns]
-        answer.own = None if self.own is None else [self.own[j] for j in np.flatnonzero(columns)]
+        answer.own = None if self.own is None else [self.own[j] for j in columns]
         return answer
 
     @property
@@ -148,19 +157,21 @@ class Problem:
 
     def look(self, Z: np.ndarray) -> None:
         """Note how much the losses bend on the average at some scores."""
-        self.level = np.maximum(self.loss.seconds(Z).sum(axis=0) / self.features.total, EPS)
+        self.level = (self.loss.seconds(Z).sum(0) / self.features.total).clip(EPS)
 
     def look_closely(self, Z: np.ndarray) -> None:
         """Factor the second derivative of each output by itself."""
         more = np.full(self.features.F.shape[1] + 1, 2 * self.penalty)
         more[-1] = 0.0
+        more = self.features.placed(more)
         self.own = [factored(self.features.bent(c), more) for c in self.loss.seconds(Z).T]
 
     def precondition(self, R: np.ndarray) -> np.ndarray:
         """Return R divided by c F' S F + 2 lam, or by the second derivative where it was looked at closely."""
+        xp = namespace(R)
         if self.own is not None:
-            return np.column_stack([divided(factor, R[:, j]) for j, factor in enumerate(self.own)])
-        answer = np.empty_like(R)
+            return xp.stack([divided(factor, R[:, j]) for j, factor in enumerate(self.own)], axis=1)
+        answer = xp.empty_like(R)
         answer[:-1] = self.features.factors.solve(2 * self.penalty / self.level, R[:-1])
         answer[-1] = R[-1] / self.features.total
         answer /= self.level
@@ -180,7 +191,7 @@ class Problem:
             slope, curve = along(t)
             return slope + rise + t * bend, curve + bend
 
-        return least(derivatives, P.shape[1], FLAT)
+        return least(derivatives, namespace(P).zeros_like(P[0]), FLAT)
 
 
 class Walk:
@@ -200,8 +211,9 @@ class Walk:
         self.whole = V, Z
         self.V, self.Z, self.left = V, Z, np.arange(V.shape[1])
         self.gaps, self.best, self.idle = (np.full(V.shape[1], value) for value in (np.inf, np.inf, 0.0))
-        self.R, self.pull, self.seen = np.zeros_like(Z), np.zeros_like(V), 0
-        self.P, self.old, self.rho = np.zeros_like(V), np.zeros_like(V), np.full(V.shape[1], np.inf)
+        xp = namespace(V)
+        self.R, self.pull, self.seen = xp.zeros_like(Z), xp.zeros_like(V), 0
+        self.P, self.old, self.rho = xp.zeros_like(V), xp.zeros_like(V), xp.full_like(V[0], np.inf)
 
     def to(self, enough: np.ndarray) -> np.ndarray:
         """Go on until the estimates are small enough for each output; return them."""
@@ -212,16 +224,22 @@ class Walk:
             self._look_closely(step)
             steepest = self.problem.precondition(gradient)
             rho = self.problem.dots(gradient, steepest)
-            going = self._noted(rho / 2, enough)
+            going = self._noted(as_numpy(rho) / 2, enough)
             if not going.any():
                 break
             self._turn(gradient, steepest, rho)
             if going.mean() <= FEWER:
-                self._leave(going)
+                self._leave(np.flatnonzero(going))
             D = self.problem.features.scores(self.P, rough=self.rough)
             self.V, self.Z = self.problem.moved(self.V, self.Z, self.P, D)
-        self.whole[0][:, self.left], self.whole[1][:, self.left] = self.V, self.Z
+        self._write()
         return self.gaps
+
+    def _write(self) -> None:
+        """Write where the outputs on their way are by now."""
+        for whole, mine in zip(self.whole, (self.V, self.Z), strict=True):
+            if mine is not whole:
+                whole[:, self.left] = mine
 
     def _look_closely(self, step: int) -> None:
         """Where it takes long, make each output's own second derivative the preconditioner, and keep it up to date."""
@@ -237,7 +255,7 @@ class Walk:
         R = self.problem.loss.slopes(self.Z)
         change = self.problem.features.combine(R - self.R if rough else R, rough=rough)
         self.R, self.pull = R, self.pull + change if rough else change
-        gradient = self.pull.copy()
+        gradient = self.pull + 0.0
         gradient[:-1] += 2 * self.problem.penalty * self.V[:-1]
         return gradient
 
@@ -251,16 +269,16 @@ class Walk:
 
     def _turn(self, gradient: np.ndarray, steepest: np.ndarray, rho: np.ndarray) -> None:
         """Take the next direction: down the gradient, and conjugate to the last."""
-        dots = self.problem.dots
+        xp, dots = namespace(rho), self.problem.dots
         along = rho - dots(self.old, steepest)
-        beta = np.divide(along, self.rho, out=np.zeros_like(rho), where=self.rho > 0)
-        P = np.maximum(beta, 0.0) * self.P - steepest
-        self.P = np.where(dots(P, gradient) < 0, P, -steepest)
+        beta = xp.where(self.rho > 0, along / xp.where(self.rho > 0, self.rho, 1.0), 0.0)
+        P = beta.clip(0.0) * self.P - steepest
+        self.P = xp.where(dots(P, gradient) < 0, P, -steepest)
         self.old, self.rho = gradient, rho
 
     def _leave(self, going: np.ndarray) -> None:
         """Go on with some outputs only."""
-        self.whole[0][:, self.left], self.whole[1][:, self.left] = self.V, self.Z
+        self._write()
         self.left, self.problem, self.rho = self.left[going], self.problem.part(going), self.rho[going]
         self.V, self.Z, self.R = self.V[:, going], self.Z[:, going], self.R[:, going]
         self.pull, self.P, self.old = self.pull[:, going], self.P[:, going], self.old[:, going]

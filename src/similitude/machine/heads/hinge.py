@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from similitude.machine.heads.conjugate import TOLERANCE, apart, minimisers
-from similitude.machine.heads.linear import Features, Linear
+from similitude.encodings import namespace
+from similitude.machine.heads.conjugate import TOLERANCE, Move, apart, minimisers
+from similitude.machine.heads.linear import Linear, check_weights
 from similitude.machine.heads.lines import Along
+from similitude.machine.heads.tensors import features_of
 
 MOST_OUTPUTS = 64
 """Outputs solved together: enough for products of matrices, few enough for the memory of their scores."""
 
 
 def squared_hinge(
-    F: np.ndarray,
+    F: Any,
     signs: np.ndarray,
     weights: np.ndarray,
     penalties: object,
@@ -31,7 +34,8 @@ def squared_hinge(
 
     Parameters
     ----------
-    F : array of shape (n, d), float32 or float64
+    F : array or tensor of shape (n, d), float32 or float64
+        A tensor: the work is done on its device.
     signs : array of shape (n, outputs)
         y, -1 or +1.
     weights : array of shape (n,)
@@ -58,14 +62,12 @@ def squared_hinge(
     >>> few.weights.round(3), many.weights.round(3)
     (array([[0.333]]), array([[1.]]))
     """
-    features, columns = Features(F, weights, gram), check_signs(signs, len(F))
+    features, columns, s = features_of(F, weights, gram), check_signs(signs, len(F)), check_weights(weights, len(F))
     paths = []
     for first in range(0, columns.shape[1], MOST_OUTPUTS):
         block = slice(first, first + MOST_OUTPUTS)
         here = None if start is None else Linear(start.weights[:, block], start.intercept[block])
-        paths.append(
-            minimisers(features, SquaredHinge(columns[:, block], features.weights), penalties, here, tolerance)
-        )
+        paths.append(minimisers(features, SquaredHinge(columns[:, block], s), penalties, here, tolerance))
     for parts in zip(*paths, strict=True):
         weight = np.hstack([part.weights for part in parts])
         yield Linear(weight, np.concatenate([part.intercept for part in parts]), max(part.gap for part in parts))
@@ -109,10 +111,10 @@ class SquaredHinge:
     def slopes(self, Z: np.ndarray) -> np.ndarray:
         """Return -2 s y max(0, 1 - y f)."""
         R = self.signs * Z
-        np.subtract(1.0, R, out=R)
-        np.maximum(R, 0.0, out=R)
+        R -= 1.0
+        R = R.clip(None, 0.0)
         R *= self.signs
-        R *= -2.0 * self.weights[:, None]
+        R *= 2.0 * self.weights[:, None]
         return R
 
     def value(self, Z: np.ndarray) -> float:
@@ -126,17 +128,17 @@ class SquaredHinge:
 
     def seconds(self, Z: np.ndarray) -> np.ndarray:
         """Return 2 s where y f < 1."""
-        return np.where(self.signs * Z < 1.0, 2.0 * self.weights[:, None], 0.0)
+        return namespace(Z).where(self.signs * Z < 1.0, 2.0 * self.weights[:, None], 0.0)
 
     def along(self, Z: np.ndarray, D: np.ndarray) -> Along:
         """Return the derivatives along D: 2 s u v and 2 s v^2, where 1 - y f = u + t v is positive."""
-        v = -self.signs * D
+        xp, v = namespace(D), -self.signs * D
         u = 1.0 - self.signs * Z
         sv = 2.0 * self.weights[:, None] * v
 
         def derivatives(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             short = u + t * v
-            steep = np.where(short > 0, sv, 0.0)
+            steep = xp.where(short > 0, sv, 0.0)
             return apart(short, steep), apart(steep, v)
 
         return derivatives
@@ -144,3 +146,7 @@ class SquaredHinge:
     def part(self, columns: np.ndarray) -> SquaredHinge:
         """Return that of some outputs."""
         return SquaredHinge(self.signs[:, columns], self.weights)
+
+    def moved(self, move: Move) -> SquaredHinge:
+        """Return the same with its arrays passed through `move`."""
+        return SquaredHinge(move(self.signs), move(self.weights))

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
+from similitude.encodings import as_numpy, in_precision, namespace
 from similitude.machine.heads.factors import Factors
 
 STRIP_BYTES = 2**22
 """Bytes of a strip of rows in float64: it stays in the cache while it is used."""
+
+CELLS = 2**24
+"""Values of a tensor that are widened at once."""
 
 OFF_CENTRE = 100.0
 """Squared mean over variance of a feature from which on strips are centred before they are multiplied."""
@@ -44,8 +49,12 @@ class Linear:
     intercept: np.ndarray
     gap: float = 0.0
 
-    def scores(self, F: np.ndarray) -> np.ndarray:
-        """Return f at each row of F in float64, whatever the precision of F."""
+    def scores(self, F: Any) -> np.ndarray:
+        """Return f at each row of F, an array or a tensor, in float64, whatever the precision of F."""
+        if not isinstance(F, np.ndarray):
+            xp = namespace(F)
+            W, b = (xp.asarray(one, device=F.device) for one in (self.weights, self.intercept))
+            return as_numpy(xp.concat([strip @ W + b for _, strip in stretches(F)]))
         answer = np.empty((len(F), len(self.intercept)))
         for rows, strip in strips(F):
             np.matmul(strip, self.weights, out=answer[rows])
@@ -69,6 +78,15 @@ def strips(
         if mean is not None:
             strip -= mean
         yield rows, strip
+
+
+def stretches(F: Any, mean: Any = None, *, rough: bool = False) -> Iterator[tuple[slice, Any]]:
+    """Yield the rows of a tensor in float64, or roughly in their own precision, some at a time, less a mean."""
+    xp, height = namespace(F), max(1, CELLS // F.shape[1])
+    for first in range(0, len(F), height):
+        rows = slice(first, min(first + height, len(F)))
+        strip = F[rows] if rough else in_precision(F[rows], xp.float64)
+        yield rows, strip if mean is None else strip - in_precision(mean, strip.dtype)
 
 
 class Features:
@@ -113,6 +131,15 @@ class Features:
             strip *= root[rows, None]
             total = dsyrk(1.0, strip.T, beta=1.0, c=total, overwrite_c=1)
         return total
+
+    @property
+    def single(self) -> bool:
+        """Whether the features are in single precision, so that rough products differ from others."""
+        return bool(self.F.dtype == np.float32)
+
+    def placed(self, array: np.ndarray) -> np.ndarray:
+        """Return the array where the features are: as it is."""
+        return array
 
     @cached_property
     def factors(self) -> Factors:
@@ -192,12 +219,12 @@ class Features:
         return np.vstack([start.weights, start.intercept + self.mean @ start.weights])
 
 
-def check_features(F: np.ndarray) -> np.ndarray:
+def check_features(F: Any) -> Any:
     """Return F if it is a matrix of floats with at least a row and a column."""
-    if F.ndim != 2 or F.dtype not in (np.float32, np.float64):
-        raise ValueError(f"features must be a matrix of float32 or float64, got shape {F.shape} of {F.dtype}")
+    if F.ndim != 2 or str(F.dtype).rsplit(".", 1)[-1] not in ("float32", "float64"):
+        raise ValueError(f"features must be a matrix of float32 or float64, got shape {tuple(F.shape)} of {F.dtype}")
     if min(F.shape) == 0:
-        raise ValueError(f"features need a row and a column at least, got shape {F.shape}")
+        raise ValueError(f"features need a row and a column at least, got shape {tuple(F.shape)}")
     return F
 
 

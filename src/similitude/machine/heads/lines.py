@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from similitude.encodings import namespace
+
 MOST_TRIALS = 60
 """Places that are tried at most."""
 
@@ -13,17 +15,16 @@ Along = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Gives the first and second derivatives at places t, one on each line."""
 
 
-def least(along: Along, lines: int, flat: float, floor: np.ndarray | float = 0.0) -> np.ndarray:
-    """Return where the derivative on each line is at most a part of what it is at 0, or at most a floor.
+def least(along: Along, start: np.ndarray, flat: float, floor: np.ndarray | float = 0.0) -> np.ndarray:
+    """Return where the derivative on each line is at most a part of what it is at the start, or at most a floor.
 
-    It is a function that does not fall; its root is sought by Newton steps from 0, halving where they leave the
-    bracket.
+    It is a function that does not fall; its root is sought by Newton steps, halving where they leave the bracket.
 
     Parameters
     ----------
     along : callable
-    lines : int
-        How many.
+    start : array or tensor
+        A place on each line.
     flat : float
         The part.
     floor : float or array
@@ -31,26 +32,27 @@ def least(along: Along, lines: int, flat: float, floor: np.ndarray | float = 0.0
 
     Examples
     --------
-    >>> least(lambda t: (t**3 - 8.0, 3 * t**2), 1, 1e-12).round(6)
+    >>> least(lambda t: (t**3 - 8.0, 3 * t**2), np.zeros(1), 1e-12).round(6)
     array([2.])
     """
-    low, high, t = np.full(lines, -np.inf), np.full(lines, np.inf), np.zeros(lines)
-    goal = np.full(lines, np.nan)
+    xp, t = namespace(start), start
+    low, high, goal = (xp.full_like(t, value) for value in (-np.inf, np.inf, np.nan))
     for trial in range(MOST_TRIALS):
         slope, curve = along(t)
-        goal = np.maximum(flat * np.abs(slope), floor) if trial == 0 else goal
-        going = np.abs(slope) > goal
+        goal = xp.maximum(flat * abs(slope), floor) if trial == 0 else goal
+        going = abs(slope) > goal
         if not going.any():
             break
-        low, high = np.where(slope < 0, t, low), np.where(slope > 0, t, high)
-        newton = t - np.divide(slope, curve, out=np.full_like(slope, np.nan), where=curve > 0)
+        low, high = xp.where(slope < 0, t, low), xp.where(slope > 0, t, high)
+        newton = t - xp.where(curve > 0, slope / xp.where(curve > 0, curve, 1.0), np.nan)
         inside = (newton > low) & (newton < high)
-        t = np.where(going, np.where(inside, newton, _between(low, high)), t)
+        t = xp.where(going, xp.where(inside, newton, _between(low, high)), t)
     return t
 
 
 def _between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return the middle of a bracket, or a place well beyond its only end."""
+    xp = namespace(low)
     with np.errstate(invalid="ignore"):  # both ends may be infinite on a line that needs no search
         middle = low + (high - low) / 2
-    return np.where(np.isinf(high), 2 * low + 1, np.where(np.isinf(low), 2 * high - 1, middle))
+    return xp.where(xp.isinf(high), 2 * low + 1, xp.where(xp.isinf(low), 2 * high - 1, middle))

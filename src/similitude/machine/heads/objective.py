@@ -73,7 +73,7 @@ class Objective:
     def at(self, V: np.ndarray, Z: np.ndarray) -> Point:
         """Return the point with the best intercepts for its weights: the slopes of each output add up to zero."""
         rounding = 4 * EPS * np.abs(self.loss.slopes(Z)).sum(axis=0)
-        more = least(self.loss.along(Z, np.ones_like(Z)), Z.shape[1], 1e-13, rounding)
+        more = least(self.loss.along(Z, np.ones_like(Z)), np.zeros(Z.shape[1]), 1e-13, rounding)
         V, Z = V.copy(), Z + more
         V[-1] += more
         return Point(V, Z, self.loss.slopes(Z), self.loss.value(Z) + self.penalty * float(lengths(V[:-1]).sum()))

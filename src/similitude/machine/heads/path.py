@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,14 +37,14 @@ class Head:
 
 
 def chosen(
-    head: Head, F: np.ndarray, weights: np.ndarray, fitted: int, rng: np.random.Generator
+    head: Head, F: Any, weights: np.ndarray, fitted: int, rng: np.random.Generator
 ) -> tuple[Linear, float, np.ndarray, np.ndarray]:
     """Return the model of all examples, its penalty, the judged examples and their held-out scores.
 
     Parameters
     ----------
     head : Head
-    F : array of shape (n, d)
+    F : array or tensor of shape (n, d)
     weights : array of shape (n,)
     fitted : int
         The examples from here on are held out; n: folds instead.
@@ -65,7 +66,7 @@ def chosen(
 
 
 def _walk(
-    head: Head, F: np.ndarray, weights: np.ndarray, train: np.ndarray, test: np.ndarray, path: np.ndarray, patient: bool
+    head: Head, F: Any, weights: np.ndarray, train: np.ndarray, test: np.ndarray, path: np.ndarray, patient: bool
 ) -> Iterator[tuple[np.ndarray, float]]:
     """Yield held-out scores and loss for each penalty; a single walk ends when it has been getting worse."""
     best, since = np.inf, 0

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
-from similitude.machine.heads.conjugate import TOLERANCE, Loss, apart, minimisers
-from similitude.machine.heads.linear import Features, Linear
+from similitude.encodings import moved, namespace
+from similitude.machine.heads.conjugate import TOLERANCE, Loss, Move, apart, minimisers
+from similitude.machine.heads.linear import Linear, check_weights
 from similitude.machine.heads.lines import Along
+from similitude.machine.heads.tensors import features_of
 
 PRIOR = 1e-3
 """What each class's part of the weights grows by before its logarithm is where the intercept starts."""
 
 
 def logistic(
-    F: np.ndarray,
+    F: Any,
     codes: np.ndarray,
     n_classes: int,
     weights: np.ndarray,
@@ -34,7 +37,8 @@ def logistic(
 
     Parameters
     ----------
-    F : array of shape (n, d), float32 or float64
+    F : array or tensor of shape (n, d), float32 or float64
+        A tensor: the work is done on its device.
     codes : array of shape (n,)
         c, the class of each row: 0 to `n_classes` - 1. A class without a row is allowed: where there is no minimiser
         (some intercept would fall for ever), the one returned is within the tolerance of the infimum.
@@ -63,13 +67,14 @@ def logistic(
     >>> bool(few.weights[0, 0] < many.weights[0, 0])
     True
     """
-    features = Features(F, weights, gram)
+    features = features_of(F, weights, gram)
     numbers = check_codes(codes, len(F), n_classes)
     loss: Loss
+    s = check_weights(weights, len(F))
     if n_classes == 2:
-        loss = Binary(np.where(numbers[:, None] == 1, 1.0, -1.0), features.weights)
+        loss = Binary(np.where(numbers[:, None] == 1, 1.0, -1.0), s)
     else:
-        loss = Multinomial(numbers, n_classes, features.weights)
+        loss = Multinomial((np.arange(len(F)), numbers), n_classes, s)
     for found in minimisers(features, loss, penalties, start, tolerance):
         yield found if n_classes == 2 else _centred(found)
 
@@ -114,11 +119,11 @@ class Binary:
 
     def slopes(self, Z: np.ndarray) -> np.ndarray:
         """Return -s y / (1 + exp(y f))."""
-        return -self.weights[:, None] * self.signs * expit(-self.signs * Z)
+        return -self.weights[:, None] * self.signs * _expit(-self.signs * Z)
 
     def seconds(self, Z: np.ndarray) -> np.ndarray:
         """Return s p (1 - p)."""
-        return self.weights[:, None] * (expit(Z) * expit(-Z))
+        return self.weights[:, None] * (_expit(Z) * _expit(-Z))
 
     def along(self, Z: np.ndarray, D: np.ndarray) -> Along:
         """Return the derivatives along D."""
@@ -126,9 +131,9 @@ class Binary:
         sv = self.weights[:, None] * v
 
         def derivatives(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            wrong = expit(-(u + t * v))
+            wrong = _expit(-(u + t * v))
             steep = wrong * sv
-            return -steep.sum(axis=0), apart(steep, (1.0 - wrong) * v)
+            return -steep.sum(0), apart(steep, (1.0 - wrong) * v)
 
         return derivatives
 
@@ -136,26 +141,34 @@ class Binary:
         """Return itself: there is one output."""
         return self
 
+    def moved(self, move: Move) -> Binary:
+        """Return the same with its arrays passed through `move`."""
+        return Binary(move(self.signs), move(self.weights))
+
 
 @dataclass(frozen=True)
 class Multinomial:
-    """Several classes, one output each: the logarithm of the sum of exp(f_k), less f of the own class."""
+    """Several classes, one output each: the logarithm of the sum of exp(f_k), less f of the own class.
 
-    codes: np.ndarray
+    `own` holds the number of every row, and that of its class.
+    """
+
+    own: tuple[np.ndarray, np.ndarray]
     n_classes: int
     weights: np.ndarray
     pooled = True
 
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the logarithms of the classes' parts, and the loss there."""
-        logs = _log_parts(np.bincount(self.codes, self.weights, self.n_classes))
+        codes = self.own[1]
+        logs = _log_parts(np.bincount(codes, self.weights, self.n_classes))
         logs -= np.log(np.exp(logs).sum())
-        return logs, np.full(self.n_classes, -(self.weights @ logs[self.codes]))
+        return logs, np.full(self.n_classes, -(self.weights @ logs[codes]))
 
     def slopes(self, Z: np.ndarray) -> np.ndarray:
         """Return s (p - 1) for the own class, s p for others."""
         P = _probabilities(Z)
-        P[np.arange(len(P)), self.codes] -= 1.0
+        P[self.own] -= 1.0
         P *= self.weights[:, None]
         return P
 
@@ -166,16 +179,16 @@ class Multinomial:
 
     def along(self, Z: np.ndarray, D: np.ndarray) -> Along:
         """Return the derivatives along D: how the mean of D under p exceeds that of the own class; its variance."""
-        own = D[np.arange(len(D)), self.codes]
+        xp, own = namespace(D), D[self.own]
 
         def derivatives(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             P = _probabilities(Z + t * D)
             P *= D
-            mean = P.sum(axis=1)
-            square = np.einsum("ij,ij->i", P, D)
+            mean = P.sum(1)
+            square = xp.einsum("ij,ij->i", P, D)
             slope = self.weights @ (mean - own)
-            curve = self.weights @ np.maximum(square - mean**2, 0.0)
-            return np.full(D.shape[1], slope), np.full(D.shape[1], curve)
+            curve = self.weights @ (square - mean**2).clip(0.0)
+            return slope.repeat(D.shape[1]), curve.repeat(D.shape[1])
 
         return derivatives
 
@@ -183,10 +196,20 @@ class Multinomial:
         """Return itself: the outputs stay together."""
         return self
 
+    def moved(self, move: Move) -> Multinomial:
+        """Return the same with its arrays passed through `move`."""
+        return Multinomial(moved(self.own, move), self.n_classes, move(self.weights))
+
+
+def _expit(Z: Any) -> Any:
+    """Return 1 / (1 + exp(-Z))."""
+    return expit(Z) if isinstance(Z, np.ndarray) else namespace(Z).sigmoid(Z)
+
 
 def _probabilities(Z: np.ndarray) -> np.ndarray:
     """Return exp(Z) over its sums along rows, without overflow."""
-    P = Z - Z.max(axis=1, keepdims=True)
-    np.exp(P, out=P)
-    P /= P.sum(axis=1, keepdims=True)
+    xp = namespace(Z)
+    P = Z - xp.max(Z, axis=1, keepdims=True)
+    xp.exp(P, out=P)
+    P /= P.sum(1)[:, None]
     return P
