@@ -98,6 +98,17 @@ def in_precision(array: Any, dtype: Any) -> Any:
     return array.astype(dtype, copy=False) if hasattr(array, "astype") else array.to(dtype)
 
 
+def beside(array: np.ndarray, like: Any) -> Any:
+    """Return an array where another one is: as a tensor on its device, or as it is.
+
+    >>> beside(np.array([1.0]), np.zeros(3))
+    array([1.])
+    """
+    if not is_tensor(like):
+        return array
+    return namespace(like).asarray(np.require(array, requirements=["W"]), device=like.device)
+
+
 def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:
     """Return the same with every array and tensor in it passed through `move`.
 

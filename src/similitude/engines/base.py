@@ -84,9 +84,12 @@ class Engine(ABC):
         """Say where a similarity is computed, if not where this engine is asked for."""
         return None
 
-    def here(self, array: Any) -> Any:
-        """Return an array where this engine computes, for algebra there: a tensor on its device, or as it is."""
-        return array
+    def here(self, encoding: Encoding, room: int = 0) -> Encoding:
+        """Return an encoding where this engine computes, so that what is computed from it stays there.
+
+        Tensors on its device, where that can hold them and has room for so many bytes more; else as it is.
+        """
+        return encoding
 
     def algebra(self, what: str) -> AbstractContextManager[None]:
         """While it lasts, products have the precision asked for; what does not fit is refused by its name."""

@@ -22,6 +22,10 @@ SHARE = 0.8
 """The part of a card's memory that is the budget where none is given."""
 
 
+HELD = 0.5
+"""The part of the budget up to which arrays are held on the device for algebra there."""
+
+
 @dataclass(frozen=True)
 class TorchEngine(Engine):
     """Compute tiles and products on one device through torch.
@@ -198,11 +202,12 @@ class TorchEngine(Engine):
         except PairError as error:
             raise error.moved(half, 0) from error.__cause__
 
-    def here(self, array: Any) -> Any:
-        """Return an array as a tensor on the device."""
-        from similitude.engines.torch_moves import Mover
+    def here(self, encoding: Encoding, room: int = 0) -> Encoding:
+        """Return an encoding on the device, so that what is computed from it stays there; as it is where too large."""
+        from similitude.engines.torch_moves import Mover, movable, nbytes
 
-        return Mover(self.place)(array)
+        held = movable(encoding) and nbytes(encoding) + room <= HELD * self.budget
+        return moved(encoding, Mover(self.place)) if held else encoding
 
     @contextmanager
     def algebra(self, what: str) -> Iterator[None]:

@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 
 from similitude.blocks import Blocks, check_fits
-from similitude.encodings import Encoding, as_numpy, check_objects, count, itemsize
+from similitude.encodings import Encoding, as_numpy, beside, check_objects, count, in_precision, itemsize, namespace
 from similitude.engines import Engine
 from similitude.engines.base import format_bytes
 from similitude.estimators import NotAKernelError, all_or_nothing, tensors_for_tensors
@@ -122,10 +122,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             raise ValueError(f"n_clusters = {self.n_clusters}, but fewer objects have a positive weight: ask for fewer")
         k, X, A = self._start(X, self.random_state, sample_weight)
         rng = generator(self.random_state)
-        if self._take_landmarks(n):
-            self._fit_landmarks(k, X, A, weights, rng)
-        else:
-            self._fit_all(k, X, A, weights, rng)
+        by_landmarks = self._take_landmarks(n)
+        with self._engine.algebra(f"k-means of {n:,} objects"):
+            (self._fit_landmarks if by_landmarks else self._fit_all)(k, X, A, weights, rng)
         self._lengths = Lengths(k, A) if self._precomputed else None
         return self
 
@@ -153,13 +152,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _fit_all(self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator) -> None:
         objects = Objects(k, X, A, np.arange(len(weights)), self._engine)
         K, eps, self.validity_ = objects.gram()
-        unit = unit_of(K.diagonal())
+        unit = unit_of(as_numpy(K.diagonal()))
         K /= unit
         space = GramSpace(K)
         found = self._best(space, weights, rng)
         coefficients = found.shares(weights)
         worst = int(found.squares.argmin())
-        if found.squares[worst] < -np.sqrt(eps) * space.lengths.max():
+        if found.squares[worst] < -np.sqrt(eps) * float(space.lengths.max()):
             objects.refuse_negative(coefficients[:, found.labels[worst]] - (np.arange(len(weights)) == worst))
         self._keep(X, A, coefficients)
         self._note(found, found.inertia, unit)
@@ -171,20 +170,35 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         projection = ProjectionMap(
             k, n_components=wanted, landmarks="rpcholesky", random_state=self.random_state, engine=self._engine
         ).fit(X)
-        F = as_numpy(projection.transform(X)).astype(np.float64, copy=False)
-        unit = unit_of(np.abs(F).max(axis=1) ** 2)
-        F /= np.sqrt(unit)
-        found = self._best(ExplicitSpace(F), weights, rng)
-        centres = F.T @ found.shares(weights)
+        F = projection.transform(X)
+        F = self._engine.here(in_precision(F, namespace(F).float64))
+        unit = unit_of(np.array([float(abs(F).max()) ** 2]))
+        F = F / np.sqrt(unit)
+        space = ExplicitSpace(F)
+        found = self._best(space, weights, rng)
+        centres = as_numpy(F.T @ beside(found.shares(weights), F))
         coefficients = np.zeros((n, self.n_clusters))
         coefficients[projection.landmark_indices_] = solve_triangular(projection.factor_, centres) * np.sqrt(unit)
-        beyond = squared_lengths(k, A) / unit - np.einsum("ij,ij->i", F, F)
+        beyond = squared_lengths(k, A) / unit - as_numpy(space.lengths)
         self.validity_ = projection.validity_
         self._keep(X, A, coefficients)
         self._note(found, found.inertia + float(weights @ np.maximum(beyond, 0.0)), unit)
 
+    @tensors_for_tensors
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Find clusters among objects, and return the cluster of each.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            See `fit`.
+        """
+        return self.fit(X, y, sample_weight).labels_
+
     def _best(self, space: Space, weights: np.ndarray, rng: np.random.Generator) -> Clustering:
         """Return the best of several runs."""
+        if isinstance(space.lengths, np.ndarray):
+            self._note_cpu("Lloyd's iterations were done")
         runs = (cluster(space, weights, self.n_clusters, rng, self.max_iter, self.tol) for _ in range(self.n_init))
         return min(runs, key=lambda found: found.inertia)
 

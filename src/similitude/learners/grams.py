@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.blocks import check_fits
-from similitude.encodings import Encoding, as_numpy, check_objects, itemsize, rows, take
+from similitude.encodings import Encoding, as_numpy, check_objects, in_precision, itemsize, namespace, rows, take
 from similitude.engines import Engine
 from similitude.estimators import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.randomness import generator
@@ -20,9 +20,12 @@ WITNESS_OBJECTS = 200
 
 
 class Gram(NamedTuple):
-    """A Gram matrix in float64, the precision of its values, and what is known of the kernel."""
+    """A Gram matrix in float64, the precision of its values, and what is known of the kernel.
 
-    values: np.ndarray
+    The matrix is a tensor where the engine computes on a device that can hold it and a copy.
+    """
+
+    values: Any
     eps: float
     validity: Validity
 
@@ -58,18 +61,21 @@ class Objects:
         k, n = self.kernel, len(self.used)
         check_fits(n, n, 8, self.engine)
         A = self.encoding if n == check_objects(self.objects) else rows(self.encoding, self.used)
-        values = as_numpy(k.blocks(A, engine=self.engine).whole())
-        single = values.dtype == np.float32 or itemsize(A) == 4
-        K, eps = values.astype(np.float64, copy=False), float(np.finfo(np.float32 if single else np.float64).eps)
-        proof = k.proof()
+        there = self.engine.here(A, room=16 * n * n) if k.works_on_tensors() else A
+        values = k.blocks(there, engine=self.engine).whole()
+        single = itemsize(values) == 4 or itemsize(A) == 4
+        eps, proof = float(np.finfo(np.float32 if single else np.float64).eps), k.proof()
         if proof.holds:
+            K = self.engine.here(in_precision(values, namespace(values).float64), room=8 * n * n)
             return Gram(K, eps, Validity("VALID", proof, effort="the algebra of kernels, no data needed"))
+        values = as_numpy(values)
+        K = values.astype(np.float64, copy=False)
         some = np.sort(generator(0).permutation(n)[:CHECKED_OBJECTS])
         validity = self._demand(values, some)
         lengths = np.sqrt(np.maximum(K.diagonal(), 0.0))
         for suspicion in (np.abs(K - K.T), np.abs(K) - lengths[:, None] * lengths):
             self._demand(values, np.unique(np.unravel_index(suspicion.argmax(), suspicion.shape)))
-        return Gram(0.5 * K + 0.5 * K.T, eps, validity)
+        return Gram(self.engine.here(0.5 * K + 0.5 * K.T, room=8 * n * n), eps, validity)
 
     def _demand(self, values: np.ndarray, some: np.ndarray) -> Validity:
         return demand_valid(self._verdict(values[np.ix_(some, some)], self.used[some]))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
+from similitude.encodings import as_numpy, beside, namespace
 from similitude.learners.grams import Objects, unit_of
 
 STRIP = 512
@@ -37,57 +39,66 @@ class Centred:
         The first entry of H M H, and the rest of its first row, from which the intercept is read.
     root : array
         r.
+
+    All of these are arrays, or tensors on the device where K is.
     """
 
-    matrix: np.ndarray
-    targets: np.ndarray
-    mirror: np.ndarray | None
+    matrix: Any
+    targets: Any
+    mirror: Any
     corner: float
-    coupling: np.ndarray
-    root: np.ndarray
+    coupling: Any
+    root: Any
 
     @classmethod
-    def of(cls, K: np.ndarray, Y: np.ndarray, weights: np.ndarray, fit_intercept: bool) -> Centred:
+    def of(cls, K: Any, Y: np.ndarray, weights: np.ndarray, fit_intercept: bool) -> Centred:
         """Take out the intercept; K is overwritten."""
-        root = np.sqrt(weights)
-        if (root != 1.0).any():
+        xp, root = namespace(K), beside(np.sqrt(weights), K)
+        if bool((root != 1.0).any()):
             K *= root[:, None]
             K *= root
-        targets = root[:, None] * Y
+        targets = root[:, None] * beside(Y, K)
         if not fit_intercept:
-            return cls(K, targets, None, 0.0, np.empty(0), root)
-        mirror = root / np.linalg.norm(root)
+            return cls(K, targets, None, 0.0, None, root)
+        mirror = root / _length(root)
         mirror[0] += 1.0
-        mirror /= np.linalg.norm(mirror)
+        mirror /= _length(mirror)
         image = K @ mirror
         half = 2.0 * image - 2.0 * (mirror @ image) * mirror
-        left, right = np.stack([mirror, half], axis=1), np.stack([half, mirror])
+        left, right = xp.stack([mirror, half], axis=1), xp.stack([half, mirror])
         for start in range(0, len(K), STRIP):
             K[start : start + STRIP] -= left[start : start + STRIP] @ right
-        targets = targets - 2.0 * np.outer(mirror, mirror @ targets)
-        return cls(np.array(K[1:, 1:], order="F"), targets[1:], mirror, float(K[0, 0]), K[0, 1:].copy(), root)
+        targets = targets - 2.0 * xp.outer(mirror, mirror @ targets)
+        matrix = np.array(K[1:, 1:], order="F") if isinstance(K, np.ndarray) else K[1:, 1:].clone()
+        return cls(matrix, targets[1:], mirror, float(K[0, 0]), K[0, 1:] + 0.0, root)
 
     def mean_eigenvalue(self) -> float:
         """Return the mean eigenvalue of the matrix; 1 where it is zero up to rounding."""
-        trace = self.matrix.trace()
-        return float(trace / len(self.matrix)) if trace > np.finfo(float).eps * len(self.matrix) * self.corner else 1.0
+        trace = float(self.matrix.trace())
+        return trace / len(self.matrix) if trace > np.finfo(float).eps * len(self.matrix) * self.corner else 1.0
 
-    def back(self, V: np.ndarray) -> np.ndarray:
+    def back(self, V: Any) -> Any:
         """Return H V: columns in the coordinates of the examples, times r still to go."""
         if self.mirror is None:
             return V
-        full = np.empty((len(self.root), V.shape[1]))
+        xp = namespace(V)
+        full = xp.empty_like(self.mirror[:, None] + V[:1])
         full[1:], full[0] = V, 0.0
         along = self.mirror[1:] @ V
         for start in range(0, len(full), STRIP):
-            full[start : start + STRIP] -= np.outer(2.0 * self.mirror[start : start + STRIP], along)
+            full[start : start + STRIP] -= xp.outer(2.0 * self.mirror[start : start + STRIP], along)
         return full
 
-    def intercept(self, solution: np.ndarray) -> np.ndarray:
+    def intercept(self, solution: Any) -> np.ndarray:
         """Return what is left to fit along u, for targets with a weighted mean of zero."""
         if self.mirror is None:
             return np.zeros(solution.shape[1])
-        return (self.coupling @ solution) / np.linalg.norm(self.root)
+        return as_numpy(self.coupling @ solution / _length(self.root))
+
+
+def _length(v: Any) -> float:
+    """Return the length of a vector."""
+    return float(v @ v) ** 0.5
 
 
 @dataclass(frozen=True)
@@ -111,12 +122,26 @@ class Fit:
 
 def solve_one(problem: Centred, lam: float) -> Fit | None:
     """Return the fit for one lam by Cholesky; None where the matrix may be singular up to rounding."""
-    M, place = problem.matrix, np.diag_indices(len(problem.matrix))
-    diagonal = M.diagonal().copy()
+    M = problem.matrix
     if not len(M):  # a single example, which the intercept fits
         return Fit(np.zeros((1, problem.targets.shape[1])), np.zeros(problem.targets.shape[1]))
-    if not lam > len(M) * np.finfo(float).eps * (diagonal.sum() + problem.corner):
+    if not lam > len(M) * np.finfo(float).eps * (float(M.diagonal().sum()) + problem.corner):
         return None
+    solution = _by_cholesky(M, lam, problem.targets)
+    if solution is None:
+        return None
+    return Fit(as_numpy(problem.root[:, None] * problem.back(solution)), problem.intercept(solution))
+
+
+def _by_cholesky(M: Any, lam: float, targets: Any) -> Any:
+    """Return (M + lam)^-1 targets; None where there is no factor."""
+    if not isinstance(M, np.ndarray):
+        linalg, shifted = namespace(M).linalg, M.clone()
+        shifted.diagonal().add_(lam)
+        factor, failed = linalg.cholesky_ex(shifted)
+        half = None if bool(failed) else linalg.solve_triangular(factor, targets, upper=False)
+        return None if half is None else linalg.solve_triangular(factor.T, half, upper=True)
+    place, diagonal = np.diag_indices(len(M)), M.diagonal().copy()
     M[place] += lam
     try:
         factor = cho_factor(M.T if M.flags.c_contiguous else M, check_finite=False)
@@ -124,8 +149,16 @@ def solve_one(problem: Centred, lam: float) -> Fit | None:
         return None
     finally:
         M[place] = diagonal
-    solution = cho_solve(factor, problem.targets, check_finite=False)
-    return Fit(problem.root[:, None] * problem.back(solution), problem.intercept(solution))
+    return cho_solve(factor, targets, check_finite=False)
+
+
+def _eigen(M: Any) -> tuple[Any, Any]:
+    """Return eigenvalues, smallest first, and eigenvectors; M is overwritten."""
+    if not isinstance(M, np.ndarray):
+        values, V = namespace(M).linalg.eigh(M)
+    else:
+        values, V = eigh(M.T if M.flags.c_contiguous else M, overwrite_a=True, check_finite=False, driver="evd")
+    return values, V
 
 
 def solve_all(problem: Centred, lams: np.ndarray, eps: float, objects: Objects, choose: bool) -> Fit:
@@ -134,27 +167,27 @@ def solve_all(problem: Centred, lams: np.ndarray, eps: float, objects: Objects, 
     Directions in which matrix and lam together vanish up to rounding are left out: for lam = 0 that is the
     pseudo-inverse. The matrix is overwritten. Ties go to the largest lam.
     """
-    M = problem.matrix
-    values, V = eigh(M.T if M.flags.c_contiguous else M, overwrite_a=True, check_finite=False, driver="evd")
+    values, V = _eigen(problem.matrix)
+    xp = namespace(V)
     largest = max(float(values[-1]), 0.0) + problem.corner
-    if values[0] < -np.sqrt(eps) * max(largest, -float(values[0])):
-        objects.refuse_negative(problem.root * problem.back(V[:, :1])[:, 0])
-    total = np.maximum(values, 0.0)[:, None] + lams
+    if float(values[0]) < -np.sqrt(eps) * max(largest, -float(values[0])):
+        objects.refuse_negative(as_numpy(problem.root * problem.back(V[:, :1])[:, 0]))
+    total = values.clip(0.0)[:, None] + beside(lams, V)
     spanned = total > max(len(values) * np.finfo(float).eps, eps) * largest
-    inverses = np.divide(1.0, total, out=np.zeros_like(total), where=spanned)
+    inverses = xp.where(spanned, 1.0 / xp.where(spanned, total, 1.0), 0.0)
     along = V.T @ problem.targets
     errors, chosen = None, 0
     if choose:
         residuals = _left_out(problem.back(V), inverses, spanned, along)
-        errors = np.einsum("nlt,nlt->lt", residuals, residuals) / (problem.root @ problem.root)
+        errors = as_numpy(xp.einsum("nlt,nlt->lt", residuals, residuals) / (problem.root @ problem.root))
         order = np.argsort(-lams, kind="stable")
         chosen = int(order[errors.mean(axis=1)[order].argmin()])
     solution = V @ (inverses[:, chosen, None] * along)
-    coefficients = problem.root[:, None] * problem.back(solution)
+    coefficients = as_numpy(problem.root[:, None] * problem.back(solution))
     return Fit(coefficients, problem.intercept(solution), chosen, errors)
 
 
-def _left_out(W: np.ndarray, inverses: np.ndarray, spanned: np.ndarray, along: np.ndarray) -> np.ndarray:
+def _left_out(W: Any, inverses: Any, spanned: Any, along: Any) -> Any:
     r"""Return the residuals that each example would have had without itself, times r, of shape (n, lams, outputs).
 
     With the eigenvectors :math:`w_j` and eigenvalues :math:`\mu_j` that the intercept leaves, the residual of example
@@ -162,16 +195,17 @@ def _left_out(W: np.ndarray, inverses: np.ndarray, spanned: np.ndarray, along: n
     :math:`G = \sum_j w_j w_j^\top / (\mu_j + \lambda)`. Where :math:`\mu_j + \lambda` vanishes, these directions
     alone decide; an example that has no part in them is predicted by the shortest solution for the others.
     """
-    n, lams, outputs = len(W), inverses.shape[1], along.shape[1]
+    xp, n, lams, outputs = namespace(W), len(W), inverses.shape[1], along.shape[1]
     c = (W @ (inverses[:, :, None] * along[:, None, :]).reshape(-1, lams * outputs)).reshape(n, lams, outputs)
-    own, outside = np.empty((n, lams)), np.empty((n, lams))
+    own, outside = xp.empty_like(c[:, :, 0]), xp.empty_like(c[:, :, 0])
+    missing = xp.where(spanned, xp.zeros_like(inverses), 1.0)
     for start in range(0, n, STRIP):
         strip = slice(start, start + STRIP)
         squares = W[strip] ** 2
         own[strip] = squares @ inverses
-        outside[strip] = squares @ ~spanned
-    residuals = np.divide(c, own[:, :, None], out=np.zeros_like(c), where=own[:, :, None] > 0)
-    for column in np.flatnonzero(~spanned.all(axis=0)):
+        outside[strip] = squares @ missing
+    residuals = xp.where(own[:, :, None] > 0, c / xp.where(own > 0, own, 1.0)[:, :, None], 0.0)
+    for column in np.flatnonzero(~as_numpy(spanned).all(axis=0)):
         missed = ~spanned[:, column]
         off = outside[:, column] > ON_THE_SPAN
         residuals[off, column] = (W[off][:, missed] @ along[missed]) / outside[off, column, None]
@@ -187,9 +221,9 @@ class Units:
     target: float
 
     @classmethod
-    def of(cls, K: np.ndarray, weights: np.ndarray, Y: np.ndarray) -> Units:
+    def of(cls, K: Any, weights: np.ndarray, Y: np.ndarray) -> Units:
         """Return the units of a problem."""
-        return cls(unit_of(K.diagonal()), unit_of(weights), unit_of(Y))
+        return cls(unit_of(as_numpy(K.diagonal())), unit_of(weights), unit_of(Y))
 
     def lam(self, lams: np.ndarray) -> np.ndarray:
         """Return lams in these units."""

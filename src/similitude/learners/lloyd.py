@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from similitude.encodings import as_numpy, beside, namespace
 from similitude.maps.pivots import draw
 
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
@@ -15,29 +16,29 @@ ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 class Space(Protocol):
-    """Objects as vectors of some space, reached through their inner products."""
+    """Objects as vectors of some space, reached through their inner products: arrays, or tensors on some device."""
 
-    lengths: np.ndarray
+    lengths: Any
     """The squared length of every object."""
 
-    def rows(self, which: np.ndarray) -> np.ndarray:
+    def rows(self, which: Any) -> Any:
         """Return the inner products of some objects with all objects, of shape (len(which), n)."""
 
-    def towards(self, which: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def towards(self, which: Any, weights: Any) -> Any:
         """Return the inner products of all objects with sums of some of them, weights of shape (len(which), sums)."""
 
 
 class GramSpace:
     """A feature space by the Gram matrix of the objects."""
 
-    def __init__(self, K: np.ndarray) -> None:
+    def __init__(self, K: Any) -> None:
         self.K, self.lengths = K, K.diagonal()
 
-    def rows(self, which: np.ndarray) -> np.ndarray:
+    def rows(self, which: Any) -> Any:
         """Return rows of K."""
         return self.K[which]
 
-    def towards(self, which: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def towards(self, which: Any, weights: Any) -> Any:
         """Return columns of K, added up."""
         return (self.K if len(which) == len(self.K) else self.K[which]).T @ weights
 
@@ -45,14 +46,14 @@ class GramSpace:
 class ExplicitSpace:
     """A space of explicit features."""
 
-    def __init__(self, F: np.ndarray) -> None:
-        self.F, self.lengths = F, np.einsum("ij,ij->i", F, F)
+    def __init__(self, F: Any) -> None:
+        self.F, self.lengths = F, namespace(F).einsum("ij,ij->i", F, F)
 
-    def rows(self, which: np.ndarray) -> np.ndarray:
+    def rows(self, which: Any) -> Any:
         """Return inner products of features."""
         return self.F[which] @ self.F.T
 
-    def towards(self, which: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def towards(self, which: Any, weights: Any) -> Any:
         """Return inner products with sums of features."""
         return self.F @ (self.F[which].T @ weights)
 
@@ -76,12 +77,17 @@ class Clustering:
     n_iter : int
     """
 
-    labels: np.ndarray
-    members: np.ndarray
-    norms: np.ndarray
-    squares: np.ndarray
+    labels: Any
+    members: Any
+    norms: Any
+    squares: Any
     inertia: float
     n_iter: int
+
+    def as_arrays(self) -> Clustering:
+        """Return the same from whatever device."""
+        labels, members, norms, squares = map(as_numpy, (self.labels, self.members, self.norms, self.squares))
+        return Clustering(labels, members, norms, squares, self.inertia, self.n_iter)
 
     def shares(self, weights: np.ndarray) -> np.ndarray:
         """Return what each object adds to each centre, of shape (n, clusters)."""
@@ -97,16 +103,17 @@ def cluster(
 
     The objective never grows: means are the best centres of a partition, the nearest centre the best label of an
     object, and a cluster left empty gets the object that is farthest from its centre. Stops when no label changes or
-    the objective falls by no more than the share `tol`.
+    the objective falls by no more than the share `tol`. All is done where the space is, but for the draw of seeds.
     """
+    weights = beside(weights, space.lengths)
     sums = _Sums(space, weights, k, seeded(space, weights, k, rng))
     before = math.inf
     for step in range(1, max_iter + 1):
         found = sums.assign(step)
         after = _filled(found, weights, k, space.lengths)
-        settled = before - found.inertia <= tol * found.inertia and (after == found.labels).all()
-        if settled or step == max_iter or (after == sums.labels).all():
-            return found
+        settled = before - found.inertia <= tol * found.inertia and bool((after == found.labels).all())
+        if settled or step == max_iter or bool((after == sums.labels).all()):
+            return found.as_arrays()
         before = found.inertia
         sums.move(after)
     raise AssertionError("max_iter is positive")
@@ -115,22 +122,21 @@ def cluster(
 class _Sums:
     """The inner products of all objects with the weighted sum of each cluster, brought up to date as labels change."""
 
-    def __init__(self, space: Space, weights: np.ndarray, k: int, labels: np.ndarray) -> None:
-        self.space, self.weights, self.k, self.labels = space, weights, k, labels
+    def __init__(self, space: Space, weights: Any, k: int, labels: Any) -> None:
+        self.space, self.weights, self.labels, self.xp = space, weights, labels, namespace(weights)
+        self.clusters, self.everyone = (beside(np.arange(n), weights) for n in (k, len(labels)))
         self._start()
 
     def _start(self) -> None:
-        everyone = np.arange(len(self.labels))
-        self.inner = self.space.towards(everyone, self._weights_of(everyone, self.labels))
+        self.inner = self.space.towards(self.everyone, self._weights_of(self.everyone, self.labels))
 
-    def _weights_of(self, which: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        Z = np.zeros((len(which), self.k))
-        Z[np.arange(len(which)), labels[which]] = self.weights[which]
-        return Z
+    def _weights_of(self, which: Any, labels: Any) -> Any:
+        """Return what each of some objects adds to each cluster."""
+        return (labels[which, None] == self.clusters) * self.weights[which, None]
 
-    def move(self, labels: np.ndarray) -> None:
+    def move(self, labels: Any) -> None:
         """Change the labels; where fewer than a third differ, only their rows are looked at."""
-        moved = np.flatnonzero(labels != self.labels)
+        moved = self.xp.nonzero(labels != self.labels)[0]
         if 3 * len(moved) < len(labels):
             self.inner += self.space.towards(
                 moved, self._weights_of(moved, labels) - self._weights_of(moved, self.labels)
@@ -142,51 +148,51 @@ class _Sums:
 
     def assign(self, step: int) -> Clustering:
         """Return the nearest centre of every object."""
-        labels, weights, n = self.labels, self.weights, np.arange(len(self.labels))
-        total = np.bincount(labels, weights, self.k)
-        own = np.bincount(labels, weights * self.inner[n, labels], self.k)
-        full = total > 0
-        norms = np.full(self.k, np.inf)
-        norms[full] = own[full] / total[full] ** 2
-        apart = norms - 2 * self.inner / np.where(full, total, 1.0)
-        nearest = apart.argmin(axis=1)
-        squares = self.space.lengths + apart[n, nearest]
-        inertia = float(weights @ np.maximum(squares, 0.0))
-        return Clustering(nearest, labels, norms, squares, inertia, step)
+        xp, members = self.xp, self._weights_of(self.everyone, self.labels)
+        total, own = members.sum(0), xp.einsum("ij,ij->j", members, self.inner)
+        divisor = xp.where(total > 0, total, 1.0)
+        norms = xp.where(total > 0, own / divisor**2, np.inf)
+        apart = norms - 2 * self.inner / divisor
+        nearest = apart.argmin(1)
+        squares = self.space.lengths + xp.min(apart, axis=1)
+        inertia = float(self.weights @ squares.clip(0.0))
+        return Clustering(nearest, self.labels, norms, squares, inertia, step)
 
 
-def _filled(found: Clustering, weights: np.ndarray, k: int, lengths: np.ndarray) -> np.ndarray:
+def _filled(there: Clustering, weights: Any, k: int, lengths: Any) -> Any:
     """Return the labels, with the farthest objects moved to clusters that have none."""
-    empty = np.flatnonzero(np.bincount(found.labels, weights, k) == 0)
+    members = (there.labels[:, None] == beside(np.arange(k), weights)) * weights[:, None]
+    empty = np.flatnonzero(as_numpy(members.sum(0)) == 0)
     if not len(empty):
-        return found.labels
+        return there.labels
+    found, weights, lengths = there.as_arrays(), as_numpy(weights), as_numpy(lengths)
     far = np.where((weights > 0) & (found.squares > ROUNDING * lengths), found.squares, 0.0)
     farthest = np.argsort(-far, kind="stable")[: len(empty)]
     farthest = farthest[far[farthest] > 0]
     labels = found.labels.copy()
     labels[farthest] = empty[: len(farthest)]
-    return labels
+    return beside(labels, there.labels)
 
 
-def seeded(space: Space, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def seeded(space: Space, weights: Any, k: int, rng: np.random.Generator) -> Any:
     """Return the nearest of k seeds for each object.
 
     Each seed is drawn with probability proportional to the squared distance from those before it (Arthur and
     Vassilvitskii, k-means++, 2007); of a few drawn, the one that leaves the smallest sum of squares is kept. Where all
     objects coincide with seeds already, there are no more.
     """
-    trials, lengths = 2 + int(math.log(k)), space.lengths
-    labels = np.zeros(len(weights), np.intp)
-    nearest = np.full(len(weights), np.inf)
-    chances = weights
+    trials, lengths, xp = 2 + int(math.log(k)), space.lengths, namespace(space.lengths)
+    labels = beside(np.zeros(len(weights), np.intp), lengths)
+    nearest = beside(np.full(len(weights), np.inf), lengths)
+    chances = as_numpy(weights)
     for label in range(k):
         drawn = draw(chances, 1 if label == 0 else trials, rng)
         squares = lengths + lengths[drawn, None] - 2 * space.rows(drawn)
         squares[squares <= ROUNDING * (lengths + lengths[drawn, None])] = 0.0
-        best = squares[int((np.minimum(squares, nearest) @ weights).argmin())]
+        best = squares[int((xp.minimum(squares, nearest) @ weights).argmin())]
         labels[best < nearest] = label
-        nearest = np.minimum(nearest, best)
-        chances = weights * nearest
+        nearest = xp.minimum(nearest, best)
+        chances = as_numpy(weights * nearest)
         if not chances.any():
             break
     return labels

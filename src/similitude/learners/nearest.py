@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from similitude.encodings import Encoding, as_numpy, count, itemsize
+from similitude.encodings import Encoding, as_numpy, beside, count, itemsize, namespace
 from similitude.engines import Tile
 from similitude.errors import PairError
 from similitude.similarity import Similarity
@@ -40,22 +42,22 @@ class Lengths:
             f"that distances are not known: {instead}, or use the kernel Precomputed(M) on indices"
         )
 
-    def ranked(self, K: np.ndarray, columns: slice) -> np.ndarray:
+    def ranked(self, K: Any, columns: slice) -> Any:
         """Return what grows with the distance from a query: -K(x, z), or K(z, z) / 4 - K(x, z) / 2."""
-        return -K if self.equal else self.values[columns] / 4 - K / 2
+        return -K if self.equal else beside(self.values[columns], K) / 4 - K / 2
 
-    def distances(self, own: np.ndarray, nearest: Nearest, single: bool) -> np.ndarray:
+    def distances(self, own: np.ndarray, far: np.ndarray, which: np.ndarray, single: bool) -> np.ndarray:
         """Return the distances of the nearest, by their ranks and K(x, x); in quarters, so that nothing overflows."""
         eps = float(np.finfo(np.float32).eps) if single else self.eps
-        theirs = self.values[nearest.which] / 4
-        apart = theirs + nearest.far / 2 if self.equal else nearest.far
+        theirs = self.values[which] / 4
+        apart = theirs + far / 2 if self.equal else far
         squares = own[:, None] / 4 + apart
         scale = own[:, None] / 4 + theirs + np.abs(apart - theirs)
         bad = np.argwhere(squares < -max(1e-12, 32 * eps) * scale)
         if len(bad):
             i, place = bad[0]
             below = f"K(x, x) + K(z, z) - 2 K(x, z) = {4 * squares[i, place]:.6g} < 0"
-            raise PairError(int(i), int(nearest.which[i, place]), f"{below}: K is not a kernel and gives no distance")
+            raise PairError(int(i), int(which[i, place]), f"{below}: K is not a kernel and gives no distance")
         return 2 * np.sqrt(np.where(squares > NOISE * eps * scale, squares, 0.0))
 
 
@@ -107,3 +109,40 @@ class Nearest:
         if far.shape[1] <= k:
             return np.nonzero(far < np.inf)
         return np.nonzero(far <= np.partition(far, k - 1, axis=1)[:, k - 1 : k])
+
+
+class NearestThere:
+    """The same for tiles that are tensors, and stay where they are.
+
+    Parameters
+    ----------
+    n, k : int
+    like : tensor
+        On the device.
+    """
+
+    def __init__(self, n: int, k: int, like: Any) -> None:
+        self.k, self.far = k, beside(np.full((n, k), np.inf), like)
+        self.which = beside(np.full((n, k), np.iinfo(np.int64).max), like)
+
+    def look_at(self, tile: Tile, far: Any) -> None:
+        """Look at a tile of distances; a row's tiles come from left to right."""
+        down, right = tile
+        xp, (values, which) = namespace(far), _least(far, min(self.k, far.shape[1]))
+        values = xp.concat([self.far[down], xp.astype(values, xp.float64)], axis=1)
+        which = xp.concat([self.which[down], which + right.start], axis=1)
+        best = xp.argsort(values, axis=1, stable=True)[:, : self.k]
+        self.far[down], self.which[down] = values.gather(1, best), which.gather(1, best)
+
+
+def _least(far: Any, k: int) -> tuple[Any, Any]:
+    """Return the k smallest numbers in each row of a tensor and their columns; equal ones in the order of columns."""
+    xp = namespace(far)
+    values, which = xp.topk(far, k, dim=1, largest=False)
+    tied = (far <= xp.max(values, axis=1, keepdims=True)).sum(1) > k  # which of the last ones are named is left open
+    if bool(tied.any()):
+        which[tied] = xp.argsort(far[tied], axis=1, stable=True)[:, :k]
+    which = xp.sort(which, axis=1)
+    values = far.gather(1, which)
+    order = xp.argsort(values, axis=1, stable=True)
+    return values.gather(1, order), which.gather(1, order)

@@ -11,13 +11,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.blocks import Blocks
-from similitude.encodings import Encoding, as_numpy, check_objects, count, itemsize
+from similitude.encodings import Encoding, as_numpy, check_objects, count, is_tensor, itemsize
 from similitude.engines import Engine, Tile
 from similitude.errors import brief
 from similitude.estimators import all_or_nothing, tensors_for_tensors
 from similitude.learners.grams import positive_whole
 from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets
-from similitude.learners.nearest import Lengths, Nearest
+from similitude.learners.nearest import Lengths, Nearest, NearestThere
 from similitude.similarity import Similarity
 
 
@@ -53,16 +53,26 @@ class Neighbours(KernelLearner):
         wanted = self._check_number(self.n_neighbors if n_neighbors is None else n_neighbors, X is None)
         instead = "ask with return_distance=False and weights='uniform'"
         own = self._lengths.of_new(k, A, self._precomputed, instead) if return_distance else None
-        nearest = Nearest(count(A), wanted)
-        with closing(Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A)).tiles()) as tiles:
+        far, which = self._nearest(k, A, wanted, X is None)
+        return which if own is None else (self._lengths.distances(own, far, which, itemsize(A) == 4), which)
+
+    def _nearest(self, k: Similarity, A: Encoding, wanted: int, without_itself: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return ranks and indices of the nearest; on a device no more than these comes back from there."""
+        there = self._engine.here(A) if k.works_on_tensors() else A
+        nearest: Nearest | NearestThere | None = None
+        with (
+            self._engine.algebra(f"the search for {wanted:,} neighbours of {count(A):,} objects"),
+            closing(Blocks(k, there, self._support, engine=self._engine, itemsize=itemsize(A)).tiles()) as tiles,
+        ):
             for tile, values in tiles:
-                far = self._lengths.ranked(as_numpy(values), tile[1])
-                if X is None:
+                far = self._lengths.ranked(values, tile[1])
+                if without_itself:
                     _leave_out_itself(far, tile)
+                if nearest is None:
+                    nearest = NearestThere(count(A), wanted, far) if is_tensor(far) else Nearest(count(A), wanted)
                 nearest.look_at(tile, far)
-        return (
-            nearest.which if own is None else (self._lengths.distances(own, nearest, itemsize(A) == 4), nearest.which)
-        )
+        assert nearest is not None
+        return as_numpy(nearest.far), as_numpy(nearest.which)
 
     def _training(self) -> tuple[Similarity, Encoding]:
         if self._precomputed:
@@ -106,7 +116,7 @@ class Neighbours(KernelLearner):
         return which, np.where(totals > 0, weights, 1.0) / np.where(totals > 0, totals, which.shape[1])
 
 
-def _leave_out_itself(far: np.ndarray, tile: Tile) -> None:
+def _leave_out_itself(far: Any, tile: Tile) -> None:
     """Put every object infinitely far from itself."""
     down, right = tile
     here = np.arange(max(down.start, right.start), min(down.stop, right.stop))

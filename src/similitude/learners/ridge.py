@@ -37,7 +37,8 @@ class LeastSquares(KernelLearner):
             raise ValueError("leave-one-out needs two examples of positive weight, got n_samples = 1: give one lam")
         k, X, A = self._start(X, None, sample_weight)
         objects = Objects(k, X, A, used, self._engine)
-        fit, lams, self.validity_ = self._solved(objects, y.reshape(len(y), -1)[used], weights[used], asked)
+        with self._engine.algebra(f"ridge regression on {len(used):,} objects"):
+            fit, lams, self.validity_ = self._solved(objects, y.reshape(len(y), -1)[used], weights[used], asked)
         coefficients = np.zeros((len(weights), fit.coefficients.shape[1]))
         coefficients[used] = fit.coefficients
         flat = y.ndim == 1
@@ -54,6 +55,8 @@ class LeastSquares(KernelLearner):
     ) -> tuple[Fit, np.ndarray, Validity]:
         """Return the fit, the lams that were tried, and what is known of the kernel."""
         K, eps, validity = objects.gram()
+        if isinstance(K, np.ndarray):
+            self._note_cpu("the Gram matrix was factorised")
         units = Units.of(K, weights, Y)
         if units.kernel != 1.0:
             K /= units.kernel

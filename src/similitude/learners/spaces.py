@@ -15,7 +15,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, sol
 
 from similitude.adapters import as_similarity
 from similitude.blocks import check_fits
-from similitude.encodings import Encoding, check_objects, itemsize
+from similitude.encodings import Encoding, as_numpy, check_objects, itemsize
 from similitude.engines import Engine
 from similitude.engines.local import one_blas_thread
 from similitude.estimators import CHECKED_OBJECTS
@@ -197,9 +197,10 @@ def all_objects(k: Similarity, X: Any, A: Encoding, engine: Engine) -> Place:
     n = check_objects(X)
     objects = Objects(k, X, A, np.arange(n), engine)
     gram = objects.gram()
+    G = as_numpy(gram.values)
     if n > CHECKED_OBJECTS and not k.proof().holds:
-        _demand_definite(objects, gram.values)
-    space = GramSpace(gram.values)
+        _demand_definite(objects, G)
+    space = GramSpace(G)
     return Place(space, lambda points: points / space.scale, f"exact: the span of all {n:,} objects", gram.validity)
 
 

@@ -166,10 +166,10 @@ class SimilarityMachine(SimilarityEstimator):
             together = Together.of(fitted.coordinates, np.float32 if examples.itemsize == 4 else np.float64)
             features = examples.features(together, self._engine)
         F, Y, weights = features
-        if head == "l1":
+        F = as_numpy(F) if head == "l1" else self._engine.here(F)
+        if isinstance(F, np.ndarray):
             self._note_cpu(f"head={head!r} was fitted")
         with self._engine.algebra(f"head={head!r} on {F.shape[0]:,} x {F.shape[1]:,} features"):
-            F = as_numpy(F) if head == "l1" else self._engine.here(F)
             linear, trial, judged = self._other_head(head, F, Y, weights)
         told = Y[judged], weights[judged]
         return replace(fitted, linear=linear, trial=trial, judged=told)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.blocks import check_fits
-from similitude.encodings import Encoding, as_numpy, count, moved, namespace
+from similitude.encodings import Encoding, as_numpy, count, namespace
 from similitude.engines import Engine
 from similitude.engines.base import TILE_EDGE, Tile
 from similitude.engines.folding import Encoded, Pass
@@ -118,7 +118,7 @@ def mapped(together: Together, encodings: tuple[Encoding, ...], engine: Engine, 
 
 def mapped_there(together: Together, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> Any:
     """Return the features of all objects where the engine computes."""
-    here = moved(encodings, engine.here) if on_tensors(together) else encodings
+    here = engine.here(encodings) if on_tensors(together) else encodings
     return _mapped(together, here, engine, itemsize)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from similitude.encodings import as_numpy, in_precision, namespace
+from similitude.encodings import as_numpy, beside, in_precision, namespace
 from similitude.machine.heads.factors import Factors
 
 STRIP_BYTES = 2**22
@@ -52,9 +52,8 @@ class Linear:
     def scores(self, F: Any) -> np.ndarray:
         """Return f at each row of F, an array or a tensor, in float64, whatever the precision of F."""
         if not isinstance(F, np.ndarray):
-            xp = namespace(F)
-            W, b = (xp.asarray(one, device=F.device) for one in (self.weights, self.intercept))
-            return as_numpy(xp.concat([strip @ W + b for _, strip in stretches(F)]))
+            W, b = beside(self.weights, F), beside(self.intercept, F)
+            return as_numpy(namespace(F).concat([strip @ W + b for _, strip in stretches(F)]))
         answer = np.empty((len(F), len(self.intercept)))
         for rows, strip in strips(F):
             np.matmul(strip, self.weights, out=answer[rows])

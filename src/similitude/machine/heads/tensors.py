@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import as_numpy, in_precision, namespace
+from similitude.encodings import as_numpy, beside, in_precision, namespace
 from similitude.machine.heads.factors import Factors
 from similitude.machine.heads.linear import OFF_CENTRE, Features, Linear, check_features, check_weights, stretches
 
@@ -45,7 +45,7 @@ class TensorFeatures:
 
     def placed(self, array: np.ndarray) -> Any:
         """Return the array as a tensor beside the features."""
-        return self.xp.asarray(np.require(array, requirements=["W"]), device=self.F.device)
+        return beside(array, self.F)
 
     @cached_property
     def gram(self) -> Any:

@@ -1,0 +1,205 @@
+"""The algebra of learners on a device: ridge, k-means and neighbours on tensors, equal to those on arrays."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from similitude.engines import LocalEngine, TorchEngine, torch_moves
+from similitude.kernels import Gaussian, Linear, Polynomial, Sigmoid, Spectrum
+from similitude.learners import (
+    KernelKMeans,
+    KernelKNeighborsClassifier,
+    KernelKNeighborsRegressor,
+    KernelRidge,
+    KernelRidgeClassifier,
+)
+from similitude.learners import clusters as clusters_module
+from similitude.learners import ridge as ridge_module
+from similitude.learners.lloyd import ExplicitSpace, GramSpace, cluster
+from similitude.learners.nearest import Nearest, NearestThere
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+@pytest.fixture(autouse=True)
+def card_or_skip(request):
+    if request.node.get_closest_marker("gpu") and not torch.cuda.is_available():
+        pytest.skip("torch sees no CUDA device")
+
+
+def vectors(n, dtype=np.float64, seed=0):
+    return np.abs(np.random.default_rng(seed).normal(size=(n, 4))).astype(dtype)
+
+
+def both(cls, kernel, device, **parameters):
+    return (cls(kernel, engine=engine, **parameters) for engine in (TorchEngine(device=device), LocalEngine()))
+
+
+# Neighbours.
+
+
+@given(st.integers(1, 6), st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 9))
+def test_the_nearest_are_those_of_arrays_and_ties_go_by_index(k, seed, levels, step):
+    far = np.random.default_rng(seed).integers(0, levels, (5, 12)).astype(float)
+    far[0, 3] = np.inf
+    plain, there = Nearest(5, k), NearestThere(5, k, torch.zeros(1))
+    for start in range(0, 12, step):
+        for down in (slice(0, 3), slice(3, 5)):
+            tile = down, slice(start, min(start + step, 12))
+            plain.look_at(tile, far[tile].copy())
+            there.look_at(tile, torch.from_numpy(far[tile].copy()))
+    np.testing.assert_array_equal(there.far, plain.far)
+    np.testing.assert_array_equal(there.which, plain.which)
+    np.testing.assert_array_equal(there.which, np.argsort(far, axis=1, kind="stable")[:, :k])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("k", [Gaussian(1.5), Linear(), Polynomial(2)], ids=repr)
+def test_neighbours_are_those_of_the_local_engine(monkeypatch, k, device):
+    monkeypatch.setattr(TorchEngine, "edge", property(lambda self: 32))  # several tiles
+    X, new = vectors(60), vectors(50, seed=1)
+    if not isinstance(k, Gaussian):  # ties, of whole numbers: their products are equal wherever they are computed
+        X, new = X.round(), new.round()
+    found, wanted = both(KernelKNeighborsClassifier, k, device, n_neighbors=7, weights="distance")
+    for model in (found, wanted):
+        model.fit(X, np.arange(60) % 3)
+    sent = []
+    monkeypatch.setattr(torch_moves, "back", lambda tensor: sent.append(tensor.shape))
+    for asked in (new, None):
+        (far, which), (far_wanted, which_wanted) = found.kneighbors(asked), wanted.kneighbors(asked)
+        np.testing.assert_allclose(far, far_wanted, atol=1e-7)
+        np.testing.assert_array_equal(which, which_wanted)
+    assert not sent  # no tile came back
+    np.testing.assert_allclose(found.predict_proba(new), wanted.predict_proba(new), atol=1e-6)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_tensors_in_tensors_out_but_for_words(device):
+    X, words = torch.from_numpy(vectors(40)).to(device), np.array(["near", "far"])
+    numbers = (X[:, 0] > X[:, 1]).cpu().numpy().astype(int)
+    for model in (KernelKNeighborsClassifier(), KernelRidgeClassifier(), KernelKNeighborsRegressor(), KernelRidge()):
+        assert model.fit(X, numbers).predict(X).device.type == device
+    found = KernelKMeans(n_clusters=2, random_state=0)
+    assert found.fit_predict(X).device.type == device and found.transform(X).device.type == device
+    assert isinstance(found.labels_, np.ndarray)
+    for model in (KernelKNeighborsClassifier(), KernelRidgeClassifier()):
+        assert model.fit(X, words[numbers]).predict(X).dtype.kind == "U"
+
+
+# k-means.
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("how", [{}, {"n_landmarks": 25}])
+def test_clusters_are_those_of_the_local_engine(how, device):
+    X, s = vectors(150), np.random.default_rng(1).integers(0, 3, 150)
+    found, wanted = both(KernelKMeans, Gaussian(0.7), device, n_clusters=5, random_state=0, **how)
+    found.fit(X, sample_weight=s)
+    wanted.fit(X, sample_weight=s)
+    np.testing.assert_array_equal(found.labels_, wanted.labels_)
+    assert found.inertia_ == pytest.approx(wanted.inertia_) and found.n_iter_ == wanted.n_iter_
+    np.testing.assert_allclose(found.coefficients_, wanted.coefficients_, atol=1e-9)
+    assert not hasattr(found, "note_")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_lloyd_is_that_of_arrays_and_fills_empty_clusters(monkeypatch, device):
+    points = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0], [4.0, 0.0]])
+    for seeds in ([0, 0, 0, 1, 1], None):
+        if seeds:
+            monkeypatch.setattr(
+                "similitude.learners.lloyd.seeded",
+                lambda space, weights, *_, seeds=seeds: (
+                    torch.tensor(seeds, device=device) if isinstance(weights, torch.Tensor) else np.array(seeds)
+                ),
+            )
+        else:
+            monkeypatch.undo()
+        for space in (ExplicitSpace, lambda P: GramSpace(P @ P.T)):
+            found, wanted = (
+                cluster(space(P), np.ones(5), 3, np.random.default_rng(0), 50, 0.0)
+                for P in (torch.from_numpy(points).to(device), points)
+            )
+            np.testing.assert_array_equal(found.labels, wanted.labels)
+            assert len(np.unique(found.labels)) == 3 and found.inertia == pytest.approx(wanted.inertia)
+
+
+# Ridge.
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("lam", [0.5, 0.0, [0.0, 1e-3, 1.0], "auto"], ids=str)
+def test_ridge_is_that_of_the_local_engine(lam, intercept, device):
+    X = vectors(60)
+    X[50:] = X[:10]  # singular
+    y, s = np.stack([X[:, 0] ** 2, X[:, 1]], axis=1), np.random.default_rng(1).integers(0, 3, 60)
+    for k in (Gaussian(1.5), Linear()):
+        found, wanted = both(KernelRidge, k, device, lam=lam, fit_intercept=intercept)
+        found.fit(X, y, s)
+        wanted.fit(X, y, s)
+        assert found.lam_ == pytest.approx(wanted.lam_)
+        np.testing.assert_allclose(found.predict(X), wanted.predict(X), atol=1e-6)
+        assert isinstance(found.coefficients_, np.ndarray) and isinstance(found.intercept_, np.ndarray)
+        if lam not in (0.5, 0.0):
+            np.testing.assert_allclose(found.loo_errors_, wanted.loo_errors_, rtol=1e-3, atol=1e-9)
+        assert not hasattr(found, "note_")
+
+
+def test_one_example_and_words_and_a_matrix():
+    engine = TorchEngine(device="cpu")
+    assert KernelRidge("linear", engine=engine).fit([[1.0]], [3.0]).predict([[9.0]]) == [3.0]
+    words = ["kernel", "kerning", "margin", "margins"]
+    found, wanted = both(KernelRidge, Spectrum(p=2), "cpu", lam=0.1)
+    np.testing.assert_allclose(
+        found.fit(words, np.arange(4.0)).predict(words), wanted.fit(words, np.arange(4.0)).predict(words)
+    )
+    assert "no form for a device" in found.note_
+    X = vectors(20)
+    found, wanted = both(KernelRidge, "precomputed", "cpu", lam="auto")
+    K, before = X @ X.T, X @ X.T
+    np.testing.assert_allclose(found.fit(K, X[:, 0]).predict(K), wanted.fit(K, X[:, 0]).predict(K), atol=1e-8)
+    np.testing.assert_array_equal(K, before)
+
+
+def test_what_is_no_kernel_is_refused_with_its_witness():
+    X = 3 * vectors(40) - 2
+    for model in (KernelRidge, KernelKMeans):
+        with pytest.raises(ValueError, match="not a kernel"):
+            model(Sigmoid(2.0, -1.0), engine=TorchEngine(device="cpu")).fit(X, X[:, 0])
+    definite = X[:2]
+    KernelRidge(Sigmoid(0.1, 0.1), engine=TorchEngine(device="cpu")).fit(definite, [0.0, 1.0])
+
+
+# Too large for the device.
+
+
+def test_a_matrix_that_the_device_cannot_hold_is_worked_on_by_the_cpu_which_is_said():
+    X = vectors(100)
+    engine = TorchEngine(device="cpu", memory="150KiB")  # the matrix takes 80 kB, more than a quarter of it
+    ridge = KernelRidge(Gaussian(1.0), lam=0.1, engine=engine).fit(X, X[:, 0])
+    assert ridge.note_ == "the Gram matrix was factorised on the CPU, not on cpu"
+    np.testing.assert_allclose(ridge.predict(X), KernelRidge(Gaussian(1.0), lam=0.1).fit(X, X[:, 0]).predict(X))
+    means = KernelKMeans(Gaussian(1.0), n_clusters=2, random_state=0, engine=engine).fit(X)
+    assert means.note_ == "Lloyd's iterations were done on the CPU, not on cpu"
+
+
+@pytest.mark.parametrize("model", [KernelRidge(), KernelKMeans(n_clusters=2), KernelKNeighborsRegressor()], ids=repr)
+def test_out_of_memory_in_the_algebra_leaves_no_half_fitted_model(monkeypatch, model):
+    def never(*args, **kwargs):
+        raise torch.OutOfMemoryError("on purpose")
+
+    X = vectors(30)
+    model.set_params(engine=TorchEngine(device="cpu"))
+    before = set(vars(model))
+    monkeypatch.setattr(clusters_module, "cluster", never)
+    monkeypatch.setattr(ridge_module, "solve_one", never)
+    monkeypatch.setattr("similitude.learners.neighbours.NearestThere", never)
+    with warnings.catch_warnings(), pytest.raises(MemoryError, match="30 objects does not fit on cpu"):
+        model.fit(X, X[:, 0]).predict(X)
+    assert set(vars(model)) == before or isinstance(model, KernelKNeighborsRegressor)
