@@ -96,10 +96,18 @@ class Rows:
         Taken off before distances are computed, the same on both sides.
     """
 
-    def __init__(self, X: torch.Tensor, term: Term, centre: torch.Tensor) -> None:
+    def __init__(self, X: torch.Tensor, term: Term, centre: torch.Tensor | None) -> None:
         self.X, self.term = X, term
         self.centre = None if term.sums == "product" else centre
         self._made: dict[str, Any] = {}
+
+    def only(self, which: Any) -> Rows:
+        """Return some of the rows."""
+        return Rows(self.X[which], self.term, self.centre)
+
+    def forget(self) -> None:
+        """Drop the forms that were made."""
+        self._made.clear()
 
     def _scaled(self) -> torch.Tensor:
         """Return the vectors in units in which the dot product is what the function needs."""

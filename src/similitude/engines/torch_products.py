@@ -44,18 +44,47 @@ class Piece(Protocol):
 
 
 class Fused:
-    """A piece of a described similarity, by fused products."""
+    """A piece of a described similarity, by fused products; where one does not fit on the device, in halves."""
 
     def __init__(self, profile: Profile, x: dict[Term, torch_loops.Rows], y: dict[Term, torch_loops.Rows], way: str):
         self.profile, self.x, self.y, self.precision = profile, x, y, way
+        self._halves: tuple[Fused, Fused] | None = None
+
+    def __len__(self) -> int:
+        return len(next(iter(self.x.values())).X)
 
     def times(self, V: torch.Tensor) -> torch.Tensor:
         """Return K V."""
-        return self._sum(self.x, self.y, V)
+        if self._halves is None:
+            try:
+                return self._sum(self.x, self.y, V)
+            except torch.OutOfMemoryError as error:
+                self._halves = self._halved(error)
+        return torch.cat([half.times(V) for half in self._halves])
 
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
         """Return K' W; every described similarity is symmetric."""
-        return self._sum(self.y, self.x, W)
+        if self._halves is None:
+            try:
+                return self._sum(self.y, self.x, W)
+            except torch.OutOfMemoryError as error:
+                self._halves = self._halved(error)
+        top, bottom = self._halves
+        return top.transposed_times(W[: len(top)]) + bottom.transposed_times(W[len(top) :]).to(torch.float64)
+
+    def _halved(self, error: Exception) -> tuple[Fused, Fused]:
+        """Return both halves of the rows, which serve from now on; it is said."""
+        n = len(self)
+        if n < 2:
+            raise MemoryError(f"one row does not fit on the device: use fewer landmarks ({error})") from error
+        for rows_ in self.x.values():
+            rows_.forget()
+        torch.cuda.empty_cache()
+        warnings.warn(too_large(n), stacklevel=2)
+        cuts = slice(0, n // 2), slice(n // 2, n)
+        parts = [{term: x.only(cut) for term, x in self.x.items()} for cut in cuts]
+        top, bottom = (Fused(self.profile, part, self.y, self.precision) for part in parts)
+        return top, bottom
 
     def _sum(self, x: dict[Term, torch_loops.Rows], y: dict[Term, torch_loops.Rows], V: torch.Tensor) -> torch.Tensor:
         first = next(iter(x.values()))
@@ -235,7 +264,14 @@ class Product:
         here = tensor_in(self.A) is not None
         if not here and 4 * nbytes(self.A) > RESIDENT * self.engine.budget:
             return None
-        return self._piece(self._here(self.A))
+        try:
+            return self._piece(self._here(self.A))
+        except torch.OutOfMemoryError:
+            if here:
+                raise
+        torch.cuda.empty_cache()
+        warnings.warn(f"{self.shape[0]:,} rows did not fit on the device: they come piece by piece", stacklevel=2)
+        return None
 
     def _piece(self, a: Encoding) -> Piece:
         if not self.fused:
@@ -255,9 +291,9 @@ class Product:
         with self.engine.products():
             try:
                 return self.similarity.block(a, b)
-            except torch.OutOfMemoryError:
+            except torch.OutOfMemoryError as error:
                 if count(a) < 2:
-                    raise
+                    raise MemoryError(f"one row does not fit on {self.engine.device}: {error}") from error
         torch.cuda.empty_cache()
         warnings.warn(too_large(count(a)), stacklevel=2)
         half = count(a) // 2
