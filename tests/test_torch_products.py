@@ -7,7 +7,7 @@ import pytest
 
 from similitude import SimilarityRegressor
 from similitude.engines import TorchEngine
-from similitude.kernels import Gaussian, Linear
+from similitude.kernels import Gaussian, Linear, RationalQuadratic
 from similitude.machine import landmarking, products, training
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -123,3 +123,59 @@ def test_rows_that_do_not_fit_come_piece_by_piece(monkeypatch):
     with pytest.warns(UserWarning, match="300 rows did not fit on the device: they come piece by piece"):
         found = TorchEngine(device="cpu").times(k, X, Y, np.ones(9))
     np.testing.assert_allclose(found, k.block(X.astype(float), Y.astype(float)).sum(1), atol=1e-5)
+
+
+# Rows that are far away.
+
+OF_DISTANCES = [Gaussian(2.0), RationalQuadratic(1.3, 2.0), 2.0 * Gaussian(2.0) + Linear() + 1.0]
+
+
+@pytest.mark.parametrize("k", OF_DISTANCES, ids=repr)
+@pytest.mark.parametrize(("in_X", "in_Y"), [([7], []), ([], [3]), ([0, 59], [20]), ([5, 6, 7], [0, 1])])
+def test_only_what_has_to_do_with_far_rows_is_computed_feature_by_feature(plain, k, in_X, in_Y):
+    X, Y = vectors(60) + 3, vectors(21, seed=1) + 3
+    X[in_X] *= 1e3
+    Y[in_Y] *= 1e3
+    X[in_X[:1]] = Y[in_Y[:1]] if in_Y and in_X else X[in_X[:1]]  # far away, and yet near to each other
+    product = TorchEngine(device="cpu").product(k, k.encode(X), k.encode(Y))
+    assert product.way.split(",")[0] == "fp16x3 and direct"
+    if len(product.profile.terms) == 1:
+        checked(k, X, Y, product)
+        sizes = {(what, n * m) for what, n, m in plain.calls}
+        assert ("dots", (60 - len(in_X)) * (21 - len(in_Y))) in sizes
+        assert sum(n * m for what, n, m in plain.calls if what == "sums") == 2 * (
+            60 * 21 - (60 - len(in_X)) * (21 - len(in_Y))
+        )
+    else:  # the linear part is as large as the far rows are
+        found = product.applied(np.ones(21), False)
+        wanted = k.cross(X.astype(float), Y.astype(float)).sum(1)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_where_most_rows_are_far_or_none_is_there_is_one_way(plain):
+    X, Y = vectors(60), vectors(21, seed=1)
+    for k, way, wide in (
+        (Gaussian(2.0), "fp16x3", 1.0),
+        (Gaussian(0.05), "direct", 1.0),
+        (Gaussian(2.0), "direct", 1e3),
+    ):
+        product = TorchEngine(device="cpu").product(k, wide * X, wide * Y)
+        assert product.way == way
+        checked(k, np.float32(wide) * X, np.float32(wide) * Y, product)
+
+
+def test_far_rows_and_too_little_memory_go_together(plain):
+    plain.most = 15 * 21
+    X, Y, k = vectors(60), vectors(21, seed=1), Gaussian(2.0)
+    X[11] *= 1e4
+    product = TorchEngine(device="cpu").product(k, X, Y)
+    with pytest.warns(UserWarning, match="did not fit"):
+        checked(k, X, Y, product)
+
+
+def test_the_middle_is_the_mean_without_what_is_far_from_all():
+    X = torch.from_numpy(vectors(50))
+    torch.testing.assert_close(torch_loops.middle(X), X.mean(0))
+    far = torch.cat([X, torch.full((1, 4), 1e6)])
+    torch.testing.assert_close(torch_loops.middle(far), X.mean(0))
+    assert torch.equal(torch_loops.middle(torch.ones(3, 2)), torch.ones(2))

@@ -9,7 +9,7 @@ Three ways, in single precision and by a bound that is known before anything is 
     The same with tf32 numbers, where rows differ in length by more than half precision can hold.
 ``direct``
     Differences feature by feature, where a distance could drown in the rounding of long vectors, and for functions
-    of the root of a distance, which magnify rounding near zero.
+    of the root of a distance, which magnify rounding near zero. Where few rows are long, only what has to do with them.
 """
 
 from __future__ import annotations
@@ -34,6 +34,12 @@ Rounding in single precision then changes a value by 2e-5 at most, and by 1e-7 t
 
 UNEVEN = 2.0**10
 """Largest over smallest length of a row from which on half precision would lose digits of the short ones."""
+
+FEW = 0.5
+"""The part of the rows up to which long ones are computed apart, so that the others can go another way."""
+
+FAR = 16.0
+"""How many times as far from the middle as most rows a row must be to have no part in the mean."""
 
 MOST_FACTORS = 10
 """The largest degree of a polynomial that is multiplied out."""
@@ -108,6 +114,7 @@ class Rows:
     def forget(self) -> None:
         """Drop the forms that were made."""
         self._made.clear()
+        self.__dict__.pop("by_length", None)
 
     def _scaled(self) -> torch.Tensor:
         """Return the vectors in units in which the dot product is what the function needs."""
@@ -116,10 +123,27 @@ class Rows:
         return (self.X - self.centre) * _unit(self.term)
 
     @functools.cached_property
+    def _norms(self) -> torch.Tensor:
+        return torch.linalg.vector_norm(self._scaled(), dim=1)
+
+    @functools.cached_property
+    def n_long(self) -> int:
+        """How many rows are so long that their distances do not go through dot products."""
+        return int((self._norms.square() > LONGEST).sum())
+
+    @functools.cached_property
+    def by_length(self) -> tuple[tuple[Any, Rows], tuple[Any, Rows]]:
+        """Where the short rows are, and they themselves; the same of the long ones."""
+        if not self.n_long:
+            return (slice(None), self), (slice(0, 0), self.only(slice(0, 0)))
+        long = self._norms.square() > LONGEST
+        short, far = torch.nonzero(~long)[:, 0], torch.nonzero(long)[:, 0]
+        return (short, self.only(short)), (far, self.only(far))
+
+    @functools.cached_property
     def lengths(self) -> tuple[float, float]:
         """The smallest and largest length of a row, but for rows of zeros."""
-        norms = torch.linalg.vector_norm(self._scaled(), dim=1)
-        some = norms[norms > 0]
+        some = self._norms[self._norms > 0]
         return (float(some.min()), float(some.max())) if len(some) else (1.0, 1.0)
 
     @functools.cached_property
@@ -172,6 +196,8 @@ def way_of(x: Rows, y: Rows, precision: str) -> str:
     term = x.term
     if term.form[0] == "identity":
         return "two products"
+    if _few_long(x, y):
+        return f"{way_of(x.by_length[0][1], y.by_length[0][1], precision)} and direct"
     if term.sums == "absolute_difference" or (term.sums == "squared_difference" and term.form[0] not in OF_DOTS):
         return "direct"
     shortest, longest = min(x.lengths[0], y.lengths[0]), max(x.lengths[1], y.lengths[1])
@@ -183,8 +209,37 @@ def way_of(x: Rows, y: Rows, precision: str) -> str:
     return "tf32x3" if uneven else "fp16x3"
 
 
+def middle(X: torch.Tensor) -> torch.Tensor:
+    """Return the mean of the rows, but for those that are far from all others."""
+    apart = torch.linalg.vector_norm(X - torch.sort(X, dim=0).values[len(X) // 2], dim=1)
+    usual = apart <= FAR * torch.sort(apart).values[len(X) // 2]
+    return X[usual].mean(0)
+
+
+def _few_long(x: Rows, y: Rows) -> bool:
+    """Tell whether distances could go through dot products, but for those of a few rows."""
+    if x.term.sums != "squared_difference" or x.term.form[0] not in OF_DOTS or not (x.n_long or y.n_long):
+        return False
+    return all(one.n_long <= FEW * len(one.X) for one in (x, y))
+
+
+def _by_length(x: Rows, y: Rows, V: torch.Tensor, precision: str) -> torch.Tensor:
+    """Return the sums, with short and long rows apart."""
+    (near, x_short), (far, x_long) = x.by_length
+    (y_near, y_short), (y_far, y_long) = y.by_length
+    total = torch.empty(len(x.X), V.shape[1], device=V.device)
+    total[near] = times(x_short, y_short, V[y_near], precision)
+    if y.n_long:
+        total[near] += times(x_short, y_long, V[y_far], precision)
+    if x.n_long:
+        total[far] = times(x_long, y, V, precision)
+    return total
+
+
 def times(x: Rows, y: Rows, V: torch.Tensor, precision: str = "float32") -> torch.Tensor:
     """Return the sums over the rows of y of the term times V, for every row of x, in float32."""
+    if _few_long(x, y):
+        return _by_length(x, y, V, precision)
     term, way = x.term, way_of(x, y, precision)
     name, *parameters = term.form
     if way == "two products":

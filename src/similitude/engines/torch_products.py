@@ -278,13 +278,13 @@ class Product:
             cells = min(CELLS[self.engine.place.type], max(1, self.engine.budget // 64))
             return Blockwise(self._checked_block, a, self.b, cells)
         parts = {term: _vectors(a, term) for term in self.profile.terms}
-        ready = {term: torch_loops.Rows(X, term, self._columns[term].X.mean(0)) for term, X in parts.items()}
+        ready = {term: torch_loops.Rows(X, term, self._columns[term].centre) for term, X in parts.items()}
         return Fused(self.profile, ready, self._columns, self.engine.precision)
 
     @cached_property
     def _columns(self) -> dict[Term, torch_loops.Rows]:
         parts = {term: _vectors(self.b, term) for term in self.profile.terms}
-        return {term: torch_loops.Rows(Y, term, Y.mean(0)) for term, Y in parts.items()}
+        return {term: torch_loops.Rows(Y, term, torch_loops.middle(Y)) for term, Y in parts.items()}
 
     def _checked_block(self, a: Encoding, b: Encoding) -> torch.Tensor:
         """Return a block; where it does not fit on the device, in halves, which is said once."""
