@@ -94,19 +94,20 @@ def test_one_row_that_does_not_fit_is_refused_and_the_model_is_left_as_it_was(pl
     for module, name in ((training, "PILOT"), (landmarking, "PILOT"), (products, "MANY")):
         monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)
     X = vectors(300, 2)
+    y = np.sin(2 * X[:, 0]) + 0.3 * np.random.default_rng(5).normal(size=300)
     model = SimilarityRegressor(Gaussian(1.0), n_landmarks=30, random_state=0, engine=TorchEngine(device="cpu"))
     before = set(vars(model))
     plain.most = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(MemoryError, match="one row does not fit on the device"):
-            model.fit(X, X[:, 0])
+            model.fit(X, y)
     assert set(vars(model)) == before
     plain.most = 64 * 30
     with pytest.warns(UserWarning, match="did not fit on the device"):
-        found = model.fit(X, X[:, 0]).predict(X)
+        found = model.fit(X, y).score(X, y)
     plain.most = 10**9
-    np.testing.assert_allclose(found, model.fit(X, X[:, 0]).predict(X), atol=1e-2)
+    assert abs(found - model.fit(X, y).score(X, y)) < 5e-3  # another of several good penalties may be best
 
 
 def test_rows_that_do_not_fit_come_piece_by_piece(monkeypatch):
