@@ -23,8 +23,9 @@ import dask.dataframe as dd  # noqa: E402
 from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel, use_engine  # noqa: E402
 from similitude.checks import check_engine  # noqa: E402
 from similitude.engines import ClusterError, DaskEngine, LocalEngine  # noqa: E402
+from similitude.errors import PairError  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
-from similitude.maps import ProjectionMap  # noqa: E402
+from similitude.maps import LandmarkMap, ProjectionMap  # noqa: E402
 
 ONE = LocalEngine(threads=1)
 PARTS, ROWS = 8, 4_000
@@ -323,6 +324,25 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(client):
         classifier(DaskEngine(client), landmark_indices=[1]).fit(dX, dy)
     with pytest.raises(ValueError, match=r"y is required|needs labels|requires y"):
         model.fit(dX)
+
+
+def short(s, t):
+    """Compare texts of three letters, no others."""
+    if len(s) != 3:
+        raise ValueError(f"{s!r} has {len(s)} letters")
+    return float(s[0] == t[0])
+
+
+def test_errors_in_lazy_answers_name_the_partition(client):
+    model = classifier(DaskEngine(client)).fit(*(one[:500] for one in in_memory()))
+    made = ProjectionMap(Gaussian(sigma=1.0), n_components=5, engine=DaskEngine(client)).fit(in_memory()[0][:500])
+    X = da.concatenate([da.from_delayed(dask.delayed(odd)(i, "value"), (50, 4), float) for i in range(5)])
+    for lazy in (model.predict(X), model.predict_proba(X), made.transform(X)):
+        with pytest.raises(ValueError, match=r"partition 3: Input X contains NaN"):
+            lazy.compute()
+    texts = LandmarkMap(short, landmarks=["abc"], engine=DaskEngine(client)).fit(["abc", "xyz"])
+    with pytest.raises(PairError, match=r"pair \(1, 0\): .*'wxyz' has 4 letters.* \(row 1 of partition 1\)"):
+        texts.transform(db.from_sequence(["abc", "bcd", "cde", "wxyz"], npartitions=2)).compute()
 
 
 def test_maps_transform_collections_lazily(client):

@@ -16,7 +16,18 @@ from similitude.engines.spread import is_spread, own_engine
 from similitude.estimators import SimilarityEstimator, tensors_for_tensors
 from similitude.randomness import generator
 from similitude.results import Guarantee
-from similitude.sources import Ends, Source, about, batch_rows, check_sample, looks_like_source, read_ahead
+from similitude.sources import (
+    Ends,
+    Source,
+    about,
+    batch_rows,
+    check_sample,
+    in_partition,
+    looks_like_source,
+    objects_in,
+    opened,
+    read_ahead,
+)
 
 SAMPLE = 20_000
 """Rows of a source at most that a map is fitted to."""
@@ -113,9 +124,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         return self.n_features_out_
 
 
-def _transformed(fitted: FeatureMap, objects: Any) -> np.ndarray:
+def _transformed(fitted: FeatureMap, number: int, objects: Any) -> np.ndarray:
     """Return the features of a partition, which may be empty."""
-    objects = objects if hasattr(objects, "shape") else list(objects)
-    if not (objects.shape[0] if hasattr(objects, "shape") else len(objects)):
-        return np.empty((0, fitted.n_features_out_))
-    return np.asarray(fitted.features(objects).whole())
+    with in_partition(number):
+        if opened(objects) is None:
+            return np.empty((0, fitted.n_features_out_))
+        return np.asarray(fitted.features(objects_in(objects)).whole())
