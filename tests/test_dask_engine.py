@@ -24,7 +24,9 @@ from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel,
 from similitude.checks import check_engine  # noqa: E402
 from similitude.engines import ClusterError, DaskEngine, LocalEngine  # noqa: E402
 from similitude.errors import PairError  # noqa: E402
+from similitude.estimators import NotAKernelError  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
+from similitude.machine.draws import Drawn, seed_of  # noqa: E402
 from similitude.maps import LandmarkMap, ProjectionMap  # noqa: E402
 
 ONE = LocalEngine(threads=1)
@@ -324,6 +326,43 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(client):
         classifier(DaskEngine(client), landmark_indices=[1]).fit(dX, dy)
     with pytest.raises(ValueError, match=r"y is required|needs labels|requires y"):
         model.fit(dX)
+
+
+@pytest.mark.parametrize("rule", ["kmeans++", "rpcholesky"])
+def test_rules_choose_among_all_rows(client, rule):
+    X, y = in_memory()
+    dX, dy = collection()
+    weights = np.where(np.arange(len(X)) % 6 == 0, 0.0, 1.0)
+    settings = {"landmarks": rule}
+    found = classifier(DaskEngine(client), **settings).fit(dX, dy, da.from_array(weights, chunks=ROWS))
+    places = found.landmark_indices_
+    assert len(np.unique(places)) == 60 and (weights[places] == 1).all()
+    np.testing.assert_array_equal(found.landmarks_, X[places])
+    assert not set(places) & set(Drawn(seed_of(3)).order(np.flatnonzero(weights))[-5_000:])  # held out to judge by
+    assert found.note_ == f"landmarks='{rule}' chose among all {int(weights.sum()):,} rows"
+    known = classifier(ONE, **settings).fit(X, y, weights)
+    assert found.score(X, y) == pytest.approx(known.score(X, y), abs=0.02)
+    np.testing.assert_allclose(found.predict(dX[:ROWS]).compute(), found.predict(X[:ROWS]))
+    with local_cluster(1) as cluster, distributed.Client(cluster, set_as_default=False) as other:
+        again = classifier(DaskEngine(other), **settings).fit(dX, dy, da.from_array(weights, chunks=ROWS))
+    assert bits(again) == bits(found) and (again.landmark_indices_ == places).all()
+
+
+def test_other_rules_say_that_they_looked_at_a_sample(client, spread):
+    assert spread.note_ == "landmarks='uniform' chose among a uniform sample of 20,000 of 32,000 rows"
+
+
+def test_rpcholesky_among_all_strings_of_a_bag(client):
+    texts = words(26_000)
+    labels = [int("ac" in text) for text in texts]
+    model = SimilarityClassifier(Spectrum(2), n_landmarks=15, landmarks="rpcholesky", engine=DaskEngine(client))
+    model.fit(db.from_sequence(texts, npartitions=5), db.from_sequence(labels, npartitions=5))
+    assert model.landmarks_ == [texts[i] for i in model.landmark_indices_] and len(model.landmarks_) == 15
+    assert "chose among all 26,000 rows" in model.note_ and model.score(texts[:2_000], labels[:2_000]) > 0.9
+    with pytest.raises(NotAKernelError, match="is not a kernel"):
+        SimilarityClassifier(Spectrum(2) - 2 * Spectrum(1), landmarks="rpcholesky", n_landmarks=15).fit(
+            db.from_sequence(texts, npartitions=5), db.from_sequence(labels, npartitions=5)
+        )
 
 
 def short(s, t):

@@ -93,6 +93,7 @@ class SimilarityEstimator(BaseEstimator):
 
     engine: Engine | None
     n_features_in_: int
+    note_: str
     _takes_tensors = False
 
     @property
@@ -202,8 +203,12 @@ class SimilarityEstimator(BaseEstimator):
         """Keep what the engine says of similarities that it does not compute where it is asked for."""
         notes = [note for note in map(self._engine.note, similarities) if note is not None]
         self.__dict__.pop("note_", None)
-        if notes:
-            self.note_ = "; ".join(notes)
+        for note in notes:
+            self._keep_note(note)
+
+    def _keep_note(self, note: str) -> None:
+        """Keep what was decided in ``note_``, after what is there."""
+        self.note_ = "; ".join([self.note_, note] if hasattr(self, "note_") else [note])
 
     def _ask(self, X: Any) -> tuple[Similarity, Encoding]:
         """Return the fitted similarity and the encoding of new objects."""

@@ -14,9 +14,11 @@ from similitude.machine.moments import Moments
 from similitude.machine.sourced import Streamed, Targets, weights_of
 from similitude.machine.streams import mapped
 from similitude.machine.views import Together
+from similitude.maps.partitions import Reader
 from similitude.similarity import Similarity
 from similitude.sources import (
     PEEK,
+    Batch,
     about,
     batch_rows,
     batches_in,
@@ -114,6 +116,18 @@ def draw(machine: Any, limits: Limits, number: int, start: int, rank: int, *colu
                 some = take(X, which), labels[which], weights[which], start + batch.start + which, ranks
                 found = some if found is None else followed(found, some)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted(Reader):
+    """Reads batches of which only examples with a weight may become landmarks."""
+
+    targets: Targets
+
+    def read(self, batch: Batch) -> tuple[Any, np.ndarray]:
+        """Return checked objects, and which of them have a weight."""
+        X, _ = super().read(batch)
+        return X, self.targets.read(batch.labels, weights_of(batch))[1] > 0
 
 
 def followed(one: Rows, other: Rows) -> Rows:

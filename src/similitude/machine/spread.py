@@ -26,6 +26,7 @@ from similitude.machine.partitions import (
     Look,
     Rows,
     Share,
+    Weighted,
     answer,
     draw,
     features,
@@ -38,6 +39,7 @@ from similitude.machine.sourced import Targets
 from similitude.machine.streams import MOST_HELD_OUT
 from similitude.machine.training import PILOT, Fitted, Marks
 from similitude.machine.views import Together
+from similitude.maps.spread import Whole
 from similitude.similarity import Similarity
 from similitude.sources import SourceError, keys
 
@@ -142,6 +144,12 @@ class Spread:
         order = np.argsort(keys(found[4], self.seed), kind="stable")
         kept = np.sort(np.concatenate([order[:first], order[len(order) - last :]]))
         return take(found[0], kept), found[1][kept], found[2][kept], found[3][kept], found[4][kept]
+
+    def whole(self, barred: np.ndarray) -> Whole:
+        """Return all rows as rules for landmarks see them; those at the barred places are not to be chosen."""
+        helper = for_workers(self.machine, self.engine.memory)
+        reader = Weighted(helper, self.targets.on_worker(helper))
+        return Whole(self.engine, reader, self.columns, self.sizes, self.seed, barred)
 
     def _shared(self, similarities: Sequence[Similarity], together: Together, size: int) -> Handle:
         helper = for_workers(self.machine, self.engine.memory)
