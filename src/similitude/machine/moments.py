@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from similitude.encodings import in_precision, namespace
 
@@ -121,6 +122,13 @@ class Moments:
         gram = self.gram + across + across.T + self.weight * (by[:, None] * by)
         cross = self.cross + by[:, None] * self.targets
         return Moments(self.weight, self.features + self.weight * by, self.targets, gram, cross, self.eps)
+
+    def divided(self, U: np.ndarray, columns: slice) -> Moments:
+        """Return the moments of the features with those in some columns divided by an upper triangular matrix."""
+        features, gram, cross = self.features.copy(), self.gram.copy(), self.cross.copy()
+        for rows in (features, cross, gram, gram.T):
+            rows[columns] = solve_triangular(U, rows[columns], trans=1, check_finite=False)
+        return replace(self, features=features, gram=gram, cross=cross)
 
     def means(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the weighted means of the features and of the targets."""

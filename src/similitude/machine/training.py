@@ -304,13 +304,16 @@ def _streamed(
     some = _held(examples)
     stream, told = Stream(), (examples.Y[some], examples.weights[some])
     with named(some if examples.places is None else examples.places[some], together.positions):
-        stream.hold(mapped(together, rows(examples.encodings, some), engine.quiet(), size), *told)
+        F = mapped(together, rows(examples.encodings, some), engine.quiet(), size)
+    stream.hold(F, *told)
+    together = together.for_sums(F)
 
     def marks() -> dict[str, str]:
-        return marks_of(coordinates, examples.n_rows, n, rows(examples.encodings, some), told, size)
+        made = [part.leading for part in together.parts]
+        return marks_of(coordinates, examples.n_rows, n, rows(examples.encodings, some), told, size, made)
 
     with named(examples.places if examples.rest is None else None, None):
-        stream.learn(examples.moments(together, some, engine, marks))
+        stream.learn(together.summed(examples.moments(together, some, engine, marks)))
     linear, trial, _ = stream.solve()
     forget_checkpoint(engine)
     curve = curve or Growth.of(ask.sizes, [trial], ask.limit)

@@ -11,6 +11,8 @@ from scipy.linalg import solve_triangular
 
 from similitude.blocks import BlockTask
 from similitude.encodings import Encoding, as_numpy, count, in_precision, moved, namespace, tensor_in
+from similitude.machine.leading import leading
+from similitude.machine.moments import Moments
 from similitude.maps.landmarks import Chosen, faced
 from similitude.maps.triangular import solve_rows, solver
 
@@ -125,20 +127,37 @@ class Coordinates:
 
 @dataclass(frozen=True, eq=False)
 class Ready:
-    """Coordinates with what they need in the precision at hand."""
+    """Coordinates with what they need in the precision at hand.
+
+    Attributes
+    ----------
+    coordinates : Coordinates
+    solver : array or None
+        The factor, ready to solve with.
+    leading : int or None
+        How many of the features are made, where the others wait until examples are added up; None: all are made.
+    """
 
     coordinates: Coordinates
     solver: np.ndarray | None
+    leading: int | None = None
 
     def moved(self, move: Callable[[Any], Any]) -> Ready:
         """Return the same with its arrays passed through `move`."""
         view = self.coordinates.view.moved(move)
-        return Ready(replace(self.coordinates, view=view), None if self.solver is None else move(self.solver))
+        T = None if self.solver is None else move(self.solver)
+        return replace(self, coordinates=replace(self.coordinates, view=view), solver=T)
+
+    def for_sums(self, F: np.ndarray) -> Ready:
+        """Return what makes only those features of each example that its share in the sums needs; F: those of some."""
+        if self.coordinates.factor is None or self.coordinates.normalised:
+            return self
+        return replace(self, leading=leading(self.coordinates.factor, F))
 
     def features(self, K: Any) -> Any:
         """Turn similarities into features; K may be overwritten."""
         if self.solver is not None:
-            K = solve_rows(in_precision(K, self.solver.dtype), self.solver)
+            K = solve_rows(in_precision(K, self.solver.dtype), self.solver, self.leading)
         if self.coordinates.normalised:
             K = K / lengths(K)[:, None]
         if self.coordinates.unit != 1.0:
@@ -184,6 +203,24 @@ class Together:
     def moved(self, move: Callable[[Any], Any]) -> Together:
         """Return the same with its arrays passed through `move`."""
         return Together(tuple(part.moved(move) for part in self.parts))
+
+    def for_sums(self, F: np.ndarray) -> Together:
+        """Return what makes only as much of the features of each example as sums need; F: the features of some."""
+        pairs = zip(self.parts, self._columns(), strict=True)
+        return Together(tuple(part.for_sums(F[:, columns]) for part, columns in pairs))
+
+    def summed(self, moments: Moments) -> Moments:
+        """Return the moments of complete features, from those of what `for_sums` left of them."""
+        for part, columns in zip(self.parts, self._columns(), strict=True):
+            if part.leading is not None and part.coordinates.factor is not None:
+                r = part.leading
+                moments = moments.divided(part.coordinates.factor[r:, r:], slice(columns.start + r, columns.stop))
+        return moments
+
+    def _columns(self) -> list[slice]:
+        """Return where the features of each part stand."""
+        stops = np.cumsum([part.coordinates.view.width for part in self.parts]).tolist()
+        return [slice(a, b) for a, b in zip([0, *stops], stops, strict=False)]
 
     def features(self, encodings: tuple[Encoding, ...]) -> Any:
         """Return the features of encoded objects: one encoding for each part."""

@@ -67,18 +67,23 @@ def solver(U: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return T.astype(dtype, copy=False)
 
 
-def solve_rows(K: np.ndarray, T: np.ndarray) -> np.ndarray:
+def solve_rows(K: np.ndarray, T: np.ndarray, leading: int | None = None) -> np.ndarray:
     """Turn the rows k of K into the solutions f of f U = k, in place, with T from :func:`solver`.
 
     The first half of the columns is solved, taken out of the second, and the second solved: nearly all of the work is
-    products of large matrices.
+    products of large matrices. Where only the first `leading` columns are to be solved, a multiple of `PANEL`, the
+    others are left as what remains when these are taken out.
 
     >>> U = np.array([[1., 1.], [0., 1.]])
     >>> solve_rows(np.array([[2., 5.]]), solver(U, U.dtype))
     array([[2., 3.]])
     """
     with np.errstate(invalid="ignore"):  # OpenBLAS sometimes reports one that is none, for a single float32 row
-        _solve(K, T)
+        if leading is None:
+            _solve(K, T)
+        elif leading:
+            _solve(K[:, :leading], T[:leading, :leading])
+            K[:, leading:] -= K[:, :leading] @ T[:leading, leading:]
     return K
 
 
