@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -26,8 +27,9 @@ from similitude.engines import ClusterError, DaskEngine, LocalEngine  # noqa: E4
 from similitude.errors import PairError  # noqa: E402
 from similitude.estimators import NotAKernelError  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
+from similitude.learners import KernelRidge  # noqa: E402
 from similitude.machine.draws import Drawn, seed_of  # noqa: E402
-from similitude.maps import LandmarkMap, ProjectionMap  # noqa: E402
+from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap  # noqa: E402
 
 ONE = LocalEngine(threads=1)
 PARTS, ROWS = 8, 4_000
@@ -391,8 +393,69 @@ def test_maps_transform_collections_lazily(client):
     found = made.transform(dX)
     assert found.shape == (PARTS * ROWS, 10) and found.chunks[0] == dX.chunks[0]
     np.testing.assert_allclose(found[: 2 * ROWS].compute(), made.transform(X[: 2 * ROWS]))
-    with pytest.raises(TypeError, match="ProjectionMap fits to objects in memory"):
-        ProjectionMap(Gaussian(sigma=1.0), n_components=10).fit(dX)
+
+
+def batches():
+    return (rows_of(i) for i in range(PARTS))
+
+
+def test_maps_fit_to_the_sample_that_a_source_of_the_same_rows_would_give(client):
+    dX, _ = collection()
+    for made in (
+        LandmarkMap(n_components=20, random_state=1),
+        ProjectionMap(n_components=20, landmarks="diverse", random_state=2),
+        CompactMap(n_landmarks=30, n_components=5),
+    ):
+        found, expected = clone(made).set_params(engine=DaskEngine(client)).fit(dX), clone(made).fit(batches)
+        np.testing.assert_array_equal(found.landmark_indices_, expected.landmark_indices_)
+        assert found.note_ == f"landmarks='{made.landmarks}' chose among a uniform sample of 20,000 of 32,000 rows"
+        np.testing.assert_allclose(found.transform(dX)[:50].compute(), expected.transform(rows_of(0)[:50]))
+    waves = FourierMap(n_components=8, engine=DaskEngine(client)).fit(dX)
+    assert waves.kernel_ == FourierMap(n_components=8).fit(batches).kernel_
+
+
+@pytest.mark.parametrize("rule", ["kmeans++", "rpcholesky"])
+def test_maps_choose_among_all_rows_by_the_rules_that_can(client, rule):
+    X, dX = in_memory()[0], collection()[0]
+    settings = {"landmarks": rule, "random_state": 0}
+    k = Gaussian(sigma=1.5)
+    found = ProjectionMap(k, n_components=40, engine=DaskEngine(client), **settings).fit(dX)
+    np.testing.assert_array_equal(found.landmarks_, X[found.landmark_indices_])
+    assert found.rank_ == 40 and found.note_ == f"landmarks='{rule}' chose among all 32,000 rows"
+    known = ProjectionMap(k, n_components=40, engine=ONE, **settings).fit(X)
+    left, expected = (1 - (one.transform(X) ** 2).sum(axis=1).mean() for one in (found, known))
+    assert left == pytest.approx(expected, rel=0.15)
+    few, again = (LandmarkMap(k, n_components=9, **settings).fit(one) for one in (dX[:ROWS], X[:ROWS]))
+    np.testing.assert_array_equal(few.landmark_indices_, again.landmark_indices_)
+
+
+def test_maps_fit_to_frames_and_bags(client):
+    X, y = in_memory()
+    frame = pd.DataFrame(X[:2_000], columns=list("abcd")).assign(kind=np.array(["near", "far"])[1 - y[:2_000]])
+    settings = {"n_components": 8, "landmarks": "stratified", "random_state": 0}
+    found = LandmarkMap(engine=DaskEngine(client), **settings).fit(dd.from_pandas(frame, npartitions=3), "kind")
+    expected = LandmarkMap(**settings).fit(frame[list("abcd")], frame["kind"])
+    np.testing.assert_array_equal(found.landmark_indices_, expected.landmark_indices_)
+    assert found.feature_names_in_.tolist() == list("abcd")
+    texts = words(300)
+    bag = db.from_sequence(texts, npartitions=4)
+    strings = LandmarkMap(Spectrum(2), n_components=6, landmarks="rpcholesky", engine=DaskEngine(client)).fit(bag)
+    assert strings.landmarks_ == [texts[i] for i in strings.landmark_indices_]
+    np.testing.assert_allclose(strings.transform(bag).compute(), strings.transform(texts))
+
+
+def test_maps_refuse_what_does_not_fit(client):
+    X = da.concatenate([da.from_delayed(dask.delayed(odd)(i, "width"), (50, 4), float) for i in range(5)])
+    made = LandmarkMap(engine=DaskEngine(client))
+    with pytest.raises(ValueError, match="partition 3 has width 3, partition 0 has 4"):
+        made.fit(X)
+    assert not hasattr(made, "landmarks_") and not hasattr(made, "n_features_in_")
+    with pytest.raises(ValueError, match="positions in memory: of a collection give the landmarks themselves"):
+        LandmarkMap(landmark_indices=[0]).fit(X)
+    with pytest.raises(TypeError, match="LandmarkMap fits to objects in memory"):
+        LandmarkMap("precomputed").fit(X)
+    with pytest.raises(TypeError, match="KernelRidge fits to objects in memory"):
+        KernelRidge().fit(X, X[:, 0])
 
 
 def test_choose_kernel_spreads_its_fits(client):

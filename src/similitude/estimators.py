@@ -157,8 +157,8 @@ class SimilarityEstimator(BaseEstimator):
         """Return X as its kind asks for: vectors as a float matrix, other objects as they are."""
         if is_spread(X):
             raise TypeError(
-                f"{type(self).__name__} fits to objects in memory: X.compute() them, or take SimilarityClassifier or "
-                f"SimilarityRegressor, which leave a dask collection on its workers"
+                f"{type(self).__name__} fits to objects in memory: X.compute() them, or fit a map, a "
+                f"SimilarityClassifier or a SimilarityRegressor, which leave a dask collection on its workers"
             )
         kind, X = self._kind(), self._seen(X, reset)
         if kind not in ("vectors", "matrix"):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from similitude.encodings import join, take
-from similitude.engines import LocalEngine
 from similitude.machine.moments import Moments
 from similitude.machine.sourced import Streamed, Targets, weights_of
 from similitude.machine.streams import mapped
 from similitude.machine.views import Together
-from similitude.maps.partitions import Reader
+from similitude.maps import partitions as maps
 from similitude.similarity import Similarity
 from similitude.sources import (
     PEEK,
@@ -35,33 +34,23 @@ Rows = tuple[Any, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 def for_workers(machine: Any, memory: int | str) -> Any:
     """Return a copy of a machine that computes in one thread, without objects that partitions have no use for."""
-    made = copy.copy(machine)
-    made.engine, made.landmarks, made.unlabeled = LocalEngine(threads=1, memory=memory), "auto", None
+    made = maps.for_workers(machine, memory)
+    made.landmarks, made.unlabeled = "auto", None
     return made
 
 
 @dataclass
-class Look:
+class Look(maps.Look):
     """What a first look at a partition tells.
 
     Attributes
     ----------
-    number : int
-        Of the partition.
-    n, counted : int
-        Its rows, and those with a weight.
-    described : dict of str
-        What must be the same in all partitions.
-    inputs : dict
-        What the machine notes of its input.
+    counted : int
+        Its rows with a weight.
     targets : Targets or None
     """
 
-    number: int
-    n: int = 0
     counted: int = 0
-    described: dict[str, str] = field(default_factory=dict)
-    inputs: dict[str, Any] = field(default_factory=dict)
     targets: Targets | None = None
 
 
@@ -79,9 +68,7 @@ def look(machine: Any, number: int, *columns: Any) -> Look:
                 X = reader._checked(batch.objects, reset=batch.start == 0)
                 _, counted = found.targets.see(X, batch.labels, weights_of(batch))
             found.n, found.counted = batch.stop, found.counted + int(counted.sum())
-    found.inputs = {
-        name: value for name, value in vars(reader).items() if name in ("n_features_in_", "feature_names_in_")
-    }
+    found.inputs = maps.inputs_of(reader)
     return found
 
 
@@ -119,7 +106,7 @@ def draw(machine: Any, limits: Limits, number: int, start: int, rank: int, *colu
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted(Reader):
+class Weighted(maps.Reader):
     """Reads batches of which only examples with a weight may become landmarks."""
 
     targets: Targets

@@ -1,25 +1,93 @@
-"""What workers do with one partition of a collection while landmarks are chosen among all: weigh rows, propose some.
+"""What workers do with one partition of a collection while landmarks are chosen: look, draw a sample, propose rows.
 
-A rule gives every row a weight, its squared distance from the landmarks so far. Each row is proposed a random number of
-times, Poisson with a mean of `rate` times its weight. Whatever the rate, the proposals of all partitions in a random
-order are then independent draws in proportion to the weights, and no partition needs to know of the others.
+To choose among all rows, a rule gives every row a weight, its squared distance from the landmarks so far. Each row is
+proposed a random number of times, Poisson with a mean of `rate` times its weight. Whatever the rate, the proposals of
+all partitions in a random order are then independent draws in proportion to the weights, and no partition needs to know
+of the others.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.encodings import Encoding, as_numpy, join, take
+from similitude.encodings import Encoding, as_numpy, join, join_all, take
 from similitude.engines import LocalEngine
 from similitude.maps.pivots import ROUNDING, Exactness, named, placed
 from similitude.maps.rules import Pool
 from similitude.maps.triangular import solve_rows, solver
 from similitude.similarity import Similarity
-from similitude.sources import Batch, about, batches_in, in_partition, opened
+from similitude.sources import Batch, about, batches_in, described, in_partition, keys, opened
+
+
+def for_workers(estimator: Any, memory: int | str) -> Any:
+    """Return a copy of an estimator that computes in one thread."""
+    made = copy.copy(estimator)
+    made.engine = LocalEngine(threads=1, memory=memory)
+    return made
+
+
+@dataclass
+class Look:
+    """What a first look at a partition tells.
+
+    Attributes
+    ----------
+    number : int
+        Of the partition.
+    n : int
+        Its rows.
+    described : dict of str
+        What must be the same in all partitions.
+    inputs : dict
+        What the estimator notes of its input.
+    """
+
+    number: int
+    n: int = 0
+    described: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+
+def inputs_of(estimator: Any) -> dict[str, Any]:
+    """Return what an estimator noted of its input."""
+    return {name: value for name, value in vars(estimator).items() if name in ("n_features_in_", "feature_names_in_")}
+
+
+def look(estimator: Any, number: int, *columns: Any) -> Look:
+    """Count and check the rows of a partition."""
+    reader, found = copy.copy(estimator), Look(number)
+    with in_partition(number):
+        source = opened(*columns)
+        if source is None:
+            return found
+        for batch in batches_in(source, reader.engine.budget):
+            found.described = found.described or described(batch)
+            with about(batch):
+                reader._checked(batch.objects, reset=batch.start == 0)
+            found.n = batch.stop
+    found.inputs = inputs_of(reader)
+    return found
+
+
+def draw(estimator: Any, seed: int, below: int, number: int, start: int, *columns: Any) -> Any:
+    """Return objects, labels and places of the rows of a partition whose keys are small; None if there are none."""
+    with in_partition(number):
+        source = opened(*columns)
+        found = []
+        for batch in [] if source is None else batches_in(source, estimator.engine.budget):
+            places = np.arange(start + batch.start, start + batch.stop)
+            which = np.flatnonzero(keys(places, seed) <= np.uint64(below))
+            if len(which):
+                found.append((take(batch.objects, which), places[which], batch.labels, which))
+    if not found:
+        return None
+    labels = None if found[0][2] is None else np.concatenate([labels[which] for _, _, labels, which in found])
+    return join_all([one[0] for one in found]), labels, np.concatenate([one[1] for one in found])
 
 
 class Standing(Protocol):

@@ -19,10 +19,14 @@ import numpy as np
 from similitude.encodings import join, join_all, rows, take
 from similitude.engines import LocalEngine
 from similitude.engines.spread import Handle, SpreadEngine
-from similitude.maps.partitions import Apart, Proposed, Reader, Standing, Turn, Unexplained, placed, propose
+from similitude.maps.partitions import Apart, Look, Proposed, Reader, Standing, Turn, Unexplained, placed, propose
 from similitude.maps.pivots import FEWEST, Residual
 from similitude.maps.rules import Nearest, Pool
 from similitude.similarity import Similarity
+from similitude.sources import SourceError
+
+SPARE = 10.0
+"""Standard deviations by which more rows are drawn than are needed: in vain once in 10^20 times."""
 
 PER_LANDMARK = 4
 """Proposals for each landmark that is still wanted: many of them are refused, and another turn costs a pass."""
@@ -77,6 +81,32 @@ class Whole:
             np.concatenate([part.places for part in parts]),
             np.concatenate([part.times for part in parts]),
         )
+
+
+def check_alike(looks: Sequence[Look]) -> Look:
+    """Return the first partition with rows; refuse one that is not like it in kind, width, precision or labels."""
+    full = [one for one in looks if one.n]
+    if not full:
+        raise SourceError("the collection holds no rows")
+    first = full[0]
+    for one in full:
+        wrong = next((what for what in first.described if first.described[what] != one.described[what]), None)
+        if wrong is not None:
+            raise SourceError(
+                f"partition {one.number} has {wrong} {one.described[wrong]}, partition {first.number} has "
+                f"{first.described[wrong]}"
+            )
+    return first
+
+
+def key_below(wanted: int, n: int) -> int:
+    """Return a key below which so many of n rows lie, and a few more.
+
+    >>> key_below(10, 10) == 2**64 - 1
+    True
+    """
+    enough = int(wanted + SPARE * wanted**0.5)
+    return 2**64 - 1 if enough >= n else enough * 2**64 // n
 
 
 class Growing:
