@@ -1,5 +1,6 @@
 """Fits on a cluster of worker processes: the model of a fit in memory, the same bits whatever happens to workers."""
 
+import functools
 import json
 import os
 import pickle
@@ -465,6 +466,45 @@ def test_choose_kernel_spreads_its_fits(client):
     alone = choose_kernel(candidates, X[:600], y[:600], random_state=0, engine=ONE)
     assert chosen.best == alone.best
     np.testing.assert_allclose([row.loss for row in chosen.table], [row.loss for row in alone.table], rtol=1e-6)
+
+
+SENT = []
+
+
+class Thing:
+    """An object that notes each time it is sent away."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __reduce__(self):
+        SENT.append(self.value)
+        return Thing, (self.value,)
+
+
+def alike_by(power, x, z):
+    return (1 + x.value * z.value) ** power
+
+
+def test_choose_kernel_sends_the_objects_it_looks_at_once_however_many_candidates(client, monkeypatch):
+    monkeypatch.setattr("similitude.selection.choosing.ROWS", 50)
+    values = np.random.default_rng(0).normal(size=80)
+    X, times = [Thing(value) for value in values.tolist()], []
+    for n in (1, 4):
+        SENT.clear()
+        candidates = {f"number {i}": functools.partial(alike_by, i + 1) for i in range(n)}
+        with pytest.warns(UserWarning, match="50"):
+            choose_kernel(candidates, X, values > 0, engine=DaskEngine(client))
+        assert len(set(SENT)) == 50
+        times.append(len(SENT))
+    assert times[0] == times[1] <= 100  # dask may try to pickle a call twice
+
+
+def test_choose_kernel_names_a_bad_row_by_its_place(client):
+    X, y = (one[:400].copy() for one in in_memory())
+    X[317, 2] = np.nan
+    with pytest.raises(ValueError, match="317"):
+        choose_kernel([Linear(), Gaussian(sigma=1.0)], X, y, engine=DaskEngine(client))
 
 
 def test_a_worker_short_of_memory_spills_and_finishes(tmp_path):
