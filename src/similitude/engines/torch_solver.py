@@ -10,6 +10,8 @@ so that a step is products of matrices with vectors.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,6 +33,9 @@ MOST_STEPS = 50
 JITTER = {torch.float32: 1e-8, torch.float64: 1e-15}
 """What is added to the diagonal of K(L, L), times its sum: inverses of smaller numbers would magnify rounding."""
 
+NEAR = 0.3
+"""The logarithm of the ratio of penalties up to which one's preconditioner serves the other."""
+
 MATRICES = 6
 """Matrices of m x m values in float64 that are on the device at once."""
 
@@ -47,24 +52,21 @@ class Solution:
         Of conjugate gradients.
     residual : float
         The gradient left, over the one at zero.
-    z : tensor
-        The weights in the coordinates of the preconditioner, to start from elsewhere.
     """
 
     weights: np.ndarray
     intercept: np.ndarray
     steps: int
     residual: float
-    z: Any
 
 
-class LeastSquares:
-    """Ridge regression on K(A, B), for any targets, weights and penalties.
+class Factors:
+    """The triangles of K(L, L) and of the preconditioner.
 
     Parameters
     ----------
     product : Product
-        K of all examples with the landmarks.
+        Of any examples with the landmarks.
     """
 
     def __init__(self, product: Product) -> None:
@@ -75,7 +77,6 @@ class LeastSquares:
                 f"{self.m:,} landmarks need {format_bytes(needed)} for their factors, the budget of "
                 f"{product.engine.device} is {format_bytes(budget)}: use fewer landmarks"
             )
-        product.keep()
         self._ready: tuple[float, torch.Tensor, torch.Tensor] | None = None
 
     @cached_property
@@ -86,11 +87,6 @@ class LeastSquares:
         block = self.product.similarity.block
         parts = [block(rows(b, slice(start, start + step)), b) for start in range(0, count(b), step)]
         return torch.cat(parts)
-
-    @property
-    def spread(self) -> float:
-        """The mean squared length of an example's features about their mean, as the landmarks tell."""
-        return float(self.gram.diagonal().mean() - self.gram.mean()) or float(self.gram.diagonal().mean()) or 1.0
 
     @cached_property
     def _triangle(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -105,17 +101,47 @@ class LeastSquares:
             T, failed = torch.linalg.cholesky_ex(M, upper=True)
         return T @ T.T, _inverse(T)
 
-    def preconditioner(self, lam: float, total: float) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return (A T)^-1 and A^-1 in the precision of the products; those of the latest penalty are kept."""
-        if self._ready is None or self._ready[0] != lam:
+    def preconditioner(self, per_example: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return (A T)^-1 and A^-1 for a penalty on examples of weight one, in the precision of the products.
+
+        Those of the latest penalty are kept, and serve for others near it.
+        """
+        if self._ready is None or abs(math.log(per_example / self._ready[0])) > NEAR:
             self._ready = None
             TT, T_inverse = self._triangle
-            inside = TT * (total / self.m)
-            inside.diagonal().add_(lam)
+            inside = TT / self.m
+            inside.diagonal().add_(per_example)
             A_inverse = _inverse(torch.linalg.cholesky(inside, upper=True))
             both = (T_inverse @ A_inverse).to(self.product.dtype)
-            self._ready = lam, both, A_inverse.to(self.product.dtype)
+            self._ready = per_example, both, A_inverse.to(self.product.dtype)
         return self._ready[1:]
+
+
+class LeastSquares:
+    """Ridge regression on K(A, B), for any targets, weights and penalties.
+
+    Parameters
+    ----------
+    product : Product
+        K of all examples with the landmarks.
+    factors : Factors, optional
+        Those of the landmarks, where they are known.
+    """
+
+    def __init__(self, product: Product, factors: Factors | None = None) -> None:
+        self.product, self.factors = product, factors or Factors(product)
+        product.keep()
+
+    def of(self, A: Encoding) -> LeastSquares:
+        """Return the same for other examples."""
+        product = self.product
+        return LeastSquares(Product(product.engine, product.similarity, A, product.b), self.factors)
+
+    @property
+    def spread(self) -> float:
+        """The mean squared length of an example's features about their mean, as the landmarks tell."""
+        gram = self.factors.gram
+        return float(gram.diagonal().mean() - gram.mean()) or float(gram.diagonal().mean()) or 1.0
 
     def problem(self, Y: Any, weights: Any) -> Problem:
         """Return the problem of targets (rows, outputs) and weights (rows,), for any penalty."""
@@ -139,36 +165,62 @@ class Problem:
         self.total = float(self.weights.sum(dtype=torch.float64))
         self.middle = (self.weights.to(torch.float64) @ Y) / self.total
         wanted = ((Y - self.middle) * self.weights[:, None]).to(product.dtype)
-        self.right = product.transposed_times(wanted)
-        self.sums = product.transposed_times(self.weights[:, None])[:, 0]
+        both = product.transposed_times(torch.cat([wanted, self.weights[:, None]], dim=1))
+        self.right, self.sums = both[:, :-1], both[:, -1]
 
     def solve(
         self, lam: float, start: Solution | None = None, steps: int = MOST_STEPS, tolerance: float = TOLERANCE
     ) -> Solution:
         """Return the minimiser for a penalty, sought from zero or from another solution."""
-        product = self.solver.product
-        both, inner = self.solver.preconditioner(lam, self.total)
+        return self.path([lam], start, steps, tolerance)[0]
+
+    def path(
+        self,
+        lams: Sequence[float],
+        start: Solution | None = None,
+        steps: int = MOST_STEPS,
+        tolerance: float = TOLERANCE,
+    ) -> list[Solution]:
+        """Return the minimisers for several penalties by the same products, best when they are near one another.
+
+        All are preconditioned for the one in their middle.
+        """
+        product, k = self.solver.product, self.right.shape[1]
+        both, inner = self.solver.factors.preconditioner(float(np.sqrt(min(lams) * max(lams))) / self.total)
+        each = torch.tensor(lams, dtype=product.dtype, device=both.device).repeat_interleave(k)
 
         def bent(p: torch.Tensor) -> torch.Tensor:
             p = p.to(product.dtype)
             G, sums = product.normal(both @ p, self.weights)
             G -= self.sums[:, None] * (sums / self.total)
-            return (both.T @ G.to(product.dtype) + lam * (inner.T @ (inner @ p))).to(torch.float64)
+            return (both.T @ G.to(product.dtype) + each * (inner.T @ (inner @ p))).to(torch.float64)
 
         with product.engine.products():
-            goal = (both.T @ self.right.to(product.dtype)).to(torch.float64)
-            z, taken, residual = conjugate_gradients(bent, goal, None if start is None else start.z, steps, tolerance)
-            weights = (both @ z.to(product.dtype)).to(torch.float64)
-        intercept = self.middle - self.sums @ weights / self.total
-        return Solution(back(weights), back(intercept), taken, residual, z)
+            goal = (both.T @ self.right.to(product.dtype)).to(torch.float64).repeat(1, len(lams))
+            a = None if start is None else product.move(start.weights).repeat(1, len(lams))
+            left = goal if a is None else (both.T @ self._left(a, each).to(product.dtype)).to(torch.float64)
+            z, taken, residuals = conjugate_gradients(bent, goal, left, steps, tolerance)
+            weights = (both @ z.to(product.dtype)).to(torch.float64) + (0.0 if a is None else a)
+        intercept = self.middle.repeat(len(lams)) - self.sums @ weights / self.total
+        cuts = [slice(i * k, (i + 1) * k) for i in range(len(lams))]
+        return [Solution(back(weights[:, i]), back(intercept[i]), taken, float(residuals[i].max())) for i in cuts]
+
+    def _left(self, a: torch.Tensor, lams: torch.Tensor) -> torch.Tensor:
+        """Return what weights of the landmarks leave to do: the gradient there, turned round."""
+        product = self.solver.product
+        G, sums = product.normal(a.to(product.dtype), self.weights)
+        G -= self.sums[:, None] * (sums / self.total)
+        return self.right.repeat(1, a.shape[1] // self.right.shape[1]) - G - lams * (self.solver.factors.gram @ a)
 
 
 def conjugate_gradients(
-    bent: Any, goal: torch.Tensor, start: torch.Tensor | None, steps: int, tolerance: float
-) -> tuple[torch.Tensor, int, float]:
-    """Return z with bent(z) = goal, the steps taken, and the largest residual over the goal; a column each."""
-    z = torch.zeros_like(goal) if start is None else start.clone()
-    r = goal.clone() if start is None else goal - bent(z)
+    bent: Any, goal: torch.Tensor, left: torch.Tensor, steps: int, tolerance: float
+) -> tuple[torch.Tensor, int, torch.Tensor]:
+    """Return z with bent(z) = left, the steps taken, and the residuals over the goals; a column each.
+
+    `left` is the goal itself, or what a first guess leaves of it.
+    """
+    z, r = torch.zeros_like(goal), left.clone()
     p, squares, enough = r.clone(), (r * r).sum(0), tolerance**2 * (goal * goal).sum(0)
     taken = 0
     while taken < steps and bool((squares > enough).any()):
@@ -181,4 +233,4 @@ def conjugate_gradients(
         p = r + torch.where(before > 0, squares / before, 0.0) * p
         taken += 1
     reference = torch.clamp((goal * goal).sum(0), min=1e-300)
-    return z, taken, float((squares / reference).max().sqrt())
+    return z, taken, (squares / reference).sqrt()

@@ -274,7 +274,8 @@ def _by_products(examples: Examples, columns: Columns, ask: Setting) -> Fitted |
     if examples.rest is not None:
         return None
     view, held = View(columns.k, columns.landmarks.only(np.arange(ask.sizes[0]))), _held(examples)
-    solved = solve_by_products(view, examples.encodings[0], examples.Y, examples.weights, held, ask.engine)
+    A, order = examples.encodings[0], examples.order
+    solved = solve_by_products(view, A, examples.Y, examples.weights, order, held, ask.engine)
     if solved is None:
         return None
     curve = Growth.of(ask.sizes, [solved.trial], ask.limit)
