@@ -42,6 +42,13 @@ def client():
         yield one
 
 
+@pytest.fixture(scope="module")
+def lonely():
+    """The address of a cluster of one worker."""
+    with local_cluster(1) as cluster:
+        yield cluster.scheduler_address
+
+
 def local_cluster(n_workers, **settings):
     return distributed.LocalCluster(
         n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=60, **settings
@@ -241,10 +248,9 @@ def test_a_collection_finds_its_engine(client, spread):
         assert bits(classifier().fit(*collection())) == bits(spread)
 
 
-def test_a_connection_that_was_made_is_closed(client, spread):
-    with local_cluster(1) as cluster:
-        model = classifier(DaskEngine(cluster.scheduler_address)).fit(*collection())
-        assert bits(model) == bits(spread) and distributed.get_client() is client
+def test_a_connection_that_was_made_is_closed(client, spread, lonely):
+    model = classifier(DaskEngine(lonely)).fit(*collection())
+    assert bits(model) == bits(spread) and distributed.get_client() is client
 
 
 def test_a_cluster_is_started_where_there_is_none(tmp_path):
@@ -332,7 +338,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(client):
 
 
 @pytest.mark.parametrize("rule", ["kmeans++", "rpcholesky"])
-def test_rules_choose_among_all_rows(client, rule):
+def test_rules_choose_among_all_rows(client, lonely, rule):
     X, y = in_memory()
     dX, dy = collection()
     weights = np.where(np.arange(len(X)) % 6 == 0, 0.0, 1.0)
@@ -346,8 +352,7 @@ def test_rules_choose_among_all_rows(client, rule):
     known = classifier(ONE, **settings).fit(X, y, weights)
     assert found.score(X, y) == pytest.approx(known.score(X, y), abs=0.02)
     np.testing.assert_allclose(found.predict(dX[:ROWS]).compute(), found.predict(X[:ROWS]))
-    with local_cluster(1) as cluster, distributed.Client(cluster, set_as_default=False) as other:
-        again = classifier(DaskEngine(other), **settings).fit(dX, dy, da.from_array(weights, chunks=ROWS))
+    again = classifier(DaskEngine(lonely), **settings).fit(dX, dy, da.from_array(weights, chunks=ROWS))
     assert bits(again) == bits(found) and (again.landmark_indices_ == places).all()
 
 

@@ -221,6 +221,8 @@ class LandmarkMap(LandmarkedMap):
         What the theorem promises, under which assumption.
     rank_ : int
         The number of landmarks.
+    note_ : str
+        Of a dask collection: among which of its rows landmarks were chosen.
 
     Examples
     --------
