@@ -1,5 +1,6 @@
 """Fits on a cluster of worker processes: the model of a fit in memory, the same bits whatever happens to workers."""
 
+import functools
 import json
 import os
 import pickle
@@ -11,6 +12,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -23,8 +25,12 @@ import dask.dataframe as dd  # noqa: E402
 from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel, use_engine  # noqa: E402
 from similitude.checks import check_engine  # noqa: E402
 from similitude.engines import ClusterError, DaskEngine, LocalEngine  # noqa: E402
+from similitude.errors import PairError  # noqa: E402
+from similitude.estimators import NotAKernelError  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
-from similitude.maps import ProjectionMap  # noqa: E402
+from similitude.learners import KernelRidge  # noqa: E402
+from similitude.machine.draws import Drawn, seed_of  # noqa: E402
+from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap  # noqa: E402
 
 ONE = LocalEngine(threads=1)
 PARTS, ROWS = 8, 4_000
@@ -34,6 +40,13 @@ PARTS, ROWS = 8, 4_000
 def client():
     with local_cluster(2) as cluster, distributed.Client(cluster) as one:
         yield one
+
+
+@pytest.fixture(scope="module")
+def lonely():
+    """The address of a cluster of one worker."""
+    with local_cluster(1) as cluster:
+        yield cluster.scheduler_address
 
 
 def local_cluster(n_workers, **settings):
@@ -235,10 +248,9 @@ def test_a_collection_finds_its_engine(client, spread):
         assert bits(classifier().fit(*collection())) == bits(spread)
 
 
-def test_a_connection_that_was_made_is_closed(client, spread):
-    with local_cluster(1) as cluster:
-        model = classifier(DaskEngine(cluster.scheduler_address)).fit(*collection())
-        assert bits(model) == bits(spread) and distributed.get_client() is client
+def test_a_connection_that_was_made_is_closed(client, spread, lonely):
+    model = classifier(DaskEngine(lonely)).fit(*collection())
+    assert bits(model) == bits(spread) and distributed.get_client() is client
 
 
 def test_a_cluster_is_started_where_there_is_none(tmp_path):
@@ -325,6 +337,61 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(client):
         model.fit(dX)
 
 
+@pytest.mark.parametrize("rule", ["kmeans++", "rpcholesky"])
+def test_rules_choose_among_all_rows(client, lonely, rule):
+    X, y = in_memory()
+    dX, dy = collection()
+    weights = np.where(np.arange(len(X)) % 6 == 0, 0.0, 1.0)
+    settings = {"landmarks": rule}
+    found = classifier(DaskEngine(client), **settings).fit(dX, dy, da.from_array(weights, chunks=ROWS))
+    places = found.landmark_indices_
+    assert len(np.unique(places)) == 60 and (weights[places] == 1).all()
+    np.testing.assert_array_equal(found.landmarks_, X[places])
+    assert not set(places) & set(Drawn(seed_of(3)).order(np.flatnonzero(weights))[-5_000:])  # held out to judge by
+    assert found.note_ == f"landmarks='{rule}' chose among all {int(weights.sum()):,} rows"
+    known = classifier(ONE, **settings).fit(X, y, weights)
+    assert found.score(X, y) == pytest.approx(known.score(X, y), abs=0.02)
+    np.testing.assert_allclose(found.predict(dX[:ROWS]).compute(), found.predict(X[:ROWS]))
+    again = classifier(DaskEngine(lonely), **settings).fit(dX, dy, da.from_array(weights, chunks=ROWS))
+    assert bits(again) == bits(found) and (again.landmark_indices_ == places).all()
+
+
+def test_other_rules_say_that_they_looked_at_a_sample(client, spread):
+    assert spread.note_ == "landmarks='uniform' chose among a uniform sample of 20,000 of 32,000 rows"
+
+
+def test_rpcholesky_among_all_strings_of_a_bag(client):
+    texts = words(26_000)
+    labels = [int("ac" in text) for text in texts]
+    model = SimilarityClassifier(Spectrum(2), n_landmarks=15, landmarks="rpcholesky", engine=DaskEngine(client))
+    model.fit(db.from_sequence(texts, npartitions=5), db.from_sequence(labels, npartitions=5))
+    assert model.landmarks_ == [texts[i] for i in model.landmark_indices_] and len(model.landmarks_) == 15
+    assert "chose among all 26,000 rows" in model.note_ and model.score(texts[:2_000], labels[:2_000]) > 0.9
+    with pytest.raises(NotAKernelError, match="is not a kernel"):
+        SimilarityClassifier(Spectrum(2) - 2 * Spectrum(1), landmarks="rpcholesky", n_landmarks=15).fit(
+            db.from_sequence(texts, npartitions=5), db.from_sequence(labels, npartitions=5)
+        )
+
+
+def short(s, t):
+    """Compare texts of three letters, no others."""
+    if len(s) != 3:
+        raise ValueError(f"{s!r} has {len(s)} letters")
+    return float(s[0] == t[0])
+
+
+def test_errors_in_lazy_answers_name_the_partition(client):
+    model = classifier(DaskEngine(client)).fit(*(one[:500] for one in in_memory()))
+    made = ProjectionMap(Gaussian(sigma=1.0), n_components=5, engine=DaskEngine(client)).fit(in_memory()[0][:500])
+    X = da.concatenate([da.from_delayed(dask.delayed(odd)(i, "value"), (50, 4), float) for i in range(5)])
+    for lazy in (model.predict(X), model.predict_proba(X), made.transform(X)):
+        with pytest.raises(ValueError, match=r"partition 3: Input X contains NaN"):
+            lazy.compute()
+    texts = LandmarkMap(short, landmarks=["abc"], engine=DaskEngine(client)).fit(["abc", "xyz"])
+    with pytest.raises(PairError, match=r"pair \(1, 0\): .*'wxyz' has 4 letters.* \(row 1 of partition 1\)"):
+        texts.transform(db.from_sequence(["abc", "bcd", "cde", "wxyz"], npartitions=2)).compute()
+
+
 def test_maps_transform_collections_lazily(client):
     X, _ = in_memory()
     dX, _ = collection()
@@ -332,8 +399,69 @@ def test_maps_transform_collections_lazily(client):
     found = made.transform(dX)
     assert found.shape == (PARTS * ROWS, 10) and found.chunks[0] == dX.chunks[0]
     np.testing.assert_allclose(found[: 2 * ROWS].compute(), made.transform(X[: 2 * ROWS]))
-    with pytest.raises(TypeError, match="ProjectionMap fits to objects in memory"):
-        ProjectionMap(Gaussian(sigma=1.0), n_components=10).fit(dX)
+
+
+def batches():
+    return (rows_of(i) for i in range(PARTS))
+
+
+def test_maps_fit_to_the_sample_that_a_source_of_the_same_rows_would_give(client):
+    dX, _ = collection()
+    for made in (
+        LandmarkMap(n_components=20, random_state=1),
+        ProjectionMap(n_components=20, landmarks="diverse", random_state=2),
+        CompactMap(n_landmarks=30, n_components=5),
+    ):
+        found, expected = clone(made).set_params(engine=DaskEngine(client)).fit(dX), clone(made).fit(batches)
+        np.testing.assert_array_equal(found.landmark_indices_, expected.landmark_indices_)
+        assert found.note_ == f"landmarks='{made.landmarks}' chose among a uniform sample of 20,000 of 32,000 rows"
+        np.testing.assert_allclose(found.transform(dX)[:50].compute(), expected.transform(rows_of(0)[:50]))
+    waves = FourierMap(n_components=8, engine=DaskEngine(client)).fit(dX)
+    assert waves.kernel_ == FourierMap(n_components=8).fit(batches).kernel_
+
+
+@pytest.mark.parametrize("rule", ["kmeans++", "rpcholesky"])
+def test_maps_choose_among_all_rows_by_the_rules_that_can(client, rule):
+    X, dX = in_memory()[0], collection()[0]
+    settings = {"landmarks": rule, "random_state": 0}
+    k = Gaussian(sigma=1.5)
+    found = ProjectionMap(k, n_components=40, engine=DaskEngine(client), **settings).fit(dX)
+    np.testing.assert_array_equal(found.landmarks_, X[found.landmark_indices_])
+    assert found.rank_ == 40 and found.note_ == f"landmarks='{rule}' chose among all 32,000 rows"
+    known = ProjectionMap(k, n_components=40, engine=ONE, **settings).fit(X)
+    left, expected = (1 - (one.transform(X) ** 2).sum(axis=1).mean() for one in (found, known))
+    assert left == pytest.approx(expected, rel=0.15)
+    few, again = (LandmarkMap(k, n_components=9, **settings).fit(one) for one in (dX[:ROWS], X[:ROWS]))
+    np.testing.assert_array_equal(few.landmark_indices_, again.landmark_indices_)
+
+
+def test_maps_fit_to_frames_and_bags(client):
+    X, y = in_memory()
+    frame = pd.DataFrame(X[:2_000], columns=list("abcd")).assign(kind=np.array(["near", "far"])[1 - y[:2_000]])
+    settings = {"n_components": 8, "landmarks": "stratified", "random_state": 0}
+    found = LandmarkMap(engine=DaskEngine(client), **settings).fit(dd.from_pandas(frame, npartitions=3), "kind")
+    expected = LandmarkMap(**settings).fit(frame[list("abcd")], frame["kind"])
+    np.testing.assert_array_equal(found.landmark_indices_, expected.landmark_indices_)
+    assert found.feature_names_in_.tolist() == list("abcd")
+    texts = words(300)
+    bag = db.from_sequence(texts, npartitions=4)
+    strings = LandmarkMap(Spectrum(2), n_components=6, landmarks="rpcholesky", engine=DaskEngine(client)).fit(bag)
+    assert strings.landmarks_ == [texts[i] for i in strings.landmark_indices_]
+    np.testing.assert_allclose(strings.transform(bag).compute(), strings.transform(texts))
+
+
+def test_maps_refuse_what_does_not_fit(client):
+    X = da.concatenate([da.from_delayed(dask.delayed(odd)(i, "width"), (50, 4), float) for i in range(5)])
+    made = LandmarkMap(engine=DaskEngine(client))
+    with pytest.raises(ValueError, match="partition 3 has width 3, partition 0 has 4"):
+        made.fit(X)
+    assert not hasattr(made, "landmarks_") and not hasattr(made, "n_features_in_")
+    with pytest.raises(ValueError, match="positions in memory: of a collection give the landmarks themselves"):
+        LandmarkMap(landmark_indices=[0]).fit(X)
+    with pytest.raises(TypeError, match="LandmarkMap fits to objects in memory"):
+        LandmarkMap("precomputed").fit(X)
+    with pytest.raises(TypeError, match="KernelRidge fits to objects in memory"):
+        KernelRidge().fit(X, X[:, 0])
 
 
 def test_choose_kernel_spreads_its_fits(client):
@@ -343,6 +471,45 @@ def test_choose_kernel_spreads_its_fits(client):
     alone = choose_kernel(candidates, X[:600], y[:600], random_state=0, engine=ONE)
     assert chosen.best == alone.best
     np.testing.assert_allclose([row.loss for row in chosen.table], [row.loss for row in alone.table], rtol=1e-6)
+
+
+SENT = []
+
+
+class Thing:
+    """An object that notes each time it is sent away."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __reduce__(self):
+        SENT.append(self.value)
+        return Thing, (self.value,)
+
+
+def alike_by(power, x, z):
+    return (1 + x.value * z.value) ** power
+
+
+def test_choose_kernel_sends_the_objects_it_looks_at_once_however_many_candidates(client, monkeypatch):
+    monkeypatch.setattr("similitude.selection.choosing.ROWS", 50)
+    values = np.random.default_rng(0).normal(size=80)
+    X, times = [Thing(value) for value in values.tolist()], []
+    for n in (1, 4):
+        SENT.clear()
+        candidates = {f"number {i}": functools.partial(alike_by, i + 1) for i in range(n)}
+        with pytest.warns(UserWarning, match="50"):
+            choose_kernel(candidates, X, values > 0, engine=DaskEngine(client))
+        assert len(set(SENT)) == 50
+        times.append(len(SENT))
+    assert times[0] == times[1] <= 100  # dask may try to pickle a call twice
+
+
+def test_choose_kernel_names_a_bad_row_by_its_place(client):
+    X, y = (one[:400].copy() for one in in_memory())
+    X[317, 2] = np.nan
+    with pytest.raises(ValueError, match="317"):
+        choose_kernel([Linear(), Gaussian(sigma=1.0)], X, y, engine=DaskEngine(client))
 
 
 def test_a_worker_short_of_memory_spills_and_finishes(tmp_path):

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from datetime import date, datetime, timedelta, timezone
 
 import numpy as np
 import pandas as pd
@@ -150,12 +151,42 @@ def test_columns_that_vanish_change_or_come_on_top():
     k.gram(PANDAS.assign(job=PANDAS["job"].astype("category"), age=[20, 30, 40, 50]))
 
 
+def test_times_are_numbers_of_seconds_however_they_are_stored():
+    days = [date(2001, 1, 1), None, date(2001, 1, 11), date(2001, 1, 5)]
+    frame = pd.DataFrame({"day": pd.to_datetime(days), "kind": list("aabb")})
+    k = Gower().resolve(frame)
+    assert k.ranges["day"] == "time 2001-01-01T00:00:00 2001-01-11T00:00:00"
+    expected = Gower().gram(pd.DataFrame({"day": [0.0, np.nan, 10.0, 4.0], "kind": list("aabb")}))
+    aware = [day and datetime(day.year, day.month, day.day, 2, tzinfo=timezone(timedelta(hours=2))) for day in days]
+    tables = [
+        frame,
+        frame.assign(day=frame["day"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")),
+        frame.assign(day=frame["day"].astype("datetime64[s]")),
+        pl.DataFrame({"day": days, "kind": list("aabb")}),
+        pl.DataFrame({"day": days, "kind": list("aabb")}).with_columns(pl.col("day").cast(pl.Datetime("ns"))),
+        [{"day": day, "kind": kind} for day, kind in zip(aware, "aabb", strict=True)],
+        [{"day": day and np.datetime64(day), "kind": kind} for day, kind in zip(days, "aabb", strict=True)],
+    ]
+    for table in tables:
+        np.testing.assert_allclose(k.gram(table), expected, rtol=1e-12)
+        np.testing.assert_allclose(Gower().gram(table), expected, rtol=1e-12)
+    with pytest.raises(TypeError, match=r"column 'day' holds number, for instance 1.*its range is one of times"):
+        k.gram(frame.assign(day=1.5))
+    late = frame.assign(day=pd.Timestamp("2002-02-02"))
+    with pytest.raises(
+        ValueError, match="column 'day' is 2002-02-02T00:00:00 in row 0, outside of its range from 2001"
+    ):
+        Gower(k.ranges, strict=True).gram(late)
+    same = Gower().resolve(late)
+    assert np.array_equal(same.gram(late)[0], [1.0, 1.0, 0.5, 0.5]) and same.gram(frame)[0, 0] == 1.0
+
+
 @pytest.mark.parametrize(
     ("X", "error", "says"),
     [
         (pd.DataFrame({"a": [None, None]}), ValueError, "column 'a' holds no value at all"),
         (pd.DataFrame({"a": [1.0, np.inf]}), ValueError, "column 'a' is inf in row 1"),
-        (pd.DataFrame({"a": pd.to_datetime(["2020", "2021"])}), TypeError, "column 'a' holds time.*Columns"),
+        (pd.DataFrame({"a": pd.to_timedelta([1, 2], unit="D")}), TypeError, "column 'a' holds duration.*Columns"),
         (pd.DataFrame({"a": [{1}, {2}]}), TypeError, "column 'a' holds items"),
         (np.ones((3, 2)), TypeError, "row 0 is.*1"),
         ([], ValueError, "no objects"),
@@ -173,6 +204,9 @@ def test_bad_tables(X, error, says):
         ({"a": (2.0, 1.0)}, ValueError, "column 'a' must be two finite numbers, low <= high"),
         ({"a": (0.0, np.inf)}, ValueError, "column 'a' must be two finite numbers"),
         ({"a": "other"}, ValueError, "column 'a' must be"),
+        ({"a": "time 2001 soon"}, ValueError, "column 'a' must be two times, as in"),
+        ({"a": "time 2002 2001"}, ValueError, "column 'a' must be two times, as in"),
+        ({"a": "time 2002"}, ValueError, "column 'a' must be two times, as in"),
         ({"a": 3.0}, ValueError, "column 'a' must be"),
         ({"a": ["S", "S"]}, ValueError, "column 'a' names a category twice"),
     ],

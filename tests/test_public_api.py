@@ -56,6 +56,24 @@ def test_imports_are_light(statement):
     assert found.stdout == "[]\n", found.stderr
 
 
+def test_engines_can_be_looked_at_without_the_optional_ones():
+    program = """
+import sys
+for name in ("dask", "distributed", "torch"):
+    sys.modules[name] = None
+from similitude.engines import *
+import similitude.engines as engines
+print("DaskEngine" in dir(engines), "DaskEngine" in globals(), LocalEngine.__name__, TorchEngine.__name__)
+try:
+    engines.DaskEngine
+except ImportError as error:
+    print(error)
+"""
+    found = run(program)
+    assert found.stdout.startswith("False False LocalEngine TorchEngine\nDaskEngine needs"), found.stderr
+    assert "pip install 'similitude[dask]'" in found.stdout
+
+
 def test_a_missing_extra_gives_one_line_with_the_pip_command():
     assert str(missing_extra("torch", "TorchEngine")).endswith("pip install 'similitude[torch]'")
     program = "import sys; sys.modules['typer'] = None\nfrom similitude.cli import main\nmain()"

@@ -43,6 +43,7 @@ ALL: tuple[Task, ...] = (
     machine.DEFAULTS,
     machine.INDEFINITE,
     streams.FIT,
+    streams.FLIGHTS,
     cluster.FIT,
     tables.JACCARD,
     tables.JACCARD_SETS,

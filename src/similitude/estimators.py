@@ -93,6 +93,7 @@ class SimilarityEstimator(BaseEstimator):
 
     engine: Engine | None
     n_features_in_: int
+    note_: str
     _takes_tensors = False
 
     @property
@@ -156,8 +157,8 @@ class SimilarityEstimator(BaseEstimator):
         """Return X as its kind asks for: vectors as a float matrix, other objects as they are."""
         if is_spread(X):
             raise TypeError(
-                f"{type(self).__name__} fits to objects in memory: X.compute() them, or take SimilarityClassifier or "
-                f"SimilarityRegressor, which leave a dask collection on its workers"
+                f"{type(self).__name__} fits to objects in memory: X.compute() them, or fit a map, a "
+                f"SimilarityClassifier or a SimilarityRegressor, which leave a dask collection on its workers"
             )
         kind, X = self._kind(), self._seen(X, reset)
         if kind not in ("vectors", "matrix"):
@@ -202,8 +203,12 @@ class SimilarityEstimator(BaseEstimator):
         """Keep what the engine says of similarities that it does not compute where it is asked for."""
         notes = [note for note in map(self._engine.note, similarities) if note is not None]
         self.__dict__.pop("note_", None)
-        if notes:
-            self.note_ = "; ".join(notes)
+        for note in notes:
+            self._keep_note(note)
+
+    def _keep_note(self, note: str) -> None:
+        """Keep what was decided in ``note_``, after what is there."""
+        self.note_ = "; ".join([self.note_, note] if hasattr(self, "note_") else [note])
 
     def _note_cpu(self, what: str) -> None:
         """Add to the note that something was done on the CPU, where the engine computes on a device."""

@@ -100,7 +100,7 @@ def _learned(model: Any, task: str, y: np.ndarray) -> dict[str, Any]:
         "road": str(model.road_),
         "held_out_error": model.held_out_error_,
         "guarantee": model.guarantee_,
-        **_baseline(task, y),
+        "constant_error": _constant_error(model, task, y),
     }
     if hasattr(model, "classes_"):
         found["classes"] = model.classes_
@@ -108,15 +108,16 @@ def _learned(model: Any, task: str, y: np.ndarray) -> dict[str, Any]:
     return result
 
 
-def _baseline(task: str, y: np.ndarray) -> dict[str, float]:
-    """Return the error of always giving the same answer."""
+def _constant_error(model: Any, task: str, y: np.ndarray) -> float:
+    """Return the error of always giving the same answer: for numbers, on the examples that the model is judged by."""
     import numpy as np
 
     from similitude.cli.inputs import CLASSIFICATION
 
     if task == CLASSIFICATION:
-        return {"constant_error": 1 - float(np.unique(y, return_counts=True)[1].max()) / len(y)}
-    return {"constant_error": float(np.var(y.astype(float)))}
+        return 1 - float(np.unique(y, return_counts=True)[1].max()) / len(y)
+    constant: float = model.constant_error_
+    return constant
 
 
 def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:

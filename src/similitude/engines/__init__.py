@@ -4,6 +4,7 @@ An engine writes ``run(task, A, B, tiles)`` and knows memory, threads, processes
 the mathematics. It is configuration only: it pickles, and ``clone`` shares it.
 """
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from similitude.engines.base import Engine, Task, Tile
@@ -20,7 +21,6 @@ __all__ = [
     "CheckpointError",
     "CheckpointWarning",
     "ClusterError",
-    "DaskEngine",
     "Engine",
     "LocalEngine",
     "SpreadEngine",
@@ -31,6 +31,12 @@ __all__ = [
     "engine_of",
     "use_engine",
 ]
+if find_spec("dask") and find_spec("distributed"):
+    __all__ += ["DaskEngine"]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:

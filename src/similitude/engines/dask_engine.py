@@ -152,13 +152,13 @@ class DaskEngine(SpreadEngine):
         while futures:
             yield self._result(futures.popleft())
 
-    def lazily(self, function: Callable[[Any, Any], Any], model: Any, X: Any, like: np.ndarray) -> Any:
+    def lazily(self, function: Callable[[Any, int, Any], Any], model: Any, X: Any, like: np.ndarray) -> Any:
         """Return the outcome for all partitions as a lazy array with the same chunks."""
         import dask.array
 
         found = partitions(X)
         held = delayed(model, name=f"model-{uuid.uuid4().hex}", traverse=False)
-        parts = self.map(function, [held] * len(found), found)
+        parts = self.map(function, [held] * len(found), range(len(found)), found)
         shapes = [(n, *like.shape[1:]) for n in lengths(X, len(found))]
         pairs = zip(parts, shapes, strict=True)
         return dask.array.concatenate([dask.array.from_delayed(one, shape, meta=like[:0]) for one, shape in pairs])

@@ -59,8 +59,8 @@ class SpreadEngine(Engine):
         """Compute all, and yield the values in order; an error of a function is raised as it is."""
 
     @abstractmethod
-    def lazily(self, function: Callable[[Any, Any], Any], model: Any, X: Any, like: np.ndarray) -> Any:
-        """Return ``function(model, partition)`` of all partitions as one lazy array; `like` holds one row of it."""
+    def lazily(self, function: Callable[[Any, int, Any], Any], model: Any, X: Any, like: np.ndarray) -> Any:
+        """Return ``function(model, number, partition)`` of all as one lazy array; `like` holds one row of it."""
 
     def reduce(self, handles: Sequence[Handle]) -> Handle:
         """Return the sum of values, as a tree whose shape depends on their number alone."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from itertools import compress
 from numbers import Real
@@ -92,8 +92,30 @@ def plain_numbers(values: Any) -> np.ndarray | None:
     return None
 
 
+def seconds(values: Any, missing: np.ndarray) -> np.ndarray:
+    """Return a column of dates or times as seconds since 1970, NaN where missing; those with a zone in UTC.
+
+    >>> seconds([date(1970, 1, 2), None], np.array([False, True]))
+    array([86400.,    nan])
+    """
+    if hasattr(values, "isna") and getattr(values.dtype, "kind", "O") == "M":
+        times = values.to_numpy(dtype="datetime64[us]")
+    elif is_column(values) and str(values.dtype).startswith(("Date", "Datetime")):
+        times = values.to_numpy().astype("datetime64[us]")
+    else:
+        stored = np.datetime64("NaT") if missing.any() else None
+        times = np.array([stored if gone else _time(one) for one, gone in zip(values, missing, strict=True)])
+    return np.where(missing, np.nan, times.astype("datetime64[us]").astype(np.int64) / 1e6)
+
+
+def _time(value: Any) -> np.datetime64:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(timezone.utc).replace(tzinfo=None)
+    return np.datetime64(value, "us")
+
+
 def kind_of_values(values: Any, missing: np.ndarray) -> str:
-    """Return what a column holds: number, text, bytes, items, time, another type by its name; mixed; missing.
+    """Return what a column holds: number, text, bytes, items, time, duration, another type's name; mixed; missing.
 
     >>> kind_of_values([1, 2.5, None], np.array([False, False, True])), kind_of_values([1, "a"], np.zeros(2, bool))
     ('number', 'mixed')
@@ -105,6 +127,8 @@ def kind_of_values(values: Any, missing: np.ndarray) -> str:
     dtype = getattr(values, "dtype", None)
     if str(dtype).lower() in ("str", "string"):
         return "text"
+    if getattr(dtype, "kind", "O") == "M" or str(dtype).startswith(("Date", "Datetime")):
+        return "time"
     is_pandas = is_categorical(values) and hasattr(values.cat, "categories")
     kinds = {_kind(one) for one in set(map(type, values.cat.categories if is_pandas else known_of(values, missing)))}
     return kinds.pop() if len(kinds) == 1 else "mixed"
@@ -126,8 +150,10 @@ def _kind(cls: type) -> str:
         return "number"
     if issubclass(cls, (str, bytes)):
         return "text" if issubclass(cls, str) else "bytes"
-    if issubclass(cls, (date, timedelta, np.datetime64, np.timedelta64)):
+    if issubclass(cls, (date, np.datetime64)):
         return "time"
+    if issubclass(cls, (timedelta, np.timedelta64)):
+        return "duration"
     return "items" if issubclass(cls, (Set, list, tuple)) else cls.__name__
 
 

@@ -21,11 +21,15 @@ from similitude.kernels.cells import (
     missing_cells,
     order_of,
     plain_numbers,
+    seconds,
 )
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
 
 EQUAL = "equal"
 """The range of a column whose values are equal or not; followed by their kind where that is known."""
+
+TIME = "time"
+"""The range of a column of times; followed by the first and the last."""
 
 CATEGORIES = ("number", "text", "bytes", "mixed")
 """Kinds of values that are compared for equality; numbers only where they are True and False."""
@@ -37,10 +41,10 @@ class Gower(Similarity):
     .. math:: K(x, z) = \sum_k \delta_k s_k(x_k, z_k) \Big/ \sum_k \delta_k
 
     with :math:`\delta_k = 0` where :math:`x_k` or :math:`z_k` is missing, and 1 elsewhere. Columns of numbers have
-    :math:`s = 1 - |x - z| / R`, R being their range; categories, texts and booleans have s = 1 if they are equal and
-    0 if not; ordered categories are numbers by their ranks 0, …, c - 1. Two rows with no column in common have K = 0.
-    (Gower, A general coefficient of similarity and some of its properties, Biometrics 27, 1971; the extension to ranks
-    is that of Kaufman and Rousseeuw, Finding Groups in Data, 1990.)
+    :math:`s = 1 - |x - z| / R`, R being their range, and so have dates and times; categories, texts and booleans have
+    s = 1 if they are equal and 0 if not; ordered categories are numbers by their ranks 0, …, c - 1. Two rows with no
+    column in common have K = 0. (Gower, A general coefficient of similarity and some of its properties,
+    Biometrics 27, 1971; the extension to ranks is that of Kaufman and Rousseeuw, Finding Groups in Data, 1990.)
 
     Rows are those of a pandas or polars data frame, or dicts. The columns and their ranges are those of the table on
     which it is resolved; other columns are ignored; one that is not there or holds another kind of values is refused by
@@ -54,9 +58,10 @@ class Gower(Similarity):
     Parameters
     ----------
     ranges : dict, optional
-        For each column a tuple ``(low, high)`` of numbers, ``"equal"`` for categories, or a list of ordered categories,
-        lowest first. None: taken from data; ``Gower({**Gower().resolve(X).ranges, "size": ["S", "M", "L"]})`` changes
-        one. A column of numbers that are all equal compares for equality.
+        For each column a tuple ``(low, high)`` of numbers, ``"equal"`` for categories, a list of ordered categories,
+        lowest first, or ``"time 2001-01-01 2001-12-31"``, the first and the last of times. None: taken from data;
+        ``Gower({**Gower().resolve(X).ranges, "size": ["S", "M", "L"]})`` changes one. A column of
+        numbers that are all equal compares for equality.
     strict : bool
         Refuse missing values and numbers outside of the ranges, by row and column.
 
@@ -153,18 +158,34 @@ class Gower(Similarity):
         """Return (value - low) / range, or rank / (c - 1) of an ordered category."""
         if _is_order(span):
             return _ranks(name, values, missing, list(span)) / (len(span) - 1)
-        low, high = span
-        numbers = _numbers(name, values, missing)
+        low, high = _ends(span)
+        numbers = (_seconds if isinstance(span, str) else _numbers)(name, values, missing)
         with np.errstate(over="ignore"):
             scaled = (numbers - low) / (high - low)
         outside = (scaled < 0) | (scaled > 1) if self.strict else np.isinf(scaled)
         if outside.any():
             i = int(np.flatnonzero(outside)[0])
             raise ValueError(
-                f"column {name!r} is {numbers[i]} in row {i}, {'' if self.strict else 'too far '}outside of its range "
-                f"from {low} to {high}"
+                f"column {name!r} is {_said(numbers[i], span)} in row {i}, {'' if self.strict else 'too far '}outside "
+                f"of its range from {_said(low, span)} to {_said(high, span)}"
             )
         return scaled
+
+
+def _is_times(span: Any) -> bool:
+    return isinstance(span, str) and span.split()[:1] == [TIME]
+
+
+def _ends(span: Any) -> tuple[float, float]:
+    """Return the lowest and the highest number of a range; of times in seconds."""
+    if not _is_times(span):
+        return span[0], span[1]
+    low, high = (np.datetime64(end, "us") for end in span.split()[1:])
+    return low.astype(np.int64) / 1e6, high.astype(np.int64) / 1e6
+
+
+def _said(number: float, span: Any) -> Any:
+    return np.datetime64(round(number * 1e6), "us").item().isoformat() if _is_times(span) else number
 
 
 def _is_order(span: Any) -> bool:
@@ -174,21 +195,37 @@ def _is_order(span: Any) -> bool:
 
 def _is_category(span: Any) -> bool:
     """Tell whether values of this range are equal or not: also where there is only one place to be."""
+    if _is_times(span):
+        return len({*span.split()[1:]}) == 1
     return isinstance(span, str) or len(span) == 1 or (not _is_order(span) and span[0] == span[1])
 
 
 def _check_span(name: Any, span: Any) -> None:
     if isinstance(span, str) and span.split()[:1] == [EQUAL]:
         return
+    if _is_times(span):
+        _check_times(name, span)
+        return
     if isinstance(span, (str, bytes)) or not hasattr(span, "__len__") or len(span) == 0:
         raise ValueError(
-            f"the range of column {name!r} must be (low, high), 'equal', or a list of ordered categories, got "
-            f"{brief(span)}"
+            f"the range of column {name!r} must be (low, high), 'equal', 'time FIRST LAST', or a list of ordered "
+            f"categories, got {brief(span)}"
         )
     if _is_order(span) and len({*span}) < len(span):
         raise ValueError(f"the range of column {name!r} names a category twice: {brief(span)}")
     if not _is_order(span) and not (np.isfinite(span).all() and span[0] <= span[1] and np.isfinite(span[1] - span[0])):
         raise ValueError(f"the range of column {name!r} must be two finite numbers, low <= high, got {brief(span)}")
+
+
+def _check_times(name: Any, span: str) -> None:
+    try:
+        low, high = _ends(span)
+    except ValueError:
+        low, high = np.inf, -np.inf
+    if not low <= high:
+        raise ValueError(
+            f"the range of column {name!r} must be two times, as in 'time 2001-01-01 2001-12-31T23:59', got {span!r}"
+        )
 
 
 def _span(name: Any, values: Any) -> Any:
@@ -203,10 +240,13 @@ def _span(name: Any, values: Any) -> Any:
     if kind == "number" and not _is_boolean(values, missing) and not is_categorical(values):
         known = _numbers(name, values, missing)[~missing]
         return float(known.min()), float(known.max())
+    if kind == "time":
+        known = _seconds(name, values, missing)[~missing]
+        return " ".join([TIME, *(_said(end, TIME) for end in (known.min(), known.max()))])
     if kind not in CATEGORIES:
         raise TypeError(
-            f"column {name!r} holds {kind}: Gower compares numbers and categories. Turn it into one of these, leave it "
-            f"out, or say how it is compared with Columns"
+            f"column {name!r} holds {kind}: Gower compares numbers, times and categories. Turn it into one of these, "
+            f"leave it out, or say how it is compared with Columns"
         )
     return f"{EQUAL} {kind}"
 
@@ -234,9 +274,21 @@ def _numbers(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
     return numbers
 
 
+def _seconds(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
+    """Return a column of times as seconds, NaN where missing."""
+    kind = kind_of_values(values, missing)
+    if kind not in (TIME, "missing"):
+        held = known_of(values, missing)[0]
+        raise TypeError(f"column {name!r} holds {kind}, for instance {brief(held)}: its range is one of times")
+    return seconds(values, missing)
+
+
 def _demand_category(name: Any, values: Any, missing: np.ndarray, span: Any) -> None:
     """Refuse a column whose values are of another kind than its range says."""
-    expected = span.split()[-1] if isinstance(span, str) else "number" if isinstance(span[0], Real) else EQUAL
+    if isinstance(span, str):
+        expected = TIME if _is_times(span) else span.split()[-1]
+    else:
+        expected = "number" if isinstance(span[0], Real) else EQUAL
     kind = kind_of_values(values, missing)
     if expected not in (EQUAL, "mixed") and kind not in (expected, "missing"):
         held = known_of(values, missing)[0]

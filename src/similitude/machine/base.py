@@ -139,6 +139,7 @@ class SimilarityMachine(SimilarityEstimator):
             raise ValueError("two examples with a weight are needed at least, there is 1 sample")
         head = "ridge" if self.head == "auto" else self.head
         found = find_landmarks(self, X, examples, labels)
+        X, examples = found.X, found.examples
         side = "left" if self._precomputed and self.side == "auto" else self.side
         ask = Setting(found.sizes, side, head, self._engine, found.limit)
         examples = with_scales(examples, given, X, found.landmarks, ask, found.pilot)

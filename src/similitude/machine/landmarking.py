@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import check_objects, rows, take
-from similitude.estimators import NotAKernelError
+from similitude.encodings import check_objects, join, rows, take
 from similitude.machine.growth import n_fitted
 from similitude.machine.pools import Landmarks, interleaved
+from similitude.machine.spread import Spread
+from similitude.machine.streams import MOST_HELD_OUT
 from similitude.machine.training import PILOT, Examples
-from similitude.maps.pivots import named
+from similitude.maps.pivots import placed
 from similitude.maps.rules import RULES, Pool, choose
 from similitude.maps.sizes import at_most
+from similitude.maps.spread import AMONG_ALL, choose_among_all, looked_at
 from similitude.randomness import generator
 
 FIRST, PER_CLASS = 100, 20
@@ -38,11 +40,16 @@ ARRAYS = 4
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Landmarks in their order, the numbers of them to try, on how many examples, and why not more."""
+    """Landmarks in their order, the numbers of them to try, on how many examples, and why not more.
+
+    Where landmarks are none of the examples, they were added to objects and examples, without a weight.
+    """
 
     landmarks: Landmarks
     sizes: list[int]
     pilot: int
+    X: Any
+    examples: Examples
     limit: str = "their number was given"
 
 
@@ -71,7 +78,7 @@ def find_landmarks(machine: Any, X: Any, examples: Examples, labels: np.ndarray 
     if own is not None:
         if machine.n_landmarks not in ("auto", len(own)):
             raise ValueError(f"n_landmarks = {machine.n_landmarks} but {len(own)} landmarks were given: leave it out")
-        return Found(own, [len(own)], _pilot(machine, examples, len(own)))
+        return Found(own, [len(own)], _pilot(machine, examples, len(own)), X, examples)
     available = check_objects(machine.unlabeled, "unlabeled") if machine.unlabeled is not None else examples.n
     if machine.n_landmarks != "auto":
         of = f"the {available:,} objects they are drawn from"
@@ -85,10 +92,15 @@ def find_landmarks(machine: Any, X: Any, examples: Examples, labels: np.ndarray 
         first, fits = max(FIRST, PER_CLASS * n_classes), _affordable(most, machine, examples)
         sizes = _doubled(first, max(fits, min(first, most)))
         limit = "no more objects may become landmarks" if fits == most else "more do not fit into the memory budget"
-    with examples.named(None):
-        landmarks = _drawn(machine, X, examples, labels, sizes[-1])
+    if machine.unlabeled is None and machine.landmarks in AMONG_ALL and isinstance(examples.rest, Spread):
+        X, examples, landmarks = _among_all(machine.landmarks, X, examples, sizes[-1])
+    else:
+        with examples.named(None):
+            landmarks = _drawn(machine, X, examples, labels, sizes[-1])
+    if machine.unlabeled is None and isinstance(examples.rest, Spread):
+        machine._keep_note(looked_at(landmarks.drawn, PILOT, examples.rest.n))
     sizes = sorted({min(size, len(landmarks)) for size in sizes})
-    return Found(landmarks, sizes, _pilot(machine, examples, sizes[-1]), limit)
+    return Found(landmarks, sizes, _pilot(machine, examples, sizes[-1]), X, examples, limit)
 
 
 def _doubled(first: int, last: int) -> list[int]:
@@ -170,20 +182,25 @@ def _drawn(machine: Any, X: Any, examples: Examples, labels: np.ndarray | None, 
     else:
         few = np.sort(candidates)
         pool = Pool(k, rows(examples.encodings[0], few), machine._engine, None, rng, take(X, few))
-        which = few[_chosen(rule, pool, min(most, len(few)), few)]
+        with placed(few):
+            which = few[choose(rule, pool, min(most, len(few)))]
     return Landmarks(take(X, which), which, None if labels is None else labels[which], rule)
 
 
-def _chosen(rule: str, pool: Pool, n: int, places: np.ndarray) -> np.ndarray:
-    """Choose by a rule; an error names objects by these places in X."""
-    try:
-        with named(places, places):
-            return choose(rule, pool, n)
-    except NotAKernelError as error:
-        if error.witness is None:
-            raise
-        at = tuple(int(places[i]) for i in error.witness.indices)
-        raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error
+def _among_all(rule: str, X: Any, examples: Examples, most: int) -> tuple[Any, Examples, Landmarks]:
+    """Choose by a rule among all rows of a collection but those held out, and add them to objects and examples."""
+    assert isinstance(examples.rest, Spread) and examples.places is not None
+    whole = examples.rest.whole(examples.places[examples.last(MOST_HELD_OUT)])
+    objects, places = choose_among_all(rule, examples.similarities[0], whole, most)
+    X, n = join(X, objects), len(examples.Y)
+    examples = replace(
+        examples,
+        encodings=tuple(k._encoded(X, "X") for k in examples.similarities),
+        Y=np.concatenate([examples.Y, np.zeros_like(examples.Y[:1]).repeat(len(places), axis=0)]),
+        weights=np.concatenate([examples.weights, np.zeros(len(places))]),
+        places=np.concatenate([examples.places, places]),
+    )
+    return X, examples, Landmarks(objects, np.arange(n, n + len(places)), None, rule)
 
 
 def _from_pool(machine: Any, k: Any, rule: str, most: int, rng: np.random.Generator) -> Landmarks:

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from similitude.encodings import join, take
-from similitude.engines import LocalEngine
-from similitude.errors import PairError
 from similitude.machine.moments import Moments
-from similitude.machine.sourced import PEEK, Streamed, Targets, weights_of
+from similitude.machine.sourced import Streamed, Targets, weights_of
 from similitude.machine.streams import mapped
 from similitude.machine.views import Together
+from similitude.maps import partitions as maps
 from similitude.similarity import Similarity
-from similitude.sources import Batch, Source, SourceError, about, batch_rows, described, keys
+from similitude.sources import (
+    PEEK,
+    Batch,
+    about,
+    batch_rows,
+    batches_in,
+    described,
+    in_partition,
+    keys,
+    objects_in,
+    opened,
+)
 
 Rows = tuple[Any, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Objects, labels, weights, places in the whole, and how many with a weight come before each."""
@@ -26,65 +34,23 @@ Rows = tuple[Any, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 def for_workers(machine: Any, memory: int | str) -> Any:
     """Return a copy of a machine that computes in one thread, without objects that partitions have no use for."""
-    made = copy.copy(machine)
-    made.engine, made.landmarks, made.unlabeled = LocalEngine(threads=1, memory=memory), "auto", None
+    made = maps.for_workers(machine, memory)
+    made.landmarks, made.unlabeled = "auto", None
     return made
 
 
-@contextmanager
-def in_partition(number: int, start: int = 0) -> Iterator[None]:
-    """Let an error name the partition, and a pair by its place in the whole."""
-    try:
-        yield
-    except PairError as error:
-        raise error.moved(start, 0) from error.__cause__
-    except (TypeError, ValueError) as error:
-        if type(error) not in (TypeError, ValueError, SourceError):
-            raise
-        raise type(error)(f"partition {number}: {error}") from error
-
-
-def opened(objects: Any, labels: Any = None, weights: Any = None) -> Source | None:
-    """Return a partition as a source; None where it has no rows."""
-    if not hasattr(objects, "shape"):
-        objects = list(objects)
-    if (objects.shape[0] if hasattr(objects, "shape") else len(objects)) == 0:
-        if labels is not None and not isinstance(labels, str) and len(list(labels)):
-            raise SourceError("it holds no objects, but labels")
-        return None
-    labels, weights = (
-        one if one is None or isinstance(one, str) or hasattr(one, "shape") else np.array(list(one))
-        for one in (labels, weights)
-    )
-    return Source(objects, labels, weights)
-
-
-def _batches(machine: Any, source: Source) -> Iterator[Batch]:
-    return source.batches(batch_rows(next(source.batches(PEEK)).objects, machine.engine.budget))
-
-
 @dataclass
-class Look:
+class Look(maps.Look):
     """What a first look at a partition tells.
 
     Attributes
     ----------
-    number : int
-        Of the partition.
-    n, counted : int
-        Its rows, and those with a weight.
-    described : dict of str
-        What must be the same in all partitions.
-    inputs : dict
-        What the machine notes of its input.
+    counted : int
+        Its rows with a weight.
     targets : Targets or None
     """
 
-    number: int
-    n: int = 0
     counted: int = 0
-    described: dict[str, str] = field(default_factory=dict)
-    inputs: dict[str, Any] = field(default_factory=dict)
     targets: Targets | None = None
 
 
@@ -96,15 +62,13 @@ def look(machine: Any, number: int, *columns: Any) -> Look:
         if source is None:
             return found
         found.targets = reader._reading()
-        for batch in _batches(reader, source):
+        for batch in batches_in(source, reader.engine.budget):
             found.described = found.described or described(batch)
             with about(batch):
                 X = reader._checked(batch.objects, reset=batch.start == 0)
                 _, counted = found.targets.see(X, batch.labels, weights_of(batch))
             found.n, found.counted = batch.stop, found.counted + int(counted.sum())
-    found.inputs = {
-        name: value for name, value in vars(reader).items() if name in ("n_features_in_", "feature_names_in_")
-    }
+    found.inputs = maps.inputs_of(reader)
     return found
 
 
@@ -125,7 +89,7 @@ def draw(machine: Any, limits: Limits, number: int, start: int, rank: int, *colu
         if source is None:
             return None
         targets = reader._reading()
-        for batch in _batches(reader, source):
+        for batch in batches_in(source, reader.engine.budget):
             X = reader._checked(batch.objects, reset=False)
             weights = weights_of(batch)
             labels, counted = targets.see(X, batch.labels, weights)
@@ -139,6 +103,18 @@ def draw(machine: Any, limits: Limits, number: int, start: int, rank: int, *colu
                 some = take(X, which), labels[which], weights[which], start + batch.start + which, ranks
                 found = some if found is None else followed(found, some)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted(maps.Reader):
+    """Reads batches of which only examples with a weight may become landmarks."""
+
+    targets: Targets
+
+    def read(self, batch: Batch) -> tuple[Any, np.ndarray]:
+        """Return checked objects, and which of them have a weight."""
+        X, _ = super().read(batch)
+        return X, self.targets.read(batch.labels, weights_of(batch))[1] > 0
 
 
 def followed(one: Rows, other: Rows) -> Rows:
@@ -199,11 +175,10 @@ class Asked:
     like: np.ndarray
 
 
-def answer(asked: Asked, objects: Any) -> np.ndarray:
+def answer(asked: Asked, number: int, objects: Any) -> np.ndarray:
     """Return what a fitted machine says of a partition."""
-    source = opened(objects)
-    if source is None:
-        return asked.like[:0]
-    objects = objects if hasattr(objects, "shape") else list(objects)
-    found: np.ndarray = getattr(asked.machine, asked.method)(objects)
+    with in_partition(number):
+        if opened(objects) is None:
+            return asked.like[:0]
+        found: np.ndarray = getattr(asked.machine, asked.method)(objects_in(objects))
     return found

@@ -70,6 +70,8 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
     held_out_error_ : Estimate
         The mean squared error (summed over outputs) on examples that the model was not fitted to. Scale, landmarks and
         penalty were chosen on the same examples, so it is an estimate, not a certificate.
+    constant_error_ : float
+        The mean squared error on the same examples of always giving their mean; 1 - `held_out_error_` / this is R².
     lam_ : float
         The penalty, chosen by exact leave-one-out up to 5,000 examples and on a held-out part beyond.
     intercept_ : array
@@ -140,7 +142,7 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
             Y = self._targets(X, y, first=True)
             weights = check_weights(sample_weight, len(Y))
             fitted = self._train(X, Y, weights, sample_weight, None)
-        self._judge(fitted.trial)
+        self._judge(fitted.trial, *fitted.judged)
         return self
 
     @all_or_nothing
@@ -162,8 +164,8 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
         X = self._checked(X, reset=first)
         Y = self._targets(X, y, first)
         weights = check_weights(sample_weight, len(Y))
-        trial, _ = next_batch(self, X, Y, weights, sample_weight, None)
-        self._judge(trial)
+        trial, judged = next_batch(self, X, Y, weights, sample_weight, None)
+        self._judge(trial, judged, np.ones(len(judged)))
         return self
 
     def _targets(self, X: Any, y: Any, first: bool) -> np.ndarray:
@@ -181,9 +183,11 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
     def _other_head(self, head: str, F: Any, Y: np.ndarray, weights: np.ndarray) -> tuple[Linear, Trial, np.ndarray]:
         return fit_numbers(F, Y, weights, self.random_state)
 
-    def _judge(self, trial: Trial) -> None:
-        """Keep what held-out examples tell: the mean squared error."""
+    def _judge(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
+        """Keep what held-out examples tell: the mean squared error, and that of their mean."""
         spread = 1.96 * trial.deviation
+        squares = ((Y - np.average(Y, axis=0, weights=weights)) ** 2).sum(axis=1)
+        self.constant_error_ = float(np.average(squares, weights=weights))
         self.held_out_error_ = Estimate(trial.loss, max(0.0, trial.loss - spread), trial.loss + spread, 0.95, ESTIMATE)
 
     @lazily

@@ -21,6 +21,7 @@ from similitude.machine.training import PILOT, Fitted, Marks
 from similitude.machine.views import Together
 from similitude.similarity import Similarity
 from similitude.sources import (
+    PEEK,
     Batch,
     Ends,
     Source,
@@ -30,9 +31,6 @@ from similitude.sources import (
     check_sample,
     read_ahead,
 )
-
-PEEK = 256
-"""Rows by which their size is told."""
 
 
 class Targets(Protocol):

@@ -23,9 +23,9 @@ from similitude.machine.moments import Moments
 from similitude.machine.partitions import (
     Asked,
     Limits,
-    Look,
     Rows,
     Share,
+    Weighted,
     answer,
     draw,
     features,
@@ -38,14 +38,12 @@ from similitude.machine.sourced import Targets
 from similitude.machine.streams import MOST_HELD_OUT
 from similitude.machine.training import PILOT, Fitted, Marks
 from similitude.machine.views import Together
+from similitude.maps.spread import Whole, check_alike, key_below
 from similitude.similarity import Similarity
-from similitude.sources import SourceError, keys
+from similitude.sources import keys
 
 GROUP = 16
 """Partitions whose sums are added up on workers; the sums of groups are added up here, where they can be kept."""
-
-SPARE = 10.0
-"""Standard deviations by which more rows are drawn than are needed: in vain once in 10^20 times."""
 
 
 def fit_spread(machine: Any, X: Any, y: Any, sample_weight: Any) -> Fitted:
@@ -131,7 +129,7 @@ class Spread:
         """Return the first and the last rows in the random order of all, in the order of the collection."""
         asked = self.machine.n_landmarks
         first, last = PILOT if asked == "auto" else max(PILOT, int(asked)), MOST_HELD_OUT
-        limits = Limits(self.seed, _share(first, self.n), 2**64 - 1 - _share(last, self.n))
+        limits = Limits(self.seed, key_below(first, self.n), 2**64 - 1 - key_below(last, self.n))
         ranks = np.cumsum(self.counted) - self.counted
         k, helper = len(self.sizes), self.engine.broadcast(for_workers(self.machine, self.engine.memory))
         ints = [range(k), self.starts.tolist(), ranks.tolist()]
@@ -142,6 +140,12 @@ class Spread:
         order = np.argsort(keys(found[4], self.seed), kind="stable")
         kept = np.sort(np.concatenate([order[:first], order[len(order) - last :]]))
         return take(found[0], kept), found[1][kept], found[2][kept], found[3][kept], found[4][kept]
+
+    def whole(self, barred: np.ndarray) -> Whole:
+        """Return all rows as rules for landmarks see them; those at the barred places are not to be chosen."""
+        helper = for_workers(self.machine, self.engine.memory)
+        reader = Weighted(helper, self.targets.on_worker(helper))
+        return Whole(self.engine, reader, self.columns, self.sizes, self.seed, barred)
 
     def _shared(self, similarities: Sequence[Similarity], together: Together, size: int) -> Handle:
         helper = for_workers(self.machine, self.engine.memory)
@@ -190,36 +194,11 @@ class Spread:
         return F[order], Y[order], weights[order]
 
 
-def _share(wanted: int, n: int) -> int:
-    """Return a key below which so many of n rows lie, and a few more.
-
-    >>> _share(10, 10) == 2**64 - 1
-    True
-    """
-    enough = int(wanted + SPARE * wanted**0.5)
-    return 2**64 - 1 if enough >= n else enough * 2**64 // n
-
-
 def _joined(parts: list[Rows]) -> Rows:
     """Return all rows, one part after the other."""
     while len(parts) > 1:
         parts = [followed(*parts[i : i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
     return parts[0]
-
-
-def check_alike(looks: Sequence[Look]) -> None:
-    """Refuse a partition that is not like the others in kind, width, precision or labels, and no rows at all."""
-    full = [one for one in looks if one.n]
-    if not full:
-        raise SourceError("the collection holds no rows")
-    first = full[0]
-    for one in full:
-        wrong = next((what for what in first.described if first.described[what] != one.described[what]), None)
-        if wrong is not None:
-            raise SourceError(
-                f"partition {one.number} has {wrong} {one.described[wrong]}, partition {first.number} has "
-                f"{first.described[wrong]}"
-            )
 
 
 def lazily(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,15 +10,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.blocks import Blocks, check_fits
-from similitude.engines import LocalEngine
 from similitude.engines.spread import is_spread, own_engine
 from similitude.estimators import SimilarityEstimator, tensors_for_tensors
-from similitude.randomness import generator
+from similitude.maps.partitions import for_workers
 from similitude.results import Guarantee
-from similitude.sources import Ends, Source, about, batch_rows, check_sample, looks_like_source, read_ahead
-
-SAMPLE = 20_000
-"""Rows of a source at most that a map is fitted to."""
+from similitude.sources import Source, about, in_partition, looks_like_source, objects_in, opened, read_ahead
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEstimator):
@@ -35,26 +30,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
     def features(self, X: Any) -> Blocks:
         """Return the features of X as strips of rows, for what never needs them all at once."""
         raise NotImplementedError
-
-    def _sampled(self, X: Any, y: Any = None) -> tuple[Any, Any, np.ndarray | None]:
-        """Return objects and labels to fit to; of a source a uniform sample of 20,000, and where these stand in it."""
-        given = getattr(self, "landmark_indices", None) is not None
-        if self._precomputed or is_spread(X) or not looks_like_source(X) or (given and isinstance(X, np.memmap)):
-            return X, y, None
-        if given:
-            raise ValueError("landmark_indices are positions in memory: of a source give the landmarks themselves")
-        source = X if isinstance(X, Source) else Source(X, y)
-        source.demand_passes(2, "one to see how large rows are, one to draw a sample")
-        seed = int(generator(getattr(self, "random_state", None)).integers(2**63))
-        ends, budget = Ends(SAMPLE, 0, seed), self._engine.budget
-        labelled = False
-        for batch in read_ahead(source.batches(batch_rows(next(source.batches(256)).objects, budget))):
-            with about(batch):
-                Z = self._checked(batch.objects, reset=batch.start == 0)
-            places, labelled = np.arange(batch.start, batch.stop), batch.labels is not None
-            ends.add(Z, batch.labels if labelled else places, np.ones(len(batch)), places)
-            check_sample(ends, Z, budget)
-        return ends.objects, ends.labels if labelled else None, ends.positions
 
     @tensors_for_tensors
     def transform(self, X: Any) -> Any:
@@ -88,8 +63,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
     def _lazily(self, X: Any) -> Any:
         """Return the features of a collection as a lazy array."""
         check_is_fitted(self)
-        engine, helper = own_engine(self._engine), copy.copy(self)
-        helper.engine = LocalEngine(threads=1, memory=engine.memory)
+        engine = own_engine(self._engine)
+        helper = for_workers(self, engine.memory)
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
         return engine.lazily(_transformed, helper, X, np.empty((1, self.n_features_out_), dtype))
 
@@ -113,9 +88,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         return self.n_features_out_
 
 
-def _transformed(fitted: FeatureMap, objects: Any) -> np.ndarray:
+def _transformed(fitted: FeatureMap, number: int, objects: Any) -> np.ndarray:
     """Return the features of a partition, which may be empty."""
-    objects = objects if hasattr(objects, "shape") else list(objects)
-    if not (objects.shape[0] if hasattr(objects, "shape") else len(objects)):
-        return np.empty((0, fitted.n_features_out_))
-    return np.asarray(fitted.features(objects).whole())
+    with in_partition(number):
+        if opened(objects) is None:
+            return np.empty((0, fitted.n_features_out_))
+        return np.asarray(fitted.features(objects_in(objects)).whole())

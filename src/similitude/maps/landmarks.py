@@ -16,7 +16,9 @@ from similitude.estimators import all_or_nothing
 from similitude.maps.base import FeatureMap
 from similitude.maps.reservoir import Reservoir
 from similitude.maps.rules import Pool, choose
+from similitude.maps.sampling import SAMPLE, Sampled, connected, sampled
 from similitude.maps.sizes import DEFAULT, SEPARABLE, Ask, Promise, at_most, positive_whole
+from similitude.maps.spread import AMONG_ALL, choose_among_all, looked_at
 from similitude.randomness import generator
 from similitude.similarity import Similarity
 
@@ -53,24 +55,39 @@ class LandmarkedMap(FeatureMap):
 
         Parameters
         ----------
-        X : sequence of objects, or source
+        X : sequence of objects, source or dask collection
             For ``"precomputed"`` the square matrix of their similarities. Of a source (see
-            :class:`similitude.sources.Source`) landmarks are chosen among a uniform sample of 20,000 rows.
+            :class:`similitude.sources.Source`) or a collection landmarks are chosen among a uniform sample of 20,000
+            rows; by the rules ``kmeans++`` and ``rpcholesky`` among all rows of a collection. Its ``note_`` says so.
         y : sequence of labels, optional
             Used by ``landmarks="stratified"`` alone.
         """
         ask = self._check_params()
-        X, y, places = self._sampled(X, y)
-        X = self._checked(X, reset=True)
-        if y is not None:
-            check_consistent_length(X, y)
-        labels = column_or_1d(y) if y is not None and self._rule == "stratified" else None
-        k, X, A = self._start(X, self.random_state)
+        with connected(self, X):
+            given = sampled(self, X, y)
+            X, y = self._checked(given.objects, reset=True), given.labels
+            if y is not None:
+                check_consistent_length(X, y)
+            labels = column_or_1d(y) if y is not None and self._rule == "stratified" else None
+            k, X, A = self._start(X, self.random_state)
+            chosen = self._chosen(k, X, A, labels, ask, given)
+            self.__dict__.pop("_reservoir", None)
+            return self._finish(k, chosen, ask)
+
+    def _chosen(
+        self, k: Similarity, X: Any, A: Encoding, labels: np.ndarray | None, ask: Ask, given: Sampled
+    ) -> Chosen:
+        """Return the landmarks, with their positions in what was given; of a collection say what was looked at."""
+        n = None if given.whole is None else int(given.whole.sizes.sum())
+        if n is not None and self._rule is not None:
+            self._keep_note(looked_at(self._rule, SAMPLE, n))
+        if given.whole is not None and n is not None and n > SAMPLE and self._rule in AMONG_ALL:
+            objects, places = choose_among_all(self._rule, k, given.whole, self._number(ask, n))
+            return Chosen(objects, k._encoded(objects, "X"), places)
         chosen = self._choose(k, X, A, labels, ask)
-        if places is not None and chosen.positions is not None:
-            chosen = replace(chosen, positions=places[chosen.positions])
-        self.__dict__.pop("_reservoir", None)
-        return self._finish(k, chosen, ask)
+        if given.places is None or chosen.positions is None:
+            return chosen
+        return replace(chosen, positions=given.places[chosen.positions])
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None) -> Any:
@@ -126,16 +143,20 @@ class LandmarkedMap(FeatureMap):
         return self._promise.landmarks(ask) if ask.complete else None
 
     def _choose(self, k: Similarity, X: Any, A: Encoding, labels: np.ndarray | None, ask: Ask) -> Chosen:
-        n, wanted, name = check_objects(X), self._n_wanted(ask), self._counts_landmarks
+        name = self._counts_landmarks
         if self._rule is None:
-            chosen = self._own(k, X, A)
+            chosen, wanted = self._own(k, X, A), self._n_wanted(ask)
             if getattr(self, name) is not None and wanted != count(chosen.encoding):
                 raise ValueError(f"{name} = {wanted} but {count(chosen.encoding)} landmarks were given: leave it out")
             return chosen
-        wanted = min(n, DEFAULT) if wanted is None else at_most(name, wanted, n, f"the {n:,} objects of X")
         pool = Pool(k, A, self._engine, labels, generator(self.random_state), X)
-        positions = choose(self._rule, pool, wanted)
+        positions = choose(self._rule, pool, self._number(ask, len(pool)))
         return Chosen(take(X, positions), rows(A, positions), positions)
+
+    def _number(self, ask: Ask, n: int) -> int:
+        """Return how many of n objects become landmarks."""
+        wanted, of = self._n_wanted(ask), f"the {n:,} objects of X"
+        return min(n, DEFAULT) if wanted is None else at_most(self._counts_landmarks, wanted, n, of)
 
     def _own(self, k: Similarity, X: Any, A: Encoding) -> Chosen:
         """Return the landmarks that the user named."""
@@ -200,6 +221,8 @@ class LandmarkMap(LandmarkedMap):
         What the theorem promises, under which assumption.
     rank_ : int
         The number of landmarks.
+    note_ : str
+        Of a dask collection: among which of its rows landmarks were chosen.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
@@ -95,6 +95,19 @@ def named(down: np.ndarray | None, right: np.ndarray | None) -> Iterator[None]:
         i = error.i if down is None else int(down[error.i])
         j = error.j if right is None else int(right[error.j])
         raise PairError(i, j, error.problem) from error.__cause__
+
+
+@contextmanager
+def placed(places: np.ndarray) -> Iterator[None]:
+    """Let an error name objects, be it a pair or a counterexample, by these places in a larger whole."""
+    try:
+        with named(places, places):
+            yield
+    except NotAKernelError as error:
+        if error.witness is None:
+            raise
+        at = tuple(int(places[i]) for i in error.witness.indices)
+        raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error
 
 
 class Exactness:
@@ -179,7 +192,7 @@ def rpcholesky(pool: Pool, k: int, block: int | None = None) -> tuple[np.ndarray
     """
     A = pool.encoding
     _check_factor(pool, k, itemsize(A[0] if isinstance(A, tuple) else A))
-    weights = _Residual(pool, k)
+    weights = Residual(pool, k)
     pivots = sample(weights, k, pool.rng, block)
     return pivots, weights.factor[:, : len(pivots)]
 
@@ -195,7 +208,7 @@ def _check_factor(pool: Pool, k: int, bytes_each: int) -> None:
         )
 
 
-class _Residual:
+class Residual:
     """The diagonal of K - F F', and F."""
 
     def __init__(self, pool: Pool, k: int) -> None:
@@ -212,6 +225,11 @@ class _Residual:
 
     def _rounding(self, which: Any) -> np.ndarray:
         return ROUNDING * (1 + math.sqrt(len(self.pivots))) * self.exact.eps * np.abs(self.exact.diagonal[which])
+
+    def resume(self, triangle: np.ndarray) -> None:
+        """Make the first objects landmarks, whose Cholesky factor is known."""
+        self.triangle = triangle
+        self.add(np.arange(len(triangle)))
 
     def sift(self, proposed: np.ndarray, chances: np.ndarray, most: int) -> np.ndarray:
         """Run Cholesky on the residual of the proposals, passing over those rejected."""

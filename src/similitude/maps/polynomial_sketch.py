@@ -19,6 +19,7 @@ from similitude.kernels.matrix import as_matrix
 from similitude.kernels.products import inner, unit_rows
 from similitude.kernels.vectors import Cosine, Linear, Polynomial
 from similitude.maps.base import FeatureMap
+from similitude.maps.sampling import connected, sampled
 from similitude.maps.sketches import Written, random_signs, strips, whole_number
 from similitude.randomness import generator
 from similitude.results import PROVEN, Guarantee
@@ -95,7 +96,8 @@ class PolynomialSketchMap(FeatureMap):
         """
         width = whole_number("n_components", self.n_components)
         form = form_of(self.kernel if self._precomputed else as_similarity(self.kernel))
-        X = self._sampled(X)[0]
+        with connected(self, X):
+            X = sampled(self, X).objects
         X, rng = self._checked(X, reset=True), generator(self.random_state)
         self._start(X, rng)
         shape = (form.degree, X.shape[1] + 1)

@@ -207,17 +207,21 @@ def kmeans_plus_plus(pool: Pool, n: int, block: int | None = None) -> np.ndarray
         Proposals in a block. Default: by cost.
     """
     first = pool.rng.integers(len(pool), size=1)
-    weights = _Nearest(pool)
+    weights = Nearest(pool)
     weights.add(first)
     return np.concatenate([first, sample(weights, n - 1, pool.rng, block)])
 
 
-class _Nearest:
+class Nearest:
     """The squared distance from every object to the nearest landmark."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool, self.exact = pool, Exactness(pool)
         self.current = np.full(len(pool), np.inf)
+
+    def resume(self, n: int) -> None:
+        """Make the first n objects landmarks."""
+        self.add(np.arange(n))
 
     def sift(self, proposed: np.ndarray, chances: np.ndarray, most: int) -> np.ndarray:
         """Go through the proposals, keeping the distance of each from the nearest accepted one."""

@@ -135,9 +135,10 @@ machine.classifier.SimilarityClassifier: _coordinates _model _so_far _temperatur
 machine.explanation.Explanation: contributions intercept landmarks positions prediction score similarities
 machine.growth.Growth: grade high level low reason x y
 machine.moments.Moments: cross eps features gram targets weight
-machine.regressor.SimilarityRegressor: _coordinates _model _one_output _so_far engine feature_names_in_ growth_
-    guarantee_ head head_ held_out_error_ intercept_ lam_ landmark_indices landmark_indices_ landmarks landmarks_
-    n_features_in_ n_landmarks n_similarity_calls_ random_state road_ side similarity similarity_ unlabeled
+machine.regressor.SimilarityRegressor: _coordinates _model _one_output _so_far constant_error_ engine
+    feature_names_in_ growth_ guarantee_ head head_ held_out_error_ intercept_ lam_ landmark_indices landmark_indices_
+    landmarks landmarks_ n_features_in_ n_landmarks n_similarity_calls_ random_state road_ side similarity similarity_
+    unlabeled
 machine.roads.Road: name normalised reason side
 machine.streams.Model: parts
 machine.streams.Stream: held moments

@@ -162,9 +162,12 @@ def _tried(bench: Bench, engine: Engine) -> Iterator[Tried]:
         for number, family in enumerate(places):
             yield from _family(bench, number, family, engine)
         return
+    for one in bench.named:
+        with speaking_of(one.name):
+            bench.looked.objects(one.similarity)  # what is wrong with an object is told here, by its place in X
+    n, alone = len(places), LocalEngine(threads=1, memory=engine.memory)
     with engine.session():
-        there, alone = engine.broadcast(bench), LocalEngine(threads=1, memory=engine.memory)
-        n = len(places)
+        there = engine.broadcast(replace(bench, looked=bench.looked.alone()))
         for tried in engine.collect(engine.map(_family, [there] * n, range(n), places, [alone] * n)):
             yield from tried
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -48,6 +48,10 @@ class Looked:
     def objects(self, k: Similarity) -> Any:
         """Return the examples as a similarity takes them, the same object every time."""
         return self._matrix if k.objects == "vectors" else self._raw
+
+    def alone(self) -> Looked:
+        """Return the same without the objects that are not looked at."""
+        return replace(self, X=self._raw)
 
     @cached_property
     def _raw(self) -> Any:

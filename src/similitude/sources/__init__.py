@@ -9,10 +9,12 @@ from __future__ import annotations
 from similitude.sources.ahead import read_ahead
 from similitude.sources.batch import Batch, SourceError, about, described
 from similitude.sources.ends import Ends, keys
+from similitude.sources.partitions import PEEK, batches_in, in_partition, objects_in, opened
 from similitude.sources.sizes import batch_rows, check_sample
 from similitude.sources.source import ROWS, Source, looks_like_source
 
 __all__ = [
+    "PEEK",
     "ROWS",
     "Batch",
     "Ends",
@@ -20,9 +22,13 @@ __all__ = [
     "SourceError",
     "about",
     "batch_rows",
+    "batches_in",
     "check_sample",
     "described",
+    "in_partition",
     "keys",
     "looks_like_source",
+    "objects_in",
+    "opened",
     "read_ahead",
 ]
