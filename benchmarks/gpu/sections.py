@@ -79,8 +79,9 @@ def products(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
         yield from _product(engine, k, X, X[:columns].clone())
     X = torch.randn(few[0], 28, device=engine.place)
     yield from _product(engine, Gaussian(sigma=5.0), X, X[: few[1]].clone(), outputs=10)
-    if importlib.util.find_spec("pykeops") is not None:
-        yield _keops(engine, X, X[: few[1]].clone())
+    for package, other in (("pykeops", _keops), ("gpytorch", _gpytorch)):
+        if importlib.util.find_spec(package) is not None:
+            yield other(engine, X, X[: few[1]].clone())
 
 
 def _product(engine: TorchEngine, k: Any, X: torch.Tensor, Y: torch.Tensor, outputs: int = 1) -> Iterator[Row]:
@@ -118,6 +119,22 @@ def _keops(engine: TorchEngine, X: torch.Tensor, Y: torch.Tensor) -> Row:
 
     entries = len(X) * len(Y) / 1e9
     return Row("Gaussian K v by KeOps", f"{len(X):,} x {len(Y):,}", entries / seconds(run, engine.place), "G entries/s")
+
+
+def _gpytorch(engine: TorchEngine, X: torch.Tensor, Y: torch.Tensor) -> Row:
+    import gpytorch
+
+    k = gpytorch.kernels.RBFKernel().to(engine.place)
+    k.lengthscale = 5.0
+    V = torch.randn(len(Y), 1, device=engine.place)
+
+    def run() -> torch.Tensor:
+        with torch.no_grad():
+            return k(X, Y) @ V
+
+    entries = len(X) * len(Y) / 1e9
+    rate = entries / seconds(run, engine.place)
+    return Row("Gaussian K v by GPyTorch", f"{len(X):,} x {len(Y):,}", rate, "G entries/s", "the matrix is stored")
 
 
 def problem(n: int, d: int = 28, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
