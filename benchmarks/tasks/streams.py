@@ -87,7 +87,7 @@ FIT = Task(
 def flights(settings: Settings) -> list[Dataset]:
     """Return three million flights in a Parquet file: date, distance, origin and destination, and the delay."""
     path = Path(settings.data or ".") / "flights_3m.parquet"
-    return [Dataset("flights_3m", lambda rng: {"path": str(path)})] if path.exists() else []
+    return [Dataset("flights_3m", lambda rng: {"path": str(path)}, needs=path.name)]
 
 
 def explained(data: Data, result: Any, truth: Any) -> Check:
