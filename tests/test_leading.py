@@ -63,3 +63,10 @@ def test_a_fit_in_one_pass_is_that_of_all_features_also_with_several_similaritie
         model = SimilarityRegressor(like, n_landmarks=400, random_state=0).fit(X[:, :], y)
         single = SimilarityRegressor(like, n_landmarks=400, random_state=0).fit(X.astype(np.float32), y)
         np.testing.assert_allclose(single.predict(X[:500]), model.predict(X[:500]), atol=2e-3)
+
+
+def test_examples_that_are_like_no_landmark():
+    assert leading(np.eye(4), np.zeros((50, 4))) == 0
+    far = np.repeat(np.eye(40), 700, axis=0)  # of forty kinds, three are like a landmark
+    model = SimilarityRegressor(Linear(), landmarks=np.eye(40)[:3], random_state=0).fit(far, far[:, 0])
+    assert model.predict(far).max() > 0.5

@@ -198,7 +198,8 @@ def _blas_libraries(modules: int) -> Any:
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
     """Let Ctrl-C wait; a process started meanwhile has it held for good, also while it imports what it needs."""
-    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is not None
+    if not ours or not hasattr(signal, "pthread_sigmask"):
         yield
         return
     came: list[tuple[Any, ...]] = []

@@ -65,6 +65,8 @@ def leading(U: np.ndarray, F: np.ndarray) -> int | None:
 def _largest_square(A: np.ndarray) -> float:
     """Return the square of the largest singular value, or a little less."""
     v = A[np.square(A).sum(axis=1).argmax()]
+    if not v.any():
+        return 0.0
     for _ in range(TURNS):
         v = A.T @ (A @ (v / np.linalg.norm(v)))
     return float(np.linalg.norm(v))
