@@ -184,3 +184,10 @@ def test_more_instructions_than_the_baseline_allows_are_worse(capsys):
 
 def test_the_baseline_names_every_loop():
     assert set(json.loads(instructions.BASELINE.read_text())["loops"]) == set(instructions.LOOPS)
+
+
+def test_ours_makes_features_and_chooses_landmarks():
+    ours, X = contenders.named("ours"), np.random.default_rng(0).normal(size=(50, 4))
+    assert ours.projection(X, 1.0, 5).shape == (50, 5)
+    assert len(ours.rpcholesky(X, 1.0, 5)) == 5
+    assert ours.fourier(X, 1.0, 8).shape == (50, 8)
