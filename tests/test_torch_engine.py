@@ -37,6 +37,8 @@ from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from similitude.engines.torch_solver import conjugate_gradients  # noqa: E402 (only where torch is)
+
 GPU = pytest.param("cuda", marks=pytest.mark.gpu)
 DEVICES = ["cpu", GPU]
 PRECISIONS = [np.float32, np.float64]
@@ -350,11 +352,12 @@ def test_a_matrix_is_kept_only_where_it_fits(device):
         )
 
 
-@pytest.mark.parametrize("chosen_on", [5, 20])
+@pytest.mark.parametrize(("whole", "chosen_on"), [(5, 5), (5, 20), (20, 20)])
 @pytest.mark.parametrize("device", DEVICES)
-def test_many_landmarks_are_solved_by_products(monkeypatch, device, chosen_on):
+def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chosen_on):
     for module, name in ((training, "PILOT"), (landmarking, "PILOT"), (products, "MANY"), (online, "MANY")):
         monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)
+    monkeypatch.setattr(products, "WHOLE", whole)
     monkeypatch.setattr(products, "CHOSEN_ON", chosen_on)
     X = vectors(500, np.float64, d=2)
     Y = np.stack([np.sin(2 * X[:, 0]), X[:, 1]], axis=1) + 0.05 * np.random.default_rng(0).normal(size=(500, 2))
@@ -376,7 +379,10 @@ def test_the_solver_finds_the_minimiser(k, device):
     L, rng = X[:25], np.random.default_rng(0)
     Y, s = rng.normal(size=(200, 3)), rng.integers(0, 3, 200).astype(float)
     solver = TorchEngine(device=device).least_squares(k, k.encode(X), k.encode(L))
-    found = solver.problem(Y, s).solve(lam, steps=100, tolerance=1e-9)
+    some = np.arange(0, 200, 2)
+    near = solver.only(some).equations(Y[some], s[some])
+    way, start = near.factor(lam * near.total / s.sum()), near.solve(lam)
+    found = solver.problem(Y, s).solve(lam, way, start, steps=100, tolerance=1e-9)
     K, M = k.cross(X, L), k.cross(L, L)
     values, vectors_of = np.linalg.eigh(M)
     kept = values > 1e-13 * values.max()
@@ -385,11 +391,35 @@ def test_the_solver_finds_the_minimiser(k, device):
     w = np.linalg.solve(F.T @ (s[:, None] * F) + lam * np.eye(F.shape[1]), F.T @ (s[:, None] * (Y - middle)))
     np.testing.assert_allclose(K @ found.weights + found.intercept, F @ w + middle, atol=2e-6)
     assert found.residual <= 1e-9
-    for one, of in zip(solver.problem(Y, s).path([lam / 10, lam], steps=100, tolerance=1e-9), (0.1, 1.0), strict=True):
-        alone = solver.problem(Y, s).solve(of * lam, steps=100, tolerance=1e-9)
-        np.testing.assert_allclose(K @ one.weights + one.intercept, K @ alone.weights + alone.intercept, atol=1e-5)
-    again = solver.problem(Y, s).solve(lam, start=found)
+    rest = np.arange(1, 200, 2)
+    both = (near + solver.only(rest).equations(Y[rest], s[rest])).solve(lam)
+    np.testing.assert_allclose(K @ both.weights + both.intercept, F @ w + middle, atol=2e-6)
+    again = solver.problem(Y, s).solve(lam, way, found)
     assert again.steps == 0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", PRECISIONS)
+def test_steps_are_few_however_small_the_penalty(dtype, device):
+    X = np.random.default_rng(0).random((6_000, 3)).astype(dtype)
+    Y, L, k = np.sin(12 * X[:, :1] * X[:, 1:2]) + np.cos(9 * X[:, 2:]), X[:150], Gaussian(sigma=0.3)
+    engine = TorchEngine(device=device)
+    solver = engine.least_squares(k, X, L)
+    near = solver.only(np.arange(600)).equations(Y[:600], np.ones(600))
+    for part, loss in ((1e-3, 0.11), (1e-5, 0.011), (1e-7, 0.008)):
+        lam = part * len(X)
+        found = solver.problem(Y, np.ones(len(X))).solve(lam, near.factor(part * 600), near.solve(lam))
+        assert found.steps <= 12 and found.residual <= 1e-3
+        assert np.mean((engine.times(k, X, L, found.weights) + found.intercept - Y) ** 2) < loss
+
+
+def test_steps_that_only_round_are_not_taken():
+    def noisy(p):
+        return p + 0.1 * torch.from_numpy(np.random.default_rng(int(1e6 * abs(p[0]))).normal(size=p.shape))
+
+    goal = torch.ones(50, 1, dtype=torch.float64)
+    z, steps, residual = conjugate_gradients(noisy, lambda r: r, goal, goal, 1000, 1e-9)
+    assert steps < 100 and 1e-9 < residual < 1 and float((z - goal).norm()) < 0.5 * float(goal.norm())
 
 
 def test_a_model_fitted_to_tensors_is_saved_as_one_of_arrays(tmp_path):

@@ -35,13 +35,13 @@ class Plain:
         self._note("dots", x, y)
         left, right = (z.high.float() + (z.low.float() if way == "fp16x3" else 0.0) for z in (x, y))
         e = left @ right.T + x.offset[:, None] + y.offset
-        return (torch.exp2(e) if form == "gaussian" else (1.0 - e.clip(max=0.0)) ** -q) @ V
+        return (torch.exp2(e) if form == "gaussian" else (1.0 - e.clip(max=0.0)) ** -q).double() @ V.double()
 
     def of_sums(self, x, y, V, absolute, form, p, q):
         self._note("sums", x, y)
         apart = x.features[:, :, None] - y.features[:, None]
         s = (apart.abs() if absolute else apart**2).sum(0)
-        return (torch.exp2(p * s) if form == "gaussian" else (1.0 + p * s) ** -q) @ V
+        return (torch.exp2(p * s) if form == "gaussian" else (1.0 + p * s) ** -q).double() @ V.double()
 
 
 @pytest.fixture

@@ -18,9 +18,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import TorchEngine
 from similitude.engines.torch_solver import LeastSquares
 from similitude.kernels import Gaussian, Laplace, Matern, Polynomial, RationalQuadratic
-
-STEPS = 15
-"""Steps of conjugate gradients in a whole fit: as many as the published figures of Falkon take."""
+from similitude.machine.products import SOME
 
 
 @dataclass(frozen=True)
@@ -163,18 +161,21 @@ def fits(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
 def _fit(engine: TorchEngine, k: Any, n: int, m: int, new: tuple[np.ndarray, np.ndarray], beside_plain: bool) -> Row:
     X, y = (torch.from_numpy(array).to(engine.place) for array in problem(n))
     ones = torch.ones(n, device=engine.place)
-    landmarks = X[torch.from_numpy(np.random.default_rng(0).permutation(n)[:m]).to(engine.place)]
+    order = torch.from_numpy(np.random.default_rng(0).permutation(n)).to(engine.place)
+    landmarks, some = X[order[:m]], order[: SOME * m]
 
     def fit(product: Any) -> Any:
-        return LeastSquares(product).problem(y[:, None], ones).solve(1e-7 * n, steps=STEPS, tolerance=0.0)
+        solver = LeastSquares(product)
+        near = solver.only(some).equations(y[some, None], ones[some])
+        return solver.problem(y[:, None], ones).solve(1e-7 * n, near.factor(1e-7 * len(some)), near.solve(1e-7 * n))
 
     found = fit(engine.product(k, X, landmarks))
     took = seconds(lambda: fit(engine.product(k, X, landmarks)), engine.place, 2)
     slow = seconds(lambda: fit(plain(engine.product(k, X, landmarks))), engine.place, 2) if beside_plain else None
     scores = engine.times(k, new[0], landmarks, found.weights)[:, 0] + found.intercept
     r2 = 1 - float(((scores - new[1]) ** 2).mean() / new[1].var())
-    note = f"R2 {r2:.4f}, residual {found.residual:.1e}"
-    return Row("ridge, given penalty", f"n = {n:,}, m = {m:,}, {STEPS} steps", took, "s", note, plain=slow)
+    note = f"R2 {r2:.4f}, {found.steps} steps, residual {found.residual:.1e}"
+    return Row("ridge, given penalty", f"n = {n:,}, m = {m:,}", took, "s", note, plain=slow)
 
 
 def predictions(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:

@@ -29,9 +29,6 @@ WHOLE = 128
 PROGRAMS = 4096
 """Programs wanted at least, so that a card is busy to the end."""
 
-LONGEST = 2**17
-"""Columns at most that one program adds up in single precision."""
-
 DOT_FORMS = {"gaussian": 0, "rational_quadratic": 1, "polynomial": 2, "sigmoid": 3}
 SUM_FORMS = {"gaussian": 0, "rational_quadratic": 1, "laplace": 4, "matern3": 5, "matern5": 6}
 WAYS = {"fp16x3": 0, "tf32x3": 1, "tf32": 2}
@@ -88,24 +85,30 @@ def _dot(xh, xl, yh, yl, e, WAY: tl.constexpr):
 
 
 @triton.jit
-def _added(value, acc, V, j, OUT: tl.constexpr):
-    """Add values times V to the sums of the tile's rows."""
+def _added(value, acc, over, V, j, OUT: tl.constexpr):
+    """Add values times V to the sums of the tile's rows, and to what these are too large by for rounding (Kahan)."""
     if OUT == 1:
-        acc += tl.sum(value * tl.load(V + j)[None, :], axis=1)
+        part = tl.sum(value * tl.load(V + j)[None, :], axis=1)
     else:
         v = tl.load(V + j[:, None].to(tl.int64) * OUT + tl.arange(0, OUT)[None, :])
-        acc = tl.dot(value, v, acc=acc, input_precision="tf32x3")
-    return acc
+        part = tl.dot(value, v, input_precision="tf32x3")
+    part -= over
+    total = acc + part
+    return total, (total - acc) - part
 
 
 @triton.jit
-def _written(acc, out, i, s, n, OUT: tl.constexpr):
-    """Write the sums of the tile's rows over one stretch of columns."""
+def _written(acc, over, out, i, s, n, OUT: tl.constexpr):
+    """Write the sums of the tile's rows over one stretch of columns, and what they are too large by after them."""
     place = s.to(tl.int64) * n + i
+    after = tl.num_programs(1).to(tl.int64) * n * OUT
     if OUT == 1:
         tl.store(out + place, acc, mask=i < n)
+        tl.store(out + after + place, over, mask=i < n)
     else:
-        tl.store(out + place[:, None] * OUT + tl.arange(0, OUT)[None, :], acc, mask=i[:, None] < n)
+        at = place[:, None] * OUT + tl.arange(0, OUT)[None, :]
+        tl.store(out + at, acc, mask=i[:, None] < n)
+        tl.store(out + after + at, over, mask=i[:, None] < n)
 
 
 @triton.jit
@@ -128,6 +131,7 @@ def dots_kernel(
         acc = tl.zeros((BM,), tl.float32)
     else:
         acc = tl.zeros((BM, OUT), tl.float32)
+    over = acc
     for j0 in tl.range(s * stretch, tl.minimum(s * stretch + stretch, m), BN):
         j = j0 + tl.arange(0, BN)
         bt = j[None, :].to(tl.int64) * D + k[:, None]
@@ -149,8 +153,8 @@ def dots_kernel(
                     dl = tl.load(Yl + bt + d0)
                 e = _dot(ch, cl, dh, dl, e, WAY)
         value = _of_dots(e, ai, tl.load(b + j), p, q, FORM, DEGREE)
-        acc = _added(value, acc, V, j, OUT)
-    _written(acc, out, i, s, n, OUT)
+        acc, over = _added(value, acc, over, V, j, OUT)
+    _written(acc, over, out, i, s, n, OUT)
 
 
 @triton.jit
@@ -165,6 +169,7 @@ def sums_kernel(
         acc = tl.zeros((BM,), tl.float32)
     else:
         acc = tl.zeros((BM, OUT), tl.float32)
+    over = acc
     for j0 in tl.range(s * stretch, tl.minimum(s * stretch + stretch, m), BN):
         j = j0 + tl.arange(0, BN)
         total = tl.zeros((BM, BN), tl.float32)
@@ -178,8 +183,8 @@ def sums_kernel(
                 total += tl.abs(apart)
             else:
                 total += apart * apart
-        acc = _added(_of_sums(total, p, q, FORM), acc, V, j, OUT)
-    _written(acc, out, i, s, n, OUT)
+        acc, over = _added(_of_sums(total, p, q, FORM), acc, over, V, j, OUT)
+    _written(acc, over, out, i, s, n, OUT)
 
 
 def padded(rows: int) -> int:
@@ -206,13 +211,13 @@ def _outputs(V: torch.Tensor, rows: int) -> torch.Tensor:
 def _cut(n: int, m: int) -> tuple[int, int]:
     """Return into how many stretches the columns are split, and their length."""
     wanted = min(triton.cdiv(PROGRAMS, triton.cdiv(n, ROWS)), triton.cdiv(m, 16 * COLUMNS))
-    splits = max(1, wanted, triton.cdiv(m, LONGEST))
+    splits = max(1, wanted)
     stretch = triton.cdiv(triton.cdiv(m, splits), COLUMNS) * COLUMNS
     return triton.cdiv(m, stretch), stretch
 
 
 def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degree: int, way: str) -> torch.Tensor:
-    """Return the sums over the rows of y of a function of dot products times V, in float32.
+    """Return the sums over the rows of y of a function of dot products times V, in float64.
 
     Parameters
     ----------
@@ -226,7 +231,7 @@ def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degr
     """
     splits, stretch = _cut(x.n, y.n)
     wide = _outputs(V, y.n)
-    out = torch.empty(splits, x.n, wide.shape[1], device=V.device)
+    out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device)
     D = x.high.shape[1]
     arguments = (x.high, x.low, y.high, y.low, x.offset, y.offset, wide, out, x.n, y.n, stretch, p, q)
     constants = {"D": D, "BD": D if D <= WHOLE else CHUNK, "FORM": DOT_FORMS[form], "DEGREE": degree, "WAY": WAYS[way]}
@@ -235,7 +240,7 @@ def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degr
 
 
 def of_sums(x: Any, y: Any, V: torch.Tensor, absolute: bool, form: str, p: float, q: float) -> torch.Tensor:
-    """Return the sums over the rows of y of a function of sums of differences times V, in float32.
+    """Return the sums over the rows of y of a function of sums of differences times V, in float64.
 
     Parameters
     ----------
@@ -249,7 +254,7 @@ def of_sums(x: Any, y: Any, V: torch.Tensor, absolute: bool, form: str, p: float
     """
     splits, stretch = _cut(x.n, y.n)
     wide = _outputs(V, y.n)
-    out = torch.empty(splits, x.n, wide.shape[1], device=V.device)
+    out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device)
     d, rows = x.features.shape
     arguments = (x.features, y.features, wide, out, x.n, y.n, stretch, rows, y.features.shape[1], p, q, d)
     _launch(sums_kernel, out, arguments, {"ABSOLUTE": absolute, "FORM": SUM_FORMS[form]})
@@ -258,7 +263,7 @@ def of_sums(x: Any, y: Any, V: torch.Tensor, absolute: bool, form: str, p: float
 
 def _launch(kernel: Any, out: torch.Tensor, arguments: tuple[Any, ...], constants: dict[str, Any]) -> None:
     """Run a kernel on all tiles; with fewer stages where the card has too little shared memory for all of them."""
-    splits, n, outputs = out.shape
+    _, splits, n, outputs = out.shape
     shape = {"OUT": outputs, "BM": ROWS, "BN": COLUMNS, "num_warps": WARPS}
     with torch.cuda.device_of(out):
         for stages in range(STAGES, 0, -1):
@@ -271,6 +276,6 @@ def _launch(kernel: Any, out: torch.Tensor, arguments: tuple[Any, ...], constant
 
 
 def _total(out: torch.Tensor, outputs: int) -> torch.Tensor:
-    """Return the sums of all stretches, added in order."""
-    whole = out[0] if len(out) == 1 else out.sum(0, dtype=torch.float64).to(torch.float32)
-    return whole[:, :outputs]
+    """Return the sums of all stretches less what rounding added to them, added in order."""
+    sums, over = out[..., :outputs].to(torch.float64)
+    return (sums - over).sum(0)

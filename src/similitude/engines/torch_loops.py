@@ -227,7 +227,7 @@ def _by_length(x: Rows, y: Rows, V: torch.Tensor, precision: str) -> torch.Tenso
     """Return the sums, with short and long rows apart."""
     (near, x_short), (far, x_long) = x.by_length
     (y_near, y_short), (y_far, y_long) = y.by_length
-    total = torch.empty(len(x.X), V.shape[1], device=V.device)
+    total = torch.empty(len(x.X), V.shape[1], device=V.device, dtype=torch.float64)
     total[near] = times(x_short, y_short, V[y_near], precision)
     if y.n_long:
         total[near] += times(x_short, y_long, V[y_far], precision)
@@ -237,13 +237,13 @@ def _by_length(x: Rows, y: Rows, V: torch.Tensor, precision: str) -> torch.Tenso
 
 
 def times(x: Rows, y: Rows, V: torch.Tensor, precision: str = "float32") -> torch.Tensor:
-    """Return the sums over the rows of y of the term times V, for every row of x, in float32."""
+    """Return the sums over the rows of y of the term times V, for every row of x, in float64."""
     if _few_long(x, y):
         return _by_length(x, y, V, precision)
     term, way = x.term, way_of(x, y, precision)
     name, *parameters = term.form
     if way == "two products":
-        return term.weight * (x.X @ (y.X.T @ V))
+        return term.weight * (x.X @ (y.X.T @ V)).to(torch.float64)
     if way == "direct":
         p, q = _exponents(name, parameters)
         absolute = term.sums == "absolute_difference"

@@ -29,6 +29,9 @@ STORED = 0.3
 NARROW = 128
 """Features up to which a fused product costs less than reading the matrix from memory."""
 
+SUMMED = 2**13
+"""Rows of a stored matrix that are added up in its own precision."""
+
 CELLS = {"cuda": 2**26, "cpu": 2**20}
 """Values of a block where the product is not fused."""
 
@@ -40,7 +43,7 @@ class Piece(Protocol):
         """Return K V."""
 
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
-        """Return K' W."""
+        """Return K' W in float64."""
 
 
 class Fused:
@@ -57,20 +60,20 @@ class Fused:
         """Return K V."""
         if self._halves is None:
             try:
-                return self._sum(self.x, self.y, V)
+                return self._sum(self.x, self.y, V).to(V.dtype)
             except torch.OutOfMemoryError as error:
                 self._halves = self._halved(error)
         return torch.cat([half.times(V) for half in self._halves])
 
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
-        """Return K' W; every described similarity is symmetric."""
+        """Return K' W in float64; every described similarity is symmetric."""
         if self._halves is None:
             try:
                 return self._sum(self.y, self.x, W)
             except torch.OutOfMemoryError as error:
                 self._halves = self._halved(error)
         top, bottom = self._halves
-        return top.transposed_times(W[: len(top)]) + bottom.transposed_times(W[len(top) :]).to(torch.float64)
+        return top.transposed_times(W[: len(top)]) + bottom.transposed_times(W[len(top) :])
 
     def _halved(self, error: Exception) -> tuple[Fused, Fused]:
         """Return both halves of the rows, which serve from now on; it is said."""
@@ -88,10 +91,10 @@ class Fused:
 
     def _sum(self, x: dict[Term, torch_loops.Rows], y: dict[Term, torch_loops.Rows], V: torch.Tensor) -> torch.Tensor:
         first = next(iter(x.values()))
-        total = torch.zeros(len(first.X), V.shape[1], device=V.device)
+        total = torch.zeros(len(first.X), V.shape[1], device=V.device, dtype=torch.float64)
         for term in self.profile.terms:
             total += torch_loops.times(x[term], y[term], V, self.precision)
-        return total + self.profile.constant * V.sum(0) if self.profile.constant else total
+        return total + self.profile.constant * V.sum(0, dtype=torch.float64) if self.profile.constant else total
 
 
 @dataclass
@@ -108,12 +111,12 @@ class Blockwise:
         return torch.cat([self._row(part, V) for part in _pieces(count(self.a), self._height())])
 
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
-        """Return K' W."""
+        """Return K' W in float64."""
         total = torch.zeros(count(self.b), W.shape[1], device=W.device, dtype=torch.float64)
         for down in _pieces(count(self.a), self._height()):
             for right in self._columns():
                 total[right] += self._values(down, right).T @ W[down]
-        return total.to(W.dtype)
+        return total
 
     def _row(self, down: slice, V: torch.Tensor) -> torch.Tensor:
         total = torch.zeros(down.stop - down.start, V.shape[1], device=V.device, dtype=torch.float64)
@@ -142,8 +145,11 @@ class Stored:
         return self.K @ V
 
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
-        """Return K' W."""
-        return self.K.T @ W
+        """Return K' W in float64."""
+        total = torch.zeros(self.K.shape[1], W.shape[1], device=W.device, dtype=torch.float64)
+        for down in _pieces(len(self.K), SUMMED):
+            total += self.K[down].T @ W[down]
+        return total
 
 
 def _pieces(n: int, step: int) -> list[slice]:
@@ -170,6 +176,7 @@ class Product:
         self.shape = count(A), count(B)
         self.dtype = torch.float32 if itemsize(A) == itemsize(B) == 4 else torch.float64
         self.b = self._here(B)
+        self.a: Encoding = None
         self.profile = similarity.described()
         self.fused = torch_loops.can_fuse(self.profile, engine.place, self.dtype)
 
@@ -218,9 +225,8 @@ class Product:
         if narrow or not fits or self._resident is None:
             return
         K = torch.empty(n, m, dtype=self.dtype, device=self.engine.place)
-        a = self._here(self.A)
         for down in _pieces(n, max(1, CELLS[self.engine.place.type] // m)):
-            K[down] = self._checked_block(rows(a, down), self.b)
+            K[down] = self._checked_block(rows(self.a, down), self.b)
         self._resident = Stored(K)
 
     def times(self, V: torch.Tensor) -> torch.Tensor:
@@ -234,12 +240,12 @@ class Product:
             total += piece.transposed_times(W[which])
         return total
 
-    def normal(self, V: torch.Tensor, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return K' S K V and the column sums of S K V in one pass over the rows, both in float64."""
+    def normal(self, V: torch.Tensor, weights: torch.Tensor, shift: Any = 0.0) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return K' S (K V - shift) and the column sums of S (K V - shift) in one pass over the rows, in float64."""
         total = torch.zeros(self.shape[1], V.shape[1], device=V.device, dtype=torch.float64)
         sums = torch.zeros(V.shape[1], device=V.device, dtype=torch.float64)
         for which, piece in self.pieces():
-            U = piece.times(V) * weights[which, None]
+            U = (piece.times(V) - shift) * weights[which, None]
             sums += U.sum(0, dtype=torch.float64)
             total += piece.transposed_times(U)
         return total, sums
@@ -259,16 +265,23 @@ class Product:
         size = max(1, nbytes(self.A) // self.shape[0])
         return _pieces(self.shape[0], max(1, int(STREAMED * self.engine.budget) // (4 * size)))
 
+    def only(self, which: np.ndarray) -> Product:
+        """Return the matrix of some of the rows, which need no second journey to the device."""
+        known = self.A if self._resident is None else self.a
+        return Product(self.engine, self.similarity, rows(known, which), self.b)
+
     @cached_property
     def _resident(self) -> Piece | None:
         here = tensor_in(self.A) is not None
         if not here and 4 * nbytes(self.A) > RESIDENT * self.engine.budget:
             return None
         try:
-            return self._piece(self._here(self.A))
+            self.a = self._here(self.A)
+            return self._piece(self.a)
         except torch.OutOfMemoryError:
             if here:
                 raise
+            self.a = None
         torch.cuda.empty_cache()
         warnings.warn(f"{self.shape[0]:,} rows did not fit on the device: they come piece by piece", stacklevel=2)
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.randomness import generator
-from similitude.sources import keys
+from similitude.sources import in_order, keys
 
 
 def seed_of(random_state: Any) -> int:
@@ -39,4 +39,4 @@ class Drawn:
     def order(self, counted: np.ndarray) -> np.ndarray:
         """Return the positions of those with a weight in a random order, which depends on seed and ranks alone."""
         ranks = np.arange(len(counted)) if self.ranks is None else self.ranks[counted]
-        return counted[np.argsort(keys(ranks, self.seed), kind="stable")]
+        return counted[in_order(keys(ranks, self.seed))]

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, as_numpy, rows
+from similitude.encodings import Encoding
 from similitude.engines import Engine
 from similitude.machine.heads.linear import Linear
-from similitude.machine.heads.ridge import PENALTIES, Trial
+from similitude.machine.heads.ridge import PENALTIES, Trial, downhill
 from similitude.machine.views import Coordinates, View
 
 MANY = 3_000
 """Landmarks from which on products cost less than the moments of the features."""
 
-STEP, START, WINDOW = 2, 1e-7, 3
-"""Penalties are tried a decade apart, from the one below this part of the trace on, so many by the same products."""
+WHOLE = 8
+"""Examples for each landmark up to which the equations of all are solved at once."""
+
+SOME = 4
+"""Examples for each landmark whose equations show the way to the solution for more."""
 
 CHOSEN_ON = 20
 """Examples for each landmark by which the penalty is chosen."""
 
-TRIAL: dict[str, Any] = {"steps": 30, "tolerance": 1e-2}
+START, STEP = 1e-6, 2
+"""The penalty that is tried first, as a part of the trace, and how far apart the next ones are: a decade."""
+
+TRIAL: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
 """How exactly penalties are compared; the one chosen is then solved as exactly as the engine does."""
 
 
@@ -39,65 +45,78 @@ class Solved:
 def solve_by_products(
     view: View, A: Encoding, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, held: np.ndarray, engine: Engine
 ) -> Solved | None:
-    """Return the model of all examples with the penalty that is best for those held out.
+    """Return the model of all examples with the penalty that is best for those held out, the last of a random order.
 
-    The penalty is chosen with the first examples of a random order; as a noise of the targets it does not depend on
-    how many there are. None where landmarks are few, or where the engine has no products of this similarity.
+    The penalty is chosen with the first of that order; as a noise of the targets it does not depend on how many there
+    are. None where landmarks are few, or where the engine has no products of this similarity.
     """
     solver = engine.least_squares(view.similarity, A, view.landmarks.encoding) if view.n_landmarks >= MANY else None
     if solver is None:
         return None
-    learned = weights.copy()
-    learned[held] = 0.0
-    few = rows(A, held)
+    learned, judges = order[: len(order) - len(held)], solver.only(held)
 
     def trial_of(lam: float, found: Any) -> Trial:
-        values = engine.times(view.similarity, few, view.landmarks.encoding, found.weights)
-        return Trial.of(lam, as_numpy(values).astype(np.float64) + found.intercept, Y[held], weights[held])
+        return Trial.of(lam, judges.values(found), Y[held], weights[held])
 
-    some = np.sort(order[: min(CHOSEN_ON * view.n_landmarks, len(order) - len(held))])
-    lam, start = _chosen(solver.of(rows(A, some)), Y[some], weights[some], trial_of)
-    apart = solver.problem(Y, learned).solve(lam, start)
-    found = solver.problem(Y, weights).solve(lam, apart)
-    return Solved(Coordinates(view), Linear(found.weights, found.intercept, found.residual), trial_of(lam, apart))
-
-
-def _chosen(
-    solver: Any, Y: np.ndarray, weights: np.ndarray, trial_of: Callable[[float, Any], Trial]
-) -> tuple[float, Any]:
-    """Return the penalty that is best for examples held out, and the model that it gives."""
-    problem = solver.problem(Y, weights)
-    unit = solver.spread * float(weights.sum())
-    tried: dict[int, tuple[float, Any, float]] = {}
-
-    def judge(places: Sequence[int]) -> None:
-        lams = [unit * float(PENALTIES[place]) for place in places]
-        for place, lam, found in zip(places, lams, problem.path(lams, **TRIAL), strict=True):
-            tried[place] = lam, found, trial_of(lam, found).loss
-
-    best = best_in_windows(judge, lambda place: tried[place][2])
-    return tried[best][:2]
-
-
-def best_in_windows(judge: Callable[[Sequence[int]], None], loss: Callable[[int], float]) -> int:
-    """Return the penalty with the smallest loss; a further window is judged while the best is at the edge of all.
-
-    >>> seen = []
-    >>> best_in_windows(seen.extend, lambda place: abs(place - 10)), seen
-    (10, [2, 4, 6, 8, 10, 12])
-    """
-    start = int(np.abs(np.log(PENALTIES / START)).argmin())
-    grid = range(start % STEP, len(PENALTIES), STEP)
-    low = max(0, grid.index(start) - 1)
-    high = low + WINDOW
-    judge(grid[low:high])
-    while True:
-        best = min(range(low, high), key=lambda i: loss(grid[i]))
-        if best == high - 1 < len(grid) - 1:
-            judge(grid[high : high + WINDOW])
-            high = min(high + WINDOW, len(grid))
-        elif best == low > 0:
-            judge(grid[max(0, low - WINDOW) : low])
-            low = max(0, low - WINDOW)
+    with engine.algebra(f"the equations of {view.n_landmarks:,} landmarks"):
+        if len(learned) <= WHOLE * view.n_landmarks:
+            lam, apart, found = _at_once(solver, Y, weights, np.sort(learned), held, trial_of)
         else:
-            return grid[best]
+            first = learned[: CHOSEN_ON * view.n_landmarks], learned[: SOME * view.n_landmarks]
+            lam, apart, found = _by_steps(solver, Y, weights, np.sort(first[0]), np.sort(first[1]), held, trial_of)
+        trial = trial_of(lam, apart)
+    return Solved(Coordinates(view), Linear(found.weights, found.intercept, found.residual), trial)
+
+
+TrialOf = Callable[[float, Any], Trial]
+
+
+def _at_once(
+    solver: Any, Y: np.ndarray, weights: np.ndarray, learned: np.ndarray, held: np.ndarray, trial_of: TrialOf
+) -> tuple[float, Any, Any]:
+    """Return the best penalty, and its solutions without and with those held out, by the equations of all."""
+    equations = solver.only(learned).equations(Y[learned], weights[learned])
+    lam, apart = _best_penalty(lambda lam, latest: equations.solve(lam), trial_of, solver.spread * equations.total)
+    return lam, apart, (equations + solver.only(held).equations(Y[held], weights[held])).solve(lam)
+
+
+def _by_steps(
+    solver: Any,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    first: np.ndarray,
+    some: np.ndarray,
+    held: np.ndarray,
+    trial_of: TrialOf,
+) -> tuple[float, Any, Any]:
+    """Return the best penalty by the first, and its solutions without and with those held out, by steps to them."""
+    equations = solver.only(some).equations(Y[some], weights[some])
+    part = solver.only(first).problem(Y[first], weights[first])
+
+    def solve(lam: float, latest: Any) -> Any:
+        near = equations.factor(lam * equations.total / part.total)
+        return part.solve(lam, near, latest or equations.solution(near), **TRIAL)
+
+    lam, apart = _best_penalty(solve, trial_of, solver.spread * part.total)
+    without = weights.copy()
+    without[held] = 0.0
+    near = equations.factor(lam * equations.total / float(without.sum()))
+    apart = solver.problem(Y, without).solve(lam, near, apart)
+    return lam, apart, solver.problem(Y, weights).solve(lam, near, apart)
+
+
+def _best_penalty(solve: Callable[[float, Any], Any], trial_of: TrialOf, unit: float) -> tuple[float, Any]:
+    """Return the penalty that is better than both of its neighbours, and its solution."""
+    tried: dict[int, tuple[float, Any]] = {}
+
+    def loss(place: int) -> float:
+        if not 0 <= place < len(PENALTIES):
+            return np.inf
+        if place not in tried:
+            lam, nearest = unit * float(PENALTIES[place]), min(tried, key=lambda i: abs(i - place), default=None)
+            found = solve(lam, None if nearest is None else tried[nearest][1])
+            tried[place] = trial_of(lam, found).loss, found
+        return tried[place][0]
+
+    place = downhill(loss, int(np.abs(np.log(PENALTIES / START)).argmin()), STEP)
+    return unit * float(PENALTIES[place]), tried[place][1]

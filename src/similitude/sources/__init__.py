@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from similitude.sources.ahead import read_ahead
 from similitude.sources.batch import Batch, SourceError, about, described
-from similitude.sources.ends import Ends, keys
+from similitude.sources.ends import Ends, in_order, keys
 from similitude.sources.partitions import PEEK, batches_in, in_partition, objects_in, opened
 from similitude.sources.sizes import batch_rows, check_sample
 from similitude.sources.source import ROWS, Source, looks_like_source
@@ -25,6 +25,7 @@ __all__ = [
     "batches_in",
     "check_sample",
     "described",
+    "in_order",
     "in_partition",
     "keys",
     "looks_like_source",

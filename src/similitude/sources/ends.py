@@ -29,6 +29,22 @@ def keys(ranks: np.ndarray, seed: int) -> np.ndarray:
     return mixed
 
 
+def in_order(numbers: np.ndarray) -> np.ndarray:
+    """Return the order of 64-bit numbers, by their upper halves, and by all where these are equal.
+
+    >>> in_order(np.array([2**40 + 1, 3, 2**40], dtype=np.uint64))
+    array([1, 2, 0])
+    """
+    low, high = (numbers >> np.uint64(32)).astype(np.uint16), (numbers >> np.uint64(48)).astype(np.uint16)
+    order = np.argsort(low, kind="stable")  # linear for numbers of 16 bits
+    order = order[np.argsort(high[order], kind="stable")]
+    upper = (numbers >> np.uint64(32))[order]
+    same = upper[1:] == upper[:-1]
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    order[tied] = order[tied][np.argsort(numbers[order[tied]], kind="stable")]
+    return order
+
+
 class Ends:
     """The first and the last rows of a stream in the order of their keys, kept by position.
 
