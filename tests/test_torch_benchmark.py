@@ -16,6 +16,7 @@ from similitude.engines import TorchEngine  # noqa: E402
 from similitude.kernels import Gaussian, Laplace, Matern, Polynomial, RationalQuadratic  # noqa: E402
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of packages beside ours, where they are installed
 def test_every_section_at_toy_size(tmp_path, capsys):
     assert main(["--device", "cpu", "--toy", "--out", str(tmp_path / "found.md")]) == 0
     written = (tmp_path / "found.md").read_text()

@@ -373,6 +373,30 @@ def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chose
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("memory", ["1GiB", "1MiB"], ids=["stays", "in pieces"])
+def test_a_memory_map_is_solved_by_products_too(monkeypatch, tmp_path, device, memory):
+    for module, name in ((training, "PILOT"), (landmarking, "PILOT"), (products, "MANY")):
+        monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)
+    X = vectors(9_000, np.float32)
+    y = np.sin(2 * X[:, 0]) * X[:, 1] > 0.2
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    how = {"n_landmarks": 30, "random_state": 0, "engine": TorchEngine(device=device, memory=memory)}
+    seen = []
+    solve = products.solve_by_products
+    monkeypatch.setattr(training, "solve_by_products", lambda *given: seen.append(given) or solve(*given))
+    from_file = SimilarityClassifier(Gaussian(sigma=1.0), **how).fit(mapped, y)
+    from_array = SimilarityClassifier(Gaussian(sigma=1.0), **how).fit(X, y)
+    assert len(seen) == 2 and (
+        solver := TorchEngine(device=device, memory=memory).product(Gaussian(1.0), mapped, X[:9])
+    )
+    assert (solver._resident is None) == (memory == "1MiB")
+    np.testing.assert_array_equal(from_file.decision_function(X), from_array.decision_function(X))
+    np.testing.assert_allclose(from_file.decision_function(mapped), from_file.decision_function(X), atol=1e-5)
+    assert not isinstance(from_file.landmarks_, np.memmap) and from_file.score(mapped, y) > 0.9
+
+
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("k", [Gaussian(sigma=0.3), Gaussian(sigma=0.3) * (Linear() + 1.0)], ids=repr)
 def test_the_solver_finds_the_minimiser(k, device):
     X, lam = vectors(200, d=2), 0.3

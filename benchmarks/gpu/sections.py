@@ -31,7 +31,7 @@ class Sizes:
     wide: tuple[int, int] = (200_000, 20_000)
     fits: tuple[tuple[int, int], ...] = ((1_000_000, 10_000), (10_000_000, 20_000))
     predictions: int = 20_000_000
-    streamed: int = 20_000_000
+    streamed: int = 100_000_000
     digits: tuple[int, int] = (60_000, 10_000)
 
 
@@ -145,17 +145,17 @@ def problem(n: int, d: int = 28, seed: int = 0) -> tuple[np.ndarray, np.ndarray]
 
 
 def fits(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
-    """Measure whole fits with a given penalty, rows on the device; then one with the choice of the penalty."""
+    """Measure whole fits with a given penalty, rows on the device; then with the choice of the penalty."""
     new, wanted = problem(min(200_000, sizes.rows), seed=1)
     k = Gaussian(sigma=6.0)
     for place, (n, m) in enumerate(sizes.fits):
         yield _fit(engine, k, n, m, (new, wanted), beside_plain=place == 0)
-    n, m = sizes.fits[0]
-    X, y = problem(n)
-    model = SimilarityRegressor(k, n_landmarks=m, random_state=0, engine=engine)
-    took = seconds(lambda: model.fit(X, y), engine.place, 1)
-    note = f"R2 {model.score(new, wanted):.4f}, penalty chosen, from host memory"
-    yield Row("SimilarityRegressor.fit", f"n = {n:,}, m = {m:,}", took, "s", note)
+    for n, m in sizes.fits:
+        X, y = problem(n)
+        model = SimilarityRegressor(k, n_landmarks=m, random_state=0, engine=engine)
+        took = seconds(lambda model=model, X=X, y=y: model.fit(X, y), engine.place, 1)
+        note = f"R2 {model.score(new, wanted):.4f}, penalty chosen, from host memory"
+        yield Row("SimilarityRegressor.fit", f"n = {n:,}, m = {m:,}", took, "s", note)
 
 
 def _fit(engine: TorchEngine, k: Any, n: int, m: int, new: tuple[np.ndarray, np.ndarray], beside_plain: bool) -> Row:
@@ -202,9 +202,10 @@ def streams(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "X.npy"
         mapped = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, 28))
-        for start in range(0, n, 10**6):
-            stop = min(n, start + 10**6)
-            mapped[start:stop] = np.random.default_rng(start).standard_normal((stop - start, 28), dtype=np.float32)
+        some = np.random.default_rng(0).standard_normal((min(n, 10**6), 28), dtype=np.float32)
+        for start in range(0, n, len(some)):
+            part = mapped[start : start + len(some)]
+            part[:] = some[: len(part)] * (1.0 + 0.5 * start / n)
         landmarks = np.array(mapped[:m])
         small = TorchEngine(device=engine.device, precision=engine.precision, memory=4 * mapped.nbytes)
         ones, v = torch.ones(n, device=engine.place), torch.randn(m, 1, device=engine.place)

@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from similitude.encodings import Encoding, rows
 from similitude.errors import PairError
@@ -51,11 +51,14 @@ class Engine(ABC):
         Whether it says how far it is.
     checkpoint : path or None
         Where a pass over many rows writes what it has added up so far.
+    solves : bool
+        Whether it has `least_squares`, for similarities that it can compute.
     """
 
     memory: int | str
     progress: bool = False
     checkpoint: Any = None
+    solves: ClassVar[bool] = False
 
     @abstractmethod
     def run(

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from similitude.encodings import Encoding, as_numpy, count, moved, rows, tensor_in
 from similitude.engines.base import TILE_EDGE, Engine, Target, Task, Tile, cut, deliver, parse_bytes
@@ -55,6 +55,7 @@ class TorchEngine(Engine):
     device: str = "cuda"
     precision: str = "float32"
     memory: int | str | None = None  # type: ignore[assignment]
+    solves: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:

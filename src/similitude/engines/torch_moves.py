@@ -11,8 +11,11 @@ import torch
 
 from similitude.encodings import Encoding, is_sparse, is_tensor
 
-PIECE = 2**26
+PIECE = 2**24
 """Bytes copied at once through memory that the device can read by itself."""
+
+COPIERS = 8
+"""Threads that copy such pieces: one alone is slower than the way to the device."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -37,21 +40,31 @@ class Mover:
             return array
         if self.stream is None:
             return torch.from_numpy(np.require(array, requirements=["C", "W"]))
-        with torch.cuda.stream(self.stream):
-            there = self._copied(array)
+        there = self._copied(array)
         self.stream.synchronize()
         there.record_stream(self.work)
         return there
 
     def _copied(self, array: np.ndarray) -> torch.Tensor:
         dtype = torch.from_numpy(np.empty(0, array.dtype)).dtype
-        there = torch.empty(array.shape, dtype=dtype, device=self.device)
-        step = max(1, PIECE // max(1, array.nbytes // max(1, len(array))))
-        for start in range(0, len(array), step):
+        with torch.cuda.stream(self.stream):
+            there = torch.empty(array.shape, dtype=dtype, device=self.device)
+
+        def copy(start: int) -> None:
             piece = array[start : start + step]
             staged = torch.empty(piece.shape, dtype=dtype, pin_memory=True)
             np.copyto(staged.numpy(), piece)
-            there[start : start + step].copy_(staged, non_blocking=True)
+            with torch.cuda.stream(self.stream):
+                there[start : start + step].copy_(staged, non_blocking=True)
+
+        step = max(1, PIECE // max(1, array.nbytes // max(1, len(array))))
+        starts = range(0, len(array), step)
+        if len(starts) < 2:
+            for start in starts:
+                copy(start)
+        else:
+            with ThreadPoolExecutor(COPIERS) as pool:
+                list(pool.map(copy, starts))
         return there
 
 

@@ -20,6 +20,7 @@ from similitude.machine.guarantees import promised
 from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import Trial
 from similitude.machine.landmarking import check_landmarks, find_landmarks
+from similitude.machine.products import takes_map
 from similitude.machine.roads import Road
 from similitude.machine.scales import open_scales
 from similitude.machine.sourced import Targets, fit_source, objects_of, scores_of
@@ -197,7 +198,7 @@ class SimilarityMachine(SimilarityEstimator):
         """Fit to what is read in batches or lives on workers; None where X is in memory."""
         if is_spread(X):
             return fit_spread(self, X, y, sample_weight)
-        source = self._source(X, y, sample_weight)
+        source = None if takes_map(self, X, y) else self._source(X, y, sample_weight)
         return None if source is None else fit_source(self, source)
 
     def _reading(self) -> Targets:

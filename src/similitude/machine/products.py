@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +12,7 @@ import numpy as np
 
 from similitude.encodings import Encoding
 from similitude.engines import Engine
+from similitude.estimators import FLOATS
 from similitude.machine.heads.linear import Linear
 from similitude.machine.heads.ridge import PENALTIES, Trial, downhill
 from similitude.machine.views import Coordinates, View
@@ -31,6 +34,20 @@ START, STEP = 1e-6, 2
 
 TRIAL: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
 """How exactly penalties are compared; the one chosen is then solved as exactly as the engine does."""
+
+
+def takes_map(machine: Any, X: Any, y: Any) -> bool:
+    """Tell whether a memory map is left to products, like an array in memory, as the device reads it in pieces."""
+    return (
+        isinstance(X, np.memmap)
+        and X.ndim == 2
+        and X.dtype in FLOATS
+        and not isinstance(y, (str, os.PathLike))
+        and machine.head in ("auto", "ridge")
+        and isinstance(machine.n_landmarks, numbers.Integral)
+        and int(machine.n_landmarks) >= MANY
+        and machine._engine.solves
+    )
 
 
 @dataclass(frozen=True, eq=False)
