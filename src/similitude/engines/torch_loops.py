@@ -44,6 +44,9 @@ FAR = 16.0
 MOST_FACTORS = 10
 """The largest degree of a polynomial that is multiplied out."""
 
+APART, NARROW = 3, 64
+"""Outputs and features up to which outputs come one after another: products with several are padded to 16."""
+
 OF_DOTS = ("gaussian", "rational_quadratic")
 """Functions of squared distances that are smooth at zero: these may go through dot products."""
 
@@ -255,8 +258,10 @@ def times(x: Rows, y: Rows, V: torch.Tensor, precision: str = "float32") -> torc
         degree = int(parameters[2]) if name == "polynomial" else 1
     else:
         power, p, q, degree = 1.0, 0.0, float(parameters[1]) if name == "rational_quadratic" else 0.0, 1
-    sums = kernels().of_dots(x.split(way, power), y.split(way, power), V, name, p, q, degree, way)
-    return term.weight * sums
+    apart = V.split(1, dim=1) if V.shape[1] <= APART and x.X.shape[1] <= NARROW else [V]
+    left, right = x.split(way, power), y.split(way, power)
+    sums = [kernels().of_dots(left, right, part, name, p, q, degree, way) for part in apart]
+    return term.weight * torch.cat(sums, dim=1)
 
 
 def _exponents(name: str, parameters: list[Any]) -> tuple[float, float]:
