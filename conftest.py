@@ -1,11 +1,11 @@
-"""What every test run shares: one thread of BLAS, how hard hypothesis tries, which modules cannot be imported."""
+"""What every test run shares: threads, how hard hypothesis tries, and which modules have nothing to import."""
 
 import importlib
 import os
 import signal
 
-# Matrices of tests are small: threads of BLAS would but wait for each other, for long where other programs run too.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Matrices of tests are small: threads of BLAS and torch would but wait for each other, for long on a busy machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import settings
 
