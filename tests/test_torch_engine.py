@@ -522,6 +522,13 @@ def test_an_overflow_is_named_by_its_row():
         TorchEngine(device="cpu").times(Polynomial(degree=3), X, X[:1] * 10, np.ones(1))
 
 
+def test_equations_that_overflow_are_refused():
+    X = 1e100 * np.abs(vectors(40))
+    solver = TorchEngine(device="cpu").least_squares(Polynomial(degree=2), X, X[:5])
+    with pytest.raises(ValueError, match=r"squares of Polynomial.* no finite number: scale it down"):
+        solver.equations(np.ones((40, 1)), np.ones(40)).solve(1.0)
+
+
 def test_too_many_landmarks_for_the_card_are_refused_before_anything_is_computed():
     X = vectors(400, np.float32)
     with pytest.raises(MemoryError, match=r"400 landmarks need .* of cpu is .*use fewer landmarks"):

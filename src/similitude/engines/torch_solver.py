@@ -10,6 +10,7 @@ themselves, c = 1, which takes two to five times as many steps.)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -176,6 +177,8 @@ class Equations:
         M.diagonal().add_(lam * self.solver.jitter)
         T, failed = torch.linalg.cholesky_ex(M.T)  # its lower triangle is above the diagonal of M, where the values are
         jitter = 1e-15 * float(M.diagonal().sum())
+        if not math.isfinite(jitter):
+            raise ValueError(f"squares of {self.solver.product.similarity!r} add up to no finite number: scale it down")
         while bool(failed):
             M.diagonal().add_(jitter)
             jitter *= 10

@@ -67,15 +67,17 @@ def solve_by_products(
     The penalty is chosen with the first of that order; as a noise of the targets it does not depend on how many there
     are. None where landmarks are few, or where the engine has no products of this similarity.
     """
-    solver = engine.least_squares(view.similarity, A, view.landmarks.encoding) if view.n_landmarks >= MANY else None
-    if solver is None:
+    if view.n_landmarks < MANY:
         return None
-    learned, judges = order[: len(order) - len(held)], solver.only(held)
-
-    def trial_of(lam: float, found: Any) -> Trial:
-        return Trial.of(lam, judges.values(found), Y[held], weights[held])
-
     with engine.algebra(f"the equations of {view.n_landmarks:,} landmarks"):
+        solver = engine.least_squares(view.similarity, A, view.landmarks.encoding)
+        if solver is None:
+            return None
+        learned, judges = order[: len(order) - len(held)], solver.only(held)
+
+        def trial_of(lam: float, found: Any) -> Trial:
+            return Trial.of(lam, judges.values(found), Y[held], weights[held])
+
         if len(learned) <= WHOLE * view.n_landmarks:
             lam, apart, found = _at_once(solver, Y, weights, np.sort(learned), held, trial_of)
         else:
