@@ -4,12 +4,17 @@ PYTHON ?= python3
 GPU_PYTHON ?= python3
 BIN := .venv/bin
 
+# What the tests of TorchEngine need. On Linux the usual build of torch brings gigabytes for a card: the one for the CPU
+# alone is asked for by name. Triton, which is for Linux only, has an interpreter that runs kernels without a card.
+TORCH := torch==2.13.0$(if $(filter Linux,$(shell uname)),+cpu)
+TRITON := $(if $(filter Linux,$(shell uname)),triton==3.8.0)
+
 # The package is installed in place, so only a change of these files calls for a new build.
 BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/loops/cpp/*)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-gpu lint bench bench-gpu theory docs deep clean
+.PHONY: help demo test torch test-gpu lint bench bench-gpu theory docs deep clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
@@ -19,6 +24,10 @@ demo: .venv/cli.installed ## show what the library does
 
 test: .venv/test.installed ## run the tests and every example in the documentation
 	$(BIN)/python -m pytest
+
+torch: .venv/test.installed ## add torch for the CPU and Triton to .venv, so that `make test` runs the tests of TorchEngine
+	$(BIN)/python -m pip install --quiet --only-binary :all: $(TORCH)
+	$(if $(TRITON),$(BIN)/python -m pip install --quiet --only-binary :all: $(TRITON))
 
 lint: .venv/dev.installed ## check style, types, spelling and the layers of imports
 	$(BIN)/ruff check

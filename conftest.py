@@ -1,7 +1,11 @@
-"""What every test run shares: how hard hypothesis tries, and which modules have nothing to import."""
+"""What every test run shares: threads, how hard hypothesis tries, and which modules have nothing to import."""
 
 import importlib
 import os
+import signal
+
+# Matrices of tests are small: threads of BLAS and torch would but wait for each other, for long on a busy machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import settings
 
@@ -10,6 +14,9 @@ from similitude.loops import COMPILED
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("deep", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# A run in the background of a shell is told to ignore Ctrl-C, and would tell the programs that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def lacks(package):

@@ -176,7 +176,7 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.parametrize(("how", "after"), [("serial", 1.5), ("threads", 1.5), ("processes", 0.1), ("processes", 1.5)])
+@pytest.mark.parametrize(("how", "after"), [("serial", 0.3), ("threads", 0.5), ("processes", 0.1), ("processes", 1.5)])
 def test_ctrl_c_stops_and_leaves_nothing_behind(how, after):
     # loky's tracker of resources may miss that a semaphore is gone, and warn of it: whether one is left is seen below
     trackers = "-Wignore:resource_tracker:UserWarning"

@@ -63,12 +63,12 @@ def test_blas_is_held_to_one_thread_and_given_back():
         def __call__(self, a, b):
             return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
 
-    np.ones((2, 2)) @ np.ones((2, 2))
-    before = Blas()(None, None)
     tiles = [(slice(i, i + 1), slice(0, 1)) for i in range(4)]
-    inside = list(LocalEngine(threads=2).run(Blas(), list(range(4)), [0], tiles))
-    assert all(set(found) <= {1} for found in inside)
-    assert Blas()(None, None) == before
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = Blas()(None, None)
+        inside = list(LocalEngine(threads=2).run(Blas(), list(range(4)), [0], tiles))
+        assert all(set(found) <= {1} for found in inside)
+        assert Blas()(None, None) == before and 2 in before
 
 
 def test_use_engine_nests_and_restores():

@@ -80,7 +80,7 @@ SERIES = [
     (Gaussian(sigma=2.0) + 0.5 * Linear(), 20),
     (Gaussian(sigma=3.0) * Polynomial(degree=2), 20),
     ((0.2 * Linear()).exp(), 20),
-    (Polynomial(degree=2, scale=0.1, coef0=0.1).exp(), 12),
+    (Polynomial(degree=2, scale=0.1, coef0=0.1).exp(), 8),
     ((0.2 * Linear()).exp() * Gaussian(sigma=3.0), 12),
     (Gaussian(sigma=2.0).normalised(), 20),
 ]

@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -157,22 +157,30 @@ def check_other_process(k: Similarity, X: Any) -> None:
 
     here = array(k.gram(X))
     same("values before and after pickling", array(pickle.loads(cloudpickle.dumps(k)).gram(X)), here)
+    same("values here and in another process", grams_elsewhere([(k, X)])[0], here)
+
+
+def grams_elsewhere(pickled: Sequence[tuple[Similarity, Any]]) -> list[Any]:
+    """Return the Gram matrix of each similarity and its objects by one new process with another hash seed."""
+    import cloudpickle
+
     seed = "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with tempfile.TemporaryDirectory() as folder:
-        given, answer = Path(folder, "given"), Path(folder, "answer.npy")
-        given.write_bytes(cloudpickle.dumps((k, X)))
+        given, answer = Path(folder, "given"), Path(folder, "answer.npz")
+        given.write_bytes(cloudpickle.dumps(pickled))
         command = [sys.executable, "-c", _OTHER_PROCESS, str(given), str(answer)]
         run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert run.returncode == 0, f"another process could not use the pickled {k!r}:\n{run.stderr}"
-        same("values here and in another process", np.load(answer), here)
+        names = ", ".join(repr(k) for k, _ in pickled)
+        assert run.returncode == 0, f"another process could not use the pickled {names}:\n{run.stderr}"
+        with np.load(answer) as grams:
+            return list(grams.values())
 
 
 _OTHER_PROCESS = """
 import pickle, sys, numpy
 with open(sys.argv[1], "rb") as given:
-    k, X = pickle.load(given)
-numpy.save(sys.argv[2], numpy.asarray(k.gram(X)))
+    numpy.savez(sys.argv[2], *[numpy.asarray(k.gram(X)) for k, X in pickle.load(given)])
 """
 
 
