@@ -116,6 +116,15 @@ def test_the_minimiser_is_that_of_a_naive_solver(n, d, k, seed, lam):
     np.testing.assert_allclose(found.weights, w, atol=1e-7)
     np.testing.assert_allclose(found.intercept, b, atol=1e-7)
     np.testing.assert_allclose(found.scores(F), F @ w + b, atol=1e-7)
+    once = Ridge(Moments.of(F, Y, s), lam)
+    assert isinstance(once.factorisation, ByCholesky)
+    np.testing.assert_allclose(once.fit(lam).weights, w, atol=1e-7)
+
+
+def test_one_penalty_below_rounding_is_left_to_eigenvectors():
+    F, Y, s = problem(0, n=50, d=8, dtype=np.float32)
+    F = np.concatenate([F, F], axis=1)  # of half the rank
+    assert isinstance(Ridge(Moments.of(F, Y, s), 1e-9).factorisation, ByEigenvectors)
 
 
 @settings(max_examples=25, deadline=None)

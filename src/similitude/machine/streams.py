@@ -215,7 +215,7 @@ class Stream:
         F, Y, weights = (np.concatenate(parts) for parts in zip(*self.held, strict=True))
         ridge = Ridge(self.moments)
         trial = ridge.best(ridge.held_out(F, Y, weights))
-        return Ridge(self.moments + Moments.of(F, Y, weights)).fit(trial.lam), trial, ridge
+        return Ridge(self.moments + Moments.of(F, Y, weights), trial.lam).fit(trial.lam), trial, ridge
 
 
 def check_head_fits(head: str, n: int, width: int, size: int, engine: Engine) -> None:

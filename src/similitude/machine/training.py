@@ -245,7 +245,7 @@ def _from_sample(examples: Examples, best: Level, sample: Sample, columns: Seque
     ridge, fitted, judged = best.ridge, sample.fitted, sample.judged
     if not sample.leaves_one_out:
         rest = Moments.of(best.F[fitted:], sample.Y[fitted:], sample.weights[fitted:])
-        ridge = Ridge(ridge.moments + rest)
+        ridge = Ridge(ridge.moments + rest, best.trial.lam)
     linear = ridge.fit(best.trial.lam)
     coordinates = tuple(one.placed(examples.places) for one in best.coordinates)
     told = sample.Y[judged], sample.weights[judged]

@@ -160,6 +160,8 @@ class Ridge:
     Parameters
     ----------
     moments : Moments
+    only : float, optional
+        The one penalty that will be asked for, where it is known.
 
     Examples
     --------
@@ -169,12 +171,13 @@ class Ridge:
     array([[2.3333]])
     """
 
-    def __init__(self, moments: Moments) -> None:
+    def __init__(self, moments: Moments, only: float | None = None) -> None:
         self.moments = moments
         self.mean, self.middle = moments.means()
         gram, cross = moments.centred()
         self.unit = max(float(np.trace(gram)), moments.eps * float(np.trace(moments.gram))) or 1.0
-        self.factorisation = factorised(gram, cross)
+        above_rounding = only is not None and only > moments.eps * float(np.trace(moments.gram))
+        self.factorisation = (ByCholesky if above_rounding else factorised)(gram, cross)
 
     def fit(self, lam: float) -> Linear:
         """Return the minimiser."""
