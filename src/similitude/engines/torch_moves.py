@@ -40,31 +40,30 @@ class Mover:
             return array
         if self.stream is None:
             return torch.from_numpy(np.require(array, requirements=["C", "W"]))
-        there = self._copied(array)
-        self.stream.synchronize()
+        there = self._copied(array, self.stream)
         there.record_stream(self.work)
         return there
 
-    def _copied(self, array: np.ndarray) -> torch.Tensor:
+    def _copied(self, array: np.ndarray, stream: torch.cuda.Stream) -> torch.Tensor:
         dtype = torch.from_numpy(np.empty(0, array.dtype)).dtype
-        with torch.cuda.stream(self.stream):
+        with torch.cuda.stream(stream):
             there = torch.empty(array.shape, dtype=dtype, device=self.device)
 
         def copy(start: int) -> None:
             piece = array[start : start + step]
             staged = torch.empty(piece.shape, dtype=dtype, pin_memory=True)
             np.copyto(staged.numpy(), piece)
-            with torch.cuda.stream(self.stream):
+            with torch.cuda.stream(stream):
                 there[start : start + step].copy_(staged, non_blocking=True)
+            stream.synchronize()  # no more is staged than threads hold
 
         step = max(1, PIECE // max(1, array.nbytes // max(1, len(array))))
         starts = range(0, len(array), step)
-        if len(starts) < 2:
-            for start in starts:
-                copy(start)
-        else:
+        if len(starts) > 1:
             with ThreadPoolExecutor(COPIERS) as pool:
                 list(pool.map(copy, starts))
+        elif len(starts):
+            copy(0)
         return there
 
 
