@@ -55,7 +55,7 @@ def test_csv_is_what_pandas_and_polars_read(tmp_path_factory, columns):
     path = tmp_path_factory.mktemp("table") / "x.csv"
     files.write(path, columns)
     ours = files.read(path, kind="table").objects
-    theirs = pd.read_csv(path, keep_default_na=False, na_values=[""])
+    theirs = pd.read_csv(path, keep_default_na=False, na_values=[""], float_precision="round_trip")
     for name in columns:
         assert ours[name].isna().tolist() == theirs[name].isna().tolist()
         assert ours[name].dropna().tolist() == theirs[name].dropna().tolist()

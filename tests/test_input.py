@@ -1,5 +1,7 @@
 """Objects as people have them: tables with odd columns, rows of tables, encodings that lose objects."""
 
+import weakref
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,6 +9,7 @@ import pytest
 
 from similitude import FromPairs, Similarity
 from similitude.checks import check_similarity
+from similitude.fingerprints import digest
 from similitude.kernels import Gaussian, HistogramIntersection, Linear
 
 TABLE = pd.DataFrame({"a": [1.0, 2.0, 0.5], "b": [3, 4, 5]}, index=["x", "y", "z"])
@@ -149,3 +152,12 @@ def test_few_weighted_rows_of_many():
     weight = np.zeros(2000)
     weight[:10] = 1.0
     assert Gaussian().resolve(X, sample_weight=weight) == Gaussian().resolve(X[:10])
+
+
+def test_a_digest_does_not_follow_weak_references():
+    class Holder:
+        pass
+
+    one, other = Holder(), Holder()
+    one.back, other.back = weakref.ref(one), weakref.ref(one)
+    assert digest(one) == digest(other)

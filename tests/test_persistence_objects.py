@@ -84,7 +84,7 @@ SCALARS = [np.dtype(code).type(1) for code in "?bhilBHILefdFD"] + [
     np.str_(""),
     np.str_("é"),
     np.bytes_(b"a\0b"),
-    np.datetime64("NaT"),
+    np.datetime64("NaT", "ms"),
     np.datetime64("2020-01-01T00", "h"),
     np.timedelta64(3, "s"),
     np.float64("nan"),
@@ -232,6 +232,16 @@ def test_polars(value, tmp_path):
     back = round_trip(value, tmp_path)
     assert back.equals(value) and type(back) is type(value)
     assert getattr(back, "schema", None) == getattr(value, "schema", None)
+
+
+def test_zones_of_pytz_become_those_of_python(tmp_path):
+    pytz = pytest.importorskip("pytz", reason="pytz is not installed")
+    berlin = pytz.timezone("Europe/Berlin")
+    twice = [berlin.localize(dt.datetime(2024, 10, 27, 2, 30), is_dst=summer) for summer in (True, False)]
+    back = round_trip([*twice, pd.Timestamp(twice[1])], tmp_path)
+    assert [one.utcoffset() for one in back] == [one.utcoffset() for one in [*twice, twice[1]]]
+    assert [one.timestamp() for one in back] == [one.timestamp() for one in [*twice, twice[1]]]
+    assert {str(one.tzinfo) for one in back} == {"Europe/Berlin"}
 
 
 def test_generators_draw_on(tmp_path):

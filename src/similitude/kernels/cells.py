@@ -103,7 +103,7 @@ def seconds(values: Any, missing: np.ndarray) -> np.ndarray:
     elif is_column(values) and str(values.dtype).startswith(("Date", "Datetime")):
         times = values.to_numpy().astype("datetime64[us]")
     else:
-        stored = np.datetime64("NaT") if missing.any() else None
+        stored = np.datetime64("NaT", "us") if missing.any() else None
         times = np.array([stored if gone else _time(one) for one, gone in zip(values, missing, strict=True)])
     return np.where(missing, np.nan, times.astype("datetime64[us]").astype(np.int64) / 1e6)
 

@@ -10,7 +10,14 @@ from similitude.persistence.problems import library
 MOMENTS: dict[str, Any] = {"date": date, "datetime": datetime, "time": time}
 
 
+def _of_python(value: Any) -> Any:
+    """Return a moment whose zone is one of pytz, as before pandas 3, in Python's zone of the same name."""
+    name = getattr(getattr(value, "tzinfo", None), "zone", None)
+    return value.astimezone(_read_place(None, {"key": name})) if isinstance(name, str) else value
+
+
 def _write_moment(w: Any, value: Any, path: str) -> dict[str, Any]:
+    value = _of_python(value)
     zone = getattr(value, "tzinfo", None)
     bare = value if zone is None else value.replace(tzinfo=None)
     return {
@@ -44,6 +51,7 @@ def _read_place(r: Any, node: Any) -> Any:
 
 
 def _write_timestamp(w: Any, value: Any, path: str) -> dict[str, Any]:
+    value = _of_python(value)
     return {"is": "pandas timestamp", "moment": w.value(value.asm8, path), "zone": w.value(value.tzinfo, path)}
 
 

@@ -55,7 +55,7 @@ class Writer:
             return value
         if (kind is int and -(2**63) <= value < 2**63) or (kind is float and math.isfinite(value)):
             return value
-        key = id(value)
+        key = 0 if kind is tuple and not value else id(value)  # Python may hold several tuples of nothing
         if key not in self._places:
             if key in self._under_way:
                 raise SavedModelError(f"{path} leads back to itself: a {kind.__name__} that contains itself")
