@@ -65,7 +65,8 @@ def _steps(nodes: int, ends: np.ndarray) -> np.ndarray:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import shortest_path
 
-    edges = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(nodes, nodes)).tocsr()
+    a, b = ends.astype(np.int32).T  # the numbers that SciPy's paths take
+    edges = coo_array((np.ones(len(ends)), (a, b)), shape=(nodes, nodes)).tocsr()
     steps = np.asarray(shortest_path(edges, directed=False, unweighted=True))
     there = np.isfinite(steps)
     apart = max(2.0, 0.6 * float(steps[there].max(initial=0.0)) + 1.0)
