@@ -242,6 +242,8 @@ def test_zones_of_pytz_become_those_of_python(tmp_path):
     assert [one.utcoffset() for one in back] == [one.utcoffset() for one in [*twice, twice[1]]]
     assert [one.timestamp() for one in back] == [one.timestamp() for one in [*twice, twice[1]]]
     assert {str(one.tzinfo) for one in back} == {"Europe/Berlin"}
+    with pytest.raises(SavedModelError, match="cannot be stored"):
+        round_trip(dt.time(2, 30, tzinfo=pytz.utc), tmp_path)
 
 
 def test_generators_draw_on(tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from similitude.sources import Ends, Source, SourceError, keys, looks_like_source, read_ahead
+from similitude.sources import Ends, Source, SourceError, in_order, keys, looks_like_source, read_ahead
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((500, 3)).astype(np.float32)
@@ -283,3 +283,11 @@ def test_what_looks_like_a_source(tmp_path):
     streams = [tmp_path, np.load(tmp_path / "X.npy", mmap_mode="r"), lambda: iter([]), iter([]), Source(X)]
     assert all(map(looks_like_source, streams))
     assert not any(map(looks_like_source, [X, X.tolist(), "text", ["a"], csr_matrix(X), np.float64(3.0)]))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 1000])
+def test_the_order_of_keys_is_that_of_a_stable_sort(n):
+    rng = np.random.default_rng(n)
+    for bits in (64, 34, 3):  # all apart, ties of the upper halves, ties of all
+        numbers = rng.integers(0, 2**bits, n, dtype=np.uint64)
+        np.testing.assert_array_equal(in_order(numbers), np.argsort(numbers, kind="stable"))

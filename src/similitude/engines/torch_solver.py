@@ -5,7 +5,7 @@ of a few rows for each landmark, in float64, are solved at once for any penalty;
 preconditioner for all rows, of which only fused products are taken. With c rows for each landmark the condition number
 is at most about :math:`((1 + c^{-1/2}) / (1 - c^{-1/2}))^2`, 9 for c = 4, so that a few steps are enough.
 (Rudi, Carratino and Rosasco, "FALKON: an optimal large scale kernel method", 2017, where the rows are the landmarks
-themselves, c = 1, which takes two to five times as many steps.)
+themselves, c = 1, which mostly takes two to five times as many steps.)
 """
 
 from __future__ import annotations

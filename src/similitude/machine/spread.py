@@ -40,7 +40,7 @@ from similitude.machine.training import PILOT, Fitted, Marks
 from similitude.machine.views import Together
 from similitude.maps.spread import Whole, check_alike, key_below
 from similitude.similarity import Similarity
-from similitude.sources import keys
+from similitude.sources import in_order, keys
 
 GROUP = 16
 """Partitions whose sums are added up on workers; the sums of groups are added up here, where they can be kept."""
@@ -137,7 +137,7 @@ class Spread:
         found = _joined([one for one in drawn if one is not None])
         if len(found[3]) <= first + last:
             return found
-        order = np.argsort(keys(found[4], self.seed), kind="stable")
+        order = in_order(keys(found[4], self.seed))
         kept = np.sort(np.concatenate([order[:first], order[len(order) - last :]]))
         return take(found[0], kept), found[1][kept], found[2][kept], found[3][kept], found[4][kept]
 

@@ -13,7 +13,17 @@ from similitude.engines.spread import is_spread, own_engine
 from similitude.maps.partitions import Reader, draw, for_workers, look
 from similitude.maps.spread import Whole, check_alike, key_below
 from similitude.randomness import generator
-from similitude.sources import Ends, Source, about, batch_rows, check_sample, keys, looks_like_source, read_ahead
+from similitude.sources import (
+    Ends,
+    Source,
+    about,
+    batch_rows,
+    check_sample,
+    in_order,
+    keys,
+    looks_like_source,
+    read_ahead,
+)
 
 SAMPLE = 20_000
 """Rows of a source or a collection at most that a map is fitted to."""
@@ -86,7 +96,7 @@ def _of_collection(estimator: Any, X: Any, y: Any, seed: int) -> Sampled:
     parts = list(engine.collect(engine.map(draw, [reader] * k, *limits, range(k), starts.tolist(), *columns)))
     parts = [part for part in parts if part is not None]
     places = np.concatenate([part[2] for part in parts])
-    kept = np.sort(np.argsort(keys(places, seed), kind="stable")[:SAMPLE])
+    kept = np.sort(in_order(keys(places, seed))[:SAMPLE])
     labels = None if y is None else np.concatenate([part[1] for part in parts])[kept]
     whole = Whole(engine, Reader(for_workers(estimator, engine.memory)), columns, sizes, seed)
     return Sampled(take(join_all([part[0] for part in parts]), kept), labels, places[kept], whole)

@@ -12,8 +12,10 @@ MOMENTS: dict[str, Any] = {"date": date, "datetime": datetime, "time": time}
 
 def _of_python(value: Any) -> Any:
     """Return a moment whose zone is one of pytz, as before pandas 3, in Python's zone of the same name."""
-    name = getattr(getattr(value, "tzinfo", None), "zone", None)
-    return value.astimezone(_read_place(None, {"key": name})) if isinstance(name, str) else value
+    zone: Any = getattr(value, "tzinfo", None)
+    if type(zone).__module__.split(".")[0] != "pytz" or zone.zone is None or not hasattr(value, "astimezone"):
+        return value
+    return value.astimezone(_read_place(None, {"key": zone.zone}))
 
 
 def _write_moment(w: Any, value: Any, path: str) -> dict[str, Any]:

@@ -109,7 +109,7 @@ class Ends:
 
     def _shrink(self) -> None:
         known = keys(self.ranks, self.seed)
-        order = np.argsort(known, kind="stable")
+        order = in_order(known)
         kept = np.sort(np.concatenate([order[: self.first], order[len(order) - self.last :]]))
         self._low = known[order[self.first - 1]]
         self._high = known[order[len(order) - self.last]] if self.last else np.uint64(2**64 - 1)
