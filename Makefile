@@ -10,7 +10,7 @@ TORCH := torch==2.13.0$(if $(filter Linux,$(shell uname)),+cpu)
 TRITON := $(if $(filter Linux,$(shell uname)),triton==3.8.0)
 
 # The package is installed in place, so only a change of these files calls for a new build.
-BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/loops/cpp/*)
+BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/loops/cpp/*)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

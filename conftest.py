@@ -9,7 +9,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import settings
 
-from similitude.loops import COMPILED
+from similitude.compute.loops import COMPILED
 
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("deep", deadline=None, max_examples=1000)
@@ -28,10 +28,10 @@ def lacks(package):
     return False
 
 
-collect_ignore_glob = [] if COMPILED else ["src/similitude/loops/compiled*.py"]
+collect_ignore_glob = [] if COMPILED else ["src/similitude/compute/loops/compiled*.py"]
 if lacks("torch"):
     collect_ignore_glob += [
-        f"src/similitude/engines/torch_{one}.py" for one in ("loops", "moves", "products", "solver")
+        f"src/similitude/compute/engines/torch/{one}.py" for one in ("fused", "transfer", "products", "solver")
     ]
 if lacks("triton"):
-    collect_ignore_glob += ["src/similitude/engines/torch_kernels.py"]
+    collect_ignore_glob += ["src/similitude/compute/engines/torch/kernels.py"]

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import header, line
-from similitude import loops
+from similitude.compute import loops
 
 BASELINE = Path(__file__).with_name("instructions.json")
 SIMD = "avx2"  # valgrind knows no AVX-512
@@ -228,7 +228,7 @@ def count() -> dict[str, int]:
 
 def compiler() -> str:
     """Return what compiled the loops, as the compiler signed the module."""
-    from similitude.loops import _compiled
+    from similitude.compute.loops import _compiled
 
     signed = re.search(rb"GCC: \([^\0]*|clang version [^\0]*", Path(_compiled.__file__).read_bytes())
     return signed[0].decode() if signed else "unknown"
@@ -240,7 +240,7 @@ def skipped() -> str:
         return "valgrind is not installed"
     if not loops.COMPILED:
         return f"the loops are not compiled: {loops.IN_USE}"
-    from similitude.loops import _compiled
+    from similitude.compute.loops import _compiled
 
     if SIMD not in _compiled.instruction_sets():
         return f"this machine has no {SIMD}"

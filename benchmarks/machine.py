@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 from benchmarks.measure import threads
-from similitude.loops import IN_USE
+from similitude.compute.loops import IN_USE
 
 STAT = Path("/proc/stat")
 PACKAGES = (

@@ -12,19 +12,21 @@ from pathlib import Path
 from sklearn.base import BaseEstimator
 
 import similitude
-from similitude.estimators import SimilarityEstimator
 from similitude.persistence.objects import OF_THE_ENGINE
 from similitude.results import Result
+from similitude.scikit.estimator import SimilarityEstimator
 from similitude.similarity import Similarity
 from similitude.similarity.parameters import Parametric
 
 REGISTRY = Path(similitude.__file__).parent / "persistence" / "registry.py"
 HELD = """
-    datasets.Atoms datasets.FewObjects datasets.LowerBound datasets.Paper learners.nearest.Lengths
+    data.datasets.Atoms data.datasets.FewObjects data.datasets.LowerBound data.datasets.Paper learners.nearest.Lengths
     learners.perceptron_memory.Growing learners.perceptron_memory.Joined learners.perceptron_memory.Memory
-    machine.moments.Moments machine.streams.Model machine.streams.Stream machine.views.Coordinates machine.views.View
-    machine.views.Weighted maps.fourier.Waves maps.frequencies.Matrix maps.frequencies.Structured
-    maps.landmarks.Chosen maps.polynomial_sketch.Form maps.polynomial_sketch.TensorSketch maps.reservoir.Reservoir
+    linear.moments.Moments estimators.streams.Model estimators.streams.Stream
+    landmarks.features.Coordinates landmarks.features.View
+    landmarks.features.Weighted maps.fourier.Waves maps.frequencies.Matrix maps.frequencies.Structured
+    landmarks.chosen_landmarks.Chosen maps.polynomial_sketch.Form maps.polynomial_sketch.TensorSketch
+    landmarks.reservoir.Reservoir
     maps.sketches.Sketch
 """
 """What models, maps and similarities hold beside each other; encodings are made anew and no part of a file."""
@@ -48,7 +50,7 @@ def modules():
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
         parts = parts[:-1] if parts[-1] == "__init__" else parts
-        if parts and parts[0] not in ("cli", "demo", "checks", "persistence", "report", "engines"):
+        if parts and parts[0] not in ("cli", "checks", "persistence", "report", "compute"):
             yield importlib.import_module(".".join(("similitude", *parts)))
 
 

@@ -179,7 +179,7 @@ def test_values_that_do_not_exist_are_refused_by_name_of_the_pair(k):
         (Polynomial(3, coef0=1.0, scale=-1.0), {"SYMMETRIC"}, {"PSD"}),
         (G + FromPairs(lean), set(), KERNEL),
     ],
-    ids=str,
+    ids=lambda given: " ".join(sorted(given)) if isinstance(given, (set, frozenset)) else str(given),
 )
 def test_claims_follow_the_closure_rules(k, yes, no):
     assert yes <= k.claims

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from similitude import FromPairs, Precomputed, use_engine
-from similitude.blocks import Blocks
+from similitude.compute.blocks import Blocks
+from similitude.compute.engines.progress import with_progress
 from similitude.engines import LocalEngine
-from similitude.engines.progress import with_progress
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Linear
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from similitude import loops
-from similitude.loops import reference
-from similitude.versions import show_versions
+from similitude.compute import loops
+from similitude.compute.loops import reference
+from similitude.compute.versions import show_versions
 
 ROOT = Path(__file__).parents[1]
 
 compiled_only = pytest.mark.skipif(
-    not loops.COMPILED, reason="the compiled module similitude.loops._compiled is missing"
+    not loops.COMPILED, reason="the compiled module similitude.compute.loops._compiled is missing"
 )
 
 
@@ -66,14 +66,16 @@ def test_without_a_compiler_the_wheel_is_pure_python(tmp_path):
         names = set(archive.namelist())
         archive.extractall(unzipped)
     assert not [name for name in names if name.endswith((".so", ".pyd", ".dylib", ".cpp"))]
-    files = [path for ending in ("csv", "jsonl", "ts") for path in ROOT.glob(f"src/similitude/datasets/*.{ending}")]
+    files = [
+        path for ending in ("csv", "jsonl", "ts") for path in ROOT.glob(f"src/similitude/data/datasets/*.{ending}")
+    ]
     data = [path.relative_to(ROOT / "src").as_posix() for path in files]
     assert names.issuperset(["similitude/py.typed", *data])
 
     # -S keeps out the import hook of an editable install, which would come before the path.
     path = os.pathsep.join([str(unzipped), *sys.path])
     answer = subprocess.run(
-        [sys.executable, "-S", "-c", "from similitude import loops; print(loops.COMPILED, loops.__file__)"],
+        [sys.executable, "-S", "-c", "from similitude.compute import loops; print(loops.COMPILED, loops.__file__)"],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,

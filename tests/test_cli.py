@@ -18,8 +18,8 @@ from similitude.cli.options import Task, engine_of
 from similitude.cli.output import Output, plain, printable
 from similitude.cli.scoring import r_squared
 from similitude.engines import LocalEngine
-from similitude.expressions import NAMES
 from similitude.files import Data, Schema
+from similitude.similarity.expressions import NAMES
 
 COMMANDS = ("demo", "check", "assess", "compare", "report", "fit", "predict", "explain", "info", "kernels")
 

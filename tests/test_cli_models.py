@@ -9,8 +9,8 @@ import pytest
 from cli_runs import PROGRAM, read_csv, run, write_csv, write_flowers, write_genes
 
 from similitude import SimilarityClassifier
-from similitude.expressions import DEFAULTS, parse
 from similitude.persistence import information, load, save
+from similitude.similarity.expressions import DEFAULTS, parse
 
 
 @pytest.fixture(scope="module")

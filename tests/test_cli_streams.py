@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from cli_runs import run, write_csv
 
-from similitude import SimilarityClassifier, files
+from similitude import SimilarityClassifier
 from similitude.cli.output import Output
 from similitude.cli.streaming import streamed
-from similitude.files import opening
+from similitude.data.files import needs_batches, opening
 from similitude.sources import Source
 
 
@@ -34,10 +34,10 @@ def test_a_file_as_a_source(rows):
 
 def test_whether_a_file_is_read_in_batches(rows, monkeypatch, tmp_path):
     np.savez(tmp_path / "rows.npz", X=rows[1], y=rows[2])
-    assert not files.needs_batches(rows[0])
+    assert not needs_batches(rows[0])
     monkeypatch.setattr(opening, "_memory", lambda file: (10**15, 1))
-    assert files.needs_batches(rows[0])
-    assert not any(map(files.needs_batches, ("-", tmp_path, tmp_path / "rows.npz")))  # read whole, or refused
+    assert needs_batches(rows[0])
+    assert not any(map(needs_batches, ("-", tmp_path, tmp_path / "rows.npz")))  # read whole, or refused
 
 
 def test_fit_streams_and_says_so(rows, monkeypatch, tmp_path):

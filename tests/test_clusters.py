@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import FromPairs, Precomputed
 from similitude.engines import LocalEngine
-from similitude.estimators import NotAKernelError
+from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Laplace, Linear
 from similitude.learners.clusters import KernelKMeans
 from similitude.learners.lloyd import ExplicitSpace, GramSpace, cluster, seeded

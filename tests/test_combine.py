@@ -13,10 +13,9 @@ from sklearn.base import clone
 from similitude import FromPairs, Precomputed, SimilarityClassifier, check_kernel
 from similitude.checks import check_similarity
 from similitude.checks.similarity import grams_elsewhere
-from similitude.encodings import check_objects
+from similitude.compute.encodings import check_objects
 from similitude.engines import LocalEngine
-from similitude.errors import PairError, UnresolvedError
-from similitude.estimators import NotAKernelError
+from similitude.errors import NotAKernelError, PairError, UnresolvedError
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Matern, Polynomial, Sigmoid
 from similitude.learners import KernelSVC
 from similitude.selection import SideBySide, combine, combining
@@ -376,7 +375,7 @@ def never(x, z):
         ({"X": []}, ValueError, "no objects"),
         ({"engine": "local"}, TypeError, "engine must be"),
     ],
-    ids=str,
+    ids=lambda given: str(given).split(" at 0x")[0],
 )
 def test_refused_before_the_first_similarity(change, error, match):
     given = {"similarities": [never], "X": VECTORS, "y": [0, 1] * 12, "how": "alignment", "engine": None} | change

@@ -8,8 +8,8 @@ import pytest
 
 from similitude import use_engine
 from similitude.checks import check_engine
+from similitude.compute.engines.engine import format_bytes, parse_bytes
 from similitude.engines import LocalEngine, current_engine
-from similitude.engines.base import format_bytes, parse_bytes
 
 ENGINES = [LocalEngine(), LocalEngine(threads=1), LocalEngine(threads=3), LocalEngine(threads=2, memory="1MiB")]
 

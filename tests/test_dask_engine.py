@@ -24,12 +24,11 @@ import dask.dataframe as dd  # noqa: E402
 
 from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel, use_engine  # noqa: E402
 from similitude.checks import check_engine  # noqa: E402
-from similitude.engines import ClusterError, DaskEngine, LocalEngine  # noqa: E402
-from similitude.errors import PairError  # noqa: E402
-from similitude.estimators import NotAKernelError  # noqa: E402
+from similitude.engines import DaskEngine, LocalEngine  # noqa: E402
+from similitude.errors import ClusterError, NotAKernelError, PairError  # noqa: E402
+from similitude.estimators.order import Drawn, seed_of  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
 from similitude.learners import KernelRidge  # noqa: E402
-from similitude.machine.draws import Drawn, seed_of  # noqa: E402
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap  # noqa: E402
 
 ONE = LocalEngine(threads=1)
@@ -539,8 +538,8 @@ if __name__ == "__main__":
 def test_a_scheduler_that_is_gone_is_told_and_the_fit_goes_on_elsewhere(tmp_path, client, monkeypatch):
     script, log, kept = tmp_path / "cluster.py", tmp_path / "made", tmp_path / "sums"
     script.write_text(SCHEDULER)
-    monkeypatch.setattr("similitude.engines.checkpoints.EVERY", 0.0)
-    monkeypatch.setattr("similitude.machine.spread.GROUP", 2)
+    monkeypatch.setattr("similitude.compute.engines.checkpoints.EVERY", 0.0)
+    monkeypatch.setattr("similitude.estimators.distributed.GROUP", 2)
     other = subprocess.Popen(
         [sys.executable, script],
         env={**os.environ, "PYTHONPATH": os.path.dirname(__file__)},

@@ -25,8 +25,10 @@ MODULES = (
     "persistence",
     "engines",
     "checks",
+    "errors",
+    "files",
 )
-SAID = {"Tile", "Task"}  # names of types, which a page tells in words
+SAID = {"Tile", "Task", "Batch", "KINDS"}  # names of types, which a page tells in words
 
 
 def written(page):

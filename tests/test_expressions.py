@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from similitude import FromPairs, Similarity, SimilarityClassifier, as_similarity, kernels
-from similitude.expressions import DEFAULTS, NAMES, ExpressionError, parse
+from similitude.errors import ExpressionError
 from similitude.kernels import (
     DTW,
     Columns,
@@ -41,6 +41,7 @@ from similitude.kernels import (
     WeisfeilerLehman,
 )
 from similitude.learners import KernelRidge, KernelSVC
+from similitude.similarity.expressions import DEFAULTS, NAMES, parse
 
 PUBLIC = [
     found for name in kernels.__all__ if isinstance(found := getattr(kernels, name), type) and name != "Similarity"

@@ -15,8 +15,10 @@ import pyarrow.parquet
 import pytest
 
 from similitude import datasets, files
-from similitude.files import FileError, Schema, opening
-from similitude.files.columns import recognised
+from similitude.data.files import opening
+from similitude.data.files.columns import recognised
+from similitude.errors import FileError
+from similitude.files import Schema
 from similitude.kernels import Gower, Jaccard, ShortestPath
 
 
@@ -215,7 +217,7 @@ def test_a_quotation_mark_that_is_never_closed_is_refused(put):
 
 
 def test_rows_longer_than_a_block_are_refused(put, monkeypatch):
-    monkeypatch.setattr("similitude.files.delimited.BLOCKS", (32, 64))
+    monkeypatch.setattr("similitude.data.files.delimited.BLOCKS", (32, 64))
     refuses("a row is longer than", put("x.csv", "a,b\n" + "x" * 200 + ",1\n"))
 
 
@@ -514,7 +516,7 @@ def test_later_batches_are_read_as_the_first(put):
 
 
 def test_batches_of_small_blocks(put, monkeypatch):
-    monkeypatch.setattr("similitude.files.delimited.BLOCKS", (64, 1 << 20))
+    monkeypatch.setattr("similitude.data.files.delimited.BLOCKS", (64, 1 << 20))
     long = {50: "y" * 100, 120: "z" * 300}
     path = put("x.csv", "a,b\n" + "".join(f'{i},"x{long.get(i, i)}\n"\n' for i in range(200)))
     pieces = list(files.batches(path, rows=7))
@@ -547,11 +549,7 @@ def test_batches_of_a_file_that_is_not_there(tmp_path):
 
 
 def test_the_data_sets_of_the_package_are_read():
-    from importlib.resources import as_file
-    from importlib.resources import files as resources
-
-    with as_file(resources("similitude.datasets") / "iris.csv") as path:
-        data = files.read(path, label="species")
+    data = files.read(datasets.path("iris"), label="species")
     X, y = datasets.iris()
     np.testing.assert_array_equal(data.objects, X)
     assert data.labels.tolist() == y.tolist()

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from similitude import files
-from similitude.files import FileError
-from similitude.files.delimited import record_batches
+from similitude.data.files.delimited import record_batches
+from similitude.errors import FileError
 
 PIECES = ["a", "b", "1", "2.5", ",", ",", '"', '"', "\n", "\n", "\r\n", " ", "NA"]
 

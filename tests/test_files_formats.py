@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from similitude import files
-from similitude.files import FileError
+from similitude.errors import FileError
 from similitude.kernels import DTW, Gaussian, ShortestPath
 
 

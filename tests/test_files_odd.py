@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from similitude import files
-from similitude.files import FileError
+from similitude.errors import FileError
 
 
 @pytest.fixture

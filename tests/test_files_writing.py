@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from similitude import files
-from similitude.files import FileError
+from similitude.data.files import check_writable
+from similitude.errors import FileError
 
 ENDINGS = ("csv", "tsv", "jsonl", "parquet", "arrow", "csv.gz", "tsv.gz", "jsonl.gz")
 
@@ -139,7 +140,7 @@ def test_columns_that_do_not_fit_are_refused(tmp_path):
 
 
 def test_places_that_cannot_be_written_are_refused_beforehand(tmp_path, monkeypatch):
-    for check in (files.check_writable, lambda path: files.write(path, {"a": [1]})):
+    for check in (check_writable, lambda path: files.write(path, {"a": [1]})):
         with pytest.raises(FileError, match="there is no folder"):
             check(tmp_path / "nowhere" / "x.csv")
         with pytest.raises(FileError, match=r"unknown ending '.xls': write '.csv'"):
@@ -150,12 +151,12 @@ def test_places_that_cannot_be_written_are_refused_beforehand(tmp_path, monkeypa
             check(tmp_path / "x.parquet.gz")
         with pytest.raises(FileError, match="cannot be written"):
             check("/proc/x.csv")
-    files.check_writable("-")
-    files.check_writable(tmp_path / "new.csv")
+    check_writable("-")
+    check_writable(tmp_path / "new.csv")
     assert not (tmp_path / "new.csv").exists()
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(FileError, match="needs pyarrow"):
-        files.check_writable(tmp_path / "x.parquet")
+        check_writable(tmp_path / "x.parquet")
 
 
 def _folder(path):
@@ -164,7 +165,7 @@ def _folder(path):
 
 
 def test_devices_and_links_are_written_through(tmp_path):
-    files.check_writable("/dev/null")
+    check_writable("/dev/null")
     files.write("/dev/null", {"a": [1]})
     assert not os.path.isfile("/dev/null")
     (tmp_path / "x.csv").write_text("old")

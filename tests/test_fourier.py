@@ -13,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_loops import SETS, chosen
 
+from similitude.compute.loops import reference
 from similitude.engines import LocalEngine
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Matern, RationalQuadratic
-from similitude.loops import reference
 from similitude.maps.fourier import KINDS, FourierMap
 from similitude.results import NONE, PROVEN
 
@@ -220,7 +220,11 @@ def test_names_and_data_frames():
 # What is refused.
 
 
-@pytest.mark.parametrize("kernel", [Linear(), Cosine(), -1.0 * Gaussian(), lambda x, z: 1.0, "precomputed"], ids=str)
+@pytest.mark.parametrize(
+    "kernel",
+    [Linear(), Cosine(), -1.0 * Gaussian(), lambda x, z: 1.0, "precomputed"],
+    ids=lambda given: str(given).split(" at 0x")[0],
+)
 def test_other_kernels_are_refused_with_those_that_are_known(kernel):
     with pytest.raises(TypeError, match="Gaussian, Laplace, Matern and RationalQuadratic"):
         FourierMap(kernel).fit(X)

@@ -28,8 +28,8 @@ from similitude.goodness.permutation import permutation_test
 from similitude.goodness.resampling import bounded_mean
 from similitude.goodness.samples import Labels, plan, stratified
 from similitude.goodness.weighting import Comparison, Programs, hinge
-from similitude.intervals import clopper_pearson
 from similitude.kernels import Gaussian, Linear
+from similitude.theory.intervals import clopper_pearson
 
 
 def circle(*degrees):

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from similitude import loops
+from similitude.compute import loops
+from similitude.compute.loops import reference_graphs
 from similitude.kernels.graph_encodings import as_graphs
 from similitude.kernels.graphlet_types import graphlet_types
-from similitude.loops import reference_graphs
 
 SETS = loops._compiled.instruction_sets() if loops.COMPILED else []
 needs_compiled = pytest.mark.skipif(
-    not loops.COMPILED, reason="missing: the compiled module similitude.loops._compiled"
+    not loops.COMPILED, reason="missing: the compiled module similitude.compute.loops._compiled"
 )
 
 

@@ -11,13 +11,13 @@ from scipy.special import logsumexp
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
 from sklearn.svm import LinearSVC
 
-from similitude.machine.heads import conjugate, hinge
-from similitude.machine.heads.factors import Factors
-from similitude.machine.heads.hinge import squared_hinge
-from similitude.machine.heads.linear import Linear
-from similitude.machine.heads.lines import least
-from similitude.machine.heads.softmax import logistic
-from similitude.machine.heads.sparse import largest_penalty, sparse
+from similitude.linear import conjugate, hinge
+from similitude.linear.factors import Factors
+from similitude.linear.hinge import squared_hinge
+from similitude.linear.line_search import least
+from similitude.linear.linear import Linear
+from similitude.linear.softmax import logistic
+from similitude.linear.sparse import largest_penalty, sparse
 
 TIGHT = 1e-15
 PATH = [30.0, 3.0, 0.3]
@@ -84,7 +84,7 @@ def same(found, expected, atol=1e-6):
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_scores_in_strips(kind, monkeypatch):
-    monkeypatch.setattr("similitude.machine.heads.linear.STRIP_BYTES", 8 * 3 * 7)
+    monkeypatch.setattr("similitude.linear.linear.STRIP_BYTES", 8 * 3 * 7)
     rng = np.random.default_rng(0)
     F, W, b = rng.standard_normal((100, 3)).astype(kind), rng.standard_normal((3, 4)), rng.standard_normal(4)
     scores = Linear(W, b).scores(F)
@@ -350,7 +350,7 @@ def test_strips(head, kind, monkeypatch):
     F, codes, s = problem(14)
     F = F.astype(kind)
     whole = as_fit(head, F, codes, s, PATH, tolerance=1e-12)
-    monkeypatch.setattr("similitude.machine.heads.linear.STRIP_BYTES", 8 * 6 * 7)
+    monkeypatch.setattr("similitude.linear.linear.STRIP_BYTES", 8 * 6 * 7)
     for one, other in zip(as_fit(head, F, codes, s, PATH, tolerance=1e-12), whole, strict=True):
         same(one, other, 2e-5)
 

@@ -9,8 +9,8 @@ import pytest
 
 from similitude import FromPairs, Similarity
 from similitude.checks import check_similarity
-from similitude.fingerprints import digest
 from similitude.kernels import Gaussian, HistogramIntersection, Linear
+from similitude.support.fingerprints import digest
 
 TABLE = pd.DataFrame({"a": [1.0, 2.0, 0.5], "b": [3, 4, 5]}, index=["x", "y", "z"])
 

@@ -6,10 +6,10 @@ from scipy.linalg import solve_triangular
 
 from similitude import SimilarityRegressor
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
-from similitude.machine.leading import leading
-from similitude.machine.moments import Moments
-from similitude.machine.roads import projected
-from similitude.maps.triangular import solve_rows, solver
+from similitude.landmarks.partial_projection import leading
+from similitude.landmarks.representation import projected
+from similitude.landmarks.triangular import solve_rows, solver
+from similitude.linear.moments import Moments
 
 rng = np.random.default_rng(5)
 

@@ -12,11 +12,13 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from similitude import loops
+from similitude.compute import loops
+from similitude.compute.loops import reference
 from similitude.kernels import products
-from similitude.loops import reference
 
-SETS = loops._compiled.instruction_sets() if loops.COMPILED else ["the compiled module similitude.loops._compiled"]
+SETS = (
+    loops._compiled.instruction_sets() if loops.COMPILED else ["the compiled module similitude.compute.loops._compiled"]
+)
 FLOATS = [np.float32, np.float64]
 SIZES = [(0, 3), (3, 0), (1, 1), (2, 7), (5, 17), (9, 33), (35, 150)]
 PARAMETERS = {
@@ -552,19 +554,19 @@ def test_bad_arguments_are_refused(compiled, bad):
 
 
 def imported(**environment):
-    code = "from similitude import loops; print(loops.COMPILED, loops.IN_USE)"
+    code = "from similitude.compute import loops; print(loops.COMPILED, loops.IN_USE)"
     return subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
 
 
-@pytest.mark.skipif(not loops.COMPILED, reason="missing: the compiled module similitude.loops._compiled")
+@pytest.mark.skipif(not loops.COMPILED, reason="missing: the compiled module similitude.compute.loops._compiled")
 @pytest.mark.parametrize("name", SETS)
 def test_the_instruction_set_can_be_forced(name):
     assert imported(SIMILITUDE_SIMD=name).stdout == f"True compiled ({name})\n"
 
 
-@pytest.mark.skipif(not loops.COMPILED, reason="missing: the compiled module similitude.loops._compiled")
+@pytest.mark.skipif(not loops.COMPILED, reason="missing: the compiled module similitude.compute.loops._compiled")
 def test_an_unknown_instruction_set_is_refused_with_the_choices():
     answer = imported(SIMILITUDE_SIMD="mmx")
     assert answer.returncode != 0

@@ -10,12 +10,12 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from similitude import FromBlocks, FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, bounds
+from similitude.estimators import landmarking
+from similitude.estimators.order import Drawn, seed_of
+from similitude.estimators.scales import MULTIPLES
+from similitude.estimators.streams import Stream
 from similitude.kernels import Cosine, Gaussian, Linear
 from similitude.learners import KernelRidge
-from similitude.machine import landmarking
-from similitude.machine.draws import Drawn, seed_of
-from similitude.machine.scales import MULTIPLES
-from similitude.machine.streams import Stream
 from similitude.results import NONE, PROVEN
 
 rng = np.random.default_rng(0)

@@ -14,11 +14,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from similitude import FromBlocks, FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor
 from similitude.checks import check_learner
 from similitude.engines import LocalEngine
-from similitude.errors import PairError
-from similitude.estimators import NotAKernelError
+from similitude.errors import NotAKernelError, PairError
+from similitude.estimators import landmarking
+from similitude.estimators.order import Drawn, seed_of
 from similitude.kernels import Gaussian, Linear
-from similitude.machine import landmarking
-from similitude.machine.draws import Drawn, seed_of
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 3))

@@ -16,11 +16,11 @@ from sklearn.pipeline import make_pipeline
 
 from similitude import FromPairs, Precomputed, bounds
 from similitude.engines import LocalEngine
-from similitude.estimators import NotAKernelError
+from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Linear, Polynomial, explicit_map
+from similitude.landmarks.reservoir import Reservoir
+from similitude.landmarks.triangular import PANEL, factorise, solve_rows, solver
 from similitude.maps import CompactMap, LandmarkMap, ProjectionMap
-from similitude.maps.reservoir import Reservoir
-from similitude.maps.triangular import PANEL, factorise, solve_rows, solver
 from similitude.results import NONE, PROVEN
 
 rng = np.random.default_rng(0)

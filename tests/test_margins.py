@@ -19,11 +19,11 @@ from sklearn.svm import SVC, LinearSVC
 
 from similitude import FromPairs, Precomputed, error_at_margin, margin
 from similitude.engines import LocalEngine
-from similitude.estimators import NotAKernelError
+from similitude.errors import InseparableError, NotAKernelError
 from similitude.kernels import Gaussian, Linear, Polynomial
-from similitude.learners import InseparableError, SeparatorLP
+from similitude.learners import SeparatorLP
 from similitude.learners.polytope import nearest_point
-from similitude.randomness import generator
+from similitude.support.randomness import generator
 
 BOTH = [(False, True), (False, False), (True, True), (True, False)]
 

@@ -20,8 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import FromBlocks, FromPairs, Precomputed
 from similitude.engines import LocalEngine
-from similitude.errors import PairError
-from similitude.estimators import NotAKernelError
+from similitude.errors import NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Polynomial
 from similitude.learners.nearest import Nearest
 from similitude.learners.neighbours import KernelKNeighborsClassifier, KernelKNeighborsRegressor

@@ -19,8 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude import FromBlocks, FromPairs, Precomputed, Similarity
 from similitude.engines import LocalEngine
-from similitude.errors import PairError, UnresolvedError
-from similitude.estimators import NotAKernelError
+from similitude.errors import NotAKernelError, PairError, UnresolvedError
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial, explicit_map
 from similitude.learners import perceptron_walk
 from similitude.learners.margin_perceptron import MarginPerceptron

@@ -25,10 +25,11 @@ from similitude import FromPairs, SimilarityClassifier, load, save
 from similitude.checks import check_saved
 from similitude.checks.saved import answers, functions_of, spelled
 from similitude.engines import LocalEngine
+from similitude.errors import SavedModelError
 from similitude.kernels import Gaussian, Spectrum
 from similitude.learners import KernelPerceptron, KernelRidge, SimilarityVote
 from similitude.maps import LandmarkMap
-from similitude.persistence import Information, SavedModelError, information, registry
+from similitude.persistence import Information, information, registry
 from similitude.results import Result
 from similitude.similarity import Similarity
 
@@ -46,7 +47,7 @@ def test_the_registry_says_what_the_package_is():
     assert len(saved_types.stored_classes()) == len(registry.TYPES), "two classes have the same name"
 
 
-@pytest.mark.parametrize("package", ["", ".kernels", ".learners", ".maps", ".machine", ".selection", ".goodness"])
+@pytest.mark.parametrize("package", ["", ".kernels", ".learners", ".maps", ".estimators", ".selection", ".goodness"])
 def test_every_public_class_is_in_the_registry(package):
     module = importlib.import_module(f"similitude{package}")
     public = [getattr(module, name) for name in module.__all__]

@@ -24,9 +24,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from similitude import load, save
+from similitude.errors import SavedModelError
 from similitude.kernels import Gaussian
 from similitude.learners import KernelRidge
-from similitude.persistence import SavedModelError, container, information, model_files, registry
+from similitude.persistence import container, information, model_files, registry
 from similitude.persistence.container import Entry, pack
 
 X = np.random.default_rng(0).standard_normal((6, 2))

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from similitude import FromBlocks, FromPairs, Similarity, load, save
+from similitude.errors import SavedModelError
 from similitude.kernels import Gaussian, Linear
 from similitude.learners import RepresenterRegressor
-from similitude.persistence import SavedModelError, functions, information
+from similitude.persistence import functions, information
 
 X = np.random.default_rng(0).standard_normal((12, 2))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import similitude
-from similitude.errors import missing_extra
+from similitude.support.errors import missing_extra
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("sklearn", "scipy", "torch", "dask", "pandas", "polars", "loky", "rich", "typer")

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from similitude import FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, datasets
-from similitude.intervals import clopper_pearson
 from similitude.kernels import Gaussian, Linear, Sigmoid
 from similitude.report import Findings, investigate, write_report
 from similitude.report.about import read
@@ -18,6 +17,7 @@ from similitude.report.curves import _halved
 from similitude.report.landmarks import roles
 from similitude.report.trials import FEWEST, attempt, split
 from similitude.results import Result
+from similitude.theory.intervals import clopper_pearson
 
 RNG = np.random.default_rng(0)
 

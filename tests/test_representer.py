@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import FromPairs, Precomputed, Similarity
 from similitude.engines import LocalEngine
-from similitude.estimators import NotAKernelError
+from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
 from similitude.learners.losses import EpsilonInsensitive, Huber, Logistic, Quantile
 from similitude.learners.own_loss import OwnLoss, as_loss

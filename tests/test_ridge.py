@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import FromPairs, Precomputed
 from similitude.engines import LocalEngine
-from similitude.estimators import NotAKernelError
+from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Linear, Polynomial
 from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
 

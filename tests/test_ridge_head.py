@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError
 
-from similitude.machine.heads import ridge as ridge_module
-from similitude.machine.heads.linear import Linear
-from similitude.machine.heads.path import FOLDS, PATIENCE, Head, chosen
-from similitude.machine.heads.ridge import PENALTIES, ByCholesky, ByEigenvectors, Ridge, Trial
-from similitude.machine.moments import Moments
+from similitude.linear import ridge as ridge_module
+from similitude.linear.linear import Linear
+from similitude.linear.moments import Moments
+from similitude.linear.path import FOLDS, PATIENCE, Head, chosen
+from similitude.linear.ridge import PENALTIES, ByCholesky, ByEigenvectors, Ridge, Trial
 
 FACTORISATIONS = {"eigenvectors": 10_000, "cholesky": 0}
 

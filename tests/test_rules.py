@@ -11,12 +11,11 @@ from scipy.stats import chisquare
 
 from similitude import FromBlocks, FromPairs, Precomputed, Similarity
 from similitude.engines import LocalEngine
-from similitude.errors import PairError
-from similitude.estimators import NotAKernelError
+from similitude.errors import NotAKernelError, PairError
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Polynomial
-from similitude.maps.leverage import ridge_leverage
-from similitude.maps.pivots import draw, rpcholesky
-from similitude.maps.rules import RULES, Pool, choose, kmeans_plus_plus
+from similitude.landmarks.leverage import ridge_leverage
+from similitude.landmarks.pivots import draw, rpcholesky
+from similitude.landmarks.rules import RULES, Pool, choose, kmeans_plus_plus
 
 rng = np.random.default_rng(0)
 PLANE = rng.standard_normal((40, 2))

@@ -27,7 +27,7 @@ from similitude.errors import PairError
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid
 from similitude.kernels.distances import OfDistances
 from similitude.kernels.radial import euclidean
-from similitude.machine.moments import Moments
+from similitude.linear.moments import Moments
 from similitude.selection import choose_kernel, choosing
 from similitude.selection.comparing import differences, error_of
 from similitude.selection.folds import Folds
@@ -584,7 +584,7 @@ def never(x, z):
         ({"cv": GroupKFold(2)}, ValueError, "groups"),
         ({"engine": 3}, TypeError, "engine must be"),
     ],
-    ids=str,
+    ids=lambda given: str(given).split(" at 0x")[0],
 )
 def test_refused_before_the_first_similarity(change, error, match):
     given = {"candidates": [never], "X": VECTORS.repeat(2, axis=0)[:40], "y": [0, 1] * 20, "cv": 5, "engine": None}

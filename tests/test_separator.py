@@ -15,7 +15,8 @@ from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import validate_data
 
 from similitude import margin
-from similitude.learners import InseparableError, SeparatorLP
+from similitude.errors import InseparableError
+from similitude.learners import SeparatorLP
 
 INSEPARABLE = "this check fits data that no hyperplane separates, and SeparatorLP says so"
 EXPECTED_FAILURES = dict.fromkeys(

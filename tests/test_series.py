@@ -11,17 +11,18 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from similitude import FromPairs, as_similarity, check_kernel, loops, use_engine
+from similitude import FromPairs, as_similarity, check_kernel, use_engine
 from similitude.checks import check_similarity
-from similitude.encodings import count, keys, rows
+from similitude.compute import loops
+from similitude.compute.encodings import count, keys, rows
+from similitude.compute.loops.reference_series import global_alignment
 from similitude.engines import LocalEngine
 from similitude.kernels import DTW, GlobalAlignment
 from similitude.kernels.series_input import as_series
 from similitude.learners import KernelSVC
-from similitude.loops.reference_series import global_alignment
 from similitude.maps import LandmarkMap
 
-fast = pytest.mark.skipif(not loops.COMPILED, reason="missing: the compiled module similitude.loops._compiled")
+fast = pytest.mark.skipif(not loops.COMPILED, reason="missing: the compiled module similitude.compute.loops._compiled")
 RAGGED = [[0.0, 1.0, 2.0], [0.0, 0.0, 1.0, 3.0], [2.0], [1.0, -1.0, 1.0, -1.0, 1.0]]
 
 

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from similitude import loops
-from similitude.loops import reference_series
+from similitude.compute import loops
+from similitude.compute.loops import reference_series
 
-SETS = loops._compiled.instruction_sets() if loops.COMPILED else ["the compiled module similitude.loops._compiled"]
+SETS = (
+    loops._compiled.instruction_sets() if loops.COMPILED else ["the compiled module similitude.compute.loops._compiled"]
+)
 WINDOWS = [None, 0, 1, 3, 0.0, 0.25, 0.5, 1.0]
 every_float = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 every_window = pytest.mark.parametrize("window", WINDOWS)

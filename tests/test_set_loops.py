@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from test_loops import SETS, chosen, strided
 
-from similitude import loops
-from similitude.loops import reference_sets
+from similitude.compute import loops
+from similitude.compute.loops import reference_sets
 
 SIZES = [(0, 3), (3, 0), (1, 1), (2, 7), (5, 17), (9, 33), (35, 150)]
 every_value = pytest.mark.parametrize("value", reference_sets.VALUES)
@@ -57,7 +57,7 @@ def test_of_shared(either, value, n, m):
 
 def test_bad_arguments():
     if not loops.COMPILED:
-        pytest.skip("missing: the compiled module similitude.loops._compiled")
+        pytest.skip("missing: the compiled module similitude.compute.loops._compiled")
     A, B, a, b = np.zeros((2, 1), np.uint64), np.zeros((3, 1), np.uint64), np.zeros(2), np.zeros(3)
     for arguments, says in [
         ((np.empty((3, 3)), A, B, a, b), "one row of A and of B"),

@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 from similitude import as_similarity, check_kernel, datasets, use_engine
-from similitude.encodings import rows
+from similitude.compute.encodings import rows
 from similitude.engines import LocalEngine
 from similitude.kernels import Intersection, Jaccard, SharesAny, explicit_map
 from similitude.kernels.items import Keys

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import FromPairs, Precomputed, Similarity
 from similitude.engines import LocalEngine
-from similitude.estimators import NotAKernelError
+from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Laplace, Linear
 from similitude.learners.sgd import KernelSGDSVC
 from similitude.results import NONE, PROVEN

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from test_loops import SETS, chosen
 
-from similitude import loops
-from similitude.loops import reference_solvers
+from similitude.compute import loops
+from similitude.compute.loops import reference_solvers
 
 
 def problem(n, dtype, seed):

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from similitude.sources import Ends, Source, SourceError, in_order, keys, looks_like_source, read_ahead
+from similitude.data.sources import Ends, in_order, keys, looks_like_source, read_ahead
+from similitude.errors import SourceError
+from similitude.sources import Source
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((500, 3)).astype(np.float32)

@@ -8,13 +8,12 @@ from scipy.stats import chisquare
 
 from similitude import FromPairs
 from similitude.engines import LocalEngine, SpreadEngine
-from similitude.errors import PairError
-from similitude.estimators import NotAKernelError
+from similitude.errors import NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Spectrum
+from similitude.landmarks.distributed import Whole, choose_among_all
+from similitude.landmarks.partitions import Reader
+from similitude.landmarks.rules import Pool, choose
 from similitude.maps import LandmarkMap
-from similitude.maps.partitions import Reader
-from similitude.maps.rules import Pool, choose
-from similitude.maps.spread import Whole, choose_among_all
 
 ONE = LocalEngine(threads=1)
 

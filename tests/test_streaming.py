@@ -11,15 +11,16 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from similitude import SimilarityClassifier, SimilarityRegressor, use_engine
-from similitude.engines import CheckpointError, CheckpointWarning, LocalEngine, checkpoints
-from similitude.engines.checkpoints import Checkpoint
-from similitude.engines.progress import with_rows
-from similitude.errors import PairError
+from similitude.compute.engines import checkpoints
+from similitude.compute.engines.checkpoints import Checkpoint
+from similitude.compute.engines.progress import with_rows
+from similitude.engines import LocalEngine
+from similitude.errors import CheckpointError, CheckpointWarning, PairError, SourceError
+from similitude.estimators import sourced
 from similitude.kernels import Gaussian, Linear, Spectrum
-from similitude.machine import sourced
-from similitude.machine.moments import Moments
+from similitude.linear.moments import Moments
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
-from similitude.sources import Source, SourceError
+from similitude.sources import Source
 
 N = 30_000
 RNG = np.random.default_rng(0)
@@ -279,7 +280,7 @@ CHILD = """
     from similitude import SimilarityRegressor
     from similitude.engines import LocalEngine, checkpoints
     from similitude.kernels import Gaussian
-    from similitude.machine import sourced
+    from similitude.estimators import sourced
 
     checkpoints.EVERY, checkpoints.SHARE = 0.0, 1e9
     sourced.batch_rows = lambda X, budget: 4096
@@ -374,7 +375,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path, at_once, monkeypatc
         if "landmarks" in ask:
             path.write_bytes(before)
     with monkeypatch.context() as patch:
-        patch.setattr("similitude.machine.training.version", lambda name: "0.0")
+        patch.setattr("similitude.estimators.training.version", lambda name: "0.0")
         with pytest.raises(CheckpointError, match="by another version"):
             SimilarityRegressor(**GIVEN, engine=engine).fit(Source(X, Y))
     assert path.read_bytes() == before  # nothing is lost

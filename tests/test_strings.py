@@ -14,8 +14,8 @@ from sklearn.svm import LinearSVC
 
 from similitude import as_similarity, check_kernel, use_engine
 from similitude.checks import check_similarity
+from similitude.compute.encodings import keys, rows
 from similitude.datasets import promoters
-from similitude.encodings import keys, rows
 from similitude.engines import LocalEngine
 from similitude.errors import UnresolvedError
 from similitude.kernels import Edit, Gapped, Mismatch, Spectrum, bags, explicit_map
@@ -152,8 +152,8 @@ def test_what_is_no_string_is_named(bad):
 
 def test_digests_that_collide_are_told_apart(monkeypatch):
     """Two windows with one digest: the bags hold both, and only equal ones meet."""
-    from similitude import loops
-    from similitude.loops import reference_strings
+    from similitude.compute import loops
+    from similitude.compute.loops import reference_strings
 
     if loops.COMPILED:  # the compiled loops compare in the same way, see test_strings_loops
         for name in ("window_bags", "shared_features"):

@@ -6,12 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_loops import chosen
 
-from similitude import loops
-from similitude.loops import reference_strings
-from similitude.loops.reference_strings import Patterns
+from similitude.compute import loops
+from similitude.compute.loops import reference_strings
+from similitude.compute.loops.reference_strings import Patterns
 
-SETS = loops._compiled.instruction_sets() if loops.COMPILED else ["the compiled module similitude.loops._compiled"]
-compiled_only = pytest.mark.skipif(not loops.COMPILED, reason="missing: the compiled module similitude.loops._compiled")
+SETS = (
+    loops._compiled.instruction_sets() if loops.COMPILED else ["the compiled module similitude.compute.loops._compiled"]
+)
+compiled_only = pytest.mark.skipif(
+    not loops.COMPILED, reason="missing: the compiled module similitude.compute.loops._compiled"
+)
 letters = st.integers(0, 3) | st.sampled_from([255, 256, 0x10FFFF])
 texts = st.lists(st.lists(letters, max_size=14), min_size=1, max_size=5)
 

@@ -19,10 +19,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import FromPairs, error_at_margin
 from similitude.engines import LocalEngine
-from similitude.errors import PairError
-from similitude.estimators import NotAKernelError
+from similitude.errors import InseparableError, NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Polynomial
-from similitude.learners import InseparableError, KernelSVC, KernelSVR, dual
+from similitude.learners import KernelSVC, KernelSVR, dual
 from similitude.learners.dual import BoxProblem, solve
 from similitude.learners.kernel_rows import KernelRows, in_single_precision
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_loops import SETS, chosen, strided
 
-from similitude import loops
-from similitude.loops import reference_tables
+from similitude.compute import loops
+from similitude.compute.loops import reference_tables
 
 SIZES = [(0, 3), (3, 0), (1, 1), (2, 7), (5, 17), (9, 33), (35, 150)]
 
@@ -59,7 +59,7 @@ def test_symmetric_and_like_its_twin(name, seed, n, p, q):
 
 def test_bad_arguments():
     if not loops.COMPILED:
-        pytest.skip("missing: the compiled module similitude.loops._compiled")
+        pytest.skip("missing: the compiled module similitude.compute.loops._compiled")
     rng = np.random.default_rng(0)
     A, B = table(rng, 3, 2, 2), table(rng, 4, 2, 2)
     for out, a, b, says in [

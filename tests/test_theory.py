@@ -21,8 +21,8 @@ from benchmarks.theory.separators import Separator, mass_below, separated  # noq
 
 from similitude import bounds  # noqa: E402
 from similitude.datasets import Atoms  # noqa: E402
+from similitude.goodness.margins import error_at_margin  # noqa: E402
 from similitude.maps import LandmarkMap, ProjectionMap  # noqa: E402
-from similitude.margins import error_at_margin  # noqa: E402
 
 SHORT = [one for one in ALL if one.short is not None]
 TINY_X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.6, 0.8], [0.8, -0.6]])

@@ -8,9 +8,10 @@ import pytest
 
 from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, load, save, use_engine
 from similitude.checks import check_engine
-from similitude.encodings import as_numpy
+from similitude.compute.encodings import as_numpy
 from similitude.engines import LocalEngine, TorchEngine, current_engine, engine_of
 from similitude.errors import PairError
+from similitude.estimators import landmarking, online, products, training
 from similitude.kernels import (
     Cosine,
     Gaussian,
@@ -32,12 +33,11 @@ from similitude.learners import (
     KernelRidgeClassifier,
     KernelSVC,
 )
-from similitude.machine import landmarking, online, products, training
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from similitude.engines.torch_solver import conjugate_gradients  # noqa: E402 (only where torch is)
+from similitude.compute.engines.torch.solver import conjugate_gradients  # noqa: E402 (only where torch is)
 
 GPU = pytest.param("cuda", marks=pytest.mark.gpu)
 DEVICES = ["cpu", GPU]
@@ -231,7 +231,7 @@ def test_one_row_that_does_not_fit_is_refused_and_the_model_is_left_as_it_was(mo
 
 
 def _one_tile(X):
-    from similitude.blocks import BlockTask
+    from similitude.compute.blocks import BlockTask
 
     return BlockTask(Gaussian(sigma=1.0)), X, X, [(slice(0, 8), slice(0, 8))]
 

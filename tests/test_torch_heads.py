@@ -5,14 +5,14 @@ import pytest
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
+from similitude.estimators import classifier, landmarking, training
 from similitude.kernels import Gaussian, Spectrum
-from similitude.machine import classifier, landmarking, training
-from similitude.machine.heads import conjugate
-from similitude.machine.heads.factors import Factors
-from similitude.machine.heads.hinge import squared_hinge
-from similitude.machine.heads.linear import Features, Linear
-from similitude.machine.heads.softmax import logistic
-from similitude.machine.heads.tensors import TensorFeatures
+from similitude.linear import conjugate
+from similitude.linear.factors import Factors
+from similitude.linear.hinge import squared_hinge
+from similitude.linear.linear import Features, Linear
+from similitude.linear.softmax import logistic
+from similitude.linear.tensors import TensorFeatures
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -75,7 +75,7 @@ def test_own_second_derivatives_a_start_and_a_known_gram_matrix(monkeypatch, hea
 @pytest.mark.parametrize("dtype", PRECISIONS)
 @pytest.mark.parametrize("far", [0.0, 100.0])
 def test_features_do_what_those_of_arrays_do(monkeypatch, dtype, far):
-    monkeypatch.setattr("similitude.machine.heads.linear.CELLS", 500)  # several stretches
+    monkeypatch.setattr("similitude.linear.linear.CELLS", 500)  # several stretches
     F, _, s = problem(dtype=dtype, far=far)
     plain, there = Features(F, s), TensorFeatures(torch.from_numpy(F), s)
     rng = np.random.default_rng(1)

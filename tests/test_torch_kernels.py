@@ -13,7 +13,8 @@ triton = pytest.importorskip("triton", reason="triton is not installed")
 PROGRAM = """
 import sys
 import torch
-from similitude.engines import TorchEngine, torch_loops
+from similitude.compute.engines.torch import fused
+from similitude.engines import TorchEngine
 from similitude.kernels import *
 
 device = sys.argv[1]

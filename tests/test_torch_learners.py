@@ -21,7 +21,7 @@ from similitude.learners.nearest import Nearest, NearestThere
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from similitude.engines import torch_moves  # noqa: E402 (only where torch is)
+from similitude.compute.engines.torch import transfer  # noqa: E402 (only where torch is)
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -71,8 +71,8 @@ def test_neighbours_are_those_of_the_local_engine(monkeypatch, k, device):
     found, wanted = both(KernelKNeighborsClassifier, k, device, n_neighbors=7, weights="distance")
     for model in (found, wanted):
         model.fit(X, np.arange(60) % 3)
-    sent, usual = [], torch_moves.back
-    monkeypatch.setattr(torch_moves, "back", lambda tensor: sent.append(tensor.shape) or usual(tensor))
+    sent, usual = [], transfer.back
+    monkeypatch.setattr(transfer, "back", lambda tensor: sent.append(tensor.shape) or usual(tensor))
     for asked in (new, None):
         (far, which), (far_wanted, which_wanted) = found.kneighbors(asked), wanted.kneighbors(asked)
         np.testing.assert_allclose(far, far_wanted, atol=1e-7)

@@ -7,12 +7,13 @@ import pytest
 
 from similitude import SimilarityRegressor
 from similitude.engines import TorchEngine
+from similitude.estimators import landmarking, products, training
 from similitude.kernels import Gaussian, Linear, RationalQuadratic
-from similitude.machine import landmarking, products, training
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from similitude.engines import torch_loops, torch_products  # noqa: E402 (only where torch is)
+from similitude.compute.engines.torch import fused  # noqa: E402
+from similitude.compute.engines.torch import products as device_products  # noqa: E402 (only where torch is)
 
 
 class Plain:
@@ -48,7 +49,7 @@ class Plain:
 def plain(monkeypatch):
     made = Plain()
     monkeypatch.setenv("TRITON_INTERPRET", "1")
-    monkeypatch.setattr(torch_loops, "kernels", lambda: made)
+    monkeypatch.setattr(fused, "kernels", lambda: made)
     return made
 
 
@@ -111,7 +112,7 @@ def test_one_row_that_does_not_fit_is_refused_and_the_model_is_left_as_it_was(pl
 
 
 def test_rows_that_do_not_fit_come_piece_by_piece(monkeypatch):
-    usual, tries = torch_products.Product._here, []
+    usual, tries = device_products.Product._here, []
 
     def hungry(self, encoding):
         tries.append(len(encoding))
@@ -119,7 +120,7 @@ def test_rows_that_do_not_fit_come_piece_by_piece(monkeypatch):
             raise torch.OutOfMemoryError("on purpose")
         return usual(self, encoding)
 
-    monkeypatch.setattr(torch_products.Product, "_here", hungry)
+    monkeypatch.setattr(device_products.Product, "_here", hungry)
     X, Y, k = vectors(300), vectors(9, seed=1), Gaussian(2.0)
     with pytest.warns(UserWarning, match="300 rows did not fit on the device: they come piece by piece"):
         found = TorchEngine(device="cpu").times(k, X, Y, np.ones(9))
@@ -176,7 +177,7 @@ def test_far_rows_and_too_little_memory_go_together(plain):
 
 def test_the_middle_is_the_mean_without_what_is_far_from_all():
     X = torch.from_numpy(vectors(50))
-    torch.testing.assert_close(torch_loops.middle(X), X.mean(0))
+    torch.testing.assert_close(fused.middle(X), X.mean(0))
     far = torch.cat([X, torch.full((1, 4), 1e6)])
-    torch.testing.assert_close(torch_loops.middle(far), X.mean(0))
-    assert torch.equal(torch_loops.middle(torch.ones(3, 2)), torch.ones(2))
+    torch.testing.assert_close(fused.middle(far), X.mean(0))
+    assert torch.equal(fused.middle(torch.ones(3, 2)), torch.ones(2))

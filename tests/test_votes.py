@@ -174,7 +174,7 @@ def test_weights_by_definition():
         (lambda x: "much", r"weights\('b'\) of example 0 gave no number"),
         (lambda x: 1 / (x != "c"), r"weights\('c'\) of example 1 gave no number"),
     ],
-    ids=str,
+    ids=lambda given: str(given).split(" at 0x")[0],
 )
 def test_bad_weights_are_refused_before_the_similarity_is_called(weights, message):
     f, calls = counted()

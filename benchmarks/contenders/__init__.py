@@ -31,7 +31,7 @@ class Ours(
     strings.Ours,
     tables.Ours,
 ):
-    packages = ("similitude.learners", "similitude.maps", "similitude.machine")
+    packages = ("similitude.learners", "similitude.maps", "similitude.estimators")
 
 
 class ScikitLearn(

@@ -22,7 +22,7 @@ class Ours(Contender):
 
 class OneWorker(Contender):
     name = "ours on one worker"
-    packages = ("similitude.machine", "dask.array", "distributed")
+    packages = ("similitude.estimators", "dask.array", "distributed")
     uses_threads = False
 
     def cluster(self, X, y, new, truth, m, sigma):
@@ -57,7 +57,7 @@ def on_workers(n: int, X: np.ndarray, y: np.ndarray, new: np.ndarray, m: int, si
 
 class InMemory(Contender):
     name = "ours in this process"
-    packages = ("similitude.machine",)
+    packages = ("similitude.estimators",)
     uses_threads = False
 
     def cluster(self, X, y, new, truth, m, sigma):

@@ -25,7 +25,7 @@ class Ours(Contender):
         return ShortestPath().gram(graphs)
 
     def graphlets(self, graphs):
-        from similitude import loops
+        from similitude.compute import loops
         from similitude.kernels import Graphlet
         from similitude.kernels.graph_encodings import as_graphs
 

@@ -27,7 +27,7 @@ class Ours(Contender):
 
 class OursInMemory(Contender):
     name = "ours in memory"
-    packages = ("similitude.machine",)
+    packages = ("similitude.estimators",)
 
     def stream(self, X, y, m, sigma):
         return _fitted(np.load(X), y, m, sigma)
@@ -35,7 +35,7 @@ class OursInMemory(Contender):
 
 class OursWithCheckpoints(Contender):
     name = "ours with checkpoints"
-    packages = ("similitude.machine",)
+    packages = ("similitude.estimators",)
 
     def stream(self, X, y, m, sigma):
         from dataclasses import replace

@@ -16,8 +16,8 @@ import torch
 
 from benchmarks.gpu import sections
 from benchmarks.gpu.timing import Row, table
+from similitude.compute.engines.torch.fused import kernels
 from similitude.engines import TorchEngine
-from similitude.engines.torch_loops import kernels
 
 SECTIONS = ("machine", "products", "fits", "predictions", "streams", "digits")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from similitude.engines.torch_products import CELLS, Blockwise, Piece, Product
+from similitude.compute.engines.torch.products import CELLS, Blockwise, Piece, Product
 
 Block = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 

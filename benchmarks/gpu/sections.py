@@ -15,10 +15,10 @@ import torch
 from benchmarks.gpu.plain import plain
 from benchmarks.gpu.timing import Row, seconds
 from similitude import SimilarityClassifier, SimilarityRegressor
+from similitude.compute.engines.torch.solver import LeastSquares
 from similitude.engines import TorchEngine
-from similitude.engines.torch_solver import LeastSquares
+from similitude.estimators.products import SOME
 from similitude.kernels import Gaussian, Laplace, Matern, Polynomial, RationalQuadratic
-from similitude.machine.products import SOME
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def machine(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
     A = torch.randn(n, n, device=place)
     yield Row("copy on the device", f"{n} x {n}", 2 * A.nbytes / seconds(A.clone, place) / 1e9, "GB/s")
     host = np.random.default_rng(0).random((n, n), dtype=np.float32)
-    from similitude.engines.torch_moves import Mover
+    from similitude.compute.engines.torch.transfer import Mover
 
     move = Mover(place)
     yield Row("copy to the device", f"{n} x {n}", host.nbytes / seconds(lambda: move(host), place) / 1e9, "GB/s")

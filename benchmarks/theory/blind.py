@@ -13,9 +13,10 @@ from benchmarks.theory.nouns import Experiment, Finding
 from benchmarks.theory.separators import BBV
 from similitude import FromBlocks
 from similitude.datasets import LowerBound, lower_bound
-from similitude.learners import InseparableError, SeparatorLP
+from similitude.errors import InseparableError
+from similitude.goodness.margins import margin
+from similitude.learners import SeparatorLP
 from similitude.maps import LandmarkMap
-from similitude.margins import margin
 
 SECTION = f"Section 5, {BBV}"
 LANDMARKS = 20

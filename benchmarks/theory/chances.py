@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from similitude.intervals import clopper_pearson
+from similitude.theory.intervals import clopper_pearson
 
 DOUBT = 0.01
 """Counts less likely than this contradict a promise; seeds are fixed, so that a verdict does not change by chance."""

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.theory.nouns import Experiment, Finding
 from benchmarks.theory.separators import ROUNDING
 from similitude import bounds
-from similitude.margins import margin
+from similitude.goodness.margins import margin
 
 NOTES = "Theorem 1, Balcan's notes 10-315"
 BB = "Lemma 5, Balcan and Blum (2006)"

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from similitude.learners import InseparableError, SeparatorLP
+from similitude.errors import InseparableError
+from similitude.learners import SeparatorLP
 
 BBV = "Balcan, Blum and Vempala (2004)"
 ROUNDING = 1e-9

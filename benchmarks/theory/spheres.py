@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks.theory.nouns import Experiment, Finding
 from benchmarks.theory.separators import BBV, ROUNDING, Separator
 from similitude import bounds
+from similitude.goodness.margins import error_at_margin
 from similitude.maps import ProjectionMap
-from similitude.margins import error_at_margin
 
 FRESH = 500
 """New points on which a separator is tried."""

@@ -6,38 +6,38 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from similitude.adapters import FromBlocks, FromPairs, Precomputed, as_similarity
-    from similitude.engines import use_engine
+    from similitude.compute.engines import use_engine
+    from similitude.compute.versions import show_versions
+    from similitude.estimators import SimilarityClassifier, SimilarityRegressor
     from similitude.goodness import alignment, assess
-    from similitude.machine import SimilarityClassifier, SimilarityRegressor
-    from similitude.margins import error_at_margin, margin
+    from similitude.goodness.margins import error_at_margin, margin
     from similitude.persistence import load, save
     from similitude.report import write_report
     from similitude.selection import choose_kernel, combine
     from similitude.similarity import Similarity
+    from similitude.similarity.adapters import FromBlocks, FromPairs, Precomputed, as_similarity
     from similitude.validity import check_kernel, repair
-    from similitude.versions import show_versions
 
 _HOMES = {
-    "FromBlocks": "adapters",
-    "FromPairs": "adapters",
-    "Precomputed": "adapters",
+    "FromBlocks": "similarity.adapters",
+    "FromPairs": "similarity.adapters",
+    "Precomputed": "similarity.adapters",
     "Similarity": "similarity",
-    "SimilarityClassifier": "machine",
-    "SimilarityRegressor": "machine",
+    "SimilarityClassifier": "estimators",
+    "SimilarityRegressor": "estimators",
     "alignment": "goodness",
-    "as_similarity": "adapters",
+    "as_similarity": "similarity.adapters",
     "assess": "goodness",
     "check_kernel": "validity",
     "choose_kernel": "selection",
     "combine": "selection",
-    "error_at_margin": "margins",
+    "error_at_margin": "goodness.margins",
     "load": "persistence",
-    "margin": "margins",
+    "margin": "goodness.margins",
     "repair": "validity",
     "save": "persistence",
-    "show_versions": "versions",
-    "use_engine": "engines",
+    "show_versions": "compute.versions",
+    "use_engine": "compute.engines",
     "write_report": "report",
 }
 
@@ -65,7 +65,20 @@ __all__ = [
 ]
 
 
-_MODULES = ("bounds", "checks", "datasets", "engines", "kernels", "learners", "maps", "report")
+_MODULES = (
+    "bounds",
+    "checks",
+    "datasets",
+    "engines",
+    "errors",
+    "files",
+    "kernels",
+    "learners",
+    "maps",
+    "report",
+    "results",
+    "sources",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -6,8 +6,8 @@ import copy
 import pickle
 from typing import Any
 
-from similitude.engines import Engine, Tile
-from similitude.errors import PairError
+from similitude.compute.engines import Engine, Tile
+from similitude.support.errors import PairError
 
 
 def check_engine(engine: Engine) -> None:
@@ -29,7 +29,7 @@ def check_engine(engine: Engine) -> None:
     Examples
     --------
     >>> from similitude.checks import check_engine
-    >>> from similitude.engines import LocalEngine
+    >>> from similitude.compute.engines import LocalEngine
     >>> check_engine(LocalEngine(threads=2))
     """
     numbers = list(range(40))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from similitude.fingerprints import digest
+from similitude.support.fingerprints import digest
 
 
 def check_refuses(call: Callable[[], Any], kind: type[Exception], what: str) -> None:

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from similitude.checks.comparing import same
 from similitude.checks.estimators import check_fit_changes_nothing, check_refuses
-from similitude.encodings import check_objects, take
+from similitude.compute.encodings import check_objects, take
 
 
 def check_learner(learner: Any, X: Any, y: Any = None) -> None:

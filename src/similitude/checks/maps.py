@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 from similitude.checks.comparing import array, same
 from similitude.checks.estimators import check_fit_changes_nothing, check_refuses
-from similitude.encodings import check_objects, take
-from similitude.results import ESTIMATE, HELD_OUT, NONE, PROVEN, Guarantee
+from similitude.compute.encodings import check_objects, take
+from similitude.support.results import ESTIMATE, HELD_OUT, NONE, PROVEN, Guarantee
 
 
 def check_map(feature_map: Any, X: Any, y: Any = None) -> None:

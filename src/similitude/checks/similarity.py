@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from similitude.checks.comparing import array, same, tolerance
-from similitude.encodings import as_objects, check_objects, count, is_sparse, rows, take
-from similitude.fingerprints import digest
+from similitude.compute.encodings import as_objects, check_objects, count, is_sparse, rows, take
 from similitude.kernels.matrix import as_matrix
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
 from similitude.similarity.claims import check_claims
+from similitude.support.fingerprints import digest
 
 KINDS = ("vectors", "strings", "graphs", "series", "sets", "table", "indices", "any")
 """What a similarity may say that it takes."""

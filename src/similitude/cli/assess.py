@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from similitude.goodness.assessment import Goodness
-    from similitude.results import Curve
+    from similitude.support.results import Curve
 
 EXAMPLE = "Example: similitude assess genes.csv --label class --similarity 'spectrum(p=4)'"
 
@@ -49,7 +49,7 @@ def assess(
     """Say how good a similarity is for the labels of a file, before anything is trained."""
     from similitude.cli.inputs import REGRESSION, chosen_similarity, labels_of, task_of
     from similitude.cli.output import Output, warnings_caught
-    from similitude.engines import use_engine
+    from similitude.compute.engines import use_engine
     from similitude.goodness import assess as assessed
 
     out, local = Output(as_json), engine_of(engine)

@@ -48,8 +48,8 @@ def check(
     from similitude.cli.inputs import chosen_similarity, parsed
     from similitude.cli.output import Output, warnings_caught
     from similitude.cli.problems import REFUTED, UsageError
-    from similitude.encodings import take
-    from similitude.engines import use_engine
+    from similitude.compute.encodings import take
+    from similitude.compute.engines import use_engine
     from similitude.validity import check_kernel
 
     out, local = Output(as_json), options.engine_of(engine)

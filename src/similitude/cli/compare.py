@@ -21,8 +21,8 @@ from similitude.cli.options import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from similitude.results import Estimate
     from similitude.selection.tables import Selection
+    from similitude.support.results import Estimate
 
 EXAMPLE = "Example: similitude compare genes.csv --label class --similarity 'spectrum(p=4)' --similarity edit"
 
@@ -43,7 +43,7 @@ def compare(
     from similitude.cli.inputs import labels_of, parsed, read, task_of
     from similitude.cli.output import Output, warnings_caught
     from similitude.cli.problems import UsageError
-    from similitude.engines import use_engine
+    from similitude.compute.engines import use_engine
     from similitude.selection import choose_kernel
 
     out, local = Output(as_json), engine_of(engine)

@@ -64,7 +64,7 @@ def demo() -> None:
 
 def write_files(folder: Path) -> None:
     """Put the data of the demo into a folder: some genes to learn from, some to predict, and molecules."""
-    from similitude import datasets
+    from similitude.data import datasets
 
     header, *rows = datasets.path("promoters").read_text(encoding="utf-8").splitlines(keepends=True)
     parts: dict[str, list[str]] = {"genes.csv": [], "new-genes.csv": []}

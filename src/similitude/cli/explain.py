@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from similitude.cli.models import Saved
     from similitude.cli.output import Output
-    from similitude.machine.explanation import Explanation
+    from similitude.estimators.explanation import Explanation
 
 EXAMPLE = "Example: similitude explain genes.sim new.csv --row 3"
 
@@ -38,7 +38,7 @@ def explain(
     """Show which landmarks drove one prediction, and what each added to the score."""
     from similitude.cli.models import saved
     from similitude.cli.output import Output, warnings_caught
-    from similitude.engines import use_engine
+    from similitude.compute.engines import use_engine
 
     out, local = Output(as_json), engine_of(engine)
     found = saved(out, model, trust)
@@ -55,7 +55,7 @@ def _row(out: Output, found: Saved, file: str, row: int) -> tuple[Any, Any]:
     """Return one row of a file as a collection of one, and its label if there is one."""
     import numpy as np
 
-    from similitude.encodings import take
+    from similitude.compute.encodings import take
 
     before = 0
     for data in found.batches(file):
@@ -79,7 +79,7 @@ def _show(
     console: Console, about: dict[str, Any], target: str, actual: Any, one: Any, explanation: Explanation
 ) -> None:
     from similitude.cli.output import printable, show_facts, show_table
-    from similitude.encodings import as_objects
+    from similitude.compute.encodings import as_objects
 
     (row,) = as_objects(one)
     truth = "" if actual is None else f" (the file says {actual})"
@@ -119,7 +119,7 @@ def shown(value: Any, unlike: Any = None) -> str:
     >>> shown(frozenset({"b", "a"})), shown(([[0, 1], [1, 2]], ["C", "C", "O"]))
     ("{'a', 'b'}", "3 nodes, edges 0-1, 1-2, labels ['C', 'C', 'O']")
     """
-    from similitude.errors import brief
+    from similitude.support.errors import brief
 
     if isinstance(value, frozenset):
         return brief(set(value)) if value else "{}"
@@ -134,7 +134,7 @@ def shown(value: Any, unlike: Any = None) -> str:
 
 def _graph(edges: Any, nodes: Any, edge_labels: Any = None) -> str:
     """Write a graph as files have it: its edges, the labels of its nodes or their number, the labels of its edges."""
-    from similitude.errors import brief
+    from similitude.support.errors import brief
 
     count, labels = (nodes, "") if isinstance(nodes, int) else (len(nodes), f", labels {brief(nodes)}")
     pairs = [f"{u}-{v}" for u, v in list(edges)[:EDGES]] + ["…"] * (len(edges) > EDGES)

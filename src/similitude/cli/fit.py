@@ -58,10 +58,10 @@ def fit(
     from similitude.cli.inputs import check_model_place, check_not_read, chosen_similarity, labels_of, task_of
     from similitude.cli.output import Output, warnings_caught
     from similitude.cli.streaming import streamed
-    from similitude.engines import use_engine
-    from similitude.files import needs_batches
+    from similitude.compute.engines import use_engine
+    from similitude.data.files import needs_batches
+    from similitude.data.sources import Source
     from similitude.persistence import save
-    from similitude.sources import Source
 
     out, local = Output(as_json), engine_of(engine)
     check_not_read(output, file)
@@ -82,7 +82,7 @@ def fit(
 
 def _model(task: str, k: Any, landmarks: int | None, head: str, seed: int) -> Any:
     from similitude.cli.inputs import CLASSIFICATION
-    from similitude.machine import SimilarityClassifier, SimilarityRegressor
+    from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 
     machine = SimilarityClassifier if task == CLASSIFICATION else SimilarityRegressor
     return machine(k, n_landmarks="auto" if landmarks is None else landmarks, head=head, random_state=seed)
@@ -142,7 +142,7 @@ def _comparisons(landmarks: int) -> str:
 def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
     from similitude.cli.inputs import CLASSIFICATION
     from similitude.cli.output import around, percent
-    from similitude.results import Estimate
+    from similitude.support.results import Estimate
 
     error, constant = Estimate(**about["held_out_error"]), about["constant_error"]
     if about["task"] == CLASSIFICATION:

@@ -16,7 +16,7 @@ from similitude.cli.problems import UsageError
 if TYPE_CHECKING:
     from similitude.cli.options import Kind, Task
     from similitude.cli.output import Output
-    from similitude.files import Data
+    from similitude.data.files import Data
     from similitude.similarity import Similarity
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
@@ -35,7 +35,7 @@ def read(
     kind: Kind | None,
 ) -> Data:
     """Read a file as objects of the kind that was asked for, or that the similarities take, or that it looks like."""
-    from similitude import files
+    from similitude.data import files
 
     taken = taken_kind(similarities, label, object, kind)
     with out.working(f"reading {source}"):
@@ -59,14 +59,14 @@ def taken_kind(
 
 def parsed(text: str, trust: bool) -> Similarity:
     """Return the similarity that an expression tells."""
-    from similitude.expressions import parse
+    from similitude.similarity.expressions import parse
 
     return parse(text, function=trusted if trust else None)
 
 
 def default_similarity(out: Output, kind: str) -> tuple[str, Similarity]:
     """Return the similarity for a kind of object where none was asked for, as text and as it is."""
-    from similitude.expressions import DEFAULTS
+    from similitude.similarity.expressions import DEFAULTS
 
     text = DEFAULTS[kind]
     out.note(f"no --similarity was given: {text}, the default for {kind}")
@@ -86,7 +86,7 @@ def chosen_similarity(
 
 def trusted(module: str, name: str) -> Similarity:
     """Import a user's function, with the working directory on the path; what its module does is up to its author."""
-    from similitude.adapters import as_similarity
+    from similitude.similarity.adapters import as_similarity
 
     here = os.getcwd()
     if here not in sys.path:
@@ -137,7 +137,7 @@ def check_not_read(output: str, *inputs: str) -> None:
 
 def check_model_place(path: str) -> None:
     """Refuse a place where no model can be written, before any work."""
-    from similitude.placing import check_place
+    from similitude.support.atomic_write import check_place
 
     if path == "-":
         raise UsageError("a model goes into a file: -o model.sim")

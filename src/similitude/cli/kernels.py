@@ -23,7 +23,7 @@ def kernels(name: Name = None, as_json: AsJson = False) -> None:
     """Show the similarities that can be called by name: what each takes, what it claims, its parameters."""
     from similitude.cli.output import Output
     from similitude.cli.problems import UsageError
-    from similitude.expressions import NAMES
+    from similitude.similarity.expressions import NAMES
 
     out = Output(as_json)
     if name is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from similitude.cli.output import Output
-    from similitude.files import Data, Schema
+    from similitude.data.files import Data, Schema
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Saved:
 
     def batches(self, source: str) -> Iterator[Data]:
         """Yield a file's rows, some thousand at a time, read as the model's own file was."""
-        from similitude import files
+        from similitude.data import files
 
         return files.batches(source, schema=self.schema)
 
@@ -29,8 +29,9 @@ class Saved:
 def saved(out: Output, path: str, trust: bool) -> Saved:
     """Load a model; code of its user's own that it needs is imported only where that is trusted."""
     from similitude.cli.output import warnings_caught
-    from similitude.files import Schema
-    from similitude.persistence import SavedModelError, information, load
+    from similitude.data.files import Schema
+    from similitude.persistence import information, load
+    from similitude.support.errors import SavedModelError
 
     found = information(path)
     about = checked_about(path, found.about)
@@ -52,9 +53,9 @@ TOLD: dict[str, Any] = {
 
 def checked_about(path: str, about: dict[str, Any]) -> dict[str, Any]:
     """Return what ``fit`` told of a model, or nothing where it was not ``fit`` that wrote it; refuse half of it."""
-    from similitude.files import FileError, Schema
-    from similitude.persistence import SavedModelError
-    from similitude.results import Estimate, Guarantee
+    from similitude.data.files import Schema
+    from similitude.support.errors import FileError, SavedModelError
+    from similitude.support.results import Estimate, Guarantee
 
     if "schema" not in about:
         return {}
@@ -74,7 +75,7 @@ def _functions(path: str, similarity: str, trust: bool) -> dict[str, Any]:
     """Import what the similarity of a model names as ``module:function``; return it by the names of `load`."""
     from similitude.cli.inputs import trusted
     from similitude.cli.problems import UsageError
-    from similitude.expressions import parse
+    from similitude.similarity.expressions import parse
 
     if not trust:
         raise UsageError(f"{path} runs code of your own, {similarity}: allow it with --trust, if you know the model")

@@ -13,7 +13,7 @@ import typer
 from similitude.cli.problems import UsageError
 
 if TYPE_CHECKING:
-    from similitude.engines import LocalEngine
+    from similitude.compute.engines import LocalEngine
 
 
 class Kind(str, Enum):
@@ -57,7 +57,7 @@ def _quietly(complete: Callable[..., list[str]]) -> Callable[..., list[str]]:
 
 
 def _names(ctx: typer.Context) -> list[str]:
-    from similitude.expressions import NAMES
+    from similitude.similarity.expressions import NAMES
 
     return sorted(NAMES)
 
@@ -149,7 +149,7 @@ def engine_of(settings: str, progress: bool = True) -> LocalEngine:
     import sys
 
     from similitude.cli.output import animated
-    from similitude.engines import LocalEngine
+    from similitude.compute.engines import LocalEngine
 
     readers: dict[str, Callable[[str], Any]] = {"threads": int, "processes": int, "memory": str, "checkpoint": str}
     found: dict[str, Any] = {}

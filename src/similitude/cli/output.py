@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from similitude.results import Estimate
+    from similitude.support.results import Estimate
 
 NARROWEST = 72
 """Letters that a line of a table may have, however narrow the terminal."""
@@ -148,7 +148,7 @@ def plain(value: Any) -> Any:
 def percent(estimate: Estimate) -> str:
     """Write an estimated share for a person.
 
-    >>> from similitude.results import Estimate
+    >>> from similitude.support.results import Estimate
     >>> percent(Estimate(0.1523, 0.1486, 0.16, 0.95, "ESTIMATE"))
     '15.2 % (95 % interval: 14.9 % to 16.0 %)'
     """
@@ -159,7 +159,7 @@ def percent(estimate: Estimate) -> str:
 def around(estimate: Estimate) -> str:
     """Write a figure with its interval for a person.
 
-    >>> from similitude.results import Estimate
+    >>> from similitude.support.results import Estimate
     >>> around(Estimate(0.75801, 0.68661, 0.8293, 0.95, "ESTIMATE"))
     '0.758 (95 % interval: 0.687 to 0.829)'
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from similitude.cli.models import Saved
     from similitude.cli.output import Output
     from similitude.cli.scoring import Score
-    from similitude.results import Estimate
+    from similitude.support.results import Estimate
 
 EXAMPLE = "Example: similitude predict genes.sim new.csv -o predictions.csv --probabilities"
 
@@ -57,13 +57,13 @@ def predict(
     as_json: AsJson = False,
 ) -> None:
     """Predict every row of a file, in order. Labels in the file are not used, but predictions are scored by them."""
-    from similitude import files
     from similitude.cli.inputs import CLASSIFICATION, check_not_read
     from similitude.cli.models import saved
     from similitude.cli.output import Output, warnings_caught
     from similitude.cli.problems import UsageError
     from similitude.cli.scoring import Score
-    from similitude.engines import use_engine
+    from similitude.compute.engines import use_engine
+    from similitude.data import files
 
     out, local = Output(as_json), engine_of(engine, progress=False)
     check_not_read(output, model, file)
@@ -85,7 +85,7 @@ def _writing(
     output: str, as_json: bool, collected: list[dict[str, Any]]
 ) -> AbstractContextManager[Callable[[dict[str, Any]], None]]:
     """Return what takes columns of predictions: a file, standard output, or a list where all goes into one document."""
-    from similitude import files
+    from similitude.data import files
 
     if as_json and output == STANDARD_OUTPUT:
         return nullcontext(collected.append)

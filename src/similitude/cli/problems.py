@@ -84,8 +84,7 @@ def _run(arguments: list[str]) -> int:
 def _told(error: Exception, debug: bool) -> tuple[str, int]:
     """Return what to say of an error, and the exit code."""
     from similitude.cli.output import in_options
-    from similitude.expressions import ExpressionError
-    from similitude.files.problems import FileError
+    from similitude.support.errors import ExpressionError, FileError
 
     if hasattr(error, "format_message"):  # the command line did not parse
         context = getattr(error, "ctx", None)

@@ -49,7 +49,7 @@ def report(
     """Write one page: whether the similarity is a kernel, how good it is for the labels, what a model learned."""
     from similitude.cli.inputs import check_not_read, chosen_similarity, labels_of, task_of
     from similitude.cli.output import Output, warnings_caught
-    from similitude.engines import use_engine
+    from similitude.compute.engines import use_engine
     from similitude.report import write_report
     from similitude.report.writing import check_report_place
 

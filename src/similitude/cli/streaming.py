@@ -12,7 +12,7 @@ from similitude.cli.inputs import default_similarity, labels_of, parsed, taken_k
 if TYPE_CHECKING:
     from similitude.cli.options import Kind
     from similitude.cli.output import Output
-    from similitude.files import Data
+    from similitude.data.files import Data
     from similitude.similarity import Similarity
 
 
@@ -20,8 +20,8 @@ def streamed(
     out: Output, source: str, text: str | None, trust: bool, label: str | None, object: str | None, kind: Kind | None
 ) -> tuple[Data, str, Similarity]:
     """Return what `chosen_similarity` would, with a source in place of the objects; only the labels are in memory."""
-    from similitude import files
-    from similitude.sources import Source
+    from similitude.data import files
+    from similitude.data.sources import Source
 
     asked = None if text is None else parsed(text, trust)
     taken = taken_kind([] if asked is None else [asked], label, object, kind)

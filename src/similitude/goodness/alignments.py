@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from similitude.errors import PairError, brief
 from similitude.goodness.resampling import LEVEL, by_jackknife, effective_size, jackknife_variance
 from similitude.learners.base import read_labels
-from similitude.results import ESTIMATE, Estimate
+from similitude.support.errors import PairError, brief
+from similitude.support.results import ESTIMATE, Estimate
 
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 """A centred matrix shorter than this part of the matrix counts as zero."""

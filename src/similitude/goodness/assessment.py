@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import check_objects
-from similitude.engines import Engine
+from similitude.compute.encodings import check_objects
+from similitude.compute.engines import Engine
 from similitude.goodness.alignments import estimated_alignments
 from similitude.goodness.certificates import HingeGoodness, WeightedGoodness, certify, fit
 from similitude.goodness.class_means import WeakGoodness, weak_goodness
@@ -20,8 +20,8 @@ from similitude.goodness.samples import Labels, Plan, Reader, Similarities, plan
 from similitude.goodness.separability import Separability, separability
 from similitude.goodness.sizes import Size, sizes
 from similitude.goodness.weighting import Comparison
-from similitude.randomness import generator
-from similitude.results import ESTIMATE, Estimate, Result
+from similitude.support.randomness import generator
+from similitude.support.results import ESTIMATE, Estimate, Result
 
 EPSILONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 """Shares of examples that may fall short of the gap."""
@@ -158,7 +158,7 @@ def assess(
 
     Examples
     --------
-    >>> from similitude.datasets import iris
+    >>> from similitude.data.datasets import iris
     >>> from similitude.goodness import assess
     >>> X, y = iris()
     >>> found = assess("gaussian", X[50:], y[50:])

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from similitude.goodness.gaps import enclosed, largest_gap
+from similitude.goodness.margins import REACHED
 from similitude.goodness.resampling import LEVEL, bounded_mean
 from similitude.goodness.weighting import Comparison, Programs, hinge, stretched
-from similitude.intervals import clopper_pearson
-from similitude.margins import REACHED
-from similitude.results import ESTIMATE, HELD_OUT, Curve, Estimate
+from similitude.support.results import ESTIMATE, HELD_OUT, Curve, Estimate
+from similitude.theory.intervals import clopper_pearson
 
 NUS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75)
 """Shares of examples that may fall short of the gap."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from similitude.goodness.gaps import class_similarities
 from similitude.goodness.resampling import LEVEL, by_jackknife, effective_size, jackknife_variance
-from similitude.results import ESTIMATE, Estimate, Result
+from similitude.support.results import ESTIMATE, Estimate, Result
 
 NAMED = 6
 """Classes up to which their means are printed one by one."""

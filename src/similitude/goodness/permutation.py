@@ -9,8 +9,8 @@ import numpy as np
 
 from similitude.goodness.alignments import centred_matrix
 from similitude.goodness.resampling import LEVEL
-from similitude.intervals import clopper_pearson
-from similitude.results import ESTIMATE, Estimate
+from similitude.support.results import ESTIMATE, Estimate
+from similitude.theory.intervals import clopper_pearson
 
 PERMUTATIONS = 999
 """How often the labels are permuted."""

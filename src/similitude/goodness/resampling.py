@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from similitude.goodness.gaps import gaps, largest_gap, ranks
-from similitude.results import ESTIMATE, Estimate
+from similitude.support.results import ESTIMATE, Estimate
 
 LEVEL = 0.95
 """The probability with which intervals cover the truth."""

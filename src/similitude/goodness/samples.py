@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from similitude.adapters import Precomputed, as_similarity
-from similitude.blocks import check_fits
-from similitude.encodings import Encoding, check_objects, count, keys, take
-from similitude.engines import Engine
-from similitude.errors import brief
-from similitude.estimators import SimilarityEstimator
+from similitude.compute.blocks import check_fits
+from similitude.compute.encodings import Encoding, check_objects, count, keys, take
+from similitude.compute.engines import Engine
+from similitude.landmarks.pivots import named
 from similitude.learners.base import read_labels
-from similitude.maps.pivots import named
+from similitude.scikit.estimator import SimilarityEstimator
 from similitude.similarity import Similarity
+from similitude.similarity.adapters import Precomputed, as_similarity
+from similitude.support.errors import brief
 
 PAIRS_LIMIT = 2000
 """Examples at most of which every pair is looked at."""

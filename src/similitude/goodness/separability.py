@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.adapters import Precomputed
-from similitude.encodings import take
-from similitude.estimators import CHECKED_OBJECTS, NotAKernelError
+from similitude.compute.encodings import take
 from similitude.goodness.certificates import share
+from similitude.goodness.margins import MarginCurve, error_at_margin
 from similitude.goodness.samples import Plan, Similarities
 from similitude.learners import KernelSVC
 from similitude.learners.largest_margin import ROUNDING, separates
 from similitude.learners.polytope import nearest_point
-from similitude.margins import MarginCurve, error_at_margin
-from similitude.results import Estimate, Result
+from similitude.scikit.estimator import CHECKED_OBJECTS
+from similitude.similarity.adapters import Precomputed
+from similitude.support.errors import NotAKernelError
+from similitude.support.results import Estimate, Result
 from similitude.validity import Validity, check_gram
 
 COSTS = (1.0, 10.0, 100.0)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude import bounds
 from similitude.goodness.certificates import WeightedGoodness
 from similitude.goodness.class_means import WeakGoodness
 from similitude.goodness.gaps import StrongGoodness
 from similitude.goodness.separability import Separability
-from similitude.results import Curve, Result
+from similitude.support.results import Curve, Result
+from similitude.theory import bounds
 
 DELTA = 0.05
 """Probability of failure in the theorems."""

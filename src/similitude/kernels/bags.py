@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude import loops
+from similitude.compute import loops
+from similitude.compute.loops import CSR, Patterns
 from similitude.kernels.ragged import ragged_rows
-from similitude.loops import CSR, Patterns
 
 NO_LETTERS = np.zeros(0, np.uint32)
 NO_INTEGERS = np.zeros(0, np.int64)
@@ -22,7 +22,7 @@ class Bags:
 
     Parameters
     ----------
-    bags : similitude.loops.Bags
+    bags : similitude.compute.loops.Bags
     """
 
     def __init__(self, bags: loops.Bags) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import as_objects, check_columns, check_objects, is_column, is_table, take
-from similitude.errors import brief
+from similitude.compute.encodings import as_objects, check_columns, check_objects, is_column, is_table, take
 from similitude.kernels.items import Keys
+from similitude.support.errors import brief
 
 ANY_KIND = ("mixed", "missing")
 """Kinds of columns that say nothing about what comes next."""

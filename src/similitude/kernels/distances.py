@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from similitude.encodings import Encoding
-from similitude.engines.profiles import Profile
+from similitude.compute.encodings import Encoding
+from similitude.compute.engines.profiles import Profile
 from similitude.kernels.products import IDENTITY, Form, of_squared_distances, of_sums
 from similitude.kernels.vectors import VectorSimilarity
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude import loops
-from similitude.encodings import Encoding
+from similitude.compute import loops
+from similitude.compute.encodings import Encoding
 from similitude.kernels.ragged import ragged_rows
 from similitude.kernels.text import as_letters
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, Similarity

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.encodings import check_objects, is_sparse, itemsize, rows
-from similitude.engines import current_engine
-from similitude.engines.base import format_bytes
+from similitude.compute.encodings import check_objects, is_sparse, itemsize, rows
+from similitude.compute.engines import current_engine
+from similitude.compute.engines.engine import format_bytes
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.products import squared_norms
 from similitude.kernels.radial import Gaussian

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude import loops
-from similitude.encodings import Encoding, take
-from similitude.errors import brief
+from similitude.compute import loops
+from similitude.compute.encodings import Encoding, take
 from similitude.kernels.cells import (
     column,
     column_names,
@@ -24,6 +23,7 @@ from similitude.kernels.cells import (
     seconds,
 )
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
+from similitude.support.errors import brief
 
 EQUAL = "equal"
 """The range of a column whose values are equal or not; followed by their kind where that is known."""

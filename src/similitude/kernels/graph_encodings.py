@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import as_objects
-from similitude.errors import brief
-from similitude.fingerprints import digest
+from similitude.compute.encodings import as_objects
 from similitude.kernels.cells import is_missing
 from similitude.kernels.graph_inputs import Parsed, is_one_graph, parsed
 from similitude.kernels.ragged import ragged_rows, starts_of
+from similitude.support.errors import brief
+from similitude.support.fingerprints import digest
 
 UNLABELLED = 0
 """The label of every node or edge of a graph that has no labels: all are alike."""

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.encodings import is_sparse
-from similitude.errors import brief
+from similitude.compute.encodings import is_sparse
+from similitude.support.errors import brief
 
 
 class Parsed(NamedTuple):

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude import loops
-from similitude.encodings import Encoding
+from similitude.compute import loops
+from similitude.compute.encodings import Encoding
 from similitude.kernels.graph_encodings import as_graphs
 from similitude.kernels.graphlet_types import GraphletTypes, graphlet_types
 from similitude.kernels.histograms import Histograms

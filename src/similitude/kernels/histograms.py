@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude import loops
+from similitude.compute import loops
 from similitude.kernels.ragged import ragged_rows
 
 

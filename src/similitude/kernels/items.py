@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.fingerprints import digest
+from similitude.support.fingerprints import digest
 
 
 class Keys:

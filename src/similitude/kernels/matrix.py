@@ -9,8 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import as_numpy, check_columns, check_objects, is_column, is_sparse, is_table, namespace
-from similitude.errors import brief
+from similitude.compute.encodings import (
+    as_numpy,
+    check_columns,
+    check_objects,
+    is_column,
+    is_sparse,
+    is_table,
+    namespace,
+)
+from similitude.support.errors import brief
 
 
 def as_matrix(X: Any) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import as_numpy, count, rows
-from similitude.randomness import generator
+from similitude.compute.encodings import as_numpy, count, rows
+from similitude.support.randomness import generator
 
 SAMPLE = 1000
 """Vectors at most whose pairs enter the median; more are sampled."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude import loops
-from similitude.encodings import as_numpy, is_sparse, namespace
+from similitude.compute import loops
+from similitude.compute.encodings import as_numpy, is_sparse, namespace
 from similitude.kernels.matrix import same_dimension
 
 DIRECT = 32

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, namespace
-from similitude.engines.profiles import Profile
+from similitude.compute.encodings import Encoding, namespace
+from similitude.compute.engines.profiles import Profile
 from similitude.kernels.checking import check_positive, check_scale
 from similitude.kernels.distances import OfDistances
 from similitude.kernels.matrix import as_matrix

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude import loops
-from similitude.encodings import Encoding
+from similitude.compute import loops
+from similitude.compute.encodings import Encoding
 from similitude.kernels.checking import check_scale
 from similitude.kernels.median import median_distance
 from similitude.kernels.radial import euclidean

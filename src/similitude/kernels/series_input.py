@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import as_objects, check_objects, is_column, is_sparse, is_table
-from similitude.errors import brief
+from similitude.compute.encodings import as_objects, check_objects, is_column, is_sparse, is_table
 from similitude.kernels.ragged import ragged_rows, starts_of
+from similitude.support.errors import brief
 
 
 class Series:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from similitude import loops
-from similitude.encodings import as_objects, check_columns, is_column, is_sparse, is_table
-from similitude.errors import brief
+from similitude.compute import loops
+from similitude.compute.encodings import as_objects, check_columns, is_column, is_sparse, is_table
 from similitude.kernels.cells import is_missing
 from similitude.kernels.histograms import Histograms
 from similitude.kernels.items import Keys
 from similitude.kernels.ragged import ragged_rows, starts_of
+from similitude.support.errors import brief
 
 
 class ItemSets:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding
+from similitude.compute.encodings import Encoding
 from similitude.kernels.set_encodings import as_sets, compare, demand_alike
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
 

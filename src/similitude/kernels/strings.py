@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude import loops
-from similitude.encodings import Encoding
+from similitude.compute import loops
+from similitude.compute.encodings import Encoding
+from similitude.compute.loops import Patterns
 from similitude.kernels.bags import Bags, bag_features, bag_products
 from similitude.kernels.checking import check_whole
 from similitude.kernels.text import as_letters
-from similitude.loops import Patterns
 from similitude.similarity import PSD, SYMMETRIC, Similarity
 
 MOST_PATTERNS = 5_000

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding
-from similitude.errors import brief
+from similitude.compute.encodings import Encoding
 from similitude.kernels.cells import ANY_KIND, column, kind_of_values, known_of, missing_cells
 from similitude.similarity import Similarity
 from similitude.similarity.algebra import Maximum, Minimum, Product, Scaled, Sum
+from similitude.support.errors import brief
 
 HOWS = {"mean": np.add, "sum": np.add, "product": np.multiply, "max": np.maximum, "min": np.minimum}
 """How the values of columns become one."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import as_objects
-from similitude.errors import brief
+from similitude.compute.encodings import as_objects
 from similitude.kernels.ragged import starts_of
+from similitude.support.errors import brief
 
 
 def as_letters(objects: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, as_objects, check_objects, is_column, rows, take
-from similitude.errors import brief
+from similitude.compute.encodings import Encoding, as_objects, check_objects, is_column, rows, take
 from similitude.kernels.cells import keys_of, missing_cells, order_of
 from similitude.kernels.checking import check_number
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
+from similitude.support.errors import brief
 
 
 def _single(objects: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, is_sparse, namespace
-from similitude.engines.profiles import Profile
+from similitude.compute.encodings import Encoding, is_sparse, namespace
+from similitude.compute.engines.profiles import Profile
 from similitude.kernels.checking import check_number
 from similitude.kernels.matrix import as_matrix
 from similitude.kernels.products import IDENTITY, Form, of_dot_products, of_sums, squared_norms, unit_rows

@@ -7,7 +7,6 @@
 ``SimilarityVote``, ``WeakSimilarityVote`` and ``AlignmentVote`` ask nothing of the similarity.
 """
 
-from similitude.learners.base import InseparableError
 from similitude.learners.clusters import KernelKMeans
 from similitude.learners.margin_perceptron import MarginPerceptron
 from similitude.learners.mistake_bounds import MistakeBound
@@ -22,7 +21,6 @@ from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilar
 
 __all__ = [
     "AlignmentVote",
-    "InseparableError",
     "KernelKMeans",
     "KernelKNeighborsClassifier",
     "KernelKNeighborsRegressor",

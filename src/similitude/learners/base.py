@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from similitude.errors import brief
+from similitude.support.errors import InseparableError, brief
 
 NAMED_CONFLICTS = 10
 """Conflicting examples that an error message names at most."""
 
 SHRUNK_CONFLICTS = 100
 """Conflicting examples up to which each is tried whether it can be left out."""
-
-
-class InseparableError(ValueError):
-    """A zero-noise separator was asked for, and none exists.
-
-    Parameters
-    ----------
-    problem : str
-        What is missing, in words.
-    conflicts : sequence of int
-        Positions of a few examples that no separator can all put on their own sides. Without any one of them the
-        others can be separated, where there are 100 of them at most. Examples at the origin are on no side of a
-        separator through it: where there are some, all of them are named, and no others.
-
-    Examples
-    --------
-    >>> from similitude.learners import InseparableError, SeparatorLP
-    >>> try:
-    ...     SeparatorLP().fit([[0.0], [1.0], [2.0]], ["b", "a", "b"])
-    ... except InseparableError as error:
-    ...     print(error.conflicts)
-    (0, 1, 2)
-    """
-
-    def __init__(self, problem: str, conflicts: Sequence[int]) -> None:
-        super().__init__(problem, conflicts)
-        self.problem, self.conflicts = problem, tuple(int(i) for i in conflicts)
-
-    def __str__(self) -> str:
-        return self.problem
 
 
 def inseparable(what: str, conflicts: np.ndarray, labels: np.ndarray) -> InseparableError:

@@ -11,18 +11,28 @@ from scipy.linalg import solve_triangular
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from similitude.blocks import Blocks, check_fits
-from similitude.encodings import Encoding, as_numpy, beside, check_objects, count, in_precision, itemsize, namespace
-from similitude.engines import Engine
-from similitude.engines.base import format_bytes
-from similitude.estimators import NotAKernelError, all_or_nothing, tensors_for_tensors
+from similitude.compute.blocks import Blocks, check_fits
+from similitude.compute.encodings import (
+    Encoding,
+    as_numpy,
+    beside,
+    check_objects,
+    count,
+    in_precision,
+    itemsize,
+    namespace,
+)
+from similitude.compute.engines import Engine
+from similitude.compute.engines.engine import format_bytes
 from similitude.learners.grams import Objects, positive_whole, unit_of
 from similitude.learners.kernel_learner import KernelLearner, check_weights
 from similitude.learners.lloyd import Clustering, ExplicitSpace, GramSpace, Space, cluster
 from similitude.learners.nearest import Lengths, squared_lengths
 from similitude.maps import ProjectionMap
-from similitude.randomness import generator
+from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
 from similitude.similarity import Similarity
+from similitude.support.errors import NotAKernelError
+from similitude.support.randomness import generator
 
 LANDMARKS = 500
 """Landmarks where the Gram matrix does not fit and their number was not given."""

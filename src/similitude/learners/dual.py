@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from similitude.compute.loops import smo
 from similitude.learners.kernel_rows import KernelRows
-from similitude.loops import smo
 
 WORKING_SET = 1024
 """Variables that move at once: their rows come as tiles, and their square fits into the cache."""

@@ -7,12 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.blocks import check_fits
-from similitude.encodings import Encoding, as_numpy, check_objects, in_precision, itemsize, namespace, rows, take
-from similitude.engines import Engine
-from similitude.estimators import CHECKED_OBJECTS, demand_valid, whole_gram
-from similitude.randomness import generator
+from similitude.compute.blocks import check_fits
+from similitude.compute.encodings import (
+    Encoding,
+    as_numpy,
+    check_objects,
+    in_precision,
+    itemsize,
+    namespace,
+    rows,
+    take,
+)
+from similitude.compute.engines import Engine
+from similitude.scikit.estimator import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.similarity import Similarity
+from similitude.support.randomness import generator
 from similitude.validity import Validity, check_gram
 
 WITNESS_OBJECTS = 200

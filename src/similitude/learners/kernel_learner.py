@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
-from similitude.blocks import Blocks
-from similitude.encodings import Encoding, as_numpy, check_objects, is_tensor, itemsize, rows, take
-from similitude.estimators import SimilarityEstimator
+from similitude.compute.blocks import Blocks
+from similitude.compute.encodings import Encoding, as_numpy, check_objects, is_tensor, itemsize, rows, take
+from similitude.scikit.estimator import SimilarityEstimator
 from similitude.similarity import Similarity
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.blocks import check_fits
-from similitude.encodings import Encoding, count, rows
-from similitude.engines import Engine
-from similitude.engines.base import format_bytes
-from similitude.errors import PairError
-from similitude.loops import add_rows
+from similitude.compute.blocks import check_fits
+from similitude.compute.encodings import Encoding, count, rows
+from similitude.compute.engines import Engine
+from similitude.compute.engines.engine import format_bytes
+from similitude.compute.loops import add_rows
 from similitude.similarity import Similarity
+from similitude.support.errors import PairError
 
 LARGEST = 1e15
 """Entries up to which squared lengths of any dimension stay finite in single precision."""

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.encodings import Encoding
-from similitude.engines import Engine
-from similitude.estimators import NotAKernelError, whole_gram
+from similitude.compute.encodings import Encoding
+from similitude.compute.engines import Engine
+from similitude.scikit.estimator import whole_gram
 from similitude.similarity import Similarity
+from similitude.support.errors import NotAKernelError
 
 ASYMMETRY = 1e-6
 """Relative difference of K(x, z) and K(z, x) that rounding may explain."""

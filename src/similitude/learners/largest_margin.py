@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.blocks import Blocks, check_fits
-from similitude.encodings import Encoding, check_objects, count, rows, take
-from similitude.engines import Engine
-from similitude.estimators import CHECKED_OBJECTS, SimilarityEstimator, demand_valid, whole_gram
+from similitude.compute.blocks import Blocks, check_fits
+from similitude.compute.encodings import Encoding, check_objects, count, rows, take
+from similitude.compute.engines import Engine
 from similitude.learners.base import inseparable, shrunk, two_classes
 from similitude.learners.polytope import Place, nearest_point
+from similitude.scikit.estimator import CHECKED_OBJECTS, SimilarityEstimator, demand_valid, whole_gram
 from similitude.similarity import Similarity
 from similitude.validity import Validity, check_gram
 

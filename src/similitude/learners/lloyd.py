@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.encodings import as_numpy, beside, namespace
-from similitude.maps.pivots import draw
+from similitude.compute.encodings import as_numpy, beside, namespace
+from similitude.landmarks.pivots import draw
 
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 """Share of the squared lengths involved below which a squared distance is rounding."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.bounds import margin_perceptron_updates, perceptron_mistakes
-from similitude.encodings import itemsize
-from similitude.estimators import CHECKED_OBJECTS
+from similitude.compute.encodings import itemsize
+from similitude.compute.loops import add_rows, perceptron_pass
 from similitude.learners.perceptron_rules import Rule, Threshold
 from similitude.learners.perceptron_walk import Examples
-from similitude.loops import add_rows, perceptron_pass
-from similitude.results import ESTIMATE, NONE, Result
+from similitude.scikit.estimator import CHECKED_OBJECTS
+from similitude.support.results import ESTIMATE, NONE, Result
+from similitude.theory.bounds import margin_perceptron_updates, perceptron_mistakes
 
 SOUGHT = 1000
 """Examples at most among which a separator is sought for the sake of a bound alone."""

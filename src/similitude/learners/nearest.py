@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, as_numpy, beside, count, itemsize, namespace
-from similitude.engines import Tile
-from similitude.errors import PairError
+from similitude.compute.encodings import Encoding, as_numpy, beside, count, itemsize, namespace
+from similitude.compute.engines import Tile
 from similitude.similarity import Similarity
+from similitude.support.errors import PairError
 
 NOISE = 8
 """Units in the last place of K(x, x) + K(z, z) + 2 |K(x, z)| below which a squared distance is zero."""

@@ -10,15 +10,15 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.blocks import Blocks
-from similitude.encodings import Encoding, as_numpy, check_objects, count, is_tensor, itemsize
-from similitude.engines import Engine, Tile
-from similitude.errors import brief
-from similitude.estimators import all_or_nothing, tensors_for_tensors
+from similitude.compute.blocks import Blocks
+from similitude.compute.encodings import Encoding, as_numpy, check_objects, count, is_tensor, itemsize
+from similitude.compute.engines import Engine, Tile
 from similitude.learners.grams import positive_whole
 from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets
 from similitude.learners.nearest import Lengths, Nearest, NearestThere
+from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
 from similitude.similarity import Similarity
+from similitude.support.errors import brief
 
 
 class Neighbours(KernelLearner):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.errors import brief
 from similitude.learners.losses import LOSSES, Loss
+from similitude.support.errors import brief
 
 PROBED_TARGETS, PROBED_SCORES = 25, 41
 """How many targets and scores a user's own loss is tried on."""

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from similitude.engines import Engine
-from similitude.errors import brief
-from similitude.estimators import all_or_nothing
+from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import check_labels
 from similitude.learners.mistake_bounds import mistake_bound, no_bound
 from similitude.learners.perceptron_rules import TIES
 from similitude.learners.perceptron_streams import StreamLearner, whole_number
+from similitude.scikit.estimator import all_or_nothing
+from similitude.support.errors import brief
 
 
 class KernelPerceptron(StreamLearner):

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.blocks import BlockTask
-from similitude.encodings import Encoding, as_objects, count, is_sparse, is_table, join, rows, take
+from similitude.compute.blocks import BlockTask
+from similitude.compute.encodings import Encoding, as_objects, count, is_sparse, is_table, join, rows, take
 from similitude.similarity import Similarity
 
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from similitude.loops import perceptron_pass
+from similitude.compute.loops import perceptron_pass
 
 TIES = ("le0", "ge0")
 """Learn from a score of zero always, or only if the example is negative."""

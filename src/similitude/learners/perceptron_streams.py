@@ -9,16 +9,16 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.adapters import as_similarity
-from similitude.encodings import is_sparse, rows, take
-from similitude.errors import UnresolvedError, brief
-from similitude.estimators import all_or_nothing, demand_valid, whole_gram
+from similitude.compute.encodings import is_sparse, rows, take
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.mistake_bounds import MistakeBound, no_bound
 from similitude.learners.perceptron_memory import Memory
 from similitude.learners.perceptron_rules import perceptron_rule
 from similitude.learners.perceptron_walk import Examples, Walk, check_finite, lengthening
+from similitude.scikit.estimator import all_or_nothing, demand_valid, whole_gram
 from similitude.similarity import Similarity
+from similitude.similarity.adapters import as_similarity
+from similitude.support.errors import UnresolvedError, brief
 from similitude.validity import check_gram
 
 WITNESSES = 1000

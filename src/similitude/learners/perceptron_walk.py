@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from similitude.blocks import Blocks, BlockTask
-from similitude.encodings import Encoding, count, itemsize, rows, take
-from similitude.engines import Engine
-from similitude.errors import PairError
+from similitude.compute.blocks import Blocks, BlockTask
+from similitude.compute.encodings import Encoding, count, itemsize, rows, take
+from similitude.compute.engines import Engine
 from similitude.learners.perceptron_memory import Memory
 from similitude.learners.perceptron_rules import Rule
 from similitude.similarity import Similarity
+from similitude.support.errors import PairError
 
 CHUNK = 4096
 """Examples whose scores are computed at once, as tiles."""

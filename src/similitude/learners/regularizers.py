@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from similitude.errors import brief
 from similitude.similarity.parameters import Parametric
+from similitude.support.errors import brief
 
 
 class Regularizer(Parametric):

@@ -10,9 +10,8 @@ from scipy.special import log_expit, logsumexp
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from similitude.encodings import check_objects
-from similitude.engines import Engine
-from similitude.estimators import all_or_nothing
+from similitude.compute.encodings import check_objects
+from similitude.compute.engines import Engine
 from similitude.learners.convex import Problem
 from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets, check_weights
 from similitude.learners.losses import Logistic, Loss
@@ -20,6 +19,7 @@ from similitude.learners.own_loss import as_loss, check_convex
 from similitude.learners.regularizers import Regularizer, SquaredNorm, as_regularizer
 from similitude.learners.search import Certificate, regularised
 from similitude.learners.spaces import all_objects, check_room, landmarked
+from similitude.scikit.estimator import all_or_nothing
 
 EXACT = 2000
 """Objects up to which ``n_landmarks="auto"`` works in the span of all of them."""

@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 
-from similitude.encodings import as_numpy
-from similitude.engines import Engine
-from similitude.errors import brief
-from similitude.estimators import all_or_nothing, tensors_for_tensors
+from similitude.compute.encodings import as_numpy
+from similitude.compute.engines import Engine
 from similitude.learners.grams import Objects
 from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets, check_weights
 from similitude.learners.least_squares import Centred, Fit, Units, solve_all, solve_one
+from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
+from similitude.support.errors import brief
 from similitude.validity import Validity
 
 GRID = np.geomspace(1e-6, 1e4, 20)
@@ -207,7 +207,7 @@ class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
 
     Examples
     --------
-    >>> from similitude.datasets import iris
+    >>> from similitude.data.datasets import iris
     >>> from similitude.learners.ridge import KernelRidgeClassifier
     >>> X, y = iris()
     >>> KernelRidgeClassifier(lam="auto").fit(X, y).score(X, y) > 0.96

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from similitude.learners.convex import Minimum, Problem, minimise
 from similitude.learners.regularizers import Regularizer, SquaredNorm
-from similitude.results import Result
+from similitude.support.results import Result
 
 FINER = 0.1
 """Minima on the path are asked for with this share of the gap: the search must tell them apart."""

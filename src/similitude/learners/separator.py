@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from similitude.encodings import is_sparse
+from similitude.compute.encodings import is_sparse
 from similitude.learners.base import inseparable, shrunk
 
 TOLERANCE = 1e-10

@@ -10,18 +10,18 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_array
 
-from similitude.encodings import Encoding, itemsize, rows
-from similitude.engines import Engine
-from similitude.errors import brief
-from similitude.estimators import all_or_nothing
+from similitude.compute.encodings import Encoding, itemsize, rows
+from similitude.compute.engines import Engine
 from similitude.learners.convex import Problem, by_box
 from similitude.learners.kernel_learner import KernelLearner, check_labels
 from similitude.learners.kernel_rows import KernelRows
 from similitude.learners.losses import Hinge
 from similitude.learners.spaces import GramSpace
-from similitude.randomness import generator
-from similitude.results import NONE, PROVEN, Guarantee
+from similitude.scikit.estimator import all_or_nothing
 from similitude.similarity import Similarity
+from similitude.support.errors import brief
+from similitude.support.randomness import generator
+from similitude.support.results import NONE, PROVEN, Guarantee
 
 PASSES, FEWEST_STEPS = 10, 10_000
 """Steps where nothing is said: ten times the number of examples, and so many at least."""

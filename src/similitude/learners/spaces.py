@@ -13,16 +13,16 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 
-from similitude.adapters import as_similarity
-from similitude.blocks import check_fits
-from similitude.encodings import Encoding, as_numpy, check_objects, itemsize
-from similitude.engines import Engine
-from similitude.engines.local import one_blas_thread
-from similitude.estimators import CHECKED_OBJECTS
+from similitude.compute.blocks import check_fits
+from similitude.compute.encodings import Encoding, as_numpy, check_objects, itemsize
+from similitude.compute.engines import Engine
+from similitude.compute.engines.local import one_blas_thread
 from similitude.learners.grams import Objects
 from similitude.learners.kernel_rows import KernelRows
 from similitude.maps import ProjectionMap
+from similitude.scikit.estimator import CHECKED_OBJECTS
 from similitude.similarity import Similarity
+from similitude.similarity.adapters import as_similarity
 from similitude.validity import Validity
 
 STRIP = 8192

@@ -12,9 +12,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import column_or_1d
 
-from similitude.encodings import Encoding, count, itemsize, rows
-from similitude.engines import Engine
-from similitude.estimators import all_or_nothing
+from similitude.compute.encodings import Encoding, count, itemsize, rows
+from similitude.compute.engines import Engine
 from similitude.learners.base import inseparable
 from similitude.learners.calibration import probabilities, temperature
 from similitude.learners.hard import ConflictError, separate_hard
@@ -22,6 +21,7 @@ from similitude.learners.kernel_learner import KernelLearner, check_labels, chec
 from similitude.learners.kernel_rows import KernelRows, in_single_precision
 from similitude.learners.krein import Spectrum
 from similitude.learners.machines import Machine, fit_tube, separate
+from similitude.scikit.estimator import all_or_nothing
 from similitude.similarity import Similarity
 
 CALIBRATED = 1000
@@ -118,7 +118,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
 
     Examples
     --------
-    >>> from similitude.datasets import iris
+    >>> from similitude.data.datasets import iris
     >>> from similitude.learners import KernelSVC
     >>> X, y = iris()
     >>> model = KernelSVC(C=10.0).fit(X, y)

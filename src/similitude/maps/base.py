@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.blocks import Blocks, check_fits
-from similitude.engines.spread import is_spread, own_engine
-from similitude.estimators import SimilarityEstimator, tensors_for_tensors
-from similitude.maps.partitions import for_workers
-from similitude.results import Guarantee
-from similitude.sources import Source, about, in_partition, looks_like_source, objects_in, opened, read_ahead
+from similitude.compute.blocks import Blocks, check_fits
+from similitude.compute.engines.distributed import is_spread, own_engine
+from similitude.data.sources import Source, about, in_partition, looks_like_source, objects_in, opened, read_ahead
+from similitude.landmarks.partitions import for_workers
+from similitude.scikit.estimator import SimilarityEstimator, tensors_for_tensors
+from similitude.support.results import Guarantee
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEstimator):

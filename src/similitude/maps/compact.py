@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from similitude import bounds
-from similitude.blocks import BlockTask
-from similitude.encodings import Encoding, in_precision, tensor_in
-from similitude.engines import Engine
-from similitude.maps.landmarks import Chosen
+from similitude.compute.blocks import BlockTask
+from similitude.compute.encodings import Encoding, in_precision, tensor_in
+from similitude.compute.engines import Engine
+from similitude.landmarks.chosen_landmarks import Chosen
+from similitude.landmarks.sizes import COMPACT, DEFAULT, Ask, at_most, positive_whole
 from similitude.maps.projection import Against, ProjectionMap
-from similitude.maps.sizes import COMPACT, DEFAULT, Ask, at_most, positive_whole
 from similitude.maps.sketches import KINDS, Sketch
-from similitude.randomness import generator
-from similitude.results import Guarantee
 from similitude.similarity import Similarity
+from similitude.support.randomness import generator
+from similitude.support.results import Guarantee
+from similitude.theory import bounds
 
 
 class CompactMap(ProjectionMap):
@@ -55,7 +55,7 @@ class CompactMap(ProjectionMap):
 
     Examples
     --------
-    >>> from similitude.datasets import iris
+    >>> from similitude.data.datasets import iris
     >>> from similitude.maps import CompactMap
     >>> X, y = iris()
     >>> CompactMap(n_landmarks=80, n_components=10).fit_transform(X).shape

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude import loops
-from similitude.adapters import as_similarity
-from similitude.blocks import Blocks, check_fits
-from similitude.encodings import Encoding, itemsize, namespace
-from similitude.engines import Engine
+from similitude.compute import loops
+from similitude.compute.blocks import Blocks, check_fits
+from similitude.compute.encodings import Encoding, itemsize, namespace
+from similitude.compute.engines import Engine
 from similitude.kernels.matrix import as_matrix
 from similitude.maps.base import FeatureMap
 from similitude.maps.frequencies import Draw, Law, Matrix, Structured, law_of
 from similitude.maps.sampling import connected, sampled
 from similitude.maps.sketches import Written, whole_number
-from similitude.randomness import generator
-from similitude.results import NONE, PROVEN, Guarantee
+from similitude.similarity.adapters import as_similarity
+from similitude.support.randomness import generator
+from similitude.support.results import NONE, PROVEN, Guarantee
 
 KINDS = ("plain", "orthogonal", "structured")
 

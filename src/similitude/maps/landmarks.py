@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.blocks import Blocks
-from similitude.encodings import Encoding, check_objects, count, itemsize, rows, take
-from similitude.engines import Engine
-from similitude.errors import PairError
-from similitude.estimators import all_or_nothing
+from similitude.compute.blocks import Blocks
+from similitude.compute.encodings import Encoding, check_objects, count, itemsize, rows, take
+from similitude.compute.engines import Engine
+from similitude.landmarks.chosen_landmarks import Chosen, faced
+from similitude.landmarks.distributed import AMONG_ALL, choose_among_all, looked_at
+from similitude.landmarks.reservoir import Reservoir
+from similitude.landmarks.rules import Pool, choose
+from similitude.landmarks.sizes import DEFAULT, SEPARABLE, Ask, Promise, at_most, positive_whole
 from similitude.maps.base import FeatureMap
-from similitude.maps.reservoir import Reservoir
-from similitude.maps.rules import Pool, choose
 from similitude.maps.sampling import SAMPLE, Sampled, connected, sampled
-from similitude.maps.sizes import DEFAULT, SEPARABLE, Ask, Promise, at_most, positive_whole
-from similitude.maps.spread import AMONG_ALL, choose_among_all, looked_at
-from similitude.randomness import generator
+from similitude.scikit.estimator import all_or_nothing
 from similitude.similarity import Similarity
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """Landmarks: the objects, their encoding, and their positions in X (None for objects of your own)."""
-
-    objects: Any
-    encoding: Encoding
-    positions: np.ndarray | None
-
-    def only(self, which: np.ndarray) -> Chosen:
-        """Return some of them."""
-        positions = None if self.positions is None else self.positions[which]
-        return Chosen(take(self.objects, which), rows(self.encoding, which), positions)
+from similitude.support.randomness import generator
 
 
 class LandmarkedMap(FeatureMap):
@@ -281,44 +267,3 @@ class LandmarkMap(LandmarkedMap):
         k, A = self._ask(X)
         like, columns = faced(k, self._landmarks, self.side)
         return Blocks(like, A, columns, engine=self._engine, itemsize=itemsize(A))
-
-
-def faced(k: Similarity, landmarks: Encoding, side: str) -> tuple[Any, Encoding]:
-    """Return what compares objects with landmarks that stand on a side, and the landmarks as its columns."""
-    if side == "left":
-        return k, landmarks
-    n = count(landmarks)
-    sides = np.array(["right"] * n if side == "right" else ["left"] * n + ["right"] * n)
-    return Facing(k), (rows(landmarks, np.arange(len(sides)) % n), sides)
-
-
-@dataclass(frozen=True)
-class Facing:
-    """A similarity seen from either side: each landmark comes with the side on which it stands."""
-
-    similarity: Similarity
-
-    @property
-    def threadsafe(self) -> bool:
-        """As the similarity is."""
-        return self.similarity.threadsafe
-
-    def works_on_tensors(self) -> bool:
-        """Tell that it is not made for a device: landmarks come with names of sides."""
-        return False
-
-    def is_finite(self) -> bool:
-        """Tell whether values need no check."""
-        return self.similarity.is_finite()
-
-    def block(self, A: Encoding, B: Encoding) -> Any:
-        """Return K(a, l) where the landmark stands on the left side of the map, K(l, a) where on the right."""
-        landmarks, sides = B
-        left, right = np.flatnonzero(sides == "left"), np.flatnonzero(sides == "right")
-        parts = [np.asarray(self.similarity.block(A, rows(landmarks, left)))] if len(left) else []
-        if len(right):
-            try:
-                parts.append(np.asarray(self.similarity.block(rows(landmarks, right), A)).T)
-            except PairError as error:  # named by row and column of the whole block
-                raise PairError(error.j, int(right[error.i]), error.problem) from error.__cause__
-        return np.concatenate(parts, axis=1)

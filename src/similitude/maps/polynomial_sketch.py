@@ -11,19 +11,19 @@ from scipy import fft
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.adapters import as_similarity
-from similitude.blocks import Blocks
-from similitude.encodings import Encoding, itemsize
-from similitude.engines import Engine
+from similitude.compute.blocks import Blocks
+from similitude.compute.encodings import Encoding, itemsize
+from similitude.compute.engines import Engine
 from similitude.kernels.matrix import as_matrix
 from similitude.kernels.products import inner, unit_rows
 from similitude.kernels.vectors import Cosine, Linear, Polynomial
 from similitude.maps.base import FeatureMap
 from similitude.maps.sampling import connected, sampled
 from similitude.maps.sketches import Written, random_signs, strips, whole_number
-from similitude.randomness import generator
-from similitude.results import PROVEN, Guarantee
+from similitude.similarity.adapters import as_similarity
 from similitude.similarity.algebra import Power, Scaled, Shifted
+from similitude.support.randomness import generator
+from similitude.support.results import PROVEN, Guarantee
 
 BATCH = 2**19
 """Bytes of features that are computed at once: many rows for each Fourier transform, and still in the cache."""

@@ -8,13 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from similitude.blocks import Blocks, BlockTask, check_fits
-from similitude.encodings import Encoding, as_numpy, count, in_precision, itemsize, moved, namespace, take, tensor_in
-from similitude.engines import Engine
-from similitude.estimators import CHECKED_OBJECTS, demand_valid, whole_gram
-from similitude.maps.landmarks import Chosen, LandmarkedMap
-from similitude.maps.sizes import WIDE, Ask
-from similitude.maps.triangular import Factor, factorise, solve_rows, solver
+from similitude.compute.blocks import Blocks, BlockTask, check_fits
+from similitude.compute.encodings import (
+    Encoding,
+    as_numpy,
+    count,
+    in_precision,
+    itemsize,
+    moved,
+    namespace,
+    take,
+    tensor_in,
+)
+from similitude.compute.engines import Engine
+from similitude.landmarks.chosen_landmarks import Chosen
+from similitude.landmarks.sizes import WIDE, Ask
+from similitude.landmarks.triangular import Factor, factorise, solve_rows, solver
+from similitude.maps.landmarks import LandmarkedMap
+from similitude.scikit.estimator import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.similarity import Similarity
 from similitude.validity import Validity, check_gram
 

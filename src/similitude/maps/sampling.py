@@ -8,12 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import join_all, take
-from similitude.engines.spread import is_spread, own_engine
-from similitude.maps.partitions import Reader, draw, for_workers, look
-from similitude.maps.spread import Whole, check_alike, key_below
-from similitude.randomness import generator
-from similitude.sources import (
+from similitude.compute.encodings import join_all, take
+from similitude.compute.engines.distributed import is_spread, own_engine
+from similitude.data.sources import (
     Ends,
     Source,
     about,
@@ -24,6 +21,9 @@ from similitude.sources import (
     looks_like_source,
     read_ahead,
 )
+from similitude.landmarks.distributed import Whole, check_alike, key_below
+from similitude.landmarks.partitions import Reader, draw, for_workers, look
+from similitude.support.randomness import generator
 
 SAMPLE = 20_000
 """Rows of a source or a collection at most that a map is fitted to."""

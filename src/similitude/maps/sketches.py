@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from similitude import loops
-from similitude.encodings import Encoding, count, is_sparse, is_tensor
+from similitude.compute import loops
+from similitude.compute.encodings import Encoding, count, is_sparse, is_tensor
 from similitude.kernels.products import inner
 
 KINDS = ("gaussian", "sign", "sparse", "hadamard")

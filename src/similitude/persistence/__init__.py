@@ -2,6 +2,5 @@
 
 from similitude.persistence.functions import Needed
 from similitude.persistence.model_files import Information, information, load, save
-from similitude.persistence.problems import SavedModelError
 
-__all__ = ["Information", "Needed", "SavedModelError", "information", "load", "save"]
+__all__ = ["Information", "Needed", "information", "load", "save"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from similitude.persistence.problems import SavedModelError
+from similitude.support.errors import SavedModelError
 
 SCHEMA, DICTIONARY, BATCH = 1, 2, 3
 

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.persistence.problems import SavedModelError
-from similitude.placing import complete_file
+from similitude.support.atomic_write import complete_file
+from similitude.support.errors import SavedModelError
 
 VERSION = (1, 0)
 """The version of the format: files of another major version, or of a later minor one, are refused."""

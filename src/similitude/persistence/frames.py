@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from similitude.persistence.arrow import check_stream
-from similitude.persistence.problems import SavedModelError, library
+from similitude.persistence.problems import library
+from similitude.support.errors import SavedModelError
 
 
 def _write_columns(w: Any, columns: list[Any], path: str) -> dict[str, Any]:

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from similitude.errors import brief
-from similitude.fingerprints import digest
-from similitude.persistence.problems import SavedModelError
+from similitude.support.errors import SavedModelError, brief
+from similitude.support.fingerprints import digest
 
 OMITTED = {"__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__", "_abc_impl"}
 

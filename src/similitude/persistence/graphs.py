@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from similitude.persistence.plain import read_items, write_items
-from similitude.persistence.problems import SavedModelError, library
+from similitude.persistence.problems import library
+from similitude.support.errors import SavedModelError
 
 NETWORKX = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from similitude.errors import brief
 from similitude.persistence.container import (
     MODEL,
     Entry,
@@ -21,8 +20,8 @@ from similitude.persistence.container import (
     write_file,
 )
 from similitude.persistence.functions import FunctionsIn, Needed, read_needed, way
-from similitude.persistence.problems import SavedModelError
-from similitude.results import Result
+from similitude.support.errors import SavedModelError, brief
+from similitude.support.results import Result
 
 PACKAGES = ("similitude", "numpy", "scipy", "scikit-learn")
 
@@ -97,7 +96,7 @@ def save(model: Any, path: Any, *, about: Mapping[str, Any] | None = None) -> No
     --------
     >>> import tempfile
     >>> from similitude import SimilarityClassifier, load, save
-    >>> from similitude.datasets import iris
+    >>> from similitude.data.datasets import iris
     >>> X, y = iris()
     >>> model = SimilarityClassifier().fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:

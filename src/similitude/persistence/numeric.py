@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.persistence.problems import SavedModelError
+from similitude.support.errors import SavedModelError
 
 GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 COMPRESSED = ("csr", "csc", "bsr")

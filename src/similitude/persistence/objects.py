@@ -7,12 +7,11 @@ import functools
 import inspect
 from typing import Any
 
-from similitude.engines import Engine
-from similitude.errors import brief
-from similitude.persistence.anew import with_encodings, without_encodings
-from similitude.persistence.problems import SavedModelError
+from similitude.compute.engines import Engine
+from similitude.persistence.reencode import with_encodings, without_encodings
 from similitude.persistence.registry import TYPES, UPGRADES, class_of
 from similitude.similarity.parameters import Parametric
+from similitude.support.errors import SavedModelError, brief
 
 
 def write(w: Any, value: Any, path: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.fingerprints import digest
-from similitude.persistence.problems import SavedModelError
+from similitude.support.errors import SavedModelError
+from similitude.support.fingerprints import digest
 
 PACKED = 32
 """Items from which on a list of strings, of bytes, of whole or of floating point numbers is stored as arrays."""

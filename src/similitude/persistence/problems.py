@@ -5,9 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-
-class SavedModelError(ValueError):
-    """A model cannot be saved, or a file does not hold one that can be loaded."""
+from similitude.support.errors import SavedModelError
 
 
 def library(name: str) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from similitude.persistence import dates, frames, graphs, numeric, objects, plain
+from similitude.persistence.array_store import PoolsIn
 from similitude.persistence.container import Content
 from similitude.persistence.functions import FunctionsIn
-from similitude.persistence.pools import PoolsIn
-from similitude.persistence.problems import SavedModelError
+from similitude.support.errors import SavedModelError
 
 READERS: dict[str, Callable[[Any, Any], Any]] = {
     **plain.READERS,

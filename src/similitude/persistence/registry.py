@@ -25,13 +25,22 @@ UPGRADES: dict[str, tuple[tuple[tuple[int, int], Callable[[Attributes], Attribut
 """By the name of a type: the last version of the format before a change, and what brings its attributes up to date."""
 
 TABLE = """
-adapters.FromBlocks: _claims f objects
-adapters.FromPairs: _claims f
-adapters.Precomputed: M _claims
-datasets.Atoms: labels masses
-datasets.FewObjects: labels masses points similarities
-datasets.LowerBound: alpha inside labels n_bits
-datasets.Paper: authors keywords title year
+data.datasets.Atoms: labels masses
+data.datasets.FewObjects: labels masses points similarities
+data.datasets.LowerBound: alpha inside labels n_bits
+data.datasets.Paper: authors keywords title year
+estimators.classifier.SimilarityClassifier: _coordinates _model _so_far _temperature class_weight classes_ engine
+    feature_names_in_ growth_ guarantee_ head head_ held_out_error_ intercept_ lam_ landmark_indices landmark_indices_
+    landmarks landmarks_ n_features_in_ n_landmarks n_similarity_calls_ random_state road_ side similarity similarity_
+    unlabeled
+estimators.explanation.Explanation: contributions intercept landmarks positions prediction score similarities
+estimators.landmark_count.Growth: grade high level low reason x y
+estimators.regressor.SimilarityRegressor: _coordinates _model _one_output _so_far constant_error_ engine
+    feature_names_in_ growth_ guarantee_ head head_ held_out_error_ intercept_ lam_ landmark_indices landmark_indices_
+    landmarks landmarks_ n_features_in_ n_landmarks n_similarity_calls_ random_state road_ side similarity similarity_
+    unlabeled
+estimators.streams.Model: parts
+estimators.streams.Stream: held moments
 goodness.assessment.Goodness: alignment centred_alignment classes_ hardest hinge left_out margin n notes p_value scale
     sizes strong used weak weighted witnesses
 goodness.certificates.HingeGoodness: fitted grade high level low x y
@@ -39,6 +48,8 @@ goodness.certificates.WeightedGoodness: credit error error_at_gap fits fitted gr
     n_fitted n_held_out vote_error weights x y
 goodness.class_means.WeakGoodness: balanced classes_ gamma grade high level low means
 goodness.gaps.StrongGoodness: gaps grade high level low x y
+goodness.margins.Margin: _model bias classes_ coefficients gap intercept normalised support validity value
+goodness.margins.MarginCurve: band_high band_low grade high level low n x y
 goodness.permutation.PermutationTest: grade high level low permutations statistic value
 goodness.separability.Separability: error error_at_margin n reason support validity value
 goodness.sizes.Size: delta epsilon gamma needed theorem used what
@@ -69,6 +80,12 @@ kernels.vectors.HistogramIntersection:
 kernels.vectors.Linear:
 kernels.vectors.Polynomial: coef0 degree scale
 kernels.vectors.Sigmoid: coef0 scale
+landmarks.chosen_landmarks.Chosen: encoding objects positions
+landmarks.features.Coordinates: factor normalised unit view
+landmarks.features.View: landmarks side similarity
+landmarks.features.Weighted: normalised view weights
+landmarks.representation.Road: name normalised reason side
+landmarks.reservoir.Reservoir: objects positions rng seen size
 learners.clusters.KernelKMeans: _lengths _sklearn_output_config _support centre_norms_ coefficients_ engine
     feature_names_in_ inertia_ kernel kernel_ labels_ max_iter n_clusters n_features_in_ n_init n_iter_ n_landmarks
     random_state road_ support_ support_objects_ tol validity_
@@ -128,23 +145,7 @@ learners.votes.means.SimilarityVote: _support classes_ coefficients_ engine feat
 learners.votes.weak.WeakSimilarityVote: _seed _support balanced class_similarities_ classes_ coefficients_ engine
     feature_names_in_ gap_ guarantee_ n_features_in_ offsets_ random_state scale_ shrink_ similarity similarity_
     support_ support_objects_ totals_ validity_
-machine.classifier.SimilarityClassifier: _coordinates _model _so_far _temperature class_weight classes_ engine
-    feature_names_in_ growth_ guarantee_ head head_ held_out_error_ intercept_ lam_ landmark_indices landmark_indices_
-    landmarks landmarks_ n_features_in_ n_landmarks n_similarity_calls_ random_state road_ side similarity similarity_
-    unlabeled
-machine.explanation.Explanation: contributions intercept landmarks positions prediction score similarities
-machine.growth.Growth: grade high level low reason x y
-machine.moments.Moments: cross eps features gram targets weight
-machine.regressor.SimilarityRegressor: _coordinates _model _one_output _so_far constant_error_ engine
-    feature_names_in_ growth_ guarantee_ head head_ held_out_error_ intercept_ lam_ landmark_indices landmark_indices_
-    landmarks landmarks_ n_features_in_ n_landmarks n_similarity_calls_ random_state road_ side similarity similarity_
-    unlabeled
-machine.roads.Road: name normalised reason side
-machine.streams.Model: parts
-machine.streams.Stream: held moments
-machine.views.Coordinates: factor normalised unit view
-machine.views.View: landmarks side similarity
-machine.views.Weighted: normalised view weights
+linear.moments.Moments: cross eps features gram targets weight
 maps.compact.CompactMap: _landmarks _ready _reservoir _sklearn_output_config delta engine epsilon factor_
     feature_names_in_ gamma guarantee_ kernel kernel_ landmark_indices landmark_indices_ landmarks landmarks_
     n_components n_features_in_ n_features_out_ n_landmarks projection random_state rank_ sketch_ validity_
@@ -153,7 +154,6 @@ maps.fourier.FourierMap: _sklearn_output_config engine feature_names_in_ guarant
 maps.fourier.Waves: amplitude angles phase width
 maps.frequencies.Matrix: weights
 maps.frequencies.Structured: lengths signs size
-maps.landmarks.Chosen: encoding objects positions
 maps.landmarks.LandmarkMap: _landmarks _reservoir _sklearn_output_config delta engine epsilon feature_names_in_ gamma
     guarantee_ landmark_indices landmark_indices_ landmarks landmarks_ n_components n_features_in_ n_features_out_
     random_state rank_ side similarity similarity_
@@ -164,17 +164,14 @@ maps.polynomial_sketch.TensorSketch: form signs sums width
 maps.projection.ProjectionMap: _landmarks _ready _reservoir _sklearn_output_config delta engine epsilon factor_
     feature_names_in_ gamma guarantee_ kernel kernel_ landmark_indices landmark_indices_ landmarks landmarks_
     n_components n_features_in_ n_features_out_ random_state rank_ validity_
-maps.reservoir.Reservoir: objects positions rng seen size
 maps.sketches.Sketch: kind n_in n_out seed
-margins.Margin: _model bias classes_ coefficients gap intercept normalised support validity value
-margins.MarginCurve: band_high band_low grade high level low n x y
-results.Curve: grade high level low x y
-results.Estimate: grade high level low value
-results.Guarantee: assumption grade numbers statement theorem
 selection.side_by_side.SideBySide: landmarks similarities units
 selection.tables.Row: as_good candidate difference error loss n_similarity_calls penalty road seconds shared
     similarity
 selection.tables.Selection: best folds landmark_indices n_examples n_similarity_calls notes table task
+similarity.adapters.FromBlocks: _claims f objects
+similarity.adapters.FromPairs: _claims f
+similarity.adapters.Precomputed: M _claims
 similarity.algebra.Absolute: k
 similarity.algebra.Exponential: k
 similarity.algebra.Maximum: _parts
@@ -188,6 +185,9 @@ similarity.claims.Proof: holds premises reason similarity
 similarity.wrappers.Normalised: k
 similarity.wrappers.Pullback: batched f k
 similarity.wrappers.Symmetrised: k
+support.results.Curve: grade high level low x y
+support.results.Estimate: grade high level low value
+support.results.Guarantee: assumption grade numbers statement theorem
 validity.repaired.RaisedDiagonal: amount changes k
 validity.repaired.Repaired: W changes k sample
 validity.verdict.Validity: asymmetry effort min_eigenvalue proof verdict witness

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from similitude.persistence import dates, frames, graphs, numeric, objects, plain
+from similitude.persistence.array_store import PoolsOut
 from similitude.persistence.functions import FunctionsOut
-from similitude.persistence.pools import PoolsOut
-from similitude.persistence.problems import SavedModelError
+from similitude.support.errors import SavedModelError
 
 Node = dict[str, Any]
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from similitude.adapters import Precomputed, as_similarity
-from similitude.encodings import as_objects, check_columns, check_objects, is_table, take
-from similitude.errors import brief
+from similitude.compute.encodings import as_objects, check_columns, check_objects, is_table, take
 from similitude.goodness.samples import stratified
 from similitude.learners.base import read_labels
-from similitude.randomness import generator
-from similitude.results import Result
 from similitude.similarity import Similarity
+from similitude.similarity.adapters import Precomputed, as_similarity
+from similitude.support.errors import brief
+from similitude.support.randomness import generator
+from similitude.support.results import Result
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
 

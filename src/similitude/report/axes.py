@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from similitude.errors import missing_extra
 from similitude.report.findings import Findings
-from similitude.results import Curve
+from similitude.support.errors import missing_extra
+from similitude.support.results import Curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.report.drawings.snippets import COLOURS
-from similitude.results import Curve
+from similitude.support.results import Curve
 
 GOOD, BAD, MARKED, QUIET = "var(--c0)", "var(--c1)", "var(--c2)", "var(--quiet)"
 """Colours by meaning; the style sheet says what they are, by day and by night."""

@@ -24,7 +24,7 @@ from similitude.report.chart import (
 )
 from similitude.report.matrix import Spectrum
 from similitude.report.words import percent
-from similitude.results import Curve
+from similitude.support.results import Curve
 
 ROWS = 15
 """Classes that have a row of their own where all would not fit."""

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude import bounds
 from similitude.goodness import Goodness
-from similitude.intervals import clopper_pearson
 from similitude.report.about import CLASSIFICATION, Subject
 from similitude.report.trials import LEVEL, Parts, Trial, attempt
-from similitude.results import ESTIMATE, NONE, Curve, Result
+from similitude.support.results import ESTIMATE, NONE, Curve, Result
+from similitude.theory import bounds
+from similitude.theory.intervals import clopper_pearson
 
 SIZES = 7
 """Numbers of landmarks at most that are tried."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import take
+from similitude.compute.encodings import take
 from similitude.goodness import Goodness
 from similitude.report.about import CLASSIFICATION, Subject, plain_label
 from similitude.report.landmarks import LandmarkFinding, Roles, ranked
 from similitude.report.trials import Trial, class_scores
-from similitude.results import Result
+from similitude.support.results import Result
 
 MISTAKES, CLOSE, TYPICAL = 25, 7, 18
 """Examples at most that are shown for each reason, beside the ten hardest."""

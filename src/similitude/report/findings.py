@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import take
-from similitude.engines import Engine, current_engine, use_engine
-from similitude.errors import brief
+from similitude.compute.encodings import take
+from similitude.compute.engines import Engine, current_engine, use_engine
+from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import Goodness, assess
-from similitude.machine import SimilarityClassifier, SimilarityRegressor
-from similitude.maps.pivots import named
+from similitude.landmarks.pivots import named
 from similitude.report.about import CLASSIFICATION, About, ClassCounts, Item, NumberSummary, Subject, describe, read
 from similitude.report.curves import Calibration, LearningCurve, TheoremSize, learning_curve
 from similitude.report.examples import ExampleFinding, Near, show
@@ -24,7 +23,8 @@ from similitude.report.matrix import GramSample, Spectrum, gram_sample
 from similitude.report.model import Confused, ModelFindings, Residuals, judge
 from similitude.report.reproduce import Clock, Reproduce, reproduce
 from similitude.report.trials import Parts, Trial, attempt, split
-from similitude.results import Result
+from similitude.support.errors import brief
+from similitude.support.results import Result
 from similitude.validity import Validity, check_kernel
 
 __all__ = [
@@ -163,7 +163,7 @@ def investigate(
 
     Examples
     --------
-    >>> from similitude.datasets import iris
+    >>> from similitude.data.datasets import iris
     >>> from similitude.report import investigate
     >>> found = investigate("gaussian", *iris())
     >>> found.validity.verdict, found.model.held_out.value < 0.15

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import as_objects, take
-from similitude.machine.roads import PROJECTION
-from similitude.machine.views import lengths
+from similitude.compute.encodings import as_objects, take
+from similitude.landmarks.features import lengths
+from similitude.landmarks.representation import PROJECTION
 from similitude.report.about import CLASSIFICATION, Subject
 from similitude.report.trials import Parts
-from similitude.results import Result
+from similitude.support.results import Result
 
 MOST = 1000
 """Examples at most over which the importance of a landmark is averaged."""

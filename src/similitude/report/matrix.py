@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import take
-from similitude.engines import current_engine
-from similitude.estimators import whole_gram
-from similitude.maps.pivots import named
+from similitude.compute.encodings import take
+from similitude.compute.engines import current_engine
+from similitude.landmarks.pivots import named
 from similitude.report.about import CLASSIFICATION, Subject
-from similitude.results import Result
+from similitude.scikit.estimator import whole_gram
+from similitude.support.results import Result
 
 SAMPLE = 400
 """Examples at most whose Gram matrix is shown."""

@@ -10,7 +10,7 @@ import numpy as np
 from similitude.report.about import CLASSIFICATION, Subject
 from similitude.report.curves import Calibration, calibration
 from similitude.report.trials import Parts, Trial
-from similitude.results import Estimate, Guarantee, Result
+from similitude.support.results import Estimate, Guarantee, Result
 
 WORST = 10
 """Pairs of classes named that are confused most."""

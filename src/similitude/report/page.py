@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from similitude.errors import missing_extra
 from similitude.report import charts, model_charts, words
 from similitude.report.about import ClassCounts
 from similitude.report.chart import CONFIG, Chart
 from similitude.report.drawings.snippets import number, spelled
 from similitude.report.heatmap import heat_map
+from similitude.support.errors import missing_extra
 
 try:
     from jinja2 import Environment, StrictUndefined

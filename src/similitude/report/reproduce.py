@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from similitude import kernels
-from similitude.expressions import ExpressionError, parse
-from similitude.loops import IN_USE
+from similitude.compute.loops import IN_USE
 from similitude.report.about import Subject
-from similitude.results import Result
 from similitude.similarity import Similarity
+from similitude.similarity.expressions import parse
+from similitude.support.errors import ExpressionError
+from similitude.support.results import Result
 
 PACKAGES = ("similitude", "numpy", "scipy", "scikit-learn")
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from similitude.errors import brief
 from similitude.report import words
 from similitude.report.about import CLASSIFICATION
 from similitude.report.examples import MISTAKE, ExampleFinding
 from similitude.report.findings import Findings
+from similitude.support.errors import brief
 from similitude.validity import Validity
 
 WIDTH = 100

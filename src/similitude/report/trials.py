@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import take
-from similitude.intervals import clopper_pearson
+from similitude.compute.encodings import take
+from similitude.landmarks.pivots import named
 from similitude.learners.calibration import probabilities
-from similitude.maps.pivots import named
 from similitude.report.about import CLASSIFICATION, Subject
-from similitude.results import ESTIMATE, HELD_OUT, Estimate
+from similitude.support.results import ESTIMATE, HELD_OUT, Estimate
+from similitude.theory.intervals import clopper_pearson
 
 FEWEST = 40
 """Examples from which on a part is held out; with fewer, cross-validation is repeated."""

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from similitude.engines import Engine
-from similitude.placing import check_place, complete_file
+from similitude.compute.engines import Engine
 from similitude.report.findings import Findings, investigate
+from similitude.support.atomic_write import check_place, complete_file
 
 FORMATS = ("html", "txt", "json")
 
@@ -64,7 +64,7 @@ def write_report(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from similitude.datasets import iris
+    >>> from similitude.data.datasets import iris
     >>> from similitude.report import write_report
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = write_report("gaussian", *iris(), Path(folder, "report.txt"))

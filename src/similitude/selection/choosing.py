@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import check_objects, itemsize
-from similitude.engines import Engine, LocalEngine, SpreadEngine, current_engine
-from similitude.machine.roads import Road
-from similitude.randomness import generator
-from similitude.results import Estimate
+from similitude.compute.encodings import check_objects, itemsize
+from similitude.compute.engines import Engine, LocalEngine, SpreadEngine, current_engine
+from similitude.landmarks.representation import Road
 from similitude.selection.comparing import differences, error_of, widening
 from similitude.selection.coordinates import coordinates, variants
 from similitude.selection.folds import MOST_PARTS, Folds, check_cv, read_folds
@@ -23,6 +21,8 @@ from similitude.selection.reading import CLASSIFICATION, Named, Targets, distinc
 from similitude.selection.sampling import Sizes, affordable, announce, drawn_landmarks, drawn_rows
 from similitude.selection.tables import Row, Selection
 from similitude.similarity.base import remembered_images
+from similitude.support.randomness import generator
+from similitude.support.results import Estimate
 
 ROWS = 20_000
 """Examples at most that are looked at."""

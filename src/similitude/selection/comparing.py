@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.intervals import clopper_pearson
-from similitude.results import ESTIMATE, Estimate
+from similitude.support.results import ESTIMATE, Estimate
+from similitude.theory.intervals import clopper_pearson
 
 LEVEL = 0.95
 

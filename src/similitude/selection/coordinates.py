@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from similitude.machine.roads import LANDMARKS, LOOKED_AT, PROJECTION, Road, decide, projected
-from similitude.machine.views import lengths
-from similitude.maps.triangular import solve_rows, solver
+from similitude.landmarks.features import lengths
+from similitude.landmarks.representation import LANDMARKS, LOOKED_AT, PROJECTION, Road, decide, projected
+from similitude.landmarks.triangular import solve_rows, solver
 from similitude.selection.pairs import Pairs
 from similitude.similarity import Similarity
 

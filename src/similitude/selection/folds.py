@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.errors import brief
-from similitude.machine.moments import Moments
+from similitude.linear.moments import Moments
 from similitude.selection.reading import Targets
+from similitude.support.errors import brief
 
 MOST_PARTS = 24
 """Parts of examples at most whose moments are kept."""

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from similitude.blocks import Blocks
-from similitude.encodings import Encoding, check_objects, itemsize, rows, take
-from similitude.engines import Engine
+from similitude.compute.blocks import Blocks
+from similitude.compute.encodings import Encoding, check_objects, itemsize, rows, take
+from similitude.compute.engines import Engine
 from similitude.kernels.distances import OfDistances
 from similitude.kernels.matrix import as_matrix
-from similitude.machine.views import in_floats
-from similitude.maps.landmarks import Chosen
-from similitude.maps.pivots import named
+from similitude.landmarks.chosen_landmarks import Chosen
+from similitude.landmarks.features import in_floats
+from similitude.landmarks.pivots import named
 from similitude.maps.projection import in_double
 from similitude.similarity import Similarity
 from similitude.similarity.wrappers import Pullback

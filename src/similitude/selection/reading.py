@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.adapters import as_similarity
-from similitude.errors import PairError, brief
-from similitude.estimators import NotAKernelError
-from similitude.expressions import ExpressionError
+from similitude.estimators.targets import codes
 from similitude.kernels.matrix import as_matrix
 from similitude.learners.base import read_labels
-from similitude.machine.targets import codes
 from similitude.similarity import Similarity
+from similitude.similarity.adapters import as_similarity
+from similitude.support.errors import ExpressionError, NotAKernelError, PairError, brief
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
 

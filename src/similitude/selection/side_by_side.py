@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, is_sparse, itemsize, namespace
-from similitude.errors import UnresolvedError
+from similitude.compute.encodings import Encoding, is_sparse, itemsize, namespace
 from similitude.similarity import PSD, SYMMETRIC, Similarity
+from similitude.support.errors import UnresolvedError
 
 
 class SideBySide(Similarity):

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from similitude.machine.roads import Road
-from similitude.results import Estimate, Result
+from similitude.landmarks.representation import Road
 from similitude.selection.reading import CLASSIFICATION
 from similitude.similarity import Similarity
+from similitude.support.results import Estimate, Result
 
 WIDEST = 60
 """Letters of a name at most that are printed."""

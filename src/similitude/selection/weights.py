@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from similitude.machine.heads.hinge import squared_hinge
+from similitude.linear.hinge import squared_hinge
 
 FLAT = 1e-10
 """Centred features shorter than this part of the features are rounding: the kernel is constant."""

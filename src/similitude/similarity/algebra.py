@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, namespace
-from similitude.engines.profiles import Profile
+from similitude.compute.encodings import Encoding, namespace
+from similitude.compute.engines.profiles import Profile
 from similitude.similarity.base import Similarity
 from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.blocks import Blocks, check_fits, finite_block
-from similitude.encodings import (
+from similitude.compute.blocks import Blocks, check_fits, finite_block
+from similitude.compute.encodings import (
     Encoding,
     as_objects,
     check_objects,
@@ -22,12 +22,12 @@ from similitude.encodings import (
     namespace,
     rows,
 )
-from similitude.engines import Engine, engine_of
-from similitude.engines.profiles import Profile
-from similitude.errors import UnresolvedError, brief
+from similitude.compute.engines import Engine, engine_of
+from similitude.compute.engines.profiles import Profile
 from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
 from similitude.similarity.feature_space import finite_diagonal, kernel_distance
 from similitude.similarity.parameters import Parametric
+from similitude.support.errors import UnresolvedError, brief
 
 Images = dict[tuple[int, int, bool], tuple[Any, Any]]
 _images: ContextVar[Images | None] = ContextVar("images", default=None)
@@ -189,7 +189,7 @@ class Similarity(Parametric, ABC):
         ----------
         X : sequence of objects
         out : array or path, optional
-            See :meth:`similitude.blocks.Blocks.whole`.
+            See :meth:`similitude.compute.blocks.Blocks.whole`.
         """
         n = check_objects(X)
         if out is None:
@@ -205,7 +205,7 @@ class Similarity(Parametric, ABC):
         X, Z : sequence of objects
             Queries (rows) and the objects they are compared with (columns).
         out : array or path, optional
-            See :meth:`similitude.blocks.Blocks.whole`.
+            See :meth:`similitude.compute.blocks.Blocks.whole`.
         """
         n, m = check_objects(X), check_objects(Z, "Z")
         self.check_params()

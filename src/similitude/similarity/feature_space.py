@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, as_numpy, count, namespace
-from similitude.errors import PairError
+from similitude.compute.encodings import Encoding, as_numpy, count, namespace
+from similitude.support.errors import PairError
 
 
 def finite_diagonal(k: Any, A: Encoding) -> Any:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import is_sparse, is_table
-from similitude.fingerprints import digest
+from similitude.compute.encodings import is_sparse, is_table
+from similitude.support.fingerprints import digest
 
 
 class Parametric:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, as_numpy, namespace
-from similitude.engines.profiles import Profile
-from similitude.errors import PairError
+from similitude.compute.encodings import Encoding, as_numpy, namespace
+from similitude.compute.engines.profiles import Profile
 from similitude.similarity.algebra import Claims, in_brackets
 from similitude.similarity.base import Similarity, image
 from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
+from similitude.support.errors import PairError
 
 
 class Wrapped(Similarity):

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from similitude.adapters import as_similarity
-from similitude.blocks import Blocks, check_fits
-from similitude.encodings import Encoding, check_objects, keys, namespace
-from similitude.engines import current_engine
+from similitude.compute.blocks import Blocks, check_fits
+from similitude.compute.encodings import Encoding, check_objects, keys, namespace
+from similitude.compute.engines import current_engine
 from similitude.similarity import PSD, SYMMETRIC, Similarity
+from similitude.similarity.adapters import as_similarity
 from similitude.similarity.wrappers import Wrapped
 from similitude.validity.witness import Doubt, asymmetric_pair
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import as_objects, is_column, is_sparse, is_table
+from similitude.compute.encodings import as_objects, is_column, is_sparse, is_table
 from similitude.similarity import Similarity
 
 LARGEST_SET = 5

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.adapters import Precomputed, as_similarity
-from similitude.blocks import Blocks
-from similitude.encodings import as_objects, check_objects, count, rows, take
-from similitude.randomness import generator
-from similitude.results import Result
+from similitude.compute.blocks import Blocks
+from similitude.compute.encodings import as_objects, check_objects, count, rows, take
 from similitude.similarity import Proof, Similarity
+from similitude.similarity.adapters import Precomputed, as_similarity
+from similitude.support.randomness import generator
+from similitude.support.results import Result
 from similitude.validity.search import search
 from similitude.validity.witness import Doubt, Witness, asymmetric_pair, negative_direction, smallest_negative_set
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.errors import brief
-from similitude.loops import worst_triple
-from similitude.results import Result
+from similitude.compute.loops import worst_triple
+from similitude.support.errors import brief
+from similitude.support.results import Result
 
 _NUMBERS = ("no", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 

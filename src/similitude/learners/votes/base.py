@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from similitude.blocks import Blocks
-from similitude.encodings import Encoding, as_objects, check_objects, itemsize
-from similitude.errors import brief
+from similitude.compute.blocks import Blocks
+from similitude.compute.encodings import Encoding, as_objects, check_objects, itemsize
 from similitude.learners.kernel_learner import KernelLearner, check_labels, check_weights
 from similitude.similarity import Similarity
+from similitude.support.errors import brief
 
 
 class Voting(ClassifierMixin, KernelLearner):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude import bounds
-from similitude.adapters import as_similarity
-from similitude.results import NONE, PROVEN, Guarantee
+from similitude.similarity.adapters import as_similarity
+from similitude.support.results import NONE, PROVEN, Guarantee
+from similitude.theory import bounds
 
 PAPER = 'Balcan and Blum, "On a Theory of Learning with Similarity Functions"'
 

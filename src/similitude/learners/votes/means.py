@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from similitude.engines import Engine
-from similitude.estimators import all_or_nothing
+from similitude.compute.engines import Engine
 from similitude.learners.votes.base import Scoring, known_weights
 from similitude.learners.votes.guarantees import obstacle, of_alignment, of_vote
+from similitude.scikit.estimator import all_or_nothing
 
 
 class SimilarityVote(Scoring):
@@ -57,7 +57,7 @@ class SimilarityVote(Scoring):
     >>> words.fit(["aab", "ab", "xyz", "xz"], ["first", "first", "last", "last"]).predict(["abba", "zzx"])
     array(['first', 'last'], dtype='<U5')
     >>> from similitude import FromBlocks
-    >>> from similitude.datasets import figure_3_1
+    >>> from similitude.data.datasets import figure_3_1
     >>> problem = figure_3_1()
     >>> vote = SimilarityVote(FromBlocks(problem.kernel)).fit([0, 1, 2], problem.labels)
     >>> vote.predict([0, 1, 2])

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.encodings import Encoding, count
-from similitude.engines import Engine, Tile
+from similitude.compute.encodings import Encoding, count
+from similitude.compute.engines import Engine, Tile
 from similitude.similarity import SYMMETRIC, Similarity
 
 
@@ -32,7 +32,7 @@ class PairMeans:
     def of(cls, k: Similarity, A: Encoding, members: np.ndarray, engine: Engine) -> PairMeans:
         """Compare all examples, tile by tile; members of shape (n, classes) holds a 1 in the class of each.
 
-        >>> from similitude.engines import LocalEngine
+        >>> from similitude.compute.engines import LocalEngine
         >>> from similitude.kernels import Linear
         >>> A, members = np.array([[1.0], [3.0], [-2.0]]), np.array([[1, 0], [1, 0], [0, 1]])
         >>> PairMeans.of(Linear(), A, members, LocalEngine())

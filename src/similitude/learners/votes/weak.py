@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from similitude.adapters import Precomputed
-from similitude.encodings import Encoding, as_objects, is_table, keys
-from similitude.engines import Engine
-from similitude.errors import brief
-from similitude.estimators import all_or_nothing
+from similitude.compute.encodings import Encoding, as_objects, is_table, keys
+from similitude.compute.engines import Engine
 from similitude.learners.votes.base import Voting
 from similitude.learners.votes.coins import coins
 from similitude.learners.votes.guarantees import obstacle, of_weak_vote
 from similitude.learners.votes.pair_means import PairMeans
-from similitude.randomness import generator
+from similitude.scikit.estimator import all_or_nothing
 from similitude.similarity import Similarity
+from similitude.similarity.adapters import Precomputed
+from similitude.support.errors import brief
+from similitude.support.randomness import generator
 
 ROUNDING = 1e-6
 """How far rounding may carry a probability beyond 0 and 1."""
@@ -75,7 +75,7 @@ class WeakSimilarityVote(Voting):
     Examples
     --------
     >>> from similitude import FromBlocks
-    >>> from similitude.datasets import two_points
+    >>> from similitude.data.datasets import two_points
     >>> from similitude.learners.votes import WeakSimilarityVote
     >>> problem = two_points()
     >>> drawn = problem.draw(2000, random_state=0)

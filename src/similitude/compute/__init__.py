@@ -1,0 +1,1 @@
+"""Where and how matrices of similarities are computed: encodings, blocks, loops and engines."""

@@ -1,0 +1,1 @@
+"""One device through torch: a GPU, or the CPU by name."""

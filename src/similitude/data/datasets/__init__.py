@@ -1,0 +1,62 @@
+"""Small real data sets of every kind of object, and the sources' toy problems. Nothing is fetched from anywhere.
+
+Real data sets and samples of toy problems are a `Dataset`: objects, labels, a description, the source and the licence;
+``X, y = iris()`` takes the objects and the labels, ``print(iris())`` tells the rest.
+
+| function | kind | objects | label column: labels | file | licence | what |
+|---|---|---|---|---|---|---|
+| `iris` | vectors | 150 | species: 3 | iris.csv | CC BY 4.0 | lengths of flowers |
+| `promoters` | strings | 106 | label: +, - | promoters.csv | CC BY 4.0 | DNA of a bacterium |
+| `messages` | strings | 800 | label: ham, spam | messages.csv | CC BY 4.0 | text messages |
+| `adult` | table | 1,000 | income: <=50K, >50K | adult.csv | CC BY 4.0 | people, with missing values |
+| `vowels` | series | 144 | label: 9 speakers | vowels.ts | CC BY 4.0 | voices, 12 channels |
+| `molecules` | graphs | 150 | label: soluble, insoluble | molecules.jsonl | CC0 1.0 | atoms and bonds |
+| `papers` | sets | 34 | topic: 5 | papers.jsonl | CC0 1.0 | authors and keywords |
+| `rings` | vectors | n | 1, -1 | generated | | two concentric rings |
+| `beyond_two` | vectors | n | 1, -1 | generated | | is abs(x) at least 2? |
+| `two_groups` | similarities | n | 1, -1 | generated | | the 0.2-similarity: good and no kernel |
+
+`path` gives the file of a real data set, for the command line: ``path("promoters")``. ``README.md`` beside the files
+says more about sources, licences and changes.
+
+Problems whose whole distribution is known are classes of their own: samples are drawn from them, and what the theory
+says of them can be computed exactly.
+
+| function | returns | what |
+|---|---|---|
+| `figure_3_1` | `FewObjects` | three directions that a vote gets wrong although a margin of 1/2 separates them |
+| `two_points` | `FewObjects` | two points of a line: each class mostly at its own, and nobody better than 75 in 100 |
+| `unbalanced` | `FewObjects` | a rare class: larger similarities within classes, and a rule that errs |
+| `lower_bound` | `LowerBound` | a kernel that no map can serve without looking at data |
+| `atoms` | `Atoms` | orthonormal objects: hard for landmarks |
+"""
+
+from similitude.data.datasets.dataset import Dataset
+from similitude.data.datasets.points import beyond_two, rings
+from similitude.data.datasets.shipped import Paper, adult, iris, messages, molecules, papers, path, promoters, vowels
+from similitude.data.datasets.similarities import FewObjects, figure_3_1, two_groups, two_points, unbalanced
+from similitude.data.datasets.toys import Atoms, LowerBound, atoms, lower_bound
+
+__all__ = [
+    "Atoms",
+    "Dataset",
+    "FewObjects",
+    "LowerBound",
+    "Paper",
+    "adult",
+    "atoms",
+    "beyond_two",
+    "figure_3_1",
+    "iris",
+    "lower_bound",
+    "messages",
+    "molecules",
+    "papers",
+    "path",
+    "promoters",
+    "rings",
+    "two_groups",
+    "two_points",
+    "unbalanced",
+    "vowels",
+]

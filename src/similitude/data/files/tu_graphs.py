@@ -1,0 +1,166 @@
+"""Graph data sets of TU Dortmund: a folder, or its zip, of text files that share the first part of their names."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from similitude.data.files.columnless_objects import Whole
+from similitude.data.files.problems import listed
+from similitude.support.errors import FileError, brief
+
+IGNORED = ("node_attributes", "edge_attributes", "graph_attributes")
+
+
+def read_tu(path: Path) -> Whole:
+    """Read graphs with the labels of graphs, nodes and edges, where there are any; attributes are not read."""
+    parts, name = _parts(path)
+    indicator = _integers(parts, "graph_indicator", 1)[:, 0]
+    edges = _integers(parts, "A", 2) - 1
+    node_labels = _integers(parts, "node_labels", None) if "node_labels" in parts else None
+    edge_labels = _integers(parts, "edge_labels", None) if "edge_labels" in parts else None
+    _check_count("node_labels", node_labels, len(indicator), "nodes")
+    _check_count("edge_labels", edge_labels, len(edges), "edges")
+    labels = _integers(parts, "graph_labels", 1)[:, 0] if "graph_labels" in parts else None
+    count = int(indicator.max()) if labels is None else len(labels)
+    graphs = _graphs(indicator - 1, edges, _hashable(node_labels), _hashable(edge_labels), count)
+    said = [f"{name}: undirected graphs, {_labelled(node_labels, edge_labels)}"]
+    left_out = [part for part in IGNORED if part in parts]
+    if left_out:
+        said.append(f"ignored: {listed(left_out)}")
+    return Whole("graphs", graphs, labels, tuple(said), None if labels is None else "label")
+
+
+def _labelled(node_labels: Any, edge_labels: Any) -> str:
+    there = [what for what, labels in (("nodes", node_labels), ("edges", edge_labels)) if labels is not None]
+    return f"{' and '.join(there)} labelled" if there else "without labels of nodes and edges"
+
+
+def _parts(path: Path) -> tuple[dict[str, Any], str]:
+    """Return the files by the second part of their names, and the first part."""
+    if path.is_file() and not zipfile.is_zipfile(path):
+        raise FileError("this is no zip file")
+    folder: Any = zipfile.Path(path) if path.is_file() else path
+    found = [one for one in folder.iterdir() if one.name.endswith("_A.txt")]
+    inner = [one for one in folder.iterdir() if one.is_dir()]
+    if not found and path.is_file() and len(inner) == 1:
+        folder = inner[0]
+        found = [one for one in folder.iterdir() if one.name.endswith("_A.txt")]
+    if len(found) != 1:
+        raise FileError(
+            "no folder of TU graphs, which has one file DS_A.txt beside DS_graph_indicator.txt; give a file"
+        )
+    name = found[0].name.removesuffix("_A.txt")
+    parts = {
+        one.name.removeprefix(f"{name}_").removesuffix(".txt"): one
+        for one in folder.iterdir()
+        if one.name.startswith(f"{name}_") and one.name.endswith(".txt")
+    }
+    if "graph_indicator" not in parts:
+        raise FileError(f"there is no {name}_graph_indicator.txt, which says the graph of each node")
+    return parts, name
+
+
+def _integers(parts: dict[str, Any], part: str, width: int | None) -> np.ndarray:
+    """Return the whole numbers of a file, one row per line; name the first line that is wrong."""
+    rows = parts[part].read_bytes().decode("ascii", "replace").splitlines()
+    while rows and not rows[-1].strip():
+        rows.pop()
+    width = width or (rows[0].count(",") + 1 if rows else 1)
+    try:
+        values = np.array(",".join(rows).split(",") if rows else [], dtype=np.int64)
+        if len(values) != width * len(rows) or any(row.count(",") != width - 1 for row in rows):
+            raise ValueError
+    except (ValueError, OverflowError):
+        for line, row in enumerate(rows, 1):
+            if row.count(",") != width - 1 or not all(_is_integer(cell) for cell in row.split(",")):
+                wanted = "a whole number" if width == 1 else f"{width} whole numbers, separated by commas"
+                raise FileError(f"line {line} of {parts[part].name} is {brief(row)}, not {wanted}") from None
+        raise
+    return values.reshape(-1, width)
+
+
+def _is_integer(cell: str) -> bool:
+    return cell.strip().lstrip("+-").isdecimal() and len(cell.strip()) < 18
+
+
+def _check_count(part: str, values: np.ndarray | None, count: int, what: str) -> None:
+    if values is not None and len(values) != count:
+        raise FileError(f"there are {count} {what} and {len(values)} lines of {part}")
+
+
+def _hashable(labels: np.ndarray | None) -> list[Any] | None:
+    """Return one label per line: a number, or a tuple where a line has several."""
+    if labels is None:
+        return None
+    return labels[:, 0].tolist() if labels.shape[1] == 1 else list(map(tuple, labels.tolist()))
+
+
+def _graphs(
+    owner: np.ndarray, edges: np.ndarray, node_labels: list[Any] | None, edge_labels: list[Any] | None, count: int
+) -> list[tuple[Any, ...]]:
+    """Return the graphs one by one: edges between nodes that are numbered from 0 in each, and labels."""
+    _check(owner, edges, count)
+    order = np.argsort(owner, kind="stable")
+    sizes = np.bincount(owner, minlength=count)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    place = np.empty(len(owner), np.int64)
+    place[order] = np.arange(len(owner)) - starts[owner[order]]
+    kept = _each_edge_once(owner, edges, edge_labels)
+    kept = kept[np.argsort(owner[edges[kept, 0]], kind="stable")]
+    ends = np.searchsorted(owner[edges[kept, 0]], np.arange(count + 1))
+    graphs = []
+    for i in range(count):
+        chosen = kept[ends[i] : ends[i + 1]]
+        nodes = order[starts[i] : starts[i + 1]]
+        graph: tuple[Any, ...] = (
+            place[edges[chosen]],
+            int(sizes[i]) if node_labels is None else [node_labels[node] for node in nodes],
+        )
+        graphs.append(graph if edge_labels is None else (*graph, [edge_labels[edge] for edge in chosen]))
+    return graphs
+
+
+def _check(owner: np.ndarray, edges: np.ndarray, count: int) -> None:
+    """Refuse nodes of graphs that are not there, and edges that lead out of their graph."""
+    if len(owner) == 0 or count == 0:
+        raise FileError("there are no graphs")
+    wrong = np.flatnonzero((owner < 0) | (owner >= count))
+    if len(wrong):
+        raise FileError(
+            f"node {wrong[0] + 1} belongs to graph {owner[wrong[0]] + 1}, but there are graphs 1 to {count}"
+        )
+    is_there = (edges >= 0) & (edges < len(owner))
+    wrong = np.flatnonzero(~is_there.all(axis=1))
+    if len(wrong):
+        u, v = (edges[wrong[0]] + 1).tolist()
+        of = [f" of graph {owner[end] + 1}" for end in edges[wrong[0]][is_there[wrong[0]]]]
+        raise FileError(
+            f"line {wrong[0] + 1} of the edges joins nodes {u} and {v}{of[0] if of else ''}, but there are only "
+            f"nodes 1 to {len(owner)}"
+        )
+    wrong = np.flatnonzero(owner[edges[:, 0]] != owner[edges[:, 1]])
+    if len(wrong):
+        u, v = edges[wrong[0]]
+        raise FileError(
+            f"line {wrong[0] + 1} of the edges joins node {u + 1} of graph {owner[u] + 1} and node {v + 1} of graph "
+            f"{owner[v] + 1}: an edge stays in its graph"
+        )
+
+
+def _each_edge_once(owner: np.ndarray, edges: np.ndarray, edge_labels: list[Any] | None) -> np.ndarray:
+    """Return the positions of edges, each once: most files list both directions."""
+    low, high = edges.min(axis=1, initial=len(owner)), edges.max(axis=1, initial=0)
+    _, first, which = np.unique(low * len(owner) + high, return_index=True, return_inverse=True)
+    if edge_labels is not None:
+        for place, one in enumerate(first[which].tolist()):
+            if edge_labels[place] != edge_labels[one]:
+                u, v = (edges[place] + 1).tolist()
+                raise FileError(
+                    f"graph {owner[u - 1] + 1} has two labels for the edge of nodes {u} and {v}: "
+                    f"{edge_labels[one]} and {edge_labels[place]}"
+                )
+    return np.sort(first)

@@ -1,0 +1,45 @@
+"""Where similarities are computed: this machine, a Dask cluster, or a GPU."""
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from similitude.compute.engines import (
+    Engine,
+    LocalEngine,
+    SpreadEngine,
+    Task,
+    Tile,
+    TorchEngine,
+    current_engine,
+    engine_of,
+    use_engine,
+)
+
+if TYPE_CHECKING:
+    from similitude.compute.engines import DaskEngine
+
+__all__ = [
+    "Engine",
+    "LocalEngine",
+    "SpreadEngine",
+    "Task",
+    "Tile",
+    "TorchEngine",
+    "current_engine",
+    "engine_of",
+    "use_engine",
+]
+if find_spec("dask") and find_spec("distributed"):
+    __all__ += ["DaskEngine"]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DaskEngine":
+        from similitude.compute.engines import DaskEngine
+
+        return DaskEngine
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

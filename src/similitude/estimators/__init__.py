@@ -1,0 +1,8 @@
+"""The estimators most people will use: SimilarityClassifier and SimilarityRegressor."""
+
+from similitude.estimators.classifier import SimilarityClassifier
+from similitude.estimators.explanation import Explanation
+from similitude.estimators.regressor import SimilarityRegressor
+from similitude.landmarks.representation import Road
+
+__all__ = ["Explanation", "Road", "SimilarityClassifier", "SimilarityRegressor"]

@@ -1,0 +1,305 @@
+"""Margins: the largest one that a kernel allows on a sample, and how often a model falls short of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from similitude.compute.encodings import check_objects
+from similitude.compute.engines import Engine
+from similitude.kernels.matrix import as_matrix
+from similitude.learners.base import read_labels
+from similitude.learners.largest_margin import LargestMargin
+from similitude.learners.separator import row_norms
+from similitude.support.errors import brief
+from similitude.support.results import HELD_OUT, Curve, Result
+from similitude.theory.intervals import clopper_pearson, dkw_radius
+from similitude.validity import Validity
+
+LEVEL = 0.95
+"""The probability with which intervals and bands cover the truth."""
+
+REACHED = 1e-10
+"""A margin that misses gamma by less than this part of it counts as reaching it."""
+
+GRID = 50
+"""Points of a curve where no gammas are given."""
+
+
+@dataclass(frozen=True, eq=False)
+class Margin(Result):
+    """The largest margin of a sample in a kernel's feature space, and the separator that attains it.
+
+    The separator is w = sum_j a_j phi(x_j) with ``|w| = 1``: it scores an object x by sum_j a_j K(x, x_j).
+
+    Attributes
+    ----------
+    value : float
+        The margin attained: with `normalised` the smallest ``y <w, phi(x)> / |phi(x)| + y b``, otherwise the
+        smallest ``y (<w, phi(x)> + b)``. (b is 0 unless a bias was asked for.)
+    coefficients : array of shape (n,)
+        The weights a, signed, zero off the support.
+    support : array of int
+        Positions of the objects with a weight.
+    gap : float
+        Relative duality gap: no separator has a margin above value / (1 - gap).
+    intercept : float
+        The bias b.
+    bias, normalised : bool
+        What was asked for.
+    classes_ : array of shape (2,)
+        The labels; the second is the positive one.
+    validity : Validity
+        Why the similarity passed for a kernel.
+    """
+
+    value: float
+    coefficients: np.ndarray
+    support: np.ndarray
+    gap: float
+    intercept: float
+    bias: bool
+    normalised: bool
+    classes_: np.ndarray
+    validity: Validity
+    _model: LargestMargin
+
+    def normalised_margin(self, X: Any) -> np.ndarray:
+        """Return ``<w, phi(x)> / (|w| |phi(x)|)`` for each object: positive for ``classes_[1]``.
+
+        With a bias, a constant 1 is one more feature, and b its weight. An object with phi(x) = 0 has the value 0.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            Not for ``kernel="precomputed"``: rows K(new, train) do not tell the length of phi(x). Use
+            ``margin(Precomputed(M), indices, y)`` instead.
+        """
+        return self._model.normalised_margin(X)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain dicts, lists, numbers and strings, without the kernel and its objects."""
+        shown = [field.name for field in fields(self) if not field.name.startswith("_")]
+        return {name: value for name, value in super().to_dict().items() if name in shown}
+
+    def __repr__(self) -> str:
+        return f"Margin(value={self.value!r}, support={self.support.tolist()!r}, gap={self.gap!r})"
+
+    def __str__(self) -> str:
+        kind = "normalised" if self.normalised else "geometric"
+        where = f"with intercept {self.intercept:.4g}" if self.bias else "through the origin"
+        return (
+            f"{kind} margin {self.value:.4g} {where} (relative gap {self.gap:.1g}): {self.classes_[1].item()!r} "
+            f"against {self.classes_[0].item()!r}, held by {len(self.support)} of {len(self.coefficients)} objects"
+        )
+
+
+def margin(
+    kernel: Any, X: Any, y: Any, *, bias: bool = False, normalised: bool = True, engine: Engine | None = None
+) -> Margin:
+    r"""Return the largest margin by which a kernel separates two classes, and the separator.
+
+    .. math:: \max_w\,\min_i\; \frac{y_i\,\langle w, \phi(x_i)\rangle}{\lVert w\rVert\,\lVert\phi(x_i)\rVert}
+
+    (Balcan, Blum and Vempala, "On Kernels, Margins, and Low-dimensional Mappings", Definition 2.) The dual is
+    solved exactly, up to a duality gap that is reported: the separator points to the point nearest to the origin in
+    the convex hull of the :math:`y_i \phi(x_i) / \lVert\phi(x_i)\rVert`. Time grows with the cube of the number of
+    support objects, memory with the square of the number of objects.
+
+    Parameters
+    ----------
+    kernel : Similarity, str or callable
+        Must be positive semi-definite: what is known not to be is refused with its witness. ``"precomputed"``: X is
+        the square matrix of K(x_i, x_j).
+    X : sequence of objects
+    y : sequence of labels
+        Exactly two classes; the second in sorted order is the positive one.
+    bias : bool
+        True: the separator need not pass through the origin, and the margin is that of y_i (<w, phi> + b): half the
+        distance between the two convex hulls (the hard-margin support vector machine).
+    normalised : bool
+        False: no division by \|phi(x_i)\|, which gives the geometric margin (Balcan, lecture notes 10-315,
+        section 1.1: the distance from the separating hyperplane).
+    engine : Engine, optional
+
+    Returns
+    -------
+    Margin
+
+    Raises
+    ------
+    InseparableError
+        If no separator has a margin above rounding (about 1e-7 of the lengths \|phi(x)\| in float64); its
+        ``conflicts`` are a few examples that show it. Of an object with phi(x) = 0 no margin is positive.
+    NotAKernelError
+        With a witness, if the similarity is not a kernel.
+
+    Examples
+    --------
+    >>> from similitude import margin
+    >>> print(margin("linear", [[1.0], [3.0], [-2.0]], ["a", "a", "b"], bias=True, normalised=False))
+    geometric margin 1.5 with intercept -0.5 (relative gap 0): 'b' against 'a', held by 2 of 3 objects
+    """
+    model = LargestMargin(kernel, bias=bias, normalised=normalised, engine=engine).fit(X, y)
+    return Margin(
+        value=model.value_,
+        coefficients=model.coefficients_,
+        support=model.support_,
+        gap=model.gap_,
+        intercept=model.intercept_,
+        bias=bias,
+        normalised=normalised,
+        classes_=model.classes_,
+        validity=model.validity_,
+        _model=model,
+    )
+
+
+@dataclass(frozen=True)
+class MarginCurve(Curve):
+    """How often a model falls short of each margin.
+
+    Attributes
+    ----------
+    x : array
+        Margins gamma.
+    y : array
+        The share of examples whose normalised margin is below gamma (strictly).
+    low, high : array
+        The exact binomial interval at each gamma, for a gamma that was fixed beforehand.
+    level : float
+    grade : str
+    band_low, band_high : array
+        The band that covers the true curve everywhere at once, also at a gamma chosen after a look at the curve.
+    n : int
+        The number of examples.
+    """
+
+    band_low: np.ndarray
+    band_high: np.ndarray
+    n: int
+
+    def __str__(self) -> str:
+        head = f"error at margin on {self.n} examples ({100 * self.level:g} %, {self.grade})"
+        columns = (self.x, self.y, self.low, self.high, self.band_low, self.band_high)
+        lines = [
+            f"  below {x:8.4g}: {y:7.4g}  [{low:.4g}, {high:.4g}]  band [{down:.4g}, {up:.4g}]"
+            for x, y, low, high, down, up in zip(*columns, strict=True)
+        ]
+        return "\n".join([head, *lines])
+
+
+def error_at_margin(model: Any, X: Any, y: Any, gammas: Any = None) -> MarginCurve:
+    r"""Return how often a fitted model's normalised margin falls short of gamma, on held-out examples.
+
+    .. math:: \gamma \mapsto \Pr\Big[\frac{y\,\langle w, \phi(x)\rangle}{\lVert w\rVert\,\lVert\phi(x)\rVert}
+              < \gamma\Big]
+
+    (Balcan, Blum and Vempala, "On Kernels, Margins, and Low-dimensional Mappings", Definition 4: w has error alpha
+    at margin gamma if this probability is at most alpha.) For a w that was chosen without these examples the
+    intervals (Clopper and Pearson, exact at each gamma) and the band (Dvoretzky, Kiefer, Wolfowitz and Massart, for
+    all gammas at once) are rigorous, each at level 0.95. They speak of this w; the best w of its kernel errs less.
+
+    Parameters
+    ----------
+    model : Margin, or a fitted classifier of two classes
+        One of:
+
+        - anything with ``classes_`` and a method ``normalised_margin(X)``, which returns for each object the score
+          divided by the lengths of w and phi(x): a number in [-1, 1], positive for ``classes_[1]``, 0 where
+          phi(x) = 0. The result of `margin` is one.
+        - a linear classifier with ``coef_`` and ``intercept_``. Unless it was fitted with ``fit_intercept=False``
+          the intercept is the weight of one more feature that is 1 throughout.
+        - a scikit-learn ``Pipeline`` that ends in either; phi(x) is then what the steps before it make of x.
+    X : sequence of objects
+        Examples that played no part in the choice of the model.
+    y : sequence of labels
+    gammas : sequence of numbers in [-1, 1], optional
+        Default: 50 from 0 to the largest margin seen. Such gammas depend on the examples: trust the band there.
+
+    Returns
+    -------
+    MarginCurve
+        With grade HELD-OUT. An object with phi(x) = 0 counts as an error at every gamma > 0.
+
+    Examples
+    --------
+    >>> from similitude import error_at_margin, margin
+    >>> model = margin("linear", [[0.0, 1.0], [0.0, -1.0]], [True, False])
+    >>> curve = error_at_margin(model, [[1.0, 2.0], [0.0, -3.0], [5.0, 1.0]], [True, False, True], gammas=[0.0, 0.5])
+    >>> curve.y
+    array([0.        , 0.33333333])
+    """
+    n = check_objects(X)
+    labels = read_labels(y, n)
+    at = None if gammas is None else _gammas(gammas)
+    signed = _signs(labels, _classes(model)) * _normalised_margins(model, X, n)
+    if at is None:
+        at = np.linspace(0.0, max(float(signed.max()), 0.0), GRID) if signed.max() > 0 else np.zeros(1)
+    below = np.searchsorted(np.sort(signed), at - REACHED * np.abs(at), side="left")
+    low, high = clopper_pearson(below, n, LEVEL)
+    radius, share = dkw_radius(n, LEVEL), below / n
+    band = np.maximum(share - radius, 0.0), np.minimum(share + radius, 1.0)
+    return MarginCurve(at, share, low, high, LEVEL, HELD_OUT, *band, n)
+
+
+def _gammas(gammas: Any) -> np.ndarray:
+    at = np.atleast_1d(np.asarray(gammas, dtype=float))
+    if at.ndim != 1 or not len(at) or not (np.abs(at) <= 1).all():  # NaN is not <= 1
+        raise ValueError(f"gammas are normalised margins, numbers from -1 to 1, got {brief(gammas)}")
+    return at
+
+
+def _classes(model: Any) -> list[Any]:
+    """Return the two labels of a fitted model, the positive one last."""
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        raise TypeError(f"a fitted classifier with classes_ is needed, or what margin(...) returns, got {brief(model)}")
+    if len(classes) != 2:
+        raise ValueError(f"a margin is defined for two classes, the model knows {len(classes)}: {brief(classes)}")
+    return np.asarray(classes).tolist()
+
+
+def _signs(labels: np.ndarray, classes: list[Any]) -> np.ndarray:
+    sign = {classes[0]: -1.0, classes[1]: 1.0}
+    unknown = [(i, label) for i, label in enumerate(labels.tolist()) if label not in sign]
+    if unknown:
+        i, label = unknown[0]
+        raise ValueError(f"the label of example {i} is {label!r}, the model knows {classes[0]!r} and {classes[1]!r}")
+    return np.array([sign[label] for label in labels.tolist()])
+
+
+def _normalised_margins(model: Any, X: Any, n: int) -> np.ndarray:
+    """Return the signed normalised margins of objects by whichever way the model offers."""
+    if hasattr(model, "normalised_margin"):
+        values = np.asarray(model.normalised_margin(X), dtype=float)
+    elif hasattr(model, "steps"):
+        before, last = model[:-1], model[-1]
+        return _normalised_margins(last, before.transform(X) if len(model.steps) > 1 else X, n)
+    elif hasattr(model, "coef_"):
+        values = _linear_margins(model, X)
+    else:
+        raise TypeError(
+            f"the margin of {brief(model)} is not known: a model needs a method normalised_margin(X), or coef_ and "
+            f"intercept_, or to be a Pipeline that ends in one that has them"
+        )
+    if values.shape != (n,) or not np.isfinite(values).all():
+        raise ValueError(f"{brief(model)} gave no finite margin for each of {n} objects: shape {values.shape}")
+    return values
+
+
+def _linear_margins(model: Any, X: Any) -> np.ndarray:
+    features = as_matrix(X)
+    coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else np.asarray(model.coef_)
+    w, b = coef.ravel().astype(float), float(np.ravel(getattr(model, "intercept_", 0.0))[0])
+    if features.shape[1] != len(w):
+        raise ValueError(f"X has {features.shape[1]} features, the model was fitted on {len(w)}")
+    constant = float(getattr(model, "fit_intercept", b != 0))
+    scores = features @ w + b
+    sizes = np.hypot(row_norms(features), constant) * np.hypot(np.linalg.norm(w), b)
+    return np.clip(np.divide(scores, sizes, out=np.zeros(len(scores)), where=sizes > 0), -1.0, 1.0)

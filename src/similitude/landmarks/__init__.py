@@ -1,0 +1,1 @@
+"""Landmarks: how they are chosen, and the features that they give."""

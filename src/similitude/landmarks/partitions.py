@@ -1,0 +1,236 @@
+"""What workers do with one partition of a collection while landmarks are chosen: look, draw a sample, propose rows.
+
+To choose among all rows, a rule gives every row a weight, its squared distance from the landmarks so far. Each row is
+proposed a random number of times, Poisson with a mean of `rate` times its weight. Whatever the rate, the proposals of
+all partitions in a random order are then independent draws in proportion to the weights, and no partition needs to know
+of the others.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from similitude.compute.encodings import Encoding, as_numpy, join, join_all, take
+from similitude.compute.engines import LocalEngine
+from similitude.data.sources import Batch, about, batches_in, described, in_partition, keys, opened
+from similitude.landmarks.pivots import ROUNDING, Exactness, named, placed
+from similitude.landmarks.rules import Pool
+from similitude.landmarks.triangular import solve_rows, solver
+from similitude.similarity import Similarity
+
+
+def for_workers(estimator: Any, memory: int | str) -> Any:
+    """Return a copy of an estimator that computes in one thread."""
+    made = copy.copy(estimator)
+    made.engine = LocalEngine(threads=1, memory=memory)
+    return made
+
+
+@dataclass
+class Look:
+    """What a first look at a partition tells.
+
+    Attributes
+    ----------
+    number : int
+        Of the partition.
+    n : int
+        Its rows.
+    described : dict of str
+        What must be the same in all partitions.
+    inputs : dict
+        What the estimator notes of its input.
+    """
+
+    number: int
+    n: int = 0
+    described: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+
+def inputs_of(estimator: Any) -> dict[str, Any]:
+    """Return what an estimator noted of its input."""
+    return {name: value for name, value in vars(estimator).items() if name in ("n_features_in_", "feature_names_in_")}
+
+
+def look(estimator: Any, number: int, *columns: Any) -> Look:
+    """Count and check the rows of a partition."""
+    reader, found = copy.copy(estimator), Look(number)
+    with in_partition(number):
+        source = opened(*columns)
+        if source is None:
+            return found
+        for batch in batches_in(source, reader.engine.budget):
+            found.described = found.described or described(batch)
+            with about(batch):
+                reader._checked(batch.objects, reset=batch.start == 0)
+            found.n = batch.stop
+    found.inputs = inputs_of(reader)
+    return found
+
+
+def draw(estimator: Any, seed: int, below: int, number: int, start: int, *columns: Any) -> Any:
+    """Return objects, labels and places of the rows of a partition whose keys are small; None if there are none."""
+    with in_partition(number):
+        source = opened(*columns)
+        found = []
+        for batch in [] if source is None else batches_in(source, estimator.engine.budget):
+            places = np.arange(start + batch.start, start + batch.stop)
+            which = np.flatnonzero(keys(places, seed) <= np.uint64(below))
+            if len(which):
+                found.append((take(batch.objects, which), places[which], batch.labels, which))
+    if not found:
+        return None
+    labels = None if found[0][2] is None else np.concatenate([labels[which] for _, _, labels, which in found])
+    return join_all([one[0] for one in found]), labels, np.concatenate([one[1] for one in found])
+
+
+class Standing(Protocol):
+    """How a rule weighs rows by the landmarks so far."""
+
+    def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return squared distances, their scale, and below which share of it they are rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """The squared distance from the nearest landmark; one where there is none yet."""
+
+    landmarks: Encoding = None
+
+    def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return squared distances, their scale, and below which share of it they are rounding."""
+        pool, own = exact.pool, exact.diagonal
+        if self.landmarks is None:
+            return np.ones(len(pool)), np.zeros(len(pool)), 0.0
+        theirs = as_numpy(pool.similarity.diagonal(self.landmarks)).astype(np.float64)
+        left, scale = np.empty(len(pool)), np.empty(len(pool))
+        for strip, values in pool.similarity.blocks(pool.encoding, self.landmarks, pool.engine).rows():
+            squares = own[strip, None] + theirs - 2.0 * as_numpy(values).astype(np.float64)
+            nearest = squares.argmin(axis=1)
+            left[strip] = squares[np.arange(len(squares)), nearest]
+            scale[strip] = np.abs(own[strip]) + np.abs(theirs[nearest])
+        return left, scale, 32 * exact.eps
+
+
+@dataclass(frozen=True, eq=False)
+class Unexplained:
+    """The squared distance from the span of the landmarks, whose Gram matrix has this Cholesky factor."""
+
+    landmarks: Encoding = None
+    triangle: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+
+    def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return squared distances, their scale, and below which share of it they are rounding."""
+        pool, left = exact.pool, exact.diagonal.copy()
+        if self.landmarks is not None:
+            T = solver(self.triangle.T, np.dtype(np.float64))
+            for strip, values in pool.similarity.blocks(pool.encoding, self.landmarks, pool.engine).rows():
+                F = solve_rows(as_numpy(values).astype(np.float64), T)
+                left[strip] -= np.einsum("ij,ij->i", F, F)
+        share = ROUNDING * (1 + math.sqrt(len(self.triangle))) * exact.eps
+        return left, np.abs(exact.diagonal), share
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Reads batches as an estimator does, which computes in one thread."""
+
+    estimator: Any
+
+    def read(self, batch: Batch) -> tuple[Any, np.ndarray]:
+        """Return checked objects, and which of them may become landmarks."""
+        return self.estimator._checked(batch.objects, reset=False), np.ones(len(batch), dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """What every partition needs to propose landmarks.
+
+    Attributes
+    ----------
+    reader : Reader
+    similarity : Similarity
+        Resolved.
+    standing : Standing
+    places : array of int
+        Of the landmarks so far, for errors.
+    rate : float
+        The number of proposals expected for a weight of one.
+    seed : int
+    number : int
+        How many turns came before.
+    memory : int or str
+        Budget of a worker.
+    """
+
+    reader: Reader
+    similarity: Similarity
+    standing: Standing
+    places: np.ndarray
+    rate: float
+    seed: int
+    number: int
+    memory: int | str
+
+
+@dataclass(frozen=True, eq=False)
+class Proposed:
+    """The sum of all weights, and the objects proposed: their places, and how often each.
+
+    Those that show that the similarity is no kernel come along, proposed not once.
+    """
+
+    total: float = 0.0
+    objects: Any = None
+    places: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    times: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __add__(self, other: Proposed) -> Proposed:
+        """Return both, one after the other."""
+        objects = [one.objects for one in (self, other) if one.objects is not None]
+        return Proposed(
+            self.total + other.total,
+            join(*objects) if len(objects) == 2 else objects[0] if objects else None,
+            np.concatenate([self.places, other.places]),
+            np.concatenate([self.times, other.times]),
+        )
+
+
+def propose(turn: Turn, number: int, start: int, barred: np.ndarray, *columns: Any) -> Proposed:
+    """Weigh the rows of a partition, and propose some; those at the barred places have no weight."""
+    rng = np.random.default_rng([turn.seed, turn.number, number])
+    found, engine = Proposed(), LocalEngine(threads=1, memory=turn.memory)
+    with in_partition(number, 0):
+        source = opened(*columns)
+        if source is None:
+            return found
+        for batch in batches_in(source, engine.budget):
+            with about(batch):
+                X, counted = turn.reader.read(batch)
+                A = turn.similarity._encoded(X, "X")
+            places = np.arange(start + batch.start, start + batch.stop)
+            counted[np.isin(places, barred)] = False
+            pool = Pool(turn.similarity, A, engine, None, rng, X)
+            found = found + _proposed(turn, pool, places, counted)
+    return found
+
+
+def _proposed(turn: Turn, pool: Pool, places: np.ndarray, counted: np.ndarray) -> Proposed:
+    with placed(places):
+        exact = Exactness(pool)
+    with named(places, turn.places):
+        left, scale, rounding = turn.standing.weigh(exact)
+    impossible = exact.impossible(left, scale)
+    left[~counted | (left <= rounding * scale)] = 0.0
+    times = pool.rng.poisson(turn.rate * left)
+    which = np.flatnonzero(times)
+    if impossible is not None:
+        which = np.union1d(which, impossible)
+    some = take(pool.objects, which) if len(which) else None
+    return Proposed(float(left.sum()), some, places[which], times[which])

@@ -1,0 +1,324 @@
+"""Landmarks drawn one after another, each by how far it lies from those before it: in blocks, with the same law.
+
+In randomly pivoted Cholesky, as in k-means++, every object has a weight, its squared distance from what is chosen so
+far, and the next landmark is drawn with probability proportional to it. Taken literally, that is one column of K at a
+time. Instead, a block of proposals is drawn from the weights as they stand, and each in turn is accepted with
+probability (its weight by now) / (its weight when drawn). By the law of rejection sampling an accepted proposal has
+exactly the distribution of a sequential draw; only the small Gram matrix of the proposals is needed to decide, and the
+columns of all accepted ones are then computed at once. (Epperly, Tropp and Webber, Embrace rejection: kernel matrix
+approximation by accelerated randomly pivoted Cholesky, 2024.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from similitude.compute.blocks import Blocks, BlockTask
+from similitude.compute.encodings import (
+    Encoding,
+    as_numpy,
+    count,
+    in_precision,
+    is_sparse,
+    itemsize,
+    rows,
+    take,
+    tensor_in,
+)
+from similitude.compute.engines.engine import format_bytes
+from similitude.landmarks.triangular import solve_rows, solver
+from similitude.scikit.estimator import whole_gram
+from similitude.similarity import Similarity
+from similitude.support.errors import NotAKernelError, PairError
+from similitude.validity import check_gram
+from similitude.validity.witness import Doubt, asymmetric_pair
+
+if TYPE_CHECKING:
+    from similitude.landmarks.rules import Pool
+
+FEWEST, MOST = 16, 256
+"""Proposals in a block: enough to see an asymmetric similarity at once, few enough to go through in the cache."""
+
+PROPOSAL_SHARE = 0.1
+"""Kernel values spent on the Gram matrices of proposals, as a share of those spent on columns."""
+
+ROUNDING = 64
+"""A residual below this times eps (1 + sqrt(pivots)) K(x, x) is rounding: errors of one pivot after another add up."""
+
+WITNESS_PIVOTS = 200
+"""Pivots at most among which a counterexample is sought."""
+
+
+class Weights(Protocol):
+    """What a rule knows of every object, updated as landmarks are added."""
+
+    current: np.ndarray
+    """The weight of each object; zero where it would add nothing."""
+
+    def sift(self, proposed: np.ndarray, chances: np.ndarray, most: int) -> np.ndarray:
+        """Return which proposals are accepted, `most` at most; one of weight w by now, w0 when drawn, if u w0 <= w."""
+
+    def add(self, accepted: np.ndarray) -> None:
+        """Make the accepted objects landmarks and update every weight."""
+
+
+def draw(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Return positions drawn independently with probability proportional to their weights."""
+    cumulative = np.cumsum(weights)
+    found = np.searchsorted(cumulative, rng.random(size) * cumulative[-1], side="right")
+    return np.minimum(found, np.flatnonzero(weights)[-1])  # a product may be rounded up to the sum
+
+
+def sample(weights: Weights, n: int, rng: np.random.Generator, block: int | None) -> np.ndarray:
+    """Draw landmarks until there are `n` or every weight is zero, block by block."""
+    chosen: list[np.ndarray] = []
+    size, left = block or FEWEST, n
+    while left and weights.current.any():
+        proposed = draw(weights.current, size, rng)
+        accepted = proposed[weights.sift(proposed, rng.random(size), left)]
+        weights.add(accepted)
+        chosen.append(accepted)
+        left -= len(accepted)
+        size = block or _next_size(size, len(accepted) / size, left, len(weights.current))
+    return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.intp)
+
+
+def _next_size(size: int, rate: float, left: int, n: int) -> int:
+    """Return how many to propose next: as many as it takes, as far as their Gram matrix stays cheap."""
+    cheap = max(FEWEST, int(PROPOSAL_SHARE * n * rate))
+    return max(1, min(math.ceil(left / rate), 2 * size, MOST, cheap))
+
+
+@contextmanager
+def named(down: np.ndarray | None, right: np.ndarray | None) -> Iterator[None]:
+    """Let an error name its pair by the positions of these rows and columns in the pool; None: of all objects."""
+    try:
+        yield
+    except PairError as error:
+        i = error.i if down is None else int(down[error.i])
+        j = error.j if right is None else int(right[error.j])
+        raise PairError(i, j, error.problem) from error.__cause__
+
+
+@contextmanager
+def placed(places: np.ndarray) -> Iterator[None]:
+    """Let an error name objects, be it a pair or a counterexample, by these places in a larger whole."""
+    try:
+        with named(places, places):
+            yield
+    except NotAKernelError as error:
+        if error.witness is None:
+            raise
+        at = tuple(int(places[i]) for i in error.witness.indices)
+        raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error
+
+
+class Exactness:
+    """How exact the values of a pool are, and what cannot be the value of a kernel."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool, self.proven = pool, pool.similarity.proof().holds
+        self.dtype, self.eps = _precision(pool)
+        self.diagonal = pool.diagonal()
+        self.floor = 16 * self.eps * float(np.abs(self.diagonal).max(initial=0.0))
+        negative = self.impossible(self.diagonal, np.zeros(len(pool)))
+        if negative is not None:
+            refuse(pool, np.array(negative))
+
+    def gram(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the Gram matrix of some objects in double precision; refuse one that is not symmetric."""
+        K = self.pool.gram(chosen).astype(np.float64)
+        if not self.proven:
+            pair = asymmetric_pair(K, Doubt.of(K, self.eps))[1]
+            if pair is not None:
+                refuse(self.pool, chosen[list(pair)])
+        return K
+
+    def impossible(self, squares: np.ndarray, scale: np.ndarray) -> tuple[int, ...] | None:
+        """Return where a squared length is negative beyond rounding, in the worst place; None if nowhere."""
+        if self.proven or squares.min(initial=0.0) >= 0:
+            return None
+        excess = squares + 8 * math.sqrt(self.eps) * scale + self.floor
+        worst = np.unravel_index(int(excess.argmin()), excess.shape)
+        return tuple(int(i) for i in worst) if excess[worst] < 0 else None
+
+
+def _precision(pool: Pool) -> tuple[np.dtype[Any], float]:
+    """Return the type of the values, and eps of the coarsest precision that goes into them: theirs or the objects'."""
+    value, first = pool.gram(np.arange(1)), rows(pool.encoding, np.arange(1))
+    kinds = (value, first, first[0] if isinstance(first, (list, tuple)) else None)
+    names = (str(getattr(kind, "dtype", "")).rsplit(".", 1)[-1] for kind in kinds)
+    return value.dtype, max({"float16": 2.0**-10, "float32": 2.0**-23}.get(name, 2.0**-52) for name in names)
+
+
+def refuse(pool: Pool, objects: np.ndarray) -> NoReturn:
+    """Say that the similarity is not a kernel, with a counterexample among these objects where one is found."""
+    positions = np.unique(objects)
+    few = rows(pool.encoding, positions)
+    if pool.objects is not None:
+        shown = take(pool.objects, positions)
+    else:
+        shown = few if isinstance(few, (list, np.ndarray)) or is_sparse(few) else positions
+    values = as_numpy(whole_gram(pool.similarity, few, pool.engine))
+    witness = check_gram(pool.similarity, values, shown, positions, len(pool)).witness
+    advice = "use landmarks='uniform' or landmarks='diverse', which need none"
+    raise NotAKernelError(
+        f"{pool.similarity!r} is not a kernel, and this choice of landmarks needs one: {advice}.", witness
+    )
+
+
+def rpcholesky(pool: Pool, k: int, block: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    r"""Choose landmarks by randomly pivoted Cholesky, and return the factor that it builds.
+
+    With the landmarks :math:`S` chosen so far, the residual
+    :math:`R = K - K_{\cdot S} K_{SS}^{-1} K_{S \cdot} = K - F F'` is what they do not explain; the next one is drawn
+    with probability :math:`R_{ii} / \operatorname{tr} R`. After :math:`k \ge r/\epsilon + r \log(1/(\epsilon\eta))`
+    pivots the expected trace of the residual is at most :math:`1 + \epsilon` times that of the best approximation of
+    rank :math:`r` (where that is :math:`\eta \operatorname{tr} K`), from about :math:`(k + 1) n` values of K and
+    :math:`O(k^2 n)` work. (Chen, Epperly, Tropp and Webber, Randomly pivoted Cholesky, 2022; drawn in blocks as
+    described above.)
+
+    Parameters
+    ----------
+    pool : Pool
+        Its similarity must be a kernel; one that shows itself not to be is refused.
+    k : int
+        Pivots at most; fewer where the residual is zero up to rounding, for the rank is then found.
+    block : int, optional
+        Proposals in a block. Default: by cost.
+
+    Returns
+    -------
+    pivots : array of int
+    factor : array of shape (n, number of pivots)
+        F with F F' equal to K in the rows and columns of the pivots, in the precision of the values.
+    """
+    A = pool.encoding
+    _check_factor(pool, k, itemsize(A[0] if isinstance(A, tuple) else A))
+    weights = Residual(pool, k)
+    pivots = sample(weights, k, pool.rng, block)
+    return pivots, weights.factor[:, : len(pivots)]
+
+
+def _check_factor(pool: Pool, k: int, bytes_each: int) -> None:
+    """Refuse a factor that is larger than the memory budget, before anything is computed."""
+    size = len(pool) * k * bytes_each
+    if size > pool.engine.budget:
+        raise MemoryError(
+            f"landmarks='rpcholesky' keeps a factor of {len(pool):,} x {k:,} values, {format_bytes(size)}, and the "
+            f"memory budget is {format_bytes(pool.engine.budget)}: choose fewer landmarks, use landmarks='uniform', "
+            f"or raise the budget with use_engine(LocalEngine(memory='{math.ceil(size / 2**30)}GiB'))"
+        )
+
+
+class Residual:
+    """The diagonal of K - F F', and F."""
+
+    def __init__(self, pool: Pool, k: int) -> None:
+        self.pool, self.exact = pool, Exactness(pool)
+        _check_factor(pool, k, self.exact.dtype.itemsize)
+        self.factor = np.empty((len(pool), k), self.exact.dtype)
+        self.pivots = np.empty(0, dtype=np.intp)
+        self.triangle = np.empty((0, 0))
+        self.diagonal = self.exact.diagonal.copy()
+        self.current = self._beyond_rounding()
+
+    def _beyond_rounding(self) -> np.ndarray:
+        return np.where(self.diagonal > self._rounding(slice(None)), self.diagonal, 0.0)
+
+    def _rounding(self, which: Any) -> np.ndarray:
+        return ROUNDING * (1 + math.sqrt(len(self.pivots))) * self.exact.eps * np.abs(self.exact.diagonal[which])
+
+    def resume(self, triangle: np.ndarray) -> None:
+        """Make the first objects landmarks, whose Cholesky factor is known."""
+        self.triangle = triangle
+        self.add(np.arange(len(triangle)))
+
+    def sift(self, proposed: np.ndarray, chances: np.ndarray, most: int) -> np.ndarray:
+        """Run Cholesky on the residual of the proposals, passing over those rejected."""
+        F = self.factor[proposed, : len(self.pivots)].astype(np.float64)
+        R = self.exact.gram(proposed) - F @ F.T
+        left = self.current[proposed]
+        least = np.maximum(chances * left, self._rounding(proposed))
+        L = np.zeros((len(proposed), min(most, len(proposed))))
+        taken: list[int] = []
+        for j, position in enumerate(proposed):
+            if left[j] < least[j]:
+                continue
+            t = len(taken)
+            L[:, t] = (R[:, j] - L[:, :t] @ L[j, :t]) / math.sqrt(left[j])
+            L[j, t] = math.sqrt(left[j])
+            left -= L[:, t] ** 2
+            left[proposed == position] = 0.0
+            taken.append(j)
+            if len(taken) == most:
+                break
+        self.triangle = np.tril(L[taken, : len(taken)])
+        return np.array(taken)
+
+    def add(self, accepted: np.ndarray) -> None:
+        """Compute what is new in the columns of the accepted ones, and update the residual."""
+        known, new = self.factor[:, : len(self.pivots)], slice(len(self.pivots), len(self.pivots) + len(accepted))
+        A, dtype = self.pool.encoding, self.factor.dtype
+        against = (rows(A, accepted), known[accepted], solver(self.triangle.T, dtype))
+        fresh = _Fresh(self.pool.similarity)
+        columns = Blocks(fresh, (A, known), against, False, self.pool.engine, dtype.itemsize, whole_rows=True)
+        with named(None, accepted):
+            columns.whole(out=self.factor[:, new])
+        self.diagonal -= np.einsum("ij,ij->i", self.factor[:, new], self.factor[:, new], dtype=np.float64)
+        self.pivots = np.concatenate([self.pivots, accepted])
+        self.diagonal[self.pivots] = 0.0
+        self._check()
+        self.current = self._beyond_rounding()
+
+    def _check(self) -> None:
+        """Refuse a similarity with a negative residual, for no squared distance is negative."""
+        negative = self.exact.impossible(self.diagonal, np.abs(self.exact.diagonal))
+        if negative is None:
+            return
+        F = self.factor[:, : len(self.pivots)].astype(np.float64)
+        nearest = solve_triangular(F[self.pivots].T, F[negative[0]])
+        most = np.argsort(-np.abs(nearest) * np.sqrt(self.exact.diagonal[self.pivots]))[:WITNESS_PIVOTS]
+        refuse(self.pool, np.append(self.pivots[most], negative))
+
+
+@dataclass(frozen=True)
+class _Fresh:
+    """New columns of the factor as a function of an object: (K(x, pivots) - known part), solved with the triangle."""
+
+    kernel: Similarity
+
+    @property
+    def threadsafe(self) -> bool:
+        """As the kernel is."""
+        return self.kernel.threadsafe
+
+    def works_on_tensors(self) -> bool:
+        """Tell whether a device can run it."""
+        return self.kernel.works_on_tensors()
+
+    def is_finite(self) -> bool:
+        """Tell that the values need no check: those of the kernel have been looked at."""
+        return True
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the columns for objects with their known part, A, and pivots with theirs and the triangle, B."""
+        (x, x_known), (pivots, pivots_known, triangle) = A, B
+        task = BlockTask(self.kernel)
+        if tensor_in(x) is not None:
+            return solve_rows(in_precision(task(x, pivots), triangle.dtype) - x_known @ pivots_known.T, triangle)
+        K = np.empty((count(x), count(pivots)), triangle.dtype) if out is None else out
+        with np.errstate(invalid="ignore"):  # BLAS may raise this flag over what lies beside a short row
+            if task.fills:
+                task(x, pivots, K)
+            else:
+                K[...] = task(x, pivots)
+            K -= x_known @ pivots_known.T
+            return solve_rows(K, triangle)

@@ -1,0 +1,268 @@
+"""Which objects become landmarks: the rules by name.
+
+``uniform``, ``stratified`` and ``diverse`` ask nothing of the similarity; ``kmeans++``, ``rpcholesky`` and ``leverage``
+work in its feature space and so need a kernel.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.compute.blocks import Blocks
+from similitude.compute.encodings import Encoding, as_numpy, count, rows
+from similitude.compute.engines import Engine
+from similitude.landmarks.leverage import leverage
+from similitude.landmarks.pivots import Exactness, named, refuse, rpcholesky, sample
+from similitude.similarity import Similarity
+from similitude.support.errors import PairError
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The objects that landmarks are chosen from.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        Resolved.
+    encoding : encoding
+        All n objects.
+    engine : Engine
+    labels : array, optional
+        One per object; only ``stratified`` looks at them.
+    rng : numpy.random.Generator
+    objects : sequence, optional
+        The objects as the user gave them, to be shown in a counterexample. Default: as encoded.
+    """
+
+    similarity: Similarity
+    encoding: Encoding
+    engine: Engine
+    labels: np.ndarray | None
+    rng: np.random.Generator
+    objects: Any = None
+
+    def __len__(self) -> int:
+        return count(self.encoding)
+
+    def columns(self, chosen: np.ndarray) -> np.ndarray:
+        """Return K(x_i, x_j) of every object (rows) with the chosen ones (columns)."""
+        with named(None, chosen):
+            return _floats(self.against(chosen).whole())
+
+    def against(self, chosen: np.ndarray) -> Blocks:
+        """Return the same columns as tiles."""
+        return self.similarity.blocks(self.encoding, rows(self.encoding, chosen), self.engine)
+
+    def gram(self, chosen: np.ndarray) -> np.ndarray:
+        """Return K(x_i, x_j) of the chosen objects among themselves."""
+        with named(chosen, chosen):
+            return _floats(self.similarity.blocks(rows(self.encoding, chosen), None, self.engine).whole())
+
+    def diagonal(self) -> np.ndarray:
+        """Return K(x_i, x_i) of every object, in double precision."""
+        values = as_numpy(self.similarity.diagonal(self.encoding)).astype(np.float64)
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            i = int(bad[0])
+            raise PairError(i, i, f"{self.similarity!r} is {values[i]}, not a finite number")
+        return values
+
+
+def _floats(values: Any) -> np.ndarray:
+    """Return the values as they are where they are floats, in double precision otherwise."""
+    array = as_numpy(values)
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def choose(rule: str, pool: Pool, n: int) -> np.ndarray:
+    """Choose landmarks.
+
+    Parameters
+    ----------
+    rule : str
+        A name in `RULES`.
+    pool : Pool
+    n : int
+        How many, from 1 to ``len(pool)``.
+
+    Returns
+    -------
+    array of int
+        Distinct positions in the order chosen: `n`, or fewer where a rule finds that no further object would add
+        anything (see there).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from similitude.compute.engines import LocalEngine
+    >>> from similitude.kernels import Linear
+    >>> from similitude.landmarks.rules import Pool, choose
+    >>> X = np.array([[1., 0.], [2., 0.], [0., 0.], [0., 3.]])  # a plane: two landmarks span it
+    >>> pool = Pool(Linear(), X, LocalEngine(), None, np.random.default_rng(0))
+    >>> len(choose("rpcholesky", pool, 4))
+    2
+    """
+    if rule not in RULES:
+        near = difflib.get_close_matches(str(rule), RULES, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(RULES)}"
+        raise ValueError(f"there is no rule for landmarks called {rule!r}; {hint}")
+    if not 1 <= n <= len(pool):
+        raise ValueError(f"the number of landmarks must be from 1 to the {len(pool):,} objects, got {n}")
+    return RULES[rule](pool, n)
+
+
+def uniform(pool: Pool, n: int) -> np.ndarray:
+    """Draw without replacement, every object alike: the landmarks of the theorems.
+
+    (Balcan, Blum and Vempala, On Kernels, Margins, and Low-dimensional Mappings, 2004, Lemma 1.)
+    """
+    return pool.rng.choice(len(pool), n, replace=False)
+
+
+def stratified(pool: Pool, n: int) -> np.ndarray:
+    """Draw without replacement, from each class its share.
+
+    The shares are proportional to the classes, rounded by largest remainder (ties by lot), and at least one where `n`
+    allows: under strong imbalance a uniform sample can miss a class, and the margin with it. (Balcan and Blum, On a
+    Theory of Learning with Similarity Functions, 2006, footnote 4.)
+    """
+    if pool.labels is None:
+        raise ValueError("landmarks='stratified' needs labels: pass y to fit, or use landmarks='uniform'")
+    codes = _codes(np.asarray(pool.labels))
+    if len(codes) != len(pool):
+        raise ValueError(f"there are {len(pool):,} objects but {len(codes):,} labels")
+    sizes = np.bincount(codes)
+    shares = _shares(sizes, n, pool.rng)
+    shuffled = pool.rng.permutation(len(pool))
+    order = np.argsort(codes[shuffled], kind="stable")  # class after class, shuffled within each
+    place = np.empty_like(order)
+    place[order] = np.arange(len(pool)) - (np.cumsum(sizes) - sizes)[codes[shuffled[order]]]
+    return shuffled[place < shares[codes[shuffled]]]
+
+
+def _codes(labels: np.ndarray) -> np.ndarray:
+    """Return the number of each object's class; labels may be anything that can be told apart."""
+    if labels.ndim != 1:
+        raise ValueError(f"landmarks='stratified' needs one label per object, got an array of shape {labels.shape}")
+    if labels.dtype != object:
+        return np.unique(labels, return_inverse=True)[1]
+    seen: dict[Any, int] = {}
+    return np.array([seen.setdefault(label, len(seen)) for label in labels])
+
+
+def _shares(sizes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return how many of the n landmarks each class gets; never more than it has."""
+    quotas = n * sizes / sizes.sum()
+    shares = np.floor(quotas).astype(int)
+    by_lot = rng.permutation(len(sizes))
+    order = by_lot[np.argsort(-(quotas - shares)[by_lot], kind="stable")]
+    shares[order[: n - shares.sum()]] += 1
+    if n >= len(sizes):
+        for missed in np.flatnonzero(shares == 0):
+            shares[np.where(shares > 1, shares - quotas, -np.inf).argmax()] -= 1
+            shares[missed] = 1
+    return shares
+
+
+def diverse(pool: Pool, n: int) -> np.ndarray:
+    r"""Start anywhere; then always add the object least similar to those chosen.
+
+    The next one is :math:`\arg\min_z \sum_{x \in L} K(x, z)` over the objects not in :math:`L` yet, the first of
+    several equals. Nothing is asked of K: where it is not symmetric, the chosen ones are the queries. One row of K
+    after another is computed, :math:`n` of them. (DSELECT; Kar and Jain, Similarity-based learning via data driven
+    embeddings, 2011.)
+    """
+    chosen = np.empty(n, dtype=np.intp)
+    chosen[0] = pool.rng.integers(len(pool))
+    total = np.zeros(len(pool))
+    for i in range(1, n):
+        latest = chosen[i - 1 : i]
+        row = pool.similarity.blocks(rows(pool.encoding, latest), pool.encoding, pool.engine)
+        with named(latest, None):
+            total += as_numpy(row.whole())[0]
+        total[latest] = np.inf
+        chosen[i] = total.argmin()
+    return chosen
+
+
+def kmeans_plus_plus(pool: Pool, n: int, block: int | None = None) -> np.ndarray:
+    r"""Choose the first landmark uniformly, each further one by its squared distance from the nearest landmark.
+
+    The distance is that of the feature space, :math:`D^2(x, l) = K(x, x) + K(l, l) - 2 K(x, l)`. Where all other
+    objects coincide with a landmark up to rounding, none is left to draw, and fewer than `n` are returned. (Arthur and
+    Vassilvitskii, k-means++: the advantages of careful seeding, 2007; drawn in blocks, see `landmarks.pivots`.)
+
+    Parameters
+    ----------
+    pool : Pool
+        Its similarity must be a kernel; one that shows itself not to be is refused.
+    n : int
+    block : int, optional
+        Proposals in a block. Default: by cost.
+    """
+    first = pool.rng.integers(len(pool), size=1)
+    weights = Nearest(pool)
+    weights.add(first)
+    return np.concatenate([first, sample(weights, n - 1, pool.rng, block)])
+
+
+class Nearest:
+    """The squared distance from every object to the nearest landmark."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool, self.exact = pool, Exactness(pool)
+        self.current = np.full(len(pool), np.inf)
+
+    def resume(self, n: int) -> None:
+        """Make the first n objects landmarks."""
+        self.add(np.arange(n))
+
+    def sift(self, proposed: np.ndarray, chances: np.ndarray, most: int) -> np.ndarray:
+        """Go through the proposals, keeping the distance of each from the nearest accepted one."""
+        apart = self._squares(self.exact.gram(proposed), proposed, proposed)
+        apart[proposed[:, None] == proposed] = 0.0
+        left = self.current[proposed]
+        least = chances * left
+        taken: list[int] = []
+        for j in range(len(proposed)):
+            if len(taken) < most and left[j] > 0 and left[j] >= least[j]:
+                taken.append(j)
+                np.minimum(left, apart[:, j], out=left)
+        return np.array(taken)
+
+    def add(self, accepted: np.ndarray) -> None:
+        """Compare every object with the accepted ones, strip by strip."""
+        everyone = np.arange(len(self.pool))
+        with named(None, accepted):
+            for strip, values in self.pool.against(accepted).rows():
+                nearest = self._squares(as_numpy(values), everyone[strip], accepted).min(axis=1)
+                np.minimum(self.current[strip], nearest, out=self.current[strip])
+        self.current[accepted] = 0.0
+
+    def _squares(self, K: np.ndarray, these: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return D^2 of every pair, zero where it is within rounding; refuse what is far below."""
+        these_too, others_too = self.exact.diagonal[these, None], self.exact.diagonal[None, others]
+        scale = np.abs(these_too) + np.abs(others_too)
+        squares = these_too + others_too - 2.0 * K.astype(np.float64)
+        negative = self.exact.impossible(squares, scale)
+        if negative is not None:
+            refuse(self.pool, np.array([these[negative[0]], others[negative[1]]]))
+        squares[squares <= 32 * self.exact.eps * scale] = 0.0
+        return squares
+
+
+RULES: dict[str, Callable[[Pool, int], np.ndarray]] = {
+    "uniform": uniform,
+    "stratified": stratified,
+    "kmeans++": kmeans_plus_plus,
+    "rpcholesky": lambda pool, n: rpcholesky(pool, n)[0],
+    "leverage": leverage,
+    "diverse": diverse,
+}
+"""Every rule by name: a function of the pool and of the number of landmarks that returns their positions."""

@@ -1,0 +1,156 @@
+"""What least squares needs to know of features and targets, gathered strip by strip: sums, Gram and cross products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from similitude.compute.encodings import in_precision, namespace
+
+OFF_CENTRE = 100.0
+"""Squared mean over variance from which on a feature in single precision is moved before it is multiplied."""
+
+LOOKED_AT, STRIP = 256, 2048
+"""Rows by which that is decided, and rows that are moved at once."""
+
+
+@dataclass
+class Moments:
+    r"""Weighted sums over examples, in float64, whatever the precision of the features.
+
+    With features :math:`f_i`, targets :math:`y_i` and weights :math:`s_i` these are enough for ridge regression with
+    an intercept at every penalty, and they can be added: those of two parts of the data are those of both.
+
+    Attributes
+    ----------
+    weight : float
+        :math:`\sum_i s_i`.
+    features, targets : array of shape (d,), (k,)
+        :math:`\sum_i s_i f_i` and :math:`\sum_i s_i y_i`.
+    gram, cross : array of shape (d, d), (d, k)
+        :math:`\sum_i s_i f_i f_i^\top` and :math:`\sum_i s_i f_i y_i^\top`.
+    eps : float
+        The relative error of the products.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> F, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
+    >>> both = Moments.of(F[:2], Y[:2], np.ones(2)) + Moments.of(F[2:], Y[2:], np.ones(1))
+    >>> both.gram, both.cross
+    (array([[14.]]), array([[11.]]))
+    """
+
+    weight: float
+    features: np.ndarray
+    targets: np.ndarray
+    gram: np.ndarray
+    cross: np.ndarray
+    eps: float = float(np.finfo(np.float64).eps)
+
+    @classmethod
+    def of(cls, F: Any, Y: Any, weights: Any) -> Moments:
+        """Return the moments of examples, arrays or tensors; products are made in the precision of the features."""
+        shift = _shift(F)
+        if not shift.any():
+            return cls._of(F, Y, weights)
+        cuts = [slice(start, start + STRIP) for start in range(0, F.shape[0], STRIP)]
+        total = cls._of(F[cuts[0]] - shift, Y[cuts[0]], weights[cuts[0]])
+        for cut in cuts[1:]:
+            total += cls._of(F[cut] - shift, Y[cut], weights[cut])
+        return total._about(in_precision(shift, namespace(F).float64))
+
+    @classmethod
+    def _of(cls, F: Any, Y: Any, weights: Any) -> Moments:
+        xp = namespace(F)
+        weighted = weights[:, None] * Y
+        cross = F.T @ in_precision(weighted, F.dtype)
+        features = in_precision(weights, F.dtype) @ F
+        if bool((weights != 1.0).any()):
+            F = F * in_precision(xp.sqrt(weights), F.dtype)[:, None]
+        gram = F.T @ F
+        return cls(
+            float(weights.sum()),
+            in_precision(features, xp.float64),
+            weighted.sum(axis=0),
+            in_precision(gram, xp.float64),
+            in_precision(cross, xp.float64),
+            float(xp.finfo(F.dtype).eps),
+        )
+
+    def moved(self, move: Callable[[Any], Any]) -> Moments:
+        """Return the same with every array passed through `move`."""
+        arrays = {name: move(getattr(self, name)) for name in ("features", "targets", "gram", "cross")}
+        return replace(self, **arrays)
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return everything by name."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Moments:
+        """Return the moments that these arrays were made of."""
+        found: dict[str, Any] = {name: float(one) if one.ndim == 0 else one for name, one in arrays.items()}
+        return cls(**found)
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.weight + other.weight,
+            self.features + other.features,
+            self.targets + other.targets,
+            self.gram + other.gram,
+            self.cross + other.cross,
+            max(self.eps, other.eps),
+        )
+
+    def __iadd__(self, other: Moments) -> Moments:
+        self.weight += other.weight
+        self.features += other.features
+        self.targets += other.targets
+        self.gram += other.gram
+        self.cross += other.cross
+        self.eps = max(self.eps, other.eps)
+        return self
+
+    def _about(self, by: Any) -> Moments:
+        """Return the moments of the features with a vector added to each."""
+        across = self.features[:, None] * by
+        gram = self.gram + across + across.T + self.weight * (by[:, None] * by)
+        cross = self.cross + by[:, None] * self.targets
+        return Moments(self.weight, self.features + self.weight * by, self.targets, gram, cross, self.eps)
+
+    def divided(self, U: np.ndarray, columns: slice) -> Moments:
+        """Return the moments of the features with those in some columns divided by an upper triangular matrix."""
+        features, gram, cross = self.features.copy(), self.gram.copy(), self.cross.copy()
+        for rows in (features, cross, gram, gram.T):
+            rows[columns] = solve_triangular(U, rows[columns], trans=1, check_finite=False)
+        return replace(self, features=features, gram=gram, cross=cross)
+
+    def means(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weighted means of the features and of the targets."""
+        return self.features / self.weight, self.targets / self.weight
+
+    def centred(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return Gram and cross products of the features and targets less their means."""
+        mean, middle = self.means()
+        gram = self.gram - np.outer(self.features, mean)
+        return gram, self.cross - np.outer(self.features, middle)
+
+
+def _shift(F: Any) -> Any:
+    """Return what to take off features in single precision before they are multiplied.
+
+    It is their mean where that dwarfs their spread, as far as the first rows tell: the products would hold little but
+    its square, and rounding.
+    """
+    xp = namespace(F)
+    if F.dtype != xp.float32:
+        return xp.zeros(1, dtype=F.dtype)
+    some = in_precision(F[:LOOKED_AT], xp.float64)
+    mean = xp.mean(some, axis=0)
+    far = mean**2 > OFF_CENTRE * xp.var(some, axis=0)
+    return in_precision(xp.where(far, mean, xp.zeros_like(mean)), F.dtype)

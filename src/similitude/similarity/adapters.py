@@ -1,0 +1,299 @@
+"""Whatever the user brings, made a similarity: a function of pairs, a function of blocks, a matrix, a name."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from similitude.compute.encodings import Encoding, as_objects
+from similitude.kernels.matrix import stacked
+from similitude.similarity import SYMMETRIC, Similarity
+from similitude.similarity.claims import check_claims
+from similitude.similarity.expressions import parse
+from similitude.support.errors import PairError, brief
+
+
+def as_similarity(similarity: Any) -> Similarity:
+    """Return a Similarity for whatever says how alike two objects are.
+
+    Parameters
+    ----------
+    similarity : Similarity, str, callable or array
+        A `Similarity` is returned as it is; a name such as ``"gaussian"`` gives that one with its defaults, and a text
+        such as ``"spectrum(p=3).normalised() + 0.5*edit"`` what it would be in Python (see
+        `similarity.expressions.parse`; nothing in it is executed); a function ``f(x, z) -> number`` gives
+        ``FromPairs(f)``; a matrix gives ``Precomputed(M)``. A function of two whole collections is wrapped explicitly:
+        ``FromBlocks(f)``.
+
+    Examples
+    --------
+    >>> from similitude import as_similarity
+    >>> k = as_similarity(lambda s, t: len(set(s) & set(t)))
+    >>> k("kernel", "colonel")
+    3.0
+    >>> as_similarity("gaussian")
+    Gaussian(sigma='median')
+    >>> as_similarity("2*gaussian(sigma=0.5) + linear")
+    2.0*Gaussian(sigma=0.5) + Linear()
+    """
+    if isinstance(similarity, Similarity):
+        return similarity
+    if isinstance(similarity, str):
+        return parse(similarity)
+    if isinstance(similarity, type) and issubclass(similarity, Similarity):
+        raise TypeError(f"{similarity.__name__} is a class: make one with {similarity.__name__}(...)")
+    if callable(similarity):
+        return FromPairs(similarity)
+    if hasattr(similarity, "shape"):
+        return Precomputed(similarity)
+    raise TypeError(
+        f"a similarity is a Similarity, a name, a function f(x, z) or a matrix, got {type(similarity).__name__}"
+    )
+
+
+class Declared(Similarity):
+    """A similarity whose claims are what its user declares, and no more."""
+
+    _claims: Iterable[str] = ()
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """What the user declares."""
+        return check_claims(self._claims)
+
+    @claims.setter
+    def claims(self, claims: Iterable[str]) -> None:
+        self._claims = claims if isinstance(claims, str) else tuple(claims)
+
+    def check_params(self) -> None:
+        """Refuse unknown claims."""
+        _ = self.claims
+
+
+class FromPairs(Declared):
+    """A function of two objects.
+
+    Nothing is assumed of the function: it is called for every ordered pair unless it is claimed symmetric.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(x, z)`` returns a finite real number, for Python objects of any kind.
+    claims : iterable of str
+        What you know of it, for instance ``("SYMMETRIC", "PSD")``. A symmetric function is called for half of the
+        pairs of a Gram matrix. Claims are believed by learners and tested by ``check_kernel``.
+
+    Examples
+    --------
+    >>> from similitude import FromPairs
+    >>> FromPairs(lambda s, t: float(s[0] == t[0]), claims=["SYMMETRIC"]).gram(["ab", "ac", "bc"])
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 1.]])
+    """
+
+    threadsafe = False
+
+    def __init__(self, f: Callable[[Any, Any], float], claims: Iterable[str] = ()) -> None:
+        self.f = f
+        self.claims = claims
+
+    def check_params(self) -> None:
+        """Refuse what cannot be called with two objects, and unknown claims."""
+        super().check_params()
+        check_two_arguments(self.f, "f(x, z)")
+
+    def block(self, A: Encoding, B: Encoding) -> np.ndarray:
+        """Call the function for each pair; for each unordered pair once where it is claimed symmetric."""
+        half = A is B and SYMMETRIC in self.claims
+        values = np.empty((len(A), len(B)))
+        for i, x in enumerate(A):
+            start = i if half else 0
+            values[i, start:] = _row(self.f, i, x, B, start)
+        if half:
+            below = np.tril_indices(len(A), -1)
+            values[below] = values.T[below]
+        return values
+
+    def diagonal(self, A: Encoding) -> np.ndarray:
+        """Call the function for each object with itself."""
+        return np.array([_row(self.f, i, x, A, i, i + 1)[0] for i, x in enumerate(A)])
+
+
+def _row(
+    f: Callable[[Any, Any], float], i: int, x: Any, others: list[Any], start: int, stop: int | None = None
+) -> np.ndarray:
+    """Return f(x, z) for the others from `start` to `stop` as finite floats."""
+    values: list[Any] = []
+    append = values.append
+    try:
+        for z in others[start:stop] if start or stop else others:
+            append(f(x, z))
+    except Exception as error:
+        j = start + len(values)
+        raised = f"f({brief(x)}, {brief(others[j])}) raised {type(error).__name__}: {error}"
+        raise PairError(i, j, raised) from error
+    row = _as_array(values)
+    if row is None or row.dtype.kind not in "fiub" or row.ndim != 1 or not np.isfinite(row).all():
+        row = np.array([_number(v, i, start + j, x, others[start + j]) for j, v in enumerate(values)])
+    return row
+
+
+def _as_array(values: list[Any]) -> np.ndarray | None:
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError):
+        return None
+
+
+def _number(value: Any, i: int, j: int, x: Any, z: Any) -> float:
+    is_scalar_array = hasattr(value, "shape") and tuple(value.shape) == () and not np.iscomplexobj(value)
+    if isinstance(value, (Real, Decimal)) or is_scalar_array:
+        number = float(value) if abs(value) < 1e308 else math.inf
+        if math.isfinite(number):
+            return number
+    raise PairError(i, j, f"f({brief(x)}, {brief(z)}) is {brief(value)}, not a finite real number")
+
+
+class FromBlocks(Declared):
+    """A function of two collections of objects that returns the whole block at once.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(X, Z)`` returns the array of K(x_i, z_j); it gets pieces of what the user passed, in the same form:
+        arrays, sparse matrices and data frames stay what they are.
+    claims : iterable of str
+        See `FromPairs`.
+    objects : str
+        What it takes; ``"vectors"`` lets ``check_kernel`` search for counterexamples among vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from similitude import FromBlocks
+    >>> FromBlocks(lambda X, Z: np.minimum(X, Z.T)).gram(np.array([[1.], [2.]]))
+    array([[1., 1.],
+           [1., 2.]])
+    """
+
+    threadsafe = False
+
+    def __init__(self, f: Callable[[Any, Any], Any], claims: Iterable[str] = (), objects: str = "any") -> None:
+        self.f = f
+        self.claims = claims
+        self.objects = objects
+
+    def check_params(self) -> None:
+        """Refuse what cannot be called with two collections, and unknown claims."""
+        super().check_params()
+        check_two_arguments(self.f, "f(X, Z)")
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the collection itself where it can be sliced, a matrix of a list of rows, or else the list."""
+        if hasattr(objects, "iloc"):
+            return _Frame(objects)
+        if hasattr(objects, "tocsr"):
+            return objects.tocsr()
+        if hasattr(objects, "shape"):
+            return objects
+        shapes = {getattr(x, "shape", None) for x in objects}
+        return stacked(list(objects)) if len(shapes) == 1 and None not in shapes else list(objects)
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Call the function on two pieces."""
+        values = self.f(*(piece.frame if isinstance(piece, _Frame) else piece for piece in (A, B)))
+        return values if hasattr(values, "shape") else np.asarray(values)
+
+
+class _Frame:
+    """A data frame that is counted and sliced by rows."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __getitem__(self, which: Any) -> _Frame:
+        return _Frame(self.frame.iloc[which])
+
+
+class Precomputed(Declared):
+    """A matrix of similarities; the objects are indices into it, rows queries and columns what they meet.
+
+    Parameters
+    ----------
+    M : array of shape (n, m)
+        A rectangular one has no Gram matrix. ``clone`` shares it.
+    claims : iterable of str
+        See `FromPairs`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from similitude import Precomputed
+    >>> Precomputed(np.array([[1., 2.], [3., 4.]])).cross([1], [0, 1])
+    array([[3., 4.]])
+    """
+
+    objects = "indices"
+
+    def __init__(self, M: Any, claims: Iterable[str] = ()) -> None:
+        self.M = M
+        self.claims = claims
+
+    def check_params(self) -> None:
+        """Refuse what is not a matrix of real numbers; each value is looked at when it is used."""
+        super().check_params()
+        if getattr(self.M, "ndim", 0) != 2 or not hasattr(self.M, "dtype"):
+            raise TypeError(f"Precomputed takes a matrix, got {brief(self.M)}")
+        if not hasattr(self.M, "__getitem__"):
+            raise TypeError("Precomputed needs a matrix with rows to choose from: convert a sparse one with M.tocsr()")
+        if "complex" in str(self.M.dtype) or getattr(self.M.dtype, "kind", "f") not in "fiub":
+            raise TypeError(f"Precomputed takes real numbers, the matrix holds {self.M.dtype}")
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the indices as an integer array, checked against the matrix."""
+        indices = np.asarray(as_objects(objects))
+        if indices.dtype.kind not in "iu" or indices.ndim != 1:
+            raise TypeError(f"the objects of a precomputed matrix are whole numbers, got {brief(objects)}")
+        limit = max(self.M.shape)
+        bad = np.flatnonzero((indices < 0) | (indices >= limit))
+        if len(bad):
+            raise IndexError(f"object {bad[0]} is index {indices[bad[0]]}, outside the matrix of shape {self.M.shape}")
+        return indices
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the chosen rows and columns as floats."""
+        outside = A.max(initial=-1) >= self.M.shape[0] or B.max(initial=-1) >= self.M.shape[1]
+        if outside or (A is B and self.M.shape[0] != self.M.shape[1]):
+            raise IndexError(
+                f"a matrix of shape {tuple(self.M.shape)} has rows for queries and columns for what they meet: no row "
+                f"{A.max()} and column {B.max()}, and no Gram matrix unless it is square"
+            )
+        values = (
+            self.M[A][:, B] if hasattr(self.M, "tocsr") or not isinstance(self.M, np.ndarray) else self.M[np.ix_(A, B)]
+        )
+        values = values.toarray() if hasattr(values, "toarray") else values
+        return values if str(values.dtype).endswith(("float32", "float64")) else np.asarray(values, dtype=float)
+
+
+def check_two_arguments(f: Any, form: str) -> None:
+    """Refuse what cannot be called as ``f(a, b)``, before it is called."""
+    if not callable(f):
+        raise TypeError(f"expected a function {form}, got {brief(f)}")
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):  # some built-in functions have no signature to look at
+        return
+    try:
+        signature.bind(None, None)
+    except TypeError as error:
+        raise TypeError(f"expected a function {form} of two arguments, {brief(f)} takes {signature}") from error

@@ -1,0 +1,1 @@
+"""What every room may use: errors, results, validation, fingerprints, randomness, atomic writes."""

@@ -1,0 +1,136 @@
+"""The manners of every result: frozen, readable, convertible."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+PROVEN = "PROVEN"
+"""The theorem's size is met; its assumption is stated as an assumption."""
+
+HELD_OUT = "HELD-OUT"
+"""An exact binomial interval on data that played no part in the choice."""
+
+ESTIMATE = "ESTIMATE"
+"""A figure of the sample at hand, with an interval by resampling or none."""
+
+NONE = "NONE"
+"""No theorem covers this case; the reason is given."""
+
+
+class Result:
+    """A frozen dataclass that a person can read and a program can store.
+
+    Subclasses are frozen dataclasses that write ``__str__``.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain dicts, lists, numbers and strings."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {field.name: _plain(getattr(self, field.name)) for field in fields}
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+@dataclass(frozen=True)
+class Estimate(Result):
+    """A figure, an interval for it, and what stands behind the interval.
+
+    Attributes
+    ----------
+    value, low, high : float
+    level : float
+        The probability with which such an interval covers the truth.
+    grade : str
+        PROVEN, HELD-OUT or ESTIMATE.
+
+    Examples
+    --------
+    >>> print(Estimate(0.12, 0.1, 0.15, 0.95, HELD_OUT))
+    0.12 [0.1, 0.15] (95 %, HELD-OUT)
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    grade: str
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}] ({100 * self.level:g} %, {self.grade})"
+
+
+@dataclass(frozen=True)
+class Curve(Result):
+    """A figure as a function of another, with an interval at each point.
+
+    Attributes
+    ----------
+    x, y, low, high : array
+    level : float
+        The probability with which the interval at one point covers the truth.
+    grade : str
+        PROVEN, HELD-OUT or ESTIMATE.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    level: float
+    grade: str
+
+    def __str__(self) -> str:
+        points = zip(self.x, self.y, self.low, self.high, strict=True)
+        lines = [f"  {x:10.4g} {y:10.4g}  [{low:.4g}, {high:.4g}]" for x, y, low, high in points]
+        return "\n".join([f"{len(lines)} points ({100 * self.level:g} %, {self.grade})", *lines])
+
+
+@dataclass(frozen=True)
+class Guarantee(Result):
+    """What is promised, by which theorem, under which assumption.
+
+    Attributes
+    ----------
+    statement : str
+        The promise, or why there is none.
+    theorem : str
+        Where it is proven.
+    assumption : str
+        What it rests on and no sample can show.
+    numbers : dict
+        The figures that enter.
+    grade : str
+        PROVEN, HELD-OUT, ESTIMATE or NONE.
+    """
+
+    statement: str
+    theorem: str
+    assumption: str
+    numbers: dict[str, float] = field(default_factory=dict)
+    grade: str = NONE
+
+    def __str__(self) -> str:
+        numbers = ", ".join(f"{name} = {value:.4g}" for name, value in self.numbers.items())
+        assumption = f"\n  assuming that {self.assumption}" if self.assumption else ""
+        theorem = f"\n  by {self.theorem}" if self.theorem else ""
+        return f"{self.grade}: {self.statement}{assumption}{theorem}" + (f"\n  {numbers}" if numbers else "")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Result):
+        return value.to_dict()
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

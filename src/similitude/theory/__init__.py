@@ -1,0 +1,1 @@
+"""Bounds of the theory as functions of numbers, and exact confidence intervals."""
