@@ -48,22 +48,22 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 toc_object_entries_show_parents = "hide"
 
-# Pictures: one small script each, drawn in colours that can be read on light and on dark pages.
-GREY = "#808890"
+# Pictures: one small script each, drawn in colors that can be read on light and on dark pages.
+GRAY = "#808890"
 PICTURES = {
     "figure.figsize": (7, 3),
     "figure.constrained_layout.use": True,
     "savefig.transparent": True,
     "svg.hashsalt": "similitude",
-    "text.color": GREY,
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": GREY,
-    "axes.titlecolor": GREY,
+    "text.color": GRAY,
+    "axes.edgecolor": GRAY,
+    "axes.labelcolor": GRAY,
+    "axes.titlecolor": GRAY,
     "axes.facecolor": "none",
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
+    "xtick.color": GRAY,
+    "ytick.color": GRAY,
     "legend.frameon": False,
 }
 

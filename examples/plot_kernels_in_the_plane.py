@@ -15,7 +15,7 @@ from similitude.datasets import beyond_two, rings
 from similitude.kernels import Gaussian, Linear, Polynomial, explicit_map
 from similitude.learners import KernelSVC
 
-COLOURS = {-1: "tab:orange", 1: "tab:blue"}
+COLORS = {-1: "tab:orange", 1: "tab:blue"}
 
 # %%
 # Numbers beyond two
@@ -26,10 +26,10 @@ COLOURS = {-1: "tab:orange", 1: "tab:blue"}
 x, label = beyond_two(60, random_state=0)
 
 figure, (line, plane) = plt.subplots(1, 2, figsize=(8.5, 3.6), layout="constrained")
-for sign, colour in COLOURS.items():
+for sign, color in COLORS.items():
     of = x[label == sign, 0]
-    line.scatter(of, np.zeros(len(of)), color=colour, s=25, alpha=0.8)
-    plane.scatter(of, of**2, color=colour, s=25, alpha=0.8, label="abs(x) ≥ 2" if sign == 1 else "abs(x) < 2")
+    line.scatter(of, np.zeros(len(of)), color=color, s=25, alpha=0.8)
+    plane.scatter(of, of**2, color=color, s=25, alpha=0.8, label="abs(x) ≥ 2" if sign == 1 else "abs(x) < 2")
 line.set(xlabel="x", yticks=[], ylim=(-1, 1), title="On the line: no threshold will do")
 plane.axhline(4, color="black", linestyle="--", linewidth=1.2, label="x² = 4")
 plane.set(xlabel="x", ylabel="x²", title="With its square: a straight cut will")
@@ -67,7 +67,7 @@ def draw(axes, kernel, title):
     scores = model.decision_function(grid).reshape(len(axis), -1)
     axes.contourf(axis, axis, scores, levels=[-np.inf, 0, np.inf], colors=["tab:orange", "tab:blue"], alpha=0.18)
     axes.contour(axis, axis, scores, levels=[-1, 0, 1], colors="black", linestyles=["--", "-", "--"], linewidths=1)
-    axes.scatter(X[:, 0], X[:, 1], c=[COLOURS[sign] for sign in y], s=18)
+    axes.scatter(X[:, 0], X[:, 1], c=[COLORS[sign] for sign in y], s=18)
     held = X[model.support_]
     axes.scatter(held[:, 0], held[:, 1], s=70, facecolors="none", edgecolors="black", linewidths=0.8)
     accuracy = model.score(X, y)

@@ -36,7 +36,7 @@ def words(text):
 
 similarities = {
     "shared words": Jaccard().pullback(words),
-    "shared pieces": Spectrum(6, blended=True).normalised(),
+    "shared pieces": Spectrum(6, blended=True).normalized(),
 }
 
 # %%
@@ -45,7 +45,7 @@ similarities = {
 
 found = {}
 for name, similarity in similarities.items():
-    model = SimilarityClassifier(similarity, head="logistic", class_weight="balanced", random_state=0)
+    model = SimilarityClassifier(similarity, loss="logistic", class_weight="balanced", random_state=0)
     model.fit(train, y_train)
     said_spam = model.predict(test) == "spam"
     found[name] = np.mean(said_spam[y_test == "spam"])
@@ -60,9 +60,9 @@ for name, similarity in similarities.items():
 probability = model.predict_proba(test)[:, 1]
 rng = np.random.default_rng(0)
 figure, axes = plt.subplots(figsize=(7, 2.8), layout="constrained")
-for height, (name, colour) in enumerate((("ham", "tab:blue"), ("spam", "tab:orange"))):
+for height, (name, color) in enumerate((("ham", "tab:blue"), ("spam", "tab:orange"))):
     of = probability[y_test == name]
-    axes.scatter(of, height + rng.uniform(-0.3, 0.3, len(of)), s=18, alpha=0.6, color=colour)
+    axes.scatter(of, height + rng.uniform(-0.3, 0.3, len(of)), s=18, alpha=0.6, color=color)
 axes.axvline(0.5, color="black", linestyle="--", linewidth=1)
 axes.set(yticks=[0, 1], yticklabels=["wanted", "spam"], title=f"{len(test)} new messages")
 axes.set(xlabel="probability of spam, according to the model")

@@ -24,13 +24,13 @@ print(f"{len(graphs)} molecules; ethanol has the atoms {atoms} and the bonds {ed
 # %%
 # Three ways to compare two graphs
 # --------------------------------
-# - *Weisfeiler-Lehman*: how many atoms have like neighbourhoods, neighbours of neighbours and so on?
+# - *Weisfeiler-Lehman*: how many atoms have like neighborhoods, neighbors of neighbors and so on?
 # - *shortest paths*: how many pairs of atoms are of the same kinds and equally far apart?
 # - *graphlets*: which shapes do groups of four atoms form, whatever the atoms are?
 
 candidates = {
-    "neighbourhoods": WeisfeilerLehman(3).normalised(),
-    "shortest paths": ShortestPath().normalised(),
+    "neighborhoods": WeisfeilerLehman(3).normalized(),
+    "shortest paths": ShortestPath().normalized(),
     "shapes only": Graphlet(4, mode="frequency"),
 }
 selection = choose_kernel(candidates, graphs, labels, random_state=0)
@@ -44,15 +44,15 @@ for name, accuracy in accuracies.items():
 #
 # What did it learn?
 # ------------------
-# We keep few landmarks (``head="l1"``), so that the model is short enough to look at.
+# We keep few landmarks (``penalty="l1"``), so that the model is short enough to look at.
 
 known, new = train_test_split(np.arange(len(graphs)), stratify=labels, random_state=0)
-model = SimilarityClassifier(candidates["shortest paths"], head="l1", n_landmarks=60, random_state=0)
+model = SimilarityClassifier(candidates["shortest paths"], penalty="l1", n_landmarks=60, random_state=0)
 model.fit([graphs[i] for i in known], labels[known])
 accuracy = model.score([graphs[i] for i in new], labels[new])
 print(f"{accuracy:.0%} of {len(new)} new molecules right, each by its similarity to {model.n_similarity_calls_} others")
 
-COLOURS = {"C": "#bbbbbb", "O": "#d55e00", "N": "#0072b2", "S": "#f0e442", "Cl": "#009e73"}
+COLORS = {"C": "#bbbbbb", "O": "#d55e00", "N": "#0072b2", "S": "#f0e442", "Cl": "#009e73"}
 
 
 def draw(axes, graph, title):
@@ -63,8 +63,8 @@ def draw(axes, graph, title):
     where = nx.kamada_kawai_layout(drawn)
     widths = {"-": 1.5, ":": 2.5, "=": 4.0, "#": 6.0}
     nx.draw_networkx_edges(drawn, where, edgelist=edges, width=[widths[bond] for bond in bonds], ax=axes)
-    colours = [COLOURS.get(atom, "#cc79a7") for atom in atoms]
-    nx.draw_networkx_nodes(drawn, where, range(len(atoms)), node_color=colours, node_size=150, ax=axes)
+    colors = [COLORS.get(atom, "#cc79a7") for atom in atoms]
+    nx.draw_networkx_nodes(drawn, where, range(len(atoms)), node_color=colors, node_size=150, ax=axes)
     nx.draw_networkx_labels(drawn, where, dict(enumerate(atoms)), font_size=8, ax=axes)
     axes.set_title(title, fontsize=10)
     axes.set_axis_off()

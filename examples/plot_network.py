@@ -50,7 +50,7 @@ print(check_kernel(writes_to, people))
 
 known, new = people[:120], people[120:]
 one_way = {side: SimilarityClassifier(writes_to, side=side, random_state=0) for side in ("left", "right", "both")}
-models = {**one_way, "mean of both": SimilarityClassifier(writes_to.symmetrised(), random_state=0)}
+models = {**one_way, "mean of both": SimilarityClassifier(writes_to.symmetrized(), random_state=0)}
 accuracies = {}
 for name, model in models.items():
     accuracies[name] = model.fit(known, department[known]).score(new, department[new])

@@ -23,19 +23,19 @@ from similitude.maps import LandmarkMap
 
 
 def three_rings(n, rng):
-    """Return points of the plane, labelled by the ring on which they lie."""
+    """Return points of the plane, labeled by the ring on which they lie."""
     radius, angle = rng.integers(1, 4, n), rng.uniform(0, 2 * np.pi, n)
     points = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
     return points + 0.1 * rng.standard_normal((n, 2)), radius
 
 
 rng = np.random.default_rng(0)
-unlabelled, _ = three_rings(200, rng)
+unlabeled, _ = three_rings(200, rng)
 stream, labels = three_rings(2000, rng)
 
-alone = make_pipeline(StandardScaler()).fit(unlabelled)
+alone = make_pipeline(StandardScaler()).fit(unlabeled)
 similarities = LandmarkMap(Gaussian(sigma=0.5), n_components=60, landmarks="kmeans++", random_state=0)
-beside = make_pipeline(make_union(FunctionTransformer(), similarities), StandardScaler()).fit(unlabelled)
+beside = make_pipeline(make_union(FunctionTransformer(), similarities), StandardScaler()).fit(unlabeled)
 
 # %%
 # Each batch is predicted before it is learned from, so that every error counts.
@@ -54,13 +54,13 @@ def errors_on_the_way(learner, features, batch=20):
 
 figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
 late_errors = {}
-for kind, colour in ((Perceptron, "tab:orange"), (SGDClassifier, "tab:blue")):
+for kind, color in ((Perceptron, "tab:orange"), (SGDClassifier, "tab:blue")):
     for name, features, style in (("x alone", alone, "--"), ("x beside similarities", beside, "-")):
         wrong = errors_on_the_way(kind(random_state=0), features)
         late_errors[kind.__name__, name] = wrong[len(wrong) // 2 :].mean()
         print(f"{kind.__name__:14} {name:22} {wrong[len(wrong) // 2 :].mean():6.1%} wrong in the second half")
         seen = 20 * np.arange(2, 2 + len(wrong))
-        axes.plot(seen, 20 * wrong.cumsum(), style, color=colour, label=f"{kind.__name__}, {name}")
+        axes.plot(seen, 20 * wrong.cumsum(), style, color=color, label=f"{kind.__name__}, {name}")
 axes.set(xlabel="examples seen", ylabel="errors so far", xscale="log", yscale="log", title="Errors on the way")
 axes.legend(fontsize=9)
 

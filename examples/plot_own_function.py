@@ -44,10 +44,10 @@ where = nx.spring_layout(network, seed=3, k=0.5)
 figure, axes = plt.subplots(figsize=(7.5, 5.2), layout="constrained")
 nx.draw_networkx_edges(network, where, edge_color="lightgray", ax=axes)
 points = np.array([where[i] for i in range(len(library))])
-colours = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00")
-for topic, colour, marker in zip(np.unique(topics), colours, "os^Dv", strict=True):
+colors = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00")
+for topic, color, marker in zip(np.unique(topics), colors, "os^Dv", strict=True):
     of = points[topics == topic]
-    axes.scatter(of[:, 0], of[:, 1], s=70, color=colour, marker=marker, label=topic, zorder=2)
+    axes.scatter(of[:, 0], of[:, 1], s=70, color=color, marker=marker, label=topic, zorder=2)
 first, second, third = validity.witness.indices
 nx.draw_networkx_edges(network, where, [(first, second), (second, third)], width=2.5, ax=axes)
 three = points[[first, second, third]]

@@ -40,8 +40,8 @@ print(f"examples nearer to their own class: {np.mean(goodness.strong.gaps > 0):.
 gaps = goodness.strong.gaps
 figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
 edges = np.linspace(gaps.min(), gaps.max(), 25)
-for name, colour in (("promoter", "tab:blue"), ("other DNA", "tab:orange")):
-    axes.hist(gaps[labels[goodness.used] == name], edges, alpha=0.75, color=colour, label=name)
+for name, color in (("promoter", "tab:blue"), ("other DNA", "tab:orange")):
+    axes.hist(gaps[labels[goodness.used] == name], edges, alpha=0.75, color=color, label=name)
 axes.axvline(0, color="black", linewidth=1)
 axes.set(xlabel="gap: more alike to the own class  →", ylabel="sequences", title="Same letter in the same place")
 axes.legend()
@@ -57,9 +57,9 @@ axes.legend()
 
 candidates = {
     "same places": agree,
-    "words of up to 6": Spectrum(6, blended=True).normalised(),
-    "words of 6 with gaps": Gapped(6, 2).normalised(),
-    "words of 5, one letter wrong": Mismatch(5, 1).normalised(),
+    "words of up to 6": Spectrum(6, blended=True).normalized(),
+    "words of 6 with gaps": Gapped(6, 2).normalized(),
+    "words of 5, one letter wrong": Mismatch(5, 1).normalized(),
     "edit distance": Edit(),
 }
 selection = choose_kernel(candidates, genes, labels, random_state=0)

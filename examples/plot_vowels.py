@@ -24,8 +24,8 @@ print(f"{len(series)} utterances, {min(map(len, series))} to {max(map(len, serie
 
 chosen = [np.flatnonzero(speakers == "speaker1")[i] for i in (0, 1)] + [np.flatnonzero(speakers == "speaker4")[0]]
 figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
-for place, style, colour in zip(chosen, ("-", "--", "-"), ("tab:blue", "tab:blue", "tab:orange"), strict=True):
-    axes.plot(series[place][:, 1], style, color=colour, marker=".", label=speakers[place])
+for place, style, color in zip(chosen, ("-", "--", "-"), ("tab:blue", "tab:blue", "tab:orange"), strict=True):
+    axes.plot(series[place][:, 1], style, color=color, marker=".", label=speakers[place])
 axes.set(xlabel="moment (6.4 ms each)", ylabel="second coefficient", title="The same vowels, three times")
 axes.legend()
 

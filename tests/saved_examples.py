@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import scipy.sparse as sp
+from objectives import OBJECTIVES
 from test_contract_similarity import EXAMPLES as SIMILARITIES
 
 from similitude import (
@@ -44,8 +45,6 @@ from similitude.kernels import (
 from similitude.learners import (
     AlignmentVote,
     KernelKMeans,
-    KernelKNeighborsClassifier,
-    KernelKNeighborsRegressor,
     KernelPerceptron,
     KernelRidge,
     KernelRidgeClassifier,
@@ -56,6 +55,8 @@ from similitude.learners import (
     RepresenterClassifier,
     RepresenterRegressor,
     SeparatorLP,
+    SimilarityKNeighborsClassifier,
+    SimilarityKNeighborsRegressor,
     SimilarityVote,
     WeakSimilarityVote,
 )
@@ -155,7 +156,7 @@ def machines():
     yield "ridge", SimilarityClassifier().fit(X, TWO), X
     yield "three", SimilarityClassifier(class_weight="balanced", random_state=3).fit(X, THREE), X
     for head in ("logistic", "squared_hinge", "l1"):
-        yield head, SimilarityClassifier(head=head).fit(X, THREE), X
+        yield head, SimilarityClassifier(**OBJECTIVES[head]).fit(X, THREE), X
     yield "lopsided", SimilarityClassifier(LOPSIDED, side="both").fit(X, TWO), X
     yield "several", SimilarityClassifier([Gaussian(), LOPSIDED, "linear"]).fit(X, THREE), X
     yield "precomputed", SimilarityClassifier("precomputed").fit(X @ X.T, TWO), X[:9] @ X.T
@@ -186,7 +187,7 @@ def machines():
     perceptron = KernelPerceptron(FromPairs(shared)).partial_fit(WORDS[:20], STARTS[:20], classes=[False, True])
     yield "words one by one", perceptron.partial_fit(WORDS[20:], STARTS[20:]), WORDS
     yield "regressor", SimilarityRegressor().fit(X, Y), X
-    yield "several outputs", SimilarityRegressor(head="l1").fit(X, np.stack([Y, -Y], axis=1)), X
+    yield "several outputs", SimilarityRegressor(penalty="l1").fit(X, np.stack([Y, -Y], axis=1)), X
     yield "regressor stream", in_batches(SimilarityRegressor(), Y), X
 
 
@@ -213,8 +214,8 @@ def learners():
     yield KernelRidge(lam="auto").fit(X, Y)
     yield KernelRidge(lam=[0.1, 1.0], fit_intercept=False).fit(X, np.stack([Y, -Y], axis=1))
     yield KernelRidgeClassifier().fit(X, THREE)
-    yield KernelKNeighborsClassifier(n_neighbors=3).fit(X, THREE)
-    yield KernelKNeighborsRegressor(weights="distance").fit(X, Y)
+    yield SimilarityKNeighborsClassifier(n_neighbors=3).fit(X, THREE)
+    yield SimilarityKNeighborsRegressor(weights="distance").fit(X, Y)
     yield KernelKMeans(n_clusters=3, random_state=0).fit(X)
     yield KernelKMeans(n_clusters=3, n_landmarks=20, random_state=0).fit(X)
 
@@ -237,7 +238,7 @@ def precomputed():
     """Learners of a matrix: what they are asked about has a column for each training object."""
     yield KernelKMeans("precomputed", n_clusters=3, random_state=0).fit(GRAM)
     yield KernelPerceptron("precomputed").fit(GRAM, TWO)
-    yield KernelKNeighborsClassifier("precomputed").fit(GRAM, TWO)
+    yield SimilarityKNeighborsClassifier("precomputed").fit(GRAM, TWO)
 
 
 def maps():
@@ -246,7 +247,7 @@ def maps():
     yield LandmarkMap(n_components=5).partial_fit(X[:20]).partial_fit(X[20:])
     yield LandmarkMap(landmarks=X[:4]).fit(X).set_output(transform="pandas")
     yield ProjectionMap(n_components=8, landmarks="rpcholesky").fit(X)
-    yield ProjectionMap(n_components=8, epsilon=0.3, gamma=0.5, delta=0.1).fit(X)
+    yield ProjectionMap(n_components=8, epsilon=0.3, margin=0.5, delta=0.1).fit(X)
     for projection in ("gaussian", "sign", "sparse", "hadamard"):
         yield CompactMap(n_components=4, n_landmarks=12, projection=projection).fit(X)
     for kind in ("plain", "orthogonal", "structured"):
@@ -269,7 +270,7 @@ def results():
     yield choose_kernel({"gaussian": Gaussian(), "linear": Linear()}, X, TWO)
     yield combine([Gaussian(), Linear()], X, TWO)
     yield model.explain(X[:2])
-    yield from (model.road_, model.guarantee_, model.growth_)
+    yield from (model.representation_, model.guarantee_, model.landmark_curve_)
     yield Gaussian().proof()
 
 

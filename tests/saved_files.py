@@ -29,7 +29,7 @@ def files():
 def models():
     """Yield a name, a model and objects to ask it about."""
     starts = saved_examples.STARTS[:16]
-    yield "classifier", SimilarityClassifier(head="logistic", n_landmarks=6).fit(X, TWO), X[:5]
+    yield "classifier", SimilarityClassifier(loss="logistic", n_landmarks=6).fit(X, TWO), X[:5]
     yield (
         "stream",
         saved_examples.in_batches(SimilarityClassifier(n_landmarks=5), TWO, classes=["other", "same"]),

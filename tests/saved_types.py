@@ -39,7 +39,7 @@ FROM_OUTSIDE = {
     "SeparatorLP": ["n_features_in_", "feature_names_in_"],
     "FeatureMap": ["_sklearn_output_config", "_n_features_out"],
     "KernelKMeans": ["_sklearn_output_config"],
-    "SimilarityMachine": ["_so_far", "_coordinates"],
+    "LandmarkEstimator": ["_so_far", "_coordinates"],
 }
 """Attributes that are not set by a method of the class itself."""
 

@@ -110,7 +110,7 @@ def test_asymmetric_functions_stay_asymmetric_with_the_query_first(engine):
         K = FromPairs(minus).gram(X)
         assert K.tolist() == [[2 * x - z for z in X] for x in X]
         assert FromPairs(minus).cross([1, 2], [10, 20, 30]).tolist() == [[-8, -18, -28], [-6, -16, -26]]
-        both = FromPairs(minus).symmetrised().gram(X)
+        both = FromPairs(minus).symmetrized().gram(X)
         assert both.tolist() == [[(x + z) / 2 for z in X] for x in X]
     with pytest.raises(AssertionError):
         np.testing.assert_allclose(K, K.T)
@@ -159,7 +159,7 @@ def test_numbers_of_torch_are_taken():
 
 def test_processes_give_the_same_values_also_for_lambdas():
     X, c = list(range(230)), 3
-    for k in (FromPairs(lambda x, z: c * x - z), FromPairs(minus) + FromPairs(lambda x, z: c).symmetrised()):
+    for k in (FromPairs(lambda x, z: c * x - z), FromPairs(minus) + FromPairs(lambda x, z: c).symmetrized()):
         with use_engine(LocalEngine(processes=2)):
             K, C = k.gram(X), k.cross(X[:7], X)
         assert (k.gram(X) == K).all()
@@ -235,13 +235,13 @@ def test_parameters_of_parts_are_reached_by_name():
     assert k.get_params()["k2__k2__length"] == "median"
     assert k.set_params(k1__sigma=3.0, k2__k1__norm=1) is k
     assert k == Gaussian(3.0) + Laplace(2.0, norm=1) * Matern()
-    for unary in (2 * Gaussian(1.0), Gaussian(1.0).normalised(), Gaussian(1.0).exp(), Gaussian(1.0) ** 2):
+    for unary in (2 * Gaussian(1.0), Gaussian(1.0).normalized(), Gaussian(1.0).exp(), Gaussian(1.0) ** 2):
         assert unary.set_params(k__sigma=5.0).get_params()["k__sigma"] == 5.0
     with pytest.raises(ValueError, match="gamma"):
         Gaussian().set_params(gamma=1.0)
 
 
-@pytest.mark.parametrize("k", [Gaussian(), Gaussian() + Laplace(), (2 * Matern()).normalised() ** 3], ids=repr)
+@pytest.mark.parametrize("k", [Gaussian(), Gaussian() + Laplace(), (2 * Matern()).normalized() ** 3], ids=repr)
 def test_clone_keeps_the_median_and_shares_no_part(k):
     copy, path = clone(k), k.unresolved()[0]
     assert copy == k
@@ -301,7 +301,7 @@ def closing_over(c):
 
 DIFFERENT = [
     *(Gaussian(1.0), Gaussian(2.0), Gaussian(), Laplace(1.0), Laplace(1.0, norm=1), 2 * G, 3 * G, G + 2, G**2),
-    *(G + L, G * L, G.minimum(L), G.maximum(L), abs(L), L.exp(), L.normalised(), L.symmetrised()),
+    *(G + L, G * L, G.minimum(L), G.maximum(L), abs(L), L.exp(), L.normalized(), L.symmetrized()),
     *(FromPairs(minus), FromPairs(minus, claims=["PSD"]), FromPairs(lambda x, z: 1.0), FromPairs(lambda x, z: 2.0)),
     *(FromPairs(lambda x, z: x.a), FromPairs(lambda x, z: x.b), FromPairs(lambda x, z, c=1: c)),
     *(FromPairs(lambda x, z, c=2: c), FromPairs(closing_over(1)), FromPairs(closing_over(2))),
@@ -345,7 +345,7 @@ def test_functions_are_compared_by_identity_and_nothing_is_hashable():
     f, g = closing_over(1), closing_over(1)
     assert FromPairs(f) == FromPairs(f) != FromPairs(g)
     assert G != 1.2 and G != "gaussian"
-    for k in (G, G + L, FromPairs(f), G.normalised()):
+    for k in (G, G + L, FromPairs(f), G.normalized()):
         with pytest.raises(TypeError, match="unhashable"):
             hash(k)
 
@@ -358,7 +358,7 @@ def close(over):
 print(FromPairs(lambda x, z: x in {"a", "b", "c", "d"}).fingerprint())
 print(FromPairs(close({"p", "q", "r"}), claims={"SYMMETRIC", "PSD", "BOUNDED"}).fingerprint())
 print(FromPairs(lambda x, z, d={"a": 1, "b": 2}: [y in {"u", "v", "w"} for y in x][0]).fingerprint())
-print((Gaussian(1.0) + Linear().pullback(lambda x: {"s", "t", "u"})).normalised().fingerprint())
+print((Gaussian(1.0) + Linear().pullback(lambda x: {"s", "t", "u"})).normalized().fingerprint())
 """
 
 
@@ -379,7 +379,7 @@ def test_fingerprints_are_the_same_in_every_process():
 
 @pytest.mark.parametrize(
     "k",
-    [FromPairs(lambda x, z: 3.0 * x * z), FromPairs(closing_over(2)), L.pullback(lambda x: x + 1).normalised()],
+    [FromPairs(lambda x, z: 3.0 * x * z), FromPairs(closing_over(2)), L.pullback(lambda x: x + 1).normalized()],
 )
 def test_lambdas_are_pickled(k):
     again = pickle.loads(pickle.dumps(2 * k + 1))

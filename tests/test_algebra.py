@@ -57,13 +57,13 @@ def flip(x):
         (G * Gaussian(0.5), Gaussian((1 / 1.2**2 + 1 / 0.5**2) ** -0.5)),
         ((L + 1) ** 3, Polynomial(3, coef0=1.0)),
         ((0.5 * L - 1) ** 3, Polynomial(3, coef0=-1.0, scale=0.5)),
-        (L.normalised(), Cosine()),
-        (P.normalised().normalised(), P.normalised()),
+        (L.normalized(), Cosine()),
+        (P.normalized().normalized(), P.normalized()),
         (Matern(0.5, 1.3), Laplace(1.3, squared_scale=False)),
         (Matern(math.inf, 1.2), G),
         (RationalQuadratic(1e6, 1.2), G),
-        (((1 / 1.2**2) * L).exp().normalised(), G),
-        (G.symmetrised(), G),
+        (((1 / 1.2**2) * L).exp().normalized(), G),
+        (G.symmetrized(), G),
         (G.pullback(flip), G),
         (abs(L), L.maximum(-L)),
         (G.minimum(L) + G.maximum(L), G + L),
@@ -133,7 +133,7 @@ def test_one_function_pulled_back_both_ways_at_once():
     np.testing.assert_allclose(both.gram(X), X @ X.T + X[::-1] @ X[::-1].T, atol=1e-12)
 
 
-@pytest.mark.parametrize("k", [(L - 1).normalised(), (10 * L).exp() ** 400, (L - 1) ** 0.5, (0 * L) ** -1])
+@pytest.mark.parametrize("k", [(L - 1).normalized(), (10 * L).exp() ** 400, (L - 1) ** 0.5, (0 * L) ** -1])
 def test_values_that_do_not_exist_are_refused_by_name_of_the_pair(k):
     with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"pair \(\d+, \d+\)|diagonal|K\(x, x\)"):
         k.gram(points())
@@ -163,17 +163,17 @@ def test_values_that_do_not_exist_are_refused_by_name_of_the_pair(k):
         (G + 1, KERNEL, UNIT | BOUNDED),
         (1 - G, {"SYMMETRIC"}, {"PSD"} | UNIT),
         (G - 1, {"SYMMETRIC"}, {"PSD"} | UNIT),
-        (P.normalised(), KERNEL | BOUNDED, set()),
-        (L.normalised(), KERNEL | BOUNDED, UNIT),
-        (G.normalised(), KERNEL | BOUNDED | UNIT, set()),
-        (Sigmoid().normalised(), {"SYMMETRIC"}, {"PSD"} | BOUNDED | UNIT),
+        (P.normalized(), KERNEL | BOUNDED, set()),
+        (L.normalized(), KERNEL | BOUNDED, UNIT),
+        (G.normalized(), KERNEL | BOUNDED | UNIT, set()),
+        (Sigmoid().normalized(), {"SYMMETRIC"}, {"PSD"} | BOUNDED | UNIT),
         (G.pullback(flip), KERNEL | BOUNDED | UNIT, set()),
         (Sigmoid().pullback(flip), {"SYMMETRIC"} | BOUNDED, {"PSD"}),
         (abs(G), {"SYMMETRIC"} | BOUNDED, {"PSD"}),
         (G.minimum(L), {"SYMMETRIC"}, {"PSD"} | UNIT | BOUNDED),
         (G.maximum(Cosine()), {"SYMMETRIC"}, {"PSD"}),
-        (G.symmetrised(), KERNEL | BOUNDED | UNIT, set()),
-        (FromPairs(lean).symmetrised(), {"SYMMETRIC"}, {"PSD"}),
+        (G.symmetrized(), KERNEL | BOUNDED | UNIT, set()),
+        (FromPairs(lean).symmetrized(), {"SYMMETRIC"}, {"PSD"}),
         (FromPairs(lean), set(), KERNEL | UNIT | BOUNDED),
         (Polynomial(2, coef0=-1.0), {"SYMMETRIC"}, {"PSD"}),
         (Polynomial(3, coef0=1.0, scale=-1.0), {"SYMMETRIC"}, {"PSD"}),
@@ -199,7 +199,7 @@ def test_claims_follow_parameters_that_are_set_later():
 @pytest.mark.parametrize(
     ("k", "end"),
     [
-        ((G + 2 * Sigmoid()).normalised(), "Sigmoid("),
+        ((G + 2 * Sigmoid()).normalized(), "Sigmoid("),
         (L + Polynomial(2, coef0=-1.0) * G, "Polynomial("),
         ((L * FromPairs(lean)).exp(), "lean"),
         (G + FromPairs(lean, claims=["SYMMETRIC", "PSD"]), "lean"),
@@ -227,7 +227,7 @@ LEAVES = [
 ]
 
 
-def normalised(M):
+def normalized(M):
     def values(X, Z):
         K, dx, dz = M(X, Z), np.diag(M(X, X)), np.diag(M(Z, Z))
         zero = (dx[:, None] == 0) | (dz[None, :] == 0)
@@ -262,8 +262,8 @@ CHANGES = [
     *[(lambda k, c=c: k + c, lambda K, c=c: K + c) for c in (-1.5, 0, 0.4)],
 ]
 WRAPPERS = [
-    lambda a: (a[0].normalised(), normalised(a[1])),
-    lambda a: (a[0].symmetrised(), lambda X, Z: (a[1](X, Z) + a[1](Z, X).T) / 2),
+    lambda a: (a[0].normalized(), normalized(a[1])),
+    lambda a: (a[0].symmetrized(), lambda X, Z: (a[1](X, Z) + a[1](Z, X).T) / 2),
     lambda a: (a[0].pullback(flip), lambda X, Z: a[1](-X[:, ::-1], -Z[:, ::-1])),
 ]
 trees = st.recursive(
@@ -319,7 +319,7 @@ def test_random_expressions_are_written_proven_copied_and_pickled(tree):
     assert pickle.loads(pickle.dumps(k)).fingerprint() == k.fingerprint()
 
 
-@pytest.mark.parametrize("k", [*(k for k, _ in LEAVES[:-1]), G.normalised(), G + L, FromPairs(lean).symmetrised()])
+@pytest.mark.parametrize("k", [*(k for k, _ in LEAVES[:-1]), G.normalized(), G + L, FromPairs(lean).symmetrized()])
 def test_what_is_claimed_symmetric_is_exactly_so(k):
     K = k.gram(points(40))
     assert (K == K.T).all()
@@ -330,7 +330,7 @@ def test_what_is_claimed_symmetric_is_exactly_so(k):
 
 def test_parts_that_take_different_objects_do_not_mix():
     M = Precomputed(np.eye(3))
-    for make in (lambda: M + G, lambda: G * M, lambda: (2 * M).normalised() + abs(L), lambda: M.minimum(G)):
+    for make in (lambda: M + G, lambda: G * M, lambda: (2 * M).normalized() + abs(L), lambda: M.minimum(G)):
         with pytest.raises(TypeError, match="vectors"):
             make().gram([0, 1])
     assert (M + FromPairs(lambda i, j: float(i == j))).gram([0, 1]).tolist() == [[2, 0], [0, 2]]
@@ -369,7 +369,7 @@ def test_equal_leaves_are_encoded_and_computed_once():
     [
         lambda f: L.pullback(f) + G.pullback(f),
         lambda f: Gaussian().pullback(f) * Laplace().pullback(f) + 1,
-        lambda f: Gaussian().pullback(f).normalised() + Gaussian(2.0).pullback(f).symmetrised(),
+        lambda f: Gaussian().pullback(f).normalized() + Gaussian(2.0).pullback(f).symmetrized(),
         lambda f: (Gaussian() + L).pullback(f),
         lambda f: Gaussian().pullback(abs).pullback(f) + Matern().pullback(f) ** 2,
     ],

@@ -181,7 +181,7 @@ def test_histograms_have_no_negative_entries():
         (Laplace, "sigma"),
         (lambda v: Matern(length=v), "length"),
         (lambda v: RationalQuadratic(length=v), "length"),
-        (lambda v: 2 * Gaussian(v).normalised() + Linear(), "sigma"),
+        (lambda v: 2 * Gaussian(v).normalized() + Linear(), "sigma"),
         (lambda v: Matern(nu=v, length=1.0), "nu"),
         (lambda v: RationalQuadratic(alpha=v, length=1.0), "alpha"),
     ],
@@ -309,7 +309,7 @@ def test_matrices_that_are_none_are_refused(M, say):
             use()
 
 
-@pytest.mark.parametrize("k", [Gaussian(), Laplace() + 1, Matern().normalised(), RationalQuadratic().pullback(abs)])
+@pytest.mark.parametrize("k", [Gaussian(), Laplace() + 1, Matern().normalized(), RationalQuadratic().pullback(abs)])
 def test_an_unresolved_width_is_fixed_by_gram_and_refused_elsewhere_with_the_way_out(k):
     Y = X[:, 0]
     np.testing.assert_allclose(k.gram(Y), k.resolve(Y).cross(Y, Y), rtol=1e-10)

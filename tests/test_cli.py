@@ -209,11 +209,11 @@ def terminal(command, environment):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 @pytest.mark.parametrize(
-    ("environment", "colours"), [({"TERM": "xterm-256color"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False)]
+    ("environment", "colors"), [({"TERM": "xterm-256color"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False)]
 )
-def test_colours_on_a_terminal_unless_unwanted(environment, colours):
+def test_colors_on_a_terminal_unless_unwanted(environment, colors):
     written = terminal([*PROGRAM, "check", "-s", "gaussian"], environment)
-    assert "VALID" in written and ("\x1b[" in written) == colours
+    assert "VALID" in written and ("\x1b[" in written) == colors
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
@@ -359,7 +359,7 @@ def test_compare_takes_whole_numbers_for_what_they_are(tmp_path, task):
 # What is inferred.
 
 
-def labelled(*labels):
+def labeled(*labels):
     return Data(np.zeros((len(labels), 1)), np.array(labels), Schema("vectors", label="y"))
 
 
@@ -377,18 +377,18 @@ def labelled(*labels):
 )
 def test_the_task_follows_the_labels_and_is_said(labels, task, capsys):
     out = Output(as_json=False)
-    assert task_of(out, labelled(*labels), None) == task
+    assert task_of(out, labeled(*labels), None) == task
     assert len(out.notes) == 1 and task in out.notes[0] and out.notes[0] in capsys.readouterr().err
     if task == "regression":
-        assert task_of(out, labelled(*labels), Task.classification) == "classification"
+        assert task_of(out, labeled(*labels), Task.classification) == "classification"
     assert len(out.notes) == 1
 
 
 def test_labels_that_cannot_be_learned():
     with pytest.raises(ValueError, match="label 'y' has the one value a"):
-        task_of(Output(False), labelled("a", "a"), None)
+        task_of(Output(False), labeled("a", "a"), None)
     with pytest.raises(ValueError, match="regression needs numbers"):
-        task_of(Output(False), labelled("a", "b"), Task.regression)
+        task_of(Output(False), labeled("a", "b"), Task.regression)
 
 
 def test_engine_settings():

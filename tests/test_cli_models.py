@@ -67,10 +67,10 @@ def test_fit_as_json_and_the_same_file_twice(genes, tmp_path):
 
 def test_heads_and_tasks(waves, tmp_path):
     ask = ("fit", waves, "--label", "y", "-o", tmp_path / "m.sim", "--json")
-    found = json.loads(run(*ask, "--head", "l1", "--landmarks", 20).out)
-    assert found["task"] == "regression" and found["head"] == "l1"
-    ran = run(*ask, "--head", "logistic")
-    assert ran.code == 1 and "head must be" in ran.err and "logistic" in ran.err
+    found = json.loads(run(*ask, "--penalty", "l1", "--landmarks", 20).out)
+    assert found["task"] == "regression" and found["penalty"] == "l1"
+    ran = run(*ask, "--loss", "logistic")
+    assert ran.code == 1 and "loss must be" in ran.err and "logistic" in ran.err
 
 
 def test_fit_shows_regression(waves, tmp_path):

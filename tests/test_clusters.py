@@ -31,7 +31,7 @@ from similitude.learners.clusters import KernelKMeans
 from similitude.learners.lloyd import ExplicitSpace, GramSpace, cluster, seeded
 
 rng = np.random.default_rng(0)
-BLOBS = np.concatenate([rng.standard_normal((20, 2)) + centre for centre in ([0, 0], [8, 0], [0, 8], [8, 8])])
+BLOBS = np.concatenate([rng.standard_normal((20, 2)) + center for center in ([0, 0], [8, 0], [0, 8], [8, 8])])
 TRUTH = np.repeat(np.arange(4), 20)
 X = rng.standard_normal((40, 3))
 WORDS = ["kernel", "colonel", "kern", "lek", "margin", "map", "maps", "gram", "grammar", "", "kernel"]
@@ -163,8 +163,8 @@ def test_landmarks_stand_for_a_gram_that_does_not_fit(n_landmarks):
     assert distances == pytest.approx(exact.transform(BLOBS), abs=0.05)
     assert np.sum(model.transform(BLOBS).min(axis=1) ** 2) == pytest.approx(model.inertia_)
     reason = "the Gram matrix of 80 objects takes 50.0 KiB, the budget is 39.1 KiB"
-    assert model.road_ == f"landmarks: {reason if n_landmarks is None else f'{n_landmarks} were asked for'}"
-    assert exact.road_ == "all objects: the Gram matrix of 80 objects takes 50.0 KiB, the budget is 2.0 GiB"
+    assert model.solver_ == f"landmarks: {reason if n_landmarks is None else f'{n_landmarks} were asked for'}"
+    assert exact.solver_ == "all objects: the Gram matrix of 80 objects takes 50.0 KiB, the budget is 2.0 GiB"
     weighted = KernelKMeans(Gaussian(4.0), n_clusters=4, n_landmarks=20).fit(BLOBS, sample_weight=np.full(80, 2.5))
     assert weighted.inertia_ == pytest.approx(2.5 * exact.inertia_, rel=0.05)
 
@@ -314,7 +314,7 @@ def test_an_indefinite_similarity_is_refused_with_its_witness(monkeypatch):
         KernelKMeans("precomputed", n_clusters=1).fit(K)
     assert caught.value.witness.indices == tuple(unseen[:2])
     late = KernelKMeans(Precomputed(np.array([[1.0, 0, 3], [0, 1, 0], [3, 0, 1]])), n_clusters=2).fit([0, 1])
-    with pytest.raises(NotAKernelError, match="object 0 to centre"):
+    with pytest.raises(NotAKernelError, match="object 0 to center"):
         late.transform([2])
 
 

@@ -39,7 +39,7 @@ def weights_of(k, kernels):
     return np.array([next((factor for core, factor in found if core == kernel), 0.0) for kernel in kernels])
 
 
-def centred(K):
+def centered(K):
     H = np.eye(len(K)) - 1 / len(K)
     return H @ K @ H
 
@@ -50,9 +50,9 @@ KERNELS = [Linear(), Gaussian(sigma=1.0), Gaussian(sigma=3.0), Polynomial(2), La
 
 
 def brute_alignment(grams, T):
-    """Minimise |sum_k v_k K_k - T| over v >= 0 with centred matrices, entry by entry: the same problem."""
-    columns = np.column_stack([centred(K).ravel() for K in grams])
-    return nnls(columns, centred(T).ravel())[0]
+    """Minimize |sum_k v_k K_k - T| over v >= 0 with centered matrices, entry by entry: the same problem."""
+    columns = np.column_stack([centered(K).ravel() for K in grams])
+    return nnls(columns, centered(T).ravel())[0]
 
 
 @pytest.mark.parametrize("target", ["two classes", "three classes", "numbers", "two outputs"])
@@ -79,8 +79,8 @@ def test_alignment_weights_equal_brute_force_on_whole_gram_matrices(target):
 def test_no_other_weights_are_better_aligned():
     X, y = problem(60)
     kernels, rng = KERNELS[:4], np.random.default_rng(1)
-    grams = [centred(k.gram(X)) for k in kernels]
-    T = centred(np.outer(2.0 * y - 1, 2.0 * y - 1))
+    grams = [centered(k.gram(X)) for k in kernels]
+    T = centered(np.outer(2.0 * y - 1, 2.0 * y - 1))
 
     def alignment(v):
         K = sum(w * G for w, G in zip(v, grams, strict=True))

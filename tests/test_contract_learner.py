@@ -15,8 +15,6 @@ from similitude.kernels import Gaussian
 from similitude.learners import (
     AlignmentVote,
     KernelKMeans,
-    KernelKNeighborsClassifier,
-    KernelKNeighborsRegressor,
     KernelPerceptron,
     KernelRidge,
     KernelRidgeClassifier,
@@ -27,6 +25,8 @@ from similitude.learners import (
     RepresenterClassifier,
     RepresenterRegressor,
     SeparatorLP,
+    SimilarityKNeighborsClassifier,
+    SimilarityKNeighborsRegressor,
     SimilarityVote,
 )
 
@@ -56,11 +56,11 @@ CLASSIFIERS = [
     KernelSGDSVC(n_iter=100),
     RepresenterClassifier(),
     KernelRidgeClassifier(),
-    KernelKNeighborsClassifier(n_neighbors=3),
+    SimilarityKNeighborsClassifier(n_neighbors=3),
     SimilarityVote(),
     AlignmentVote(),
 ]
-REGRESSORS = [KernelSVR(), RepresenterRegressor(), KernelRidge(), KernelKNeighborsRegressor(n_neighbors=3)]
+REGRESSORS = [KernelSVR(), RepresenterRegressor(), KernelRidge(), SimilarityKNeighborsRegressor(n_neighbors=3)]
 
 
 def alike(s, t):

@@ -224,10 +224,10 @@ def test_few_rows_several_outputs_and_other_heads(client):
     expected = SimilarityRegressor(Gaussian(sigma=2.0), engine=ONE, **settings).fit(X[few], Y)
     np.testing.assert_allclose(found.predict(X[:500]), expected.predict(X[:500]), atol=1e-6)
     assert found.predict(dX[few]).shape == (2 * ROWS, 2)
-    logistic = classifier(engine, head="logistic").fit(dX, dy)
+    logistic = classifier(engine, loss="logistic").fit(dX, dy)
     np.testing.assert_allclose(
         logistic.decision_function(X[:500]),
-        classifier(ONE, head="logistic").fit(X, y).decision_function(X[:500]),
+        classifier(ONE, loss="logistic").fit(X, y).decision_function(X[:500]),
         atol=1e-4,
     )
 
@@ -347,7 +347,7 @@ def test_rules_choose_among_all_rows(client, lonely, rule):
     assert len(np.unique(places)) == 60 and (weights[places] == 1).all()
     np.testing.assert_array_equal(found.landmarks_, X[places])
     assert not set(places) & set(Drawn(seed_of(3)).order(np.flatnonzero(weights))[-5_000:])  # held out to judge by
-    assert found.note_ == f"landmarks='{rule}' chose among all {int(weights.sum()):,} rows"
+    assert found.notes_ == [f"landmarks='{rule}' chose among all {int(weights.sum()):,} rows"]
     known = classifier(ONE, **settings).fit(X, y, weights)
     assert found.score(X, y) == pytest.approx(known.score(X, y), abs=0.02)
     np.testing.assert_allclose(found.predict(dX[:ROWS]).compute(), found.predict(X[:ROWS]))
@@ -356,7 +356,7 @@ def test_rules_choose_among_all_rows(client, lonely, rule):
 
 
 def test_other_rules_say_that_they_looked_at_a_sample(client, spread):
-    assert spread.note_ == "landmarks='uniform' chose among a uniform sample of 20,000 of 32,000 rows"
+    assert spread.notes_ == ["landmarks='uniform' chose among a uniform sample of 20,000 of 32,000 rows"]
 
 
 def test_rpcholesky_among_all_strings_of_a_bag(client):
@@ -365,7 +365,7 @@ def test_rpcholesky_among_all_strings_of_a_bag(client):
     model = SimilarityClassifier(Spectrum(2), n_landmarks=15, landmarks="rpcholesky", engine=DaskEngine(client))
     model.fit(db.from_sequence(texts, npartitions=5), db.from_sequence(labels, npartitions=5))
     assert model.landmarks_ == [texts[i] for i in model.landmark_indices_] and len(model.landmarks_) == 15
-    assert "chose among all 26,000 rows" in model.note_ and model.score(texts[:2_000], labels[:2_000]) > 0.9
+    assert "chose among all 26,000 rows" in str(model.notes_) and model.score(texts[:2_000], labels[:2_000]) > 0.9
     with pytest.raises(NotAKernelError, match="is not a kernel"):
         SimilarityClassifier(Spectrum(2) - 2 * Spectrum(1), landmarks="rpcholesky", n_landmarks=15).fit(
             db.from_sequence(texts, npartitions=5), db.from_sequence(labels, npartitions=5)
@@ -413,7 +413,7 @@ def test_maps_fit_to_the_sample_that_a_source_of_the_same_rows_would_give(client
     ):
         found, expected = clone(made).set_params(engine=DaskEngine(client)).fit(dX), clone(made).fit(batches)
         np.testing.assert_array_equal(found.landmark_indices_, expected.landmark_indices_)
-        assert found.note_ == f"landmarks='{made.landmarks}' chose among a uniform sample of 20,000 of 32,000 rows"
+        assert found.notes_ == [f"landmarks='{made.landmarks}' chose among a uniform sample of 20,000 of 32,000 rows"]
         np.testing.assert_allclose(found.transform(dX)[:50].compute(), expected.transform(rows_of(0)[:50]))
     waves = FourierMap(n_components=8, engine=DaskEngine(client)).fit(dX)
     assert waves.kernel_ == FourierMap(n_components=8).fit(batches).kernel_
@@ -426,7 +426,7 @@ def test_maps_choose_among_all_rows_by_the_rules_that_can(client, rule):
     k = Gaussian(sigma=1.5)
     found = ProjectionMap(k, n_components=40, engine=DaskEngine(client), **settings).fit(dX)
     np.testing.assert_array_equal(found.landmarks_, X[found.landmark_indices_])
-    assert found.rank_ == 40 and found.note_ == f"landmarks='{rule}' chose among all 32,000 rows"
+    assert found.rank_ == 40 and found.notes_ == [f"landmarks='{rule}' chose among all 32,000 rows"]
     known = ProjectionMap(k, n_components=40, engine=ONE, **settings).fit(X)
     left, expected = (1 - (one.transform(X) ** 2).sum(axis=1).mean() for one in (found, known))
     assert left == pytest.approx(expected, rel=0.15)

@@ -106,7 +106,7 @@ def test_three_papers_give_the_matrix_of_the_source():
 # What every data set has.
 
 REAL = {
-    # name: kind, objects, labels, licence, SHA-256 of the file
+    # name: kind, objects, labels, license, SHA-256 of the file
     "adult": ("table", 1000, {"<=50K": 768, ">50K": 232}, "CC BY 4.0", "8bef20de9b393460"),
     "iris": ("vectors", 150, {"setosa": 50, "versicolor": 50, "virginica": 50}, "CC BY 4.0", "9cc1c345c71bcc9b"),
     "messages": ("strings", 800, {"ham": 693, "spam": 107}, "CC BY 4.0", "f79f79f99997aa4b"),
@@ -131,21 +131,21 @@ README = datasets.path("iris").with_name("README.md")
 
 @pytest.mark.parametrize("name", REAL)
 def test_real_data_sets_are_as_told(name):
-    kind, n, labels, licence, digest = REAL[name]
+    kind, n, labels, license, digest = REAL[name]
     data = getattr(datasets, name)()
-    assert (data.name, data.kind, data.licence) == (name, kind, licence)
+    assert (data.name, data.kind, data.license) == (name, kind, license)
     assert len(data.objects) == len(data.labels) == n
     assert data.labels.dtype.kind == "U" and Counter(data.labels.tolist()) == labels
     assert hashlib.sha256(datasets.path(name).read_bytes()).hexdigest()[:16] == digest
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_sources_and_licences_are_stated(name):
+def test_sources_and_licenses_are_stated(name):
     data = getattr(datasets, name)()
     _, _, section = README.read_text(encoding="utf-8").partition(f"## {datasets.path(name).name}\n")
     section = section.partition("\n## ")[0]
-    assert f"Licence: {data.licence}." in section and "- Source: " in section
-    if data.licence == "CC BY 4.0":  # asks for the source, and for what was changed
+    assert f"License: {data.license}." in section and "- Source: " in section
+    if data.license == "CC BY 4.0":  # asks for the source, and for what was changed
         (doi,) = re.findall(r"https://doi\.org/\S+(?=;)", data.source)
         assert doi in section and "- Changes: " in section
     assert f"| `{datasets.path(name).name}` | `datasets.{name}()` |" in README.read_text(encoding="utf-8")
@@ -155,8 +155,8 @@ def test_the_table_of_the_module_is_complete():
     functions = [name for name in datasets.__all__ if inspect.isfunction(getattr(datasets, name)) and name != "path"]
     rows = {line.split("`")[1]: line for line in ROOM.__doc__.splitlines() if line.startswith("| `")}
     assert sorted(rows) == functions
-    for name, (kind, n, _, licence, _) in REAL.items():
-        assert f"| {kind} | {n:,} |" in rows[name] and f"| {datasets.path(name).name} | {licence} |" in rows[name]
+    for name, (kind, n, _, license, _) in REAL.items():
+        assert f"| {kind} | {n:,} |" in rows[name] and f"| {datasets.path(name).name} | {license} |" in rows[name]
 
 
 def test_the_files_are_small():
@@ -172,10 +172,10 @@ def test_a_data_set_unpacks_and_prints(name):
     data = (SAMPLES.get(name) or getattr(datasets, name))()
     X, y = data
     assert X is data.objects and y is data.labels
-    first, description, source, licence = str(data).splitlines()
+    first, description, source, license = str(data).splitlines()
     assert first.startswith(f"{name} ({data.kind}): {len(y)} objects, labels ")
     assert description == data.description and description.endswith((".", "?", ".)"))
-    assert source == f"Source: {data.source}" and licence == f"Licence: {data.licence}"
+    assert source == f"Source: {data.source}" and license == f"License: {data.license}"
     assert repr(data) == f"<Dataset {first}>"
     assert data._repr_html_().startswith("<pre>") and "<=" not in data._repr_html_()
     with pytest.raises(FrozenInstanceError):
@@ -242,7 +242,7 @@ def test_vowels_have_12_channels_and_unequal_lengths():
         ("messages", Spectrum(4), 0.9),
         ("adult", Gower(), 0.79),
         ("vowels", DTW(), 0.9),
-        ("molecules", WeisfeilerLehman(1).normalised(), 0.8),
+        ("molecules", WeisfeilerLehman(1).normalized(), 0.8),
     ],
 )
 def test_each_kind_can_be_learned(name, similarity, at_least):

@@ -27,7 +27,7 @@ def check_vowels(found):
 
 
 def check_molecules(found):
-    assert found["accuracies"]["shapes only"] < 0.8 < found["accuracies"]["neighbourhoods"]
+    assert found["accuracies"]["shapes only"] < 0.8 < found["accuracies"]["neighborhoods"]
     assert found["accuracy"] > 0.85 and found["why"].prediction == found["labels"][found["asked"]]
 
 

@@ -64,9 +64,9 @@ EXACT = [
     Linear() ** 1,
     Linear() ** 0,
     Laplace(sigma=1.0) ** 0,
-    Linear().normalised(),
-    Polynomial(degree=2, coef0=0.0).normalised(),
-    (Linear() * Cosine() + 0.5).normalised() ** 2,
+    Linear().normalized(),
+    Polynomial(degree=2, coef0=0.0).normalized(),
+    (Linear() * Cosine() + 0.5).normalized() ** 2,
 ]
 PULLED_BACK = [
     Linear().pullback(head),
@@ -82,7 +82,7 @@ SERIES = [
     ((0.2 * Linear()).exp(), 20),
     (Polynomial(degree=2, scale=0.1, coef0=0.1).exp(), 8),
     ((0.2 * Linear()).exp() * Gaussian(sigma=3.0), 12),
-    (Gaussian(sigma=2.0).normalised(), 20),
+    (Gaussian(sigma=2.0).normalized(), 20),
 ]
 EXACT_AND_SERIES = [(k, None) for k in EXACT] + SERIES
 ALL = EXACT_AND_SERIES + [(k, None) for k in PULLED_BACK] + [(2.0 * Gaussian(3.0).pullback(head) + 1.0, 20)]
@@ -297,7 +297,7 @@ class MySquare(Polynomial):
     ids=repr,
 )
 def test_kernels_without_a_finite_map(k):
-    for whole in (k, Linear() + k, 2.0 * k**2, k.normalised()):
+    for whole in (k, Linear() + k, 2.0 * k**2, k.normalized()):
         with pytest.raises(TypeError, match="has no finite feature map") as counted:
             explicit_dimension(whole, 3)
         with pytest.raises(TypeError, match="has no finite feature map") as built:
@@ -432,7 +432,7 @@ trees = st.recursive(
         st.builds(lambda a, c: c * a, parts, weights),
         st.builds(lambda a, c: a + c, parts, weights),
         st.builds(lambda a, n: a**n, parts, st.integers(0, 2)),
-        st.builds(lambda a: a.normalised(), parts),
+        st.builds(lambda a: a.normalized(), parts),
     ),
     max_leaves=3,
 ).filter(lambda k: explicit_dimension(k, 3) <= 20_000)

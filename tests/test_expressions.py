@@ -84,7 +84,7 @@ def test_every_public_kernel_has_a_name_and_its_class_name():
         (r"""ordinal(['\'"\\\n\t\r\x00\u00e9\U0001f600', "'"])""", Ordinal(["'\"\\\n\t\r\0é😀", "'"])),
         (r"mismatch(alphabet=b'ac\xff')", Mismatch(alphabet=b"ac\xff")),
         ("spectrum(p=2**3 - 2*3)", Spectrum(2)),
-        ("gaussian.normalised().symmetrised().exp()", Gaussian().normalised().symmetrised().exp()),
+        ("gaussian.normalized().symmetrized().exp()", Gaussian().normalized().symmetrized().exp()),
         ("(gaussian + 1).minimum(linear).maximum(other=cosine)", (Gaussian() + 1).minimum(Linear()).maximum(Cosine())),
         ("abs(gaussian - linear)", abs(Gaussian() - Linear())),
         ("abs(-2)*linear", 2 * Linear()),
@@ -183,8 +183,8 @@ def grown(inner):
         inner.map(abs),
         inner.map(lambda a: -a),
         inner.map(lambda a: a.exp()),
-        inner.map(lambda a: a.normalised()),
-        inner.map(lambda a: a.symmetrised()),
+        inner.map(lambda a: a.normalized()),
+        inner.map(lambda a: a.symmetrized()),
         inner.map(OrMissing),
     )
 
@@ -220,7 +220,7 @@ def test_every_public_kernel_is_among_those():
 
 
 def test_long_sums_and_products_can_be_read():
-    many = sum((Spectrum(p).normalised() for p in range(2, 100)), start=Edit())
+    many = sum((Spectrum(p).normalized() for p in range(2, 100)), start=Edit())
     assert parse(repr(many)) == many
     product = Linear()
     for degree in range(1, 100):
@@ -280,8 +280,8 @@ def test_long_sums_and_products_can_be_read():
         ("1 + spectrum(p=2.5)", "p must be a whole number", 4),
         ("gaussian.from_gamma(-1)", "gamma must be a positive number", 9),
         ("or_missing('gaussian')", "OrMissing takes a Similarity", 0),
-        ("gaussian.normalised", "called with brackets", 9),
-        ("gaussian.normalized()", "no method 'normalized'; did you mean 'normalised'", 9),
+        ("gaussian.normalized", "called with brackets", 9),
+        ("gaussian.normalize()", "no method 'normalize'; did you mean 'normalized'", 9),
         ("linear.from_gamma(2)", "no method 'from_gamma'", 7),
         ("gaussian().from_gamma(2)", "no method 'from_gamma'", 11),
         ("gaussian.exp(2)", "too many arguments: exp takes 0", 13),
@@ -374,7 +374,7 @@ def test_functions_are_fetched_by_whoever_is_trusted_to():
         return FromPairs(alike)
 
     assert parse("mine:alike", fetch) == FromPairs(alike)
-    assert parse("2*my.own:alike.symmetrised() + 1", fetch) == 2 * FromPairs(alike).symmetrised() + 1
+    assert parse("2*my.own:alike.symmetrized() + 1", fetch) == 2 * FromPairs(alike).symmetrized() + 1
     assert parse("columns({'a': m:f, 'b': m:f}, c=m:f)", fetch).columns["c"] == FromPairs(alike)
     assert asked[:2] == [("mine", "alike"), ("my.own", "alike")]
     asked.clear()
@@ -527,7 +527,7 @@ def test_estimators_take_texts():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
     y = X[:, 0] > 0
-    for model in (KernelSVC("2*gaussian(sigma=1.5) + linear"), SimilarityClassifier("gaussian.normalised()")):
+    for model in (KernelSVC("2*gaussian(sigma=1.5) + linear"), SimilarityClassifier("gaussian.normalized()")):
         assert clone(model).fit(X, y).score(X, y) > 0.9
     ridge = KernelRidge("gaussian(sigma=3) + 0.5*linear").set_params(kernel__k1__sigma=2.0)
     assert ridge.kernel == Gaussian(2.0) + 0.5 * Linear()

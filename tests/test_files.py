@@ -16,7 +16,7 @@ import pytest
 
 from similitude import datasets, files
 from similitude.data.files import opening
-from similitude.data.files.columns import recognised
+from similitude.data.files.columns import recognized
 from similitude.errors import FileError
 from similitude.files import Schema
 from similitude.kernels import Gower, Jaccard, ShortestPath
@@ -130,20 +130,20 @@ def test_kind_overrides_what_is_inferred(put):
     refuses("column 'b' has no value in row 1: vectors", put("v.csv", "a,b\n1,2\n3,\n"), kind="vectors")
 
 
-def test_long_offsets_are_recognised_too():
-    assert recognised(pa.array(["1", "", "3"], pa.large_string())).cells.to_pylist() == [1, None, 3]
-    assert recognised(pa.array(["True", "", "False"], pa.large_string())).cells.to_pylist() == [True, None, False]
-    assert recognised(pa.array(["a", "", "b"], pa.large_string())).cells.to_pylist() == ["a", None, "b"]
+def test_long_offsets_are_recognized_too():
+    assert recognized(pa.array(["1", "", "3"], pa.large_string())).cells.to_pylist() == [1, None, 3]
+    assert recognized(pa.array(["True", "", "False"], pa.large_string())).cells.to_pylist() == [True, None, False]
+    assert recognized(pa.array(["a", "", "b"], pa.large_string())).cells.to_pylist() == ["a", None, "b"]
 
 
 @pytest.mark.parametrize("text", ["0x10", "1_000", "1,5", "\u0661", "1d5", "--1", "1 2"])
 def test_what_is_no_number_stays_text(text):
-    assert recognised(pa.array(["1", text])).type == "text"
+    assert recognized(pa.array(["1", text])).type == "text"
 
 
 @pytest.mark.parametrize("text", ["007", "+5", " 5 ", "1.", "-.5", "1e400", "-inf", "123456789012345678901"])
 def test_numbers_are_those_of_pandas(text):
-    column = recognised(pa.array([text]))
+    column = recognized(pa.array([text]))
     assert column.cells[0].as_py() == pd.read_csv(io.StringIO(f"a\n{text}\n"))["a"].astype(float)[0]
 
 

@@ -545,7 +545,7 @@ def test_several_classes():
     assert found.sizes[0].delta == 0.025
     renamed = assess("gaussian", X, np.array([2, 0, 1])[own])
     np.testing.assert_allclose(np.sort(renamed.strong.gaps), np.sort(expected))
-    assert renamed.centred_alignment.value == pytest.approx(found.centred_alignment.value)
+    assert renamed.centered_alignment.value == pytest.approx(found.centered_alignment.value)
 
 
 def test_the_scale_is_said_and_nothing_is_clipped():
@@ -646,7 +646,7 @@ def test_labels_of_any_kind(labels):
 def test_strings_of_dna():
     X, y = promoters()
     found = assess(lambda s, t: sum(a == b for a, b in zip(s, t, strict=True)) / 57, X, y)
-    assert found.p_value.value < 0.01 and found.centred_alignment.low > 0
+    assert found.p_value.value < 0.01 and found.centered_alignment.low > 0
     assert found.margin.validity.verdict != "INVALID" and found.margin.error.value < 0.5
 
 
@@ -740,7 +740,7 @@ def test_a_constant_similarity():
     with pytest.warns(UserWarning, match="similarity of different examples is constant"):
         found = assess(lambda x, z: 0.5, range(30), [0, 1, 1] * 10)
     assert found.p_value.value == 1.0 and (found.strong.gaps == 0).all()
-    assert found.centred_alignment.value == 0.0 and found.weak.balanced.value == 0.0
+    assert found.centered_alignment.value == 0.0 and found.weak.balanced.value == 0.0
     assert found.weighted.vote_error.value == 1.0 and found.margin.value is None
     assert found.weighted.error.value < 0.5  # weights for one class alone: the larger class always
     with pytest.warns(UserWarning, match="constant"):

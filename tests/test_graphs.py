@@ -44,7 +44,7 @@ def needs(package):
     return pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"missing: {package}")
 
 
-def molecules(n, seed=0, labelled=True):
+def molecules(n, seed=0, labeled=True):
     """Return small random graphs like molecules."""
     rng = np.random.default_rng(seed)
     found = []
@@ -52,7 +52,7 @@ def molecules(n, seed=0, labelled=True):
         size = int(rng.integers(3, 12))
         graph = nx.random_labeled_tree(size, seed=seed * 1000 + i)
         graph.add_edges_from(rng.choice(size, 2, replace=False).tolist() for _ in range(2))
-        if labelled:
+        if labeled:
             nx.set_node_attributes(graph, {v: "CNO"[rng.integers(3)] for v in graph}, "label")
             nx.set_edge_attributes(graph, {e: int(rng.integers(2)) for e in graph.edges}, "label")
         found.append(graph)
@@ -121,23 +121,23 @@ def dot(a, b):
     return float(sum(count * b[key] for key, count in a.items()))
 
 
-@pytest.mark.parametrize("labelled", [True, False])
-def test_weisfeiler_lehman_by_hand(labelled):
-    some = molecules(12, labelled=labelled)
+@pytest.mark.parametrize("labeled", [True, False])
+def test_weisfeiler_lehman_by_hand(labeled):
+    some = molecules(12, labeled=labeled)
     by_hand = [refined_by_hand(graph, 3) for graph in some]
     assert WeisfeilerLehman(3).gram(some).tolist() == [[dot(a, b) for b in by_hand] for a in by_hand]
 
 
-@pytest.mark.parametrize("labelled", [True, False])
-def test_shortest_paths_by_hand(labelled):
-    some = [*molecules(12, labelled=labelled)]
+@pytest.mark.parametrize("labeled", [True, False])
+def test_shortest_paths_by_hand(labeled):
+    some = [*molecules(12, labeled=labeled)]
     by_hand = [triples_by_hand(graph) for graph in some]
     assert ShortestPath().gram(some).tolist() == [[dot(a, b) for b in by_hand] for a in by_hand]
 
 
 @pytest.mark.parametrize("p", [2, 3, 4, 5])
 def test_complements_mirror_the_types(p):
-    some = molecules(6, labelled=False)
+    some = molecules(6, labeled=False)
     counts = Graphlet(p).encode(some)
     mirrored = Graphlet(p).encode([nx.complement(graph) for graph in some])
     types = Graphlet(p).types
@@ -203,7 +203,7 @@ def test_identical_graphs_have_identical_graphlets(p):
     assert (counts == counts[0]).all()
     n = len(graph)
     assert counts[0].sum() == len(list(itertools.combinations(range(n), p)))
-    k = Graphlet(p, "frequency").normalised()
+    k = Graphlet(p, "frequency").normalized()
     np.testing.assert_allclose(k.gram([graph] * 3), 1.0, rtol=1e-14)
 
 
@@ -213,7 +213,7 @@ LABELS = ["C", "O", "C"]
 EDGES = [(0, 1), (1, 2)]
 
 
-def labelled_path():
+def labeled_path():
     graph = nx.Graph()
     graph.add_nodes_from(("abc"[v], {"label": label}) for v, label in enumerate(LABELS))
     graph.add_edges_from([("a", "b"), ("c", "b")])
@@ -221,12 +221,12 @@ def labelled_path():
 
 
 def spellings():
-    """The same labelled path."""
+    """The same labeled path."""
     adjacency = nx.to_scipy_sparse_array(nx.path_graph(3))
-    yield from [labelled_path(), (EDGES, LABELS), (np.array(EDGES), np.array(LABELS)), (adjacency, LABELS)]
+    yield from [labeled_path(), (EDGES, LABELS), (np.array(EDGES), np.array(LABELS)), (adjacency, LABELS)]
     yield [("x", "y"), ("z", "y")], dict(zip("xyz", LABELS, strict=True))
     yield [(0, 1), (1, 0), (2, 1), (1, 2)], tuple(LABELS)
-    yield nx.MultiGraph(labelled_path())
+    yield nx.MultiGraph(labeled_path())
     yield pd.DataFrame(EDGES).to_numpy(), pd.Series(LABELS, index=[7, 8, 9])
     yield np.array(EDGES, np.uint8), pl.Series(LABELS)
     yield np.array(EDGES, np.uint64), LABELS
@@ -242,7 +242,7 @@ def test_every_spelling_is_the_same_graph(k):
     assert np.ptp(k.gram(list(spellings()))) == 0
 
 
-def test_unlabelled_spellings():
+def test_unlabeled_spellings():
     k = WeisfeilerLehman()
     same = [nx.path_graph(3), nx.to_scipy_sparse_array(nx.path_graph(3)), (EDGES,), (EDGES, 3), (EDGES, None, None)]
     same.append((sp.coo_array(nx.to_numpy_array(nx.path_graph(3)) * 2.5), 3))
@@ -295,7 +295,7 @@ def test_slices_of_graphs():
         part = some[which]
         alone = [molecules(5)[i] for i in np.arange(5)[which]]
         assert len(part) == len(alone)
-        for name in ("node_starts", "starts", "neighbours", "labels", "edge_labels") if alone else ():
+        for name in ("node_starts", "starts", "neighbors", "labels", "edge_labels") if alone else ():
             np.testing.assert_array_equal(getattr(part, name), getattr(as_graphs(alone), name))
 
 
@@ -304,7 +304,7 @@ def test_empty_graphs(k):
     nothing, lonely, scattered = nx.empty_graph(0), nx.empty_graph(1), nx.empty_graph(6)
     K = k.gram([nothing, lonely, scattered, ([],), ([], 0)])
     assert np.isfinite(K).all() and (K[[0, 3, 4]] == 0).all()
-    assert np.isfinite(k.normalised().gram([nothing, lonely, scattered])).all()
+    assert np.isfinite(k.normalized().gram([nothing, lonely, scattered])).all()
     if isinstance(k, ShortestPath):
         assert (K == 0).all()
 
@@ -313,13 +313,13 @@ def test_empty_graphs(k):
 
 
 def without_label():
-    graph = labelled_path()
+    graph = labeled_path()
     del graph.nodes["b"]["label"]
     return graph
 
 
-def half_labelled_edges():
-    graph = labelled_path()
+def half_labeled_edges():
+    graph = labeled_path()
     graph.edges["a", "b"]["label"] = 1
     return graph
 
@@ -357,7 +357,7 @@ BAD = [
     ((EDGES,), ValueError, "graph 1 has no node labels, graph 0 has"),
     ((EDGES, LABELS, [1, 2]), ValueError, "graph 0 has no edge labels, graph 1 has"),
     ((EDGES, LABELS, [1]), ValueError, "graph 1 has 2 edges and 1 edge labels"),
-    (half_labelled_edges(), ValueError, "graph 0 has no edge labels, graph 1 has"),
+    (half_labeled_edges(), ValueError, "graph 0 has no edge labels, graph 1 has"),
     ((nx.to_scipy_sparse_array(RING), LABELS), ValueError, "graph 1 has 4 nodes by its adjacency matrix and 3"),
     ((nx.to_scipy_sparse_array(RING), LABELS, [1]), ValueError, "graph 1 is an adjacency matrix"),
 ]
@@ -391,7 +391,7 @@ def test_graphs_with_labels_do_not_meet_graphs_without(k):
 
 def test_bad_edge_labels_are_named():
     with pytest.raises(ValueError, match="the edge between nodes 'b' and 'c' of graph 0 has no label"):
-        WeisfeilerLehman().gram([half_labelled_edges()])
+        WeisfeilerLehman().gram([half_labeled_edges()])
     several = [(0, 1), (1, 2), (1, 0)], LABELS, ["-", "-", "="]
     with pytest.raises(ValueError, match=r"graph 0 has several edges between nodes 0 and 1|nodes 1 and 0"):
         WeisfeilerLehman().gram([several])
@@ -431,7 +431,7 @@ def test_claims_survive_a_search(k):
 def test_maps_and_learners(k):
     some = molecules(40)
     y = np.array([graph.number_of_edges() - len(graph) for graph in some])
-    model = KernelSVC(clone(k).normalised(), C=10.0).fit(some, y)
+    model = KernelSVC(clone(k).normalized(), C=10.0).fit(some, y)
     assert (model.predict(some) == y).mean() > 0.6
     features = LandmarkMap(k, n_components=10, random_state=0).fit_transform(some)
     assert features.shape == (40, 10)
@@ -458,7 +458,7 @@ def test_names():
 
 @pytest.mark.parametrize(
     "k",
-    [*KERNELS, WeisfeilerLehman(2).normalised(), WeisfeilerLehman(1) * Graphlet() + 1.0, 0.5 * ShortestPath() ** 2],
+    [*KERNELS, WeisfeilerLehman(2).normalized(), WeisfeilerLehman(1) * Graphlet() + 1.0, 0.5 * ShortestPath() ** 2],
     ids=repr,
 )
 def test_explicit_features(k):
@@ -469,7 +469,7 @@ def test_explicit_features(k):
     np.testing.assert_allclose(products, k.gram(some), rtol=1e-12)
 
 
-@pytest.mark.parametrize("k", [WeisfeilerLehman(), ShortestPath(), WeisfeilerLehman().normalised()], ids=repr)
+@pytest.mark.parametrize("k", [WeisfeilerLehman(), ShortestPath(), WeisfeilerLehman().normalized()], ids=repr)
 def test_features_of_new_graphs_meet_those_known(k):
     some, new = molecules(10), [*molecules(16)[10:], ([], 0)]
     known, others = explicit_map(k, some), explicit_map(k, new, like=some)
@@ -478,7 +478,7 @@ def test_features_of_new_graphs_meet_those_known(k):
     np.testing.assert_allclose((others.multiply(others)).sum(axis=1), k.diag(new), rtol=1e-12)
 
 
-@pytest.mark.parametrize("k", [WeisfeilerLehman(2), ShortestPath().normalised()], ids=repr)
+@pytest.mark.parametrize("k", [WeisfeilerLehman(2), ShortestPath().normalized()], ids=repr)
 def test_a_linear_learner_takes_the_features(k):
     some = molecules(40)
     y = np.array([graph.number_of_edges() > len(graph) for graph in some])

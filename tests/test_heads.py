@@ -458,8 +458,8 @@ def test_degenerate_input(name, head, kind):
         gradient, of_intercepts = slopes(head, F.astype(float), codes, s, found)
         assert np.abs(of_intercepts).max() <= 0.03 * len(F)
         if head in DENSE:
-            centred = gradient - np.outer(F.mean(axis=0, dtype=float), of_intercepts)
-            assert np.abs(centred + 2 * lam * found.weights).max() <= 0.03 * np.abs(F).max() * len(F)
+            centered = gradient - np.outer(F.mean(axis=0, dtype=float), of_intercepts)
+            assert np.abs(centered + 2 * lam * found.weights).max() <= 0.03 * np.abs(F).max() * len(F)
     assert largest_penalty(F, against_rest(codes, 3), s) > 0
 
 

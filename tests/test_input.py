@@ -15,7 +15,7 @@ from similitude.support.fingerprints import digest
 TABLE = pd.DataFrame({"a": [1.0, 2.0, 0.5], "b": [3, 4, 5]}, index=["x", "y", "z"])
 
 
-def test_scikit_learn_symmetrises_an_asymmetric_function_and_we_do_not():
+def test_scikit_learn_symmetrizes_an_asymmetric_function_and_we_do_not():
     from sklearn.metrics.pairwise import pairwise_kernels
 
     def f(x, z):

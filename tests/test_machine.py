@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from objectives import OBJECTIVES
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -50,7 +51,7 @@ INDEFINITE = FromBlocks(indefinite, objects="vectors")
 
 
 def ridge_by_hand(F, targets, weights, lam):
-    """The minimiser of sum_i s_i |y_i - w'f_i - b|^2 + lam |w|^2; w, b."""
+    """The minimizer of sum_i s_i |y_i - w'f_i - b|^2 + lam |w|^2; w, b."""
     root = np.sqrt(weights)[:, None]
     rows = np.vstack([np.hstack([root * F, root]), np.hstack([math.sqrt(lam) * np.eye(F.shape[1]), F[:1].T * 0])])
     aims = np.vstack([root * targets, np.zeros((F.shape[1], targets.shape[1]))])
@@ -80,8 +81,8 @@ def test_with_every_object_a_landmark_it_is_kernel_ridge_regression(weighted):
         exact = KernelRidge(Gaussian(sigma=1.0), lam=model.lam_).fit(X, targets, sample_weight=s)
         np.testing.assert_allclose(model.predict(Z), exact.predict(Z), atol=1e-6)
         assert model.predict(Z).shape == targets[:25].shape
-        assert model.road_.name == "projection"
-    assert "by proof" in model.road_.reason
+        assert model.representation_.name == "projection"
+    assert "by proof" in model.representation_.reason
 
 
 def test_the_classifier_is_kernel_ridge_regression_on_signs():
@@ -95,8 +96,8 @@ def test_a_kernel_without_a_proof_is_projected_where_it_is_psd_on_the_landmarks(
     words = ["".join(rng.choice(list("abcdefgh"), 4)) for _ in range(40)]
     y = np.array([len(set(w)) + w.count("a") for w in words], dtype=float)
     model = SimilarityRegressor(shared_letters, n_landmarks=40).fit(words, y)
-    assert model.road_.name == "projection"
-    assert "no proof" in model.road_.reason and "40 landmarks" in model.road_.reason
+    assert model.representation_.name == "projection"
+    assert "no proof" in model.representation_.reason and "40 landmarks" in model.representation_.reason
     assert model.n_similarity_calls_ <= 8  # eight letters span the features
     exact = KernelRidge(shared_letters, lam=model.lam_).fit(words, y)
     np.testing.assert_allclose(model.predict(words), exact.predict(words), atol=1e-6)
@@ -111,7 +112,7 @@ def test_a_kernel_rounded_by_its_user_is_still_a_kernel():
 
     by_hand = SimilarityClassifier(FromBlocks(gaussian, objects="vectors"), n_landmarks=90).fit(far, TWO)
     ours = SimilarityClassifier(Gaussian(sigma=math.sqrt(1e5)), n_landmarks=90).fit(far, TWO)
-    assert by_hand.road_.name == "projection"
+    assert by_hand.representation_.name == "projection"
     assert np.linalg.eigvalsh(gaussian(far, far))[0] < -1e-12  # by rounding
     np.testing.assert_allclose(by_hand.decision_function(far), ours.decision_function(far), atol=0.01)
 
@@ -145,8 +146,8 @@ def by_hand(k, model, objects, targets, weights):
 
     def features(A):
         left, right = k(A, L), k(L, A).T
-        K = {"left": left, "right": right, "both": np.hstack([left, right])}[model.road_.side]
-        return K / np.linalg.norm(K, axis=1, keepdims=True) if model.road_.normalised else K
+        K = {"left": left, "right": right, "both": np.hstack([left, right])}[model.representation_.side]
+        return K / np.linalg.norm(K, axis=1, keepdims=True) if model.representation_.normalized else K
 
     w, b = ridge_by_hand(features(objects), targets, weights, model.lam_)
     return features(Z) @ w + b
@@ -166,8 +167,8 @@ def test_any_similarity_is_a_feature_of_each_object(k, side, scale):
         similarity = FromBlocks(scaled, objects="vectors")
         model = SimilarityClassifier(similarity, landmark_indices=np.arange(0, 90, 3), side=side)
         model.fit(stretched, y, weights)
-        road = model.road_
-        assert road.name == "landmarks"
+        road = model.representation_
+        assert road.name == "similarities"
         expected = {"auto": "both" if k is lopsided else "left"}.get(side, side)
         assert road.side == expected
         reasons = {"auto": "not symmetric" if k is lopsided else "not a kernel: an eigenvalue on 30 landmarks is -"}
@@ -176,28 +177,28 @@ def test_any_similarity_is_a_feature_of_each_object(k, side, scale):
         np.testing.assert_allclose(found, by_hand(scaled, model, stretched, codes(y), weights), rtol=1e-5, atol=1e-6)
 
 
-def test_rows_are_normalised_where_that_helps_and_it_is_said():
+def test_rows_are_normalized_where_that_helps_and_it_is_said():
     angle = rng.uniform(0, 2 * math.pi, 200)
     length = 10.0 ** rng.uniform(-3, 3, 200)
     objects = length[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     model = SimilarityClassifier(FromBlocks(lambda A, B: A @ -B.T, objects="vectors"), n_landmarks=30)
     model.fit(objects, np.sin(angle) > 0)
-    assert model.road_.normalised
-    assert "length" in str(model.road_)
+    assert model.representation_.normalized
+    assert "length" in str(model.representation_)
     assert model.score(objects, np.sin(angle) > 0) > 0.9
     assert model.guarantee_.grade == NONE
 
 
 def test_reasons_name_what_was_seen():
-    pair = SimilarityClassifier(LOPSIDED, landmark_indices=[0, 1, 2]).fit(X, TWO).road_.reason
+    pair = SimilarityClassifier(LOPSIDED, landmark_indices=[0, 1, 2]).fit(X, TWO).representation_.reason
     K = lopsided(X[:3], X[:3])
     i, j = np.unravel_index(np.abs(K - K.T).argmax(), (3, 3))
     assert f"K(l{i}, l{j}) = {K[i, j]:.4g} and K(l{j}, l{i}) = {K[j, i]:.4g}" in pair
-    eigenvalue = SimilarityClassifier(INDEFINITE, landmark_indices=range(20)).fit(X, TWO).road_.reason
+    eigenvalue = SimilarityClassifier(INDEFINITE, landmark_indices=range(20)).fit(X, TWO).representation_.reason
     assert f"{np.linalg.eigvalsh(indefinite(X[:20], X[:20]))[0]:.4g}" in eigenvalue
-    assert "zero on" in SimilarityClassifier(lambda x, z: 0.0).fit(X, TWO).road_.reason
-    sparse = SimilarityClassifier(head="l1", n_landmarks=5).fit(X[:20], TWO[:20]).road_
-    assert sparse.name == "landmarks" and "chooses among landmarks" in sparse.reason
+    assert "zero on" in SimilarityClassifier(lambda x, z: 0.0).fit(X, TWO).representation_.reason
+    sparse = SimilarityClassifier(penalty="l1", n_landmarks=5).fit(X[:20], TWO[:20]).representation_
+    assert sparse.name == "similarities" and "chooses among landmarks" in sparse.reason
 
 
 # A similarity that shows itself only when more landmarks come.
@@ -217,12 +218,12 @@ def test_a_flaw_beyond_the_first_500_landmarks_changes_the_road():
     K, y = with_a_late_flaw(np.arange(700), 560, 600)
     assert np.linalg.eigvalsh(K[:500, :500])[0] > -1e-9 > np.linalg.eigvalsh(K)[0]
     whole = SimilarityClassifier(Precomputed(K), landmark_indices=range(620)).fit(range(700), y)
-    assert whole.road_.name == "landmarks"
+    assert whole.representation_.name == "similarities"
     lowest = np.linalg.eigvalsh(K[:620, :620])[0]
-    assert f"620 landmarks is {lowest:.4g}" in whole.road_.reason
+    assert f"620 landmarks is {lowest:.4g}" in whole.representation_.reason
     assert whole.score(range(700), y) > 0.9
     early = SimilarityClassifier(Precomputed(K), landmark_indices=range(550)).fit(range(700), y)
-    assert early.road_.name == "projection"
+    assert early.representation_.name == "projection"
 
 
 def test_growing_into_a_flaw_changes_the_road():
@@ -232,11 +233,11 @@ def test_growing_into_a_flaw_changes_the_road():
     K, y = with_a_late_flaw(order, 510, 790)
     signs = np.where(y == "up", 1.0, -1.0)
     model = SimilarityRegressor(Precomputed(K), random_state=1).fit(range(800), signs)
-    assert model.growth_.x.max() == 800  # it grew until the flaw was met
-    assert model.road_.name == "landmarks" and "800 landmarks" in model.road_.reason
+    assert model.landmark_curve_.x.max() == 800  # it grew until the flaw was met
+    assert model.representation_.name == "similarities" and "800 landmarks" in model.representation_.reason
     assert np.mean(np.sign(model.predict(range(800))) == signs) > 0.9
     K_left = K[:, model.landmark_indices_]
-    F = K_left / np.linalg.norm(K_left, axis=1, keepdims=True) if model.road_.normalised else K_left
+    F = K_left / np.linalg.norm(K_left, axis=1, keepdims=True) if model.representation_.normalized else K_left
     w, b = ridge_by_hand(F, signs[:, None], np.ones(800), model.lam_)
     np.testing.assert_allclose(model.predict(range(800)), (F @ w + b)[:, 0], atol=1e-4)
 
@@ -248,11 +249,11 @@ def test_a_similarity_known_to_be_no_kernel_is_not_projected_on_fewer_landmarks_
     noise = np.random.default_rng(0).uniform(-1, 1, (290, 290))
     K[np.ix_(late, late)] += noise + noise.T
     model = SimilarityRegressor(Precomputed(K), random_state=1).fit(range(800), np.where(y == "up", 1.0, -1.0))
-    assert model.growth_.x.tolist()[-2:] == [400, 800]
-    assert model.growth_.y[-1] > model.growth_.y[-2]  # it did worse than the projection on half of them
-    assert model.road_.name == "landmarks" and "800 landmarks" in model.road_.reason
+    assert model.landmark_curve_.x.tolist()[-2:] == [400, 800]
+    assert model.landmark_curve_.y[-1] > model.landmark_curve_.y[-2]  # it did worse than the projection on half of them
+    assert model.representation_.name == "similarities" and "800 landmarks" in model.representation_.reason
     K_left = K[:, model.landmark_indices_]
-    F = K_left / np.linalg.norm(K_left, axis=1, keepdims=True) if model.road_.normalised else K_left
+    F = K_left / np.linalg.norm(K_left, axis=1, keepdims=True) if model.representation_.normalized else K_left
     w, b = ridge_by_hand(F, np.where(y == "up", 1.0, -1.0)[:, None], np.ones(800), model.lam_)
     np.testing.assert_allclose(model.predict(range(800)), (F @ w + b)[:, 0], atol=1e-4)
 
@@ -266,11 +267,11 @@ def machines():
     new = Gaussian(sigma=1.0).cross(Z, X)
     for name, k in {"plain": Gaussian(sigma=1.0), "lopsided": LOPSIDED, "indefinite": INDEFINITE}.items():
         for head in HEADS:
-            yield f"{name} {head}", SimilarityClassifier(k, head=head, n_landmarks=30), X, Z, [k.cross(Z, X)]
+            yield f"{name} {head}", SimilarityClassifier(k, **OBJECTIVES[head], n_landmarks=30), X, Z, [k.cross(Z, X)]
     several = [Gaussian(sigma=1.0), LOPSIDED, "linear"]
     crosses = [Gaussian(sigma=1.0).cross(Z, X), lopsided(Z, X), Z @ X.T]
     yield "several", SimilarityClassifier(several, n_landmarks=20), X, Z, crosses
-    yield "sparse", SimilarityClassifier(INDEFINITE, n_landmarks=8, head="l1"), X, Z, [indefinite(Z, X)]
+    yield "sparse", SimilarityClassifier(INDEFINITE, n_landmarks=8, penalty="l1"), X, Z, [indefinite(Z, X)]
     yield "right", SimilarityClassifier(LOPSIDED, side="right", n_landmarks=30), X, Z, [lopsided(X, Z).T]
     yield "precomputed", SimilarityClassifier("precomputed"), K, new, [new]
 
@@ -345,8 +346,8 @@ def test_landmarks_are_shown_as_the_objects_that_they_are():
 @pytest.mark.parametrize("similarity", [Gaussian(), INDEFINITE], ids=["kernel", "indefinite"])
 def test_probabilities_agree_with_answers(head, labels, similarity):
     y = {"two": TWO, "three": THREE}[labels]
-    model = SimilarityClassifier(similarity, head=head, n_landmarks=40).fit(X, y)
-    assert model.head_ == head
+    model = SimilarityClassifier(similarity, **OBJECTIVES[head], n_landmarks=40).fit(X, y)
+    assert model.loss_ == OBJECTIVES[head]["loss"]
     shares = model.predict_proba(Z)
     assert shares.shape == (len(Z), len(np.unique(y))) and (shares >= 0).all()
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
@@ -364,7 +365,7 @@ def test_probabilities_are_probable(head):
     odds = 1 / (1 + np.exp(-2 * x[:, 0]))
     y = local.random(1500) < odds
     shares = (
-        SimilarityClassifier(Gaussian(sigma=1.0), head=head, n_landmarks=25)
+        SimilarityClassifier(Gaussian(sigma=1.0), **OBJECTIVES[head], n_landmarks=25)
         .fit(x[:700], y[:700])
         .predict_proba(x[700:])
     )
@@ -385,7 +386,7 @@ def test_few_landmarks_are_used_and_no_other_is_asked(machine):
 
     points = np.linspace(0, 1, 40).tolist()
     y = [1.0 * (p > 0.5) for p in points]
-    model = machine(near, head="l1", n_landmarks=25).fit(points, y)
+    model = machine(near, penalty="l1", n_landmarks=25).fit(points, y)
     assert 0 < model.n_similarity_calls_ < 18
     assert len(model.landmarks_) == model.n_similarity_calls_ == len(model.landmark_indices_)
     called.clear()
@@ -408,28 +409,28 @@ def test_a_prediction_costs_what_is_said(several):
         return FromPairs(f)
 
     similarity = [counted(lopsided), counted(indefinite)] if several else counted(lopsided)
-    model = SimilarityClassifier(similarity, n_landmarks=8, head="l1").fit(X[:40], TWO[:40])
+    model = SimilarityClassifier(similarity, n_landmarks=8, penalty="l1").fit(X[:40], TWO[:40])
     calls.clear()
     model.predict(Z)
     assert sum(calls.values()) == len(Z) * model.n_similarity_calls_
     assert 0 < model.n_similarity_calls_ <= 16
-    road = model.road_[0] if several else model.road_
-    assert road.side == "left" and not road.normalised  # lengths would need every landmark
+    road = model.representation_[0] if several else model.representation_
+    assert road.side == "left" and not road.normalized  # lengths would need every landmark
 
 
 def test_the_head_that_chooses_is_a_head_like_others():
     few, y = X[:40], TWO[:40]
     weights = np.where(np.arange(40) % 4 == 0, 0.0, 1.0)
     kept = weights > 0
-    whole = SimilarityClassifier(INDEFINITE, landmarks=X[:6], head="l1").fit(few, y, weights)
-    fewer = SimilarityClassifier(INDEFINITE, landmarks=X[:6], head="l1").fit(few[kept], y[kept])
+    whole = SimilarityClassifier(INDEFINITE, landmarks=X[:6], penalty="l1").fit(few, y, weights)
+    fewer = SimilarityClassifier(INDEFINITE, landmarks=X[:6], penalty="l1").fit(few[kept], y[kept])
     np.testing.assert_allclose(whole.decision_function(Z), fewer.decision_function(Z), atol=1e-8)
     shares = whole.predict_proba(Z)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     np.testing.assert_array_equal(whole.classes_[shares.argmax(axis=1)], whole.predict(Z))
     assert whole.held_out_error_.low <= whole.held_out_error_.value <= whole.held_out_error_.high
     other = "same" if (whole.predict(few) == "other").sum() > 20 else "other"  # the class that loses ties
-    heavy = SimilarityClassifier(INDEFINITE, landmarks=X[:6], head="l1", class_weight={other: 9.0}).fit(few, y)
+    heavy = SimilarityClassifier(INDEFINITE, landmarks=X[:6], penalty="l1", class_weight={other: 9.0}).fit(few, y)
     assert (heavy.predict(few) == other).sum() > (whole.predict(few) == other).sum()
 
 
@@ -463,12 +464,12 @@ def test_the_model_keeps_landmarks_and_never_the_training_set(head, similarity):
     objects = local.standard_normal((n, 3))
     y = objects[:, 0] > 0
     given = Gaussian(sigma=1.0).cross(objects, objects) if similarity == "precomputed" else objects
-    model = SimilarityClassifier(similarity, head=head, n_landmarks=15).fit(given, y)
+    model = SimilarityClassifier(similarity, **OBJECTIVES[head], n_landmarks=15).fit(given, y)
     held = {name: value for name, value in vars(model).items() if name not in model.get_params(deep=False)}
     for array in arrays_in(held):
         assert n not in np.shape(array), "something with a row for each training object"
     few = given[:60, :60]
-    small = SimilarityClassifier(similarity, head=head, n_landmarks=15).fit(few, y[:60])
+    small = SimilarityClassifier(similarity, **OBJECTIVES[head], n_landmarks=15).fit(few, y[:60])
     assert len(pickle.dumps(model)) < 1.3 * len(pickle.dumps(small)) + 2000
 
 
@@ -499,8 +500,8 @@ def test_each_pair_is_compared_once_and_landmarks_once_more(machine, kind, n_lan
 
     y = np.sin(7 * points) > 0
     model = machine(f, n_landmarks=n_landmarks).fit(list(range(150)), y if machine is SimilarityClassifier else 1.0 * y)
-    drawn = int(model.growth_.x.max())
-    sides = 2 if model.road_.side == "both" else 1
+    drawn = int(model.landmark_curve_.x.max())
+    sides = 2 if model.representation_.side == "both" else 1
     looked = drawn if n_landmarks == 12 else 150
     assert sum(calls.values()) <= sides * 150 * drawn + looked**2
     assert max(calls.values()) <= sides + 1
@@ -619,19 +620,21 @@ def test_the_number_of_landmarks_grows_while_that_helps():
     local = np.random.default_rng(0)
     objects = local.uniform(0, 1, (1500, 2))
     easy = SimilarityClassifier(Gaussian(sigma=0.5)).fit(objects, objects[:, 0] > 0.5)
-    assert easy.growth_.x.max() <= 400
-    assert "standard error" in easy.growth_.reason
+    assert easy.landmark_curve_.x.max() <= 400
+    assert "standard error" in easy.landmark_curve_.reason
     hard = SimilarityClassifier(Gaussian(sigma=0.03)).fit(objects, (np.floor(12 * objects).sum(axis=1) % 2).astype(int))
-    assert hard.growth_.x.max() > 400
-    assert (np.diff(hard.growth_.x) > 0).all() and hard.growth_.x[0] == 100
-    assert hard.growth_.y[-1] < hard.growth_.y[0]
-    assert (hard.growth_.low <= hard.growth_.y).all() and (hard.growth_.y <= hard.growth_.high).all()
+    assert hard.landmark_curve_.x.max() > 400
+    assert (np.diff(hard.landmark_curve_.x) > 0).all() and hard.landmark_curve_.x[0] == 100
+    assert hard.landmark_curve_.y[-1] < hard.landmark_curve_.y[0]
+    assert (hard.landmark_curve_.low <= hard.landmark_curve_.y).all() and (
+        hard.landmark_curve_.y <= hard.landmark_curve_.high
+    ).all()
 
 
 def test_more_landmarks_than_objects_are_all_objects():
     with pytest.warns(UserWarning, match=r"n_landmarks = 200 exceeds the 90 objects .*: 90 used"):
         model = SimilarityClassifier(n_landmarks=200).fit(X, TWO)
-    assert model.growth_.x.tolist() == [90]
+    assert model.landmark_curve_.x.tolist() == [90]
 
 
 # Where landmarks come from.
@@ -667,7 +670,7 @@ def test_landmarks_from_a_pool_without_labels():
 @pytest.mark.parametrize("rule", ["uniform", "stratified", "kmeans++", "rpcholesky", "leverage", "diverse"])
 def test_landmarks_by_every_rule(rule):
     model = SimilarityClassifier(Gaussian(sigma=1.0), landmarks=rule, n_landmarks=25).fit(X, TWO)
-    assert model.growth_.x.tolist() == [25]
+    assert model.landmark_curve_.x.tolist() == [25]
     assert len(set(model.landmark_indices_.tolist())) == len(model.landmark_indices_) <= 25
     np.testing.assert_array_equal(model.landmarks_, X[model.landmark_indices_])
     assert model.score(X, TWO) > 0.8
@@ -717,7 +720,13 @@ def test_several_similarities_together_know_more_than_each():
     model = SimilarityClassifier([first, second, both], n_landmarks=100).fit(points, y)
     alone = [SimilarityClassifier(k, n_landmarks=100).fit(points, y) for k in (first, second)]
     assert model.held_out_error_.value < min(one.held_out_error_.value for one in alone) - 0.1
-    assert len(model.road_) == len(model.similarity_) == len(model.landmarks_) == len(model.landmark_indices_) == 3
+    assert (
+        len(model.representation_)
+        == len(model.similarity_)
+        == len(model.landmarks_)
+        == len(model.landmark_indices_)
+        == 3
+    )
     assert model.n_similarity_calls_ == sum(len(one) for one in model.landmarks_)
 
 
@@ -747,8 +756,10 @@ def test_a_weight_of_zero_is_no_example(similarity, head):
     weights = np.where(np.arange(90) % 4 == 0, 0.0, 1.0 + np.arange(90) % 3)
     kept = weights > 0
     for y in (TWO, THREE):
-        whole = SimilarityClassifier(similarity, landmarks=landmarks, head=head).fit(X, y, weights)
-        fewer = SimilarityClassifier(similarity, landmarks=landmarks, head=head).fit(X[kept], y[kept], weights[kept])
+        whole = SimilarityClassifier(similarity, landmarks=landmarks, **OBJECTIVES[head]).fit(X, y, weights)
+        fewer = SimilarityClassifier(similarity, landmarks=landmarks, **OBJECTIVES[head]).fit(
+            X[kept], y[kept], weights[kept]
+        )
         np.testing.assert_allclose(whole.decision_function(Z), fewer.decision_function(Z), atol=1e-8)
         np.testing.assert_allclose(whole.predict_proba(Z), fewer.predict_proba(Z), atol=1e-8)
 
@@ -764,7 +775,7 @@ def test_a_weight_of_two_is_an_example_twice():
         model = SimilarityClassifier(INDEFINITE, landmark_indices=range(0, 90, 3)).fit(X, y, weights)
         L = X[model.landmark_indices_]
         F = indefinite(X[twice], L), indefinite(Z, L)
-        if model.road_.normalised:
+        if model.representation_.normalized:
             F = tuple(one / np.linalg.norm(one, axis=1, keepdims=True) for one in F)
         w, b = ridge_by_hand(F[0], codes(y[twice]), np.ones(len(twice)), model.lam_)
         np.testing.assert_allclose(columns_of(model.decision_function(Z)), F[1] @ w + b, atol=1e-6)
@@ -789,8 +800,8 @@ def test_class_weights_move_the_decision():
 @pytest.mark.parametrize("head", HEADS)
 def test_class_weights_reach_every_head(head):
     rare = np.where(X[:, 0] + 0.5 * np.sin(9 * X[:, 1]) > 1.0, 1, 0)
-    plain = SimilarityClassifier(**GIVEN, head=head).fit(X, rare)
-    weighted = SimilarityClassifier(**GIVEN, head=head, class_weight={0: 1.0, 1: 20.0}).fit(X, rare)
+    plain = SimilarityClassifier(**GIVEN, **OBJECTIVES[head]).fit(X, rare)
+    weighted = SimilarityClassifier(**GIVEN, **OBJECTIVES[head], class_weight={0: 1.0, 1: 20.0}).fit(X, rare)
     assert weighted.predict(X).sum() > plain.predict(X).sum()
 
 
@@ -824,9 +835,9 @@ def test_a_stream_of_projected_features_is_kernel_ridge_regression(streaming):
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("similarity", ["gaussian", [Gaussian(), LOPSIDED]], ids=["one", "two"])
 def test_every_head_learns_from_a_stream(streaming, head, similarity):
-    model = SimilarityClassifier(similarity, head=head, n_landmarks=30).fit(X, TWO)
+    model = SimilarityClassifier(similarity, **OBJECTIVES[head], n_landmarks=30).fit(X, TWO)
     assert model.score(X, TWO) > 0.85
-    again = SimilarityClassifier(similarity, head=head, n_landmarks=30).fit(X, TWO)
+    again = SimilarityClassifier(similarity, **OBJECTIVES[head], n_landmarks=30).fit(X, TWO)
     np.testing.assert_array_equal(model.decision_function(Z), again.decision_function(Z))
 
 
@@ -843,7 +854,7 @@ def test_some_thousand_examples_are_judged_by_a_part_held_out():
 
     def features(A):
         K = indefinite(A, L)
-        return K / np.linalg.norm(K, axis=1, keepdims=True) if model.road_.normalised else K
+        return K / np.linalg.norm(K, axis=1, keepdims=True) if model.representation_.normalized else K
 
     w, b = ridge_by_hand(features(objects), codes(y), np.ones(5400), model.lam_)
     np.testing.assert_allclose(model.decision_function(Z[:, :2]), (features(Z[:, :2]) @ w + b)[:, 0], atol=1e-6)
@@ -858,7 +869,7 @@ def test_batches_give_the_model_of_all_examples():
         for part in (slice(0, 50), slice(50, 60), slice(60, 90)):
             model.partial_fit(X[part], TWO[part], classes=["other", "same"])
         placed = SimilarityClassifier(similarity, landmark_indices=range(20)).fit(X, TWO)
-        placed.lam_, placed.road_ = model.lam_, model.road_
+        placed.lam_, placed.representation_ = model.lam_, model.representation_
         np.testing.assert_allclose(
             model.decision_function(Z), by_hand(k, placed, X, codes(TWO), np.ones(90))[:, 0], rtol=1e-6, atol=1e-7
         )
@@ -965,14 +976,14 @@ def test_a_projection_is_promised_what_its_size_allows():
     assert enough.grade == PROVEN and "assuming" in str(enough)
     numbers = enough.numbers
     assert numbers["landmarks_drawn"] == 600
-    assert bounds.landmarks(numbers["epsilon"], numbers["gamma"], numbers["delta"]) <= 600
-    assert bounds.landmarks(numbers["epsilon"], 0.99 * numbers["gamma"], numbers["delta"]) > 600
+    assert bounds.landmarks(numbers["epsilon"], numbers["margin"], numbers["delta"]) <= 600
+    assert bounds.landmarks(numbers["epsilon"], 0.99 * numbers["margin"], numbers["delta"]) > 600
     assert "Theorem 1" in enough.theorem
     by_rule = SimilarityClassifier(Gaussian(sigma=1.0), n_landmarks=600, landmarks="kmeans++").fit(many, y).guarantee_
     assert by_rule.grade == NONE and "kmeans++" in by_rule.statement
     chosen = SimilarityClassifier(n_landmarks=600).fit(many, y).guarantee_  # five scales share delta
     assert chosen.numbers["delta"] == pytest.approx(0.05 / 5)
-    assert chosen.numbers["gamma"] > numbers["gamma"]
+    assert chosen.numbers["margin"] > numbers["margin"]
 
 
 def of_one_length(A, B):
@@ -985,8 +996,8 @@ def promise(similarity, n_landmarks, **how):
     y = many[:, 0] > 0
     how = {"landmarks": "stratified", **how}
     model = SimilarityClassifier(similarity, n_landmarks=n_landmarks, **how).fit(many, y)
-    roads = model.road_ if isinstance(model.road_, tuple) else [model.road_]
-    assert all(road.name == "landmarks" and not road.normalised for road in roads)
+    roads = model.representation_ if isinstance(model.representation_, tuple) else [model.representation_]
+    assert all(road.name == "similarities" and not road.normalized for road in roads)
     return model.guarantee_
 
 
@@ -1023,7 +1034,7 @@ def test_nothing_is_promised_of_landmarks_by_a_rule_or_on_two_roads():
     few = promise(k, 300, landmarks="uniform")
     assert few.grade == NONE and "2,974" in few.statement
     mixed = SimilarityClassifier([Gaussian(sigma=1.0), k], n_landmarks=80).fit(X, TWO)
-    assert mixed.guarantee_.grade == NONE and "different roads" in mixed.guarantee_.statement
+    assert mixed.guarantee_.grade == NONE and "in different representations" in mixed.guarantee_.statement
 
 
 def test_nothing_is_promised_of_numbers():

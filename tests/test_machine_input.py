@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from objectives import OBJECTIVES
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -97,13 +98,13 @@ def test_classifiers_take(kind):
 @pytest.mark.parametrize("kind", ["sparse", "strings"])
 def test_every_head_takes(kind, head):
     similarity, objects = OBJECTS[kind]
-    check_learner(SimilarityClassifier(similarity, head=head, n_landmarks=5), objects, LABELS)
+    check_learner(SimilarityClassifier(similarity, **OBJECTIVES[head], n_landmarks=5), objects, LABELS)
 
 
 @pytest.mark.parametrize("kind", ["sparse", "strings"])
 def test_the_head_that_chooses_takes(kind):
     similarity, objects = OBJECTS[kind]
-    check_learner(SimilarityRegressor(similarity, head="l1", n_landmarks=5), objects, FEW[:, 0])
+    check_learner(SimilarityRegressor(similarity, penalty="l1", n_landmarks=5), objects, FEW[:, 0])
 
 
 @pytest.mark.parametrize("kind", [kind for kind in OBJECTS if kind != "matrix"])
@@ -165,8 +166,10 @@ def test_tables_remember_their_columns():
 @pytest.mark.parametrize("head", ["ridge", "logistic"])
 @pytest.mark.parametrize("similarity", [Gaussian(), Linear(), Gaussian(sigma=8.0)], ids=repr)
 def test_single_precision_is_close_to_double(similarity, head):
-    double = SimilarityClassifier(similarity, head=head, landmark_indices=range(30)).fit(X, TWO)
-    single = SimilarityClassifier(similarity, head=head, landmark_indices=range(30)).fit(X.astype(np.float32), TWO)
+    double = SimilarityClassifier(similarity, **OBJECTIVES[head], landmark_indices=range(30)).fit(X, TWO)
+    single = SimilarityClassifier(similarity, **OBJECTIVES[head], landmark_indices=range(30)).fit(
+        X.astype(np.float32), TWO
+    )
     assert single.landmarks_.dtype == np.float32
     assert single.score(X.astype(np.float32), TWO) == pytest.approx(double.score(X, TWO), abs=0.04)
     assert single.held_out_error_.value == pytest.approx(double.held_out_error_.value, abs=0.05)
@@ -184,7 +187,7 @@ def test_single_precision_far_from_zero_is_close_to_double():
     assert np.linalg.eigvalsh(K)[0] < -1
     double = SimilarityRegressor("precomputed", n_landmarks=30).fit(K, Y)
     single = SimilarityRegressor("precomputed", n_landmarks=30).fit(K.astype(np.float32), Y)
-    assert single.road_.name == double.road_.name == "landmarks"
+    assert single.representation_.name == double.representation_.name == "similarities"
     assert single.held_out_error_.value < 1.2 * double.held_out_error_.value
     assert single.held_out_error_.value < 0.5 * np.var(Y)
 
@@ -197,7 +200,7 @@ def test_a_matrix_in_single_precision_is_a_kernel_all_the_same():
         (SimilarityClassifier(Precomputed(K)), np.arange(60)),
     ):
         model.fit(objects, TWO)
-        assert model.road_.name == "projection"
+        assert model.representation_.name == "projection"
         assert model.score(objects, TWO) > 0.9
 
 
@@ -238,11 +241,11 @@ def test_little_memory_is_enough_or_it_is_said_what_to_do():
     small = LocalEngine(memory="1MB")
     model = SimilarityClassifier(engine=small).fit(many, y)
     assert model.score(many, y) > 0.95
-    assert "memory" in model.growth_.reason
+    assert "memory" in model.landmark_curve_.reason
     with pytest.raises(MemoryError, match=r"1,000 landmarks do not fit into the memory budget: use fewer"):
         SimilarityClassifier(n_landmarks=1000, engine=small).fit(many, y)
-    with pytest.raises(MemoryError, match=r"head='logistic' .* head='ridge' needs one pass"):
-        SimilarityClassifier(head="logistic", engine=small).fit(many, y)
+    with pytest.raises(MemoryError, match=r"loss='logistic' .* loss='squared' with penalty='l2' needs one pass"):
+        SimilarityClassifier(loss="logistic", engine=small).fit(many, y)
     plain = SimilarityClassifier(n_landmarks=60).fit(X, TWO)
     for memory in ("1MB", 100_000):
         tight = SimilarityClassifier(n_landmarks=60, engine=LocalEngine(memory=memory)).fit(X, TWO)
@@ -278,7 +281,7 @@ def test_engines_make_no_difference(similarity):
 @pytest.mark.parametrize("head", ["ridge", "logistic", "squared_hinge", "l1"])
 def test_a_constant_similarity_predicts_the_majority(constant, head):
     y = np.array(["rare"] * 20 + ["common"] * 40)
-    model = SimilarityClassifier(lambda x, z: constant, head=head, n_landmarks=10).fit(X, y)
+    model = SimilarityClassifier(lambda x, z: constant, **OBJECTIVES[head], n_landmarks=10).fit(X, y)
     assert set(model.predict(X)) == {"common"}
     shares = model.predict_proba(X[:1])[0]
     assert shares[0] == pytest.approx(2 / 3, abs=0.1)  # classes_ are in order: common, rare
@@ -288,7 +291,7 @@ def test_a_constant_similarity_predicts_the_majority(constant, head):
 @pytest.mark.parametrize("constant", [0.0, 1.0, -1.0, 1 / 3, 3e7])
 @pytest.mark.parametrize("head", ["ridge", "l1"])
 def test_a_constant_similarity_predicts_the_mean(constant, head):
-    model = SimilarityRegressor(lambda x, z: constant, head=head, n_landmarks=10).fit(X, Y)
+    model = SimilarityRegressor(lambda x, z: constant, **OBJECTIVES[head], n_landmarks=10).fit(X, Y)
     np.testing.assert_allclose(model.predict(X), Y.mean(), atol=1e-6)
 
 
@@ -299,7 +302,7 @@ def test_a_similarity_outside_its_range_is_taken_as_it_is(scale):
         plain = SimilarityClassifier(FromBlocks(k, objects="vectors"), n_landmarks=20).fit(X, TWO)
         large = FromBlocks(lambda A, B, k=k: scale * k(A, B), objects="vectors")
         model = SimilarityClassifier(large, n_landmarks=20).fit(X, TWO)
-        assert model.road_.name == plain.road_.name
+        assert model.representation_.name == plain.representation_.name
         np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), rtol=1e-3, atol=1e-4)
         assert model.guarantee_.grade == "NONE" or "[-1, 1]" in model.guarantee_.assumption
 
@@ -307,14 +310,14 @@ def test_a_similarity_outside_its_range_is_taken_as_it_is(scale):
 def test_classes_with_one_example():
     y = np.array(["a"] * 58 + ["b", "c"])
     for head in ("ridge", "logistic", "squared_hinge"):
-        model = SimilarityClassifier(head=head).fit(X, y)
+        model = SimilarityClassifier(**OBJECTIVES[head]).fit(X, y)
         assert model.classes_.tolist() == ["a", "b", "c"]
         assert model.predict_proba(X).shape == (60, 3)
-        alone = SimilarityClassifier(head=head).fit(X[:3], ["a", "b", "c"])
+        alone = SimilarityClassifier(**OBJECTIVES[head]).fit(X[:3], ["a", "b", "c"])
         assert alone.predict(X[:3]).tolist() == ["a", "b", "c"]
-        assert np.isfinite(SimilarityClassifier(head=head).fit(X[:2], ["a", "b"]).decision_function(X)).all()
-    assert np.isfinite(SimilarityClassifier(head="l1").fit(X[:2], ["a", "b"]).decision_function(X)).all()
-    assert np.isfinite(SimilarityClassifier(head="l1").fit(X, ["a"] + ["b"] * 59).decision_function(X)).all()
+        assert np.isfinite(SimilarityClassifier(**OBJECTIVES[head]).fit(X[:2], ["a", "b"]).decision_function(X)).all()
+    assert np.isfinite(SimilarityClassifier(penalty="l1").fit(X[:2], ["a", "b"]).decision_function(X)).all()
+    assert np.isfinite(SimilarityClassifier(penalty="l1").fit(X, ["a"] + ["b"] * 59).decision_function(X)).all()
     two = SimilarityRegressor().fit(X[:2], [1.0, 2.0])
     assert np.isfinite(two.predict(X)).all()
 
@@ -333,7 +336,7 @@ def test_classes_with_one_example():
         ({"similarity": [Gaussian(), 3]}, TypeError, "a similarity is a Similarity"),
         ({"similarity": Gaussian(sigma=-1.0)}, ValueError, "sigma"),
         ({"similarity": lambda x: 1.0}, TypeError, "two arguments"),
-        ({"head": "svm"}, ValueError, "head must be 'auto', 'ridge'.* got 'svm'"),
+        ({"loss": "svm"}, ValueError, "loss must be 'auto', 'squared'.* got 'svm'"),
         ({"side": "up"}, ValueError, "side must be one of 'auto', 'left', 'right', 'both', got 'up'"),
         ({"landmarks": "uniformly"}, ValueError, r"landmarks must be 'auto', a rule \(uniform.* got 'uniformly'"),
         ({"landmarks": None}, TypeError, "landmarks must be a sequence"),
@@ -375,8 +378,8 @@ def test_parameters_that_make_no_sense(machine, parameters, kind, message):
 
 
 def test_heads_that_are_for_classes():
-    with pytest.raises(ValueError, match="head must be 'auto', 'ridge', 'l1', got 'logistic'"):
-        SimilarityRegressor(head="logistic").fit(X, Y)
+    with pytest.raises(ValueError, match="loss must be 'auto', 'squared', got 'logistic'"):
+        SimilarityRegressor(loss="logistic").fit(X, Y)
     with pytest.raises(ValueError, match="'stratified' needs classes"):
         SimilarityRegressor(landmarks="stratified").fit(X, Y)
 
@@ -613,8 +616,8 @@ def test_batches_that_make_no_sense():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"head": "logistic"}, "partial_fit needs head='ridge'"),
-        ({"head": "l1"}, "partial_fit needs head='ridge'"),
+        ({"loss": "logistic"}, "partial_fit needs loss='squared' and penalty='l2'"),
+        ({"penalty": "l1"}, "partial_fit needs loss='squared' and penalty='l2'"),
         ({"class_weight": "balanced"}, "give a dict of weights to partial_fit"),
     ],
 )

@@ -19,7 +19,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Linear, Polynomial, explicit_map
 from similitude.landmarks.reservoir import Reservoir
-from similitude.landmarks.triangular import PANEL, factorise, solve_rows, solver
+from similitude.landmarks.triangular import PANEL, factorize, solve_rows, solver
 from similitude.maps import CompactMap, LandmarkMap, ProjectionMap
 from similitude.results import NONE, PROVEN
 
@@ -103,8 +103,8 @@ def test_panels_solve_the_triangular_system(m):
 
 
 def test_factor_of_an_indefinite_matrix_leaves_a_residual():
-    assert factorise(np.array([[0.0, 1.0], [1.0, 0.0]]), 1e-12).residual == 1.0
-    assert factorise(np.array([[1.0, 2.0], [2.0, 1.0]]), 1e-12).residual > 1
+    assert factorize(np.array([[0.0, 1.0], [1.0, 0.0]]), 1e-12).residual == 1.0
+    assert factorize(np.array([[1.0, 2.0], [2.0, 1.0]]), 1e-12).residual > 1
 
 
 def test_compact_map_is_the_projection_times_a_random_matrix():
@@ -150,7 +150,7 @@ SIDES = ("left", "right", "both")
 
 def test_theorem_sizes_are_used_and_said():
     big = np.random.default_rng(1).standard_normal((700, 3))
-    m = ProjectionMap(epsilon=0.1, gamma=0.5, delta=0.05).fit(big)
+    m = ProjectionMap(epsilon=0.1, margin=0.5, delta=0.05).fit(big)
     assert m.guarantee_.numbers["landmarks_drawn"] == 560 == bounds.landmarks(0.1, 0.5, 0.05)
     assert m.guarantee_.grade == PROVEN and "margin 0.25" in m.guarantee_.statement
     assert "assuming that some separator has margin 0.5" in str(m.guarantee_)
@@ -158,27 +158,27 @@ def test_theorem_sizes_are_used_and_said():
 
 def test_fewer_landmarks_than_the_theorem_asks_promise_nothing():
     with pytest.warns(UserWarning, match="n_components = 560 exceeds the 60 objects of X: 60 used"):
-        m = LandmarkMap(epsilon=0.1, gamma=0.5).fit(X)
+        m = LandmarkMap(epsilon=0.1, margin=0.5).fit(X)
     assert m.guarantee_.grade == NONE and "560" in m.guarantee_.statement
 
 
 def test_without_a_margin_the_smallest_covered_one_is_named():
     big = np.random.default_rng(1).standard_normal((700, 3))
     m = LandmarkMap(n_components=600).fit(big)
-    margin = m.guarantee_.numbers["gamma"]
+    margin = m.guarantee_.numbers["margin"]
     assert m.guarantee_.grade == PROVEN and bounds.landmarks(0.1, margin, 0.05) <= 600
     assert bounds.landmarks(0.1, margin * 0.99, 0.05) > 600
     assert LandmarkMap(n_components=20).fit(big).guarantee_.grade == NONE
 
 
 def test_chosen_landmarks_are_no_independent_draws():
-    m = LandmarkMap(n_components=59, landmarks="diverse", epsilon=0.9, gamma=1.0).fit(X)
+    m = LandmarkMap(n_components=59, landmarks="diverse", epsilon=0.9, margin=1.0).fit(X)
     assert m.guarantee_.grade == NONE and "diverse" in m.guarantee_.statement
 
 
 def test_compact_map_promises_a_quarter_of_the_margin_only_when_wide_enough():
     big = np.random.default_rng(1).standard_normal((2000, 3))
-    ask = {"epsilon": 0.2, "gamma": 1.0, "delta": 0.2}
+    ask = {"epsilon": 0.2, "margin": 1.0, "delta": 0.2}
     kept = CompactMap(Gaussian(0.05), **ask).fit(big)
     assert kept.guarantee_.grade == PROVEN and "margin 0.25" in kept.guarantee_.statement
     assert kept.sketch_ is None  # the theorem's dimension exceeds the rank: the first stage is left as it is
@@ -292,7 +292,7 @@ def test_n_components_is_a_positive_whole_number(make, bad):
 def test_numbers_of_the_theorem_lie_between_0_and_1(ask):
     epsilon, gamma, delta = ask
     with pytest.raises(ValueError, match=r"epsilon|gamma|delta"):
-        LandmarkMap(epsilon=epsilon, gamma=gamma, delta=delta).fit(X)
+        LandmarkMap(epsilon=epsilon, margin=gamma, delta=delta).fit(X)
     with pytest.raises(ValueError, match="go together"):
         LandmarkMap(epsilon=0.1).fit(X)
 

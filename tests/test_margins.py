@@ -46,7 +46,7 @@ def apart(rng, n, d, by=0.5, spread=1.0):
 
 
 def test_three_points_on_a_line():
-    found = margin("linear", [[1.0], [3.0], [-2.0]], [1, 1, -1], bias=True, normalised=False)
+    found = margin("linear", [[1.0], [3.0], [-2.0]], [1, 1, -1], bias=True, normalized=False)
     assert found.value == pytest.approx(1.5)
     assert found.intercept == pytest.approx(0.5)  # w = 2/3, b = 1/3 before |w| = 1
     w = found.coefficients @ [1.0, 3.0, -2.0]
@@ -77,10 +77,10 @@ def test_orthonormal_atoms(k):
 # The largest margin: other ways to the same value.
 
 
-def scanned(X, y, bias, normalised, steps=20001):
+def scanned(X, y, bias, normalized, steps=20001):
     """The best of many directions in the plane."""
     signs = np.where(y, 1.0, -1.0)
-    Z = X / np.linalg.norm(X, axis=1)[:, None] if normalised else X
+    Z = X / np.linalg.norm(X, axis=1)[:, None] if normalized else X
     best = -math.inf
     for angle in np.linspace(0, 2 * math.pi, steps):
         scores = Z @ [math.cos(angle), math.sin(angle)]
@@ -89,13 +89,13 @@ def scanned(X, y, bias, normalised, steps=20001):
     return best
 
 
-@pytest.mark.parametrize(("bias", "normalised"), BOTH)
-def test_scan_of_the_plane(bias, normalised):
+@pytest.mark.parametrize(("bias", "normalized"), BOTH)
+def test_scan_of_the_plane(bias, normalized):
     rng = np.random.default_rng(1)
     for _ in range(3):
         X, y = apart(rng, 25, 2)
-        found = margin("linear", X, y, bias=bias, normalised=normalised)
-        expected = scanned(X, y, bias, normalised)
+        found = margin("linear", X, y, bias=bias, normalized=normalized)
+        expected = scanned(X, y, bias, normalized)
         assert expected - 1e-12 <= found.value <= expected + 1e-3 * np.linalg.norm(X, axis=1).max()
 
 
@@ -112,17 +112,17 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.parametrize(("bias", "normalised"), BOTH)
+@pytest.mark.parametrize(("bias", "normalized"), BOTH)
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_optimality(name, bias, normalised):
+def test_optimality(name, bias, normalized):
     k, X, y = PROBLEMS[name](np.random.default_rng(3))
-    found = margin(k, X, y, bias=bias, normalised=normalised)
+    found = margin(k, X, y, bias=bias, normalized=normalized)
     K, a, signs = k.gram(X), found.coefficients, np.where(y, 1.0, -1.0)
     assert found.gap <= 1e-10
     assert a @ K @ a == pytest.approx(1.0, rel=1e-8)
     assert (signs * a >= 0).all()
     assert np.flatnonzero(a).tolist() == found.support.tolist()
-    lengths = np.sqrt(K.diagonal()) if normalised else np.ones(len(K))
+    lengths = np.sqrt(K.diagonal()) if normalized else np.ones(len(K))
     margins = signs * (K @ a / lengths + found.intercept)
     assert margins.min() == pytest.approx(found.value, rel=1e-8)
     np.testing.assert_allclose(margins[found.support], found.value, rtol=1e-7)  # complementary slackness
@@ -136,22 +136,22 @@ def test_optimality(name, bias, normalised):
 def test_agreement_with_a_support_vector_machine(name):
     k, X, y = PROBLEMS[name](np.random.default_rng(4))
     X, y = X[:40], y[:40]
-    for normalised in (True, False):
-        K = (k.normalised() if normalised else k).gram(X)
+    for normalized in (True, False):
+        K = (k.normalized() if normalized else k).gram(X)
         machine = SVC(kernel="precomputed", C=1e10, tol=1e-5).fit(K, y)
         a = np.zeros(len(K))
         a[machine.support_] = machine.dual_coef_[0]
         expected = 1 / math.sqrt(a @ K @ a)
-        assert margin(k, X, y, bias=True, normalised=normalised).value == pytest.approx(expected, rel=1e-4)
+        assert margin(k, X, y, bias=True, normalized=normalized).value == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_bias_is_two_hulls_and_the_homogeneous_one_is_one():
     """Each class mirrored at the origin makes the best hyperplane pass through it."""
     X, y = apart(np.random.default_rng(5), 40, 3)
     mirrored, labels = np.concatenate([X, -X]), np.concatenate([y, ~y])
-    for normalised in (True, False):
-        through = margin("linear", X, y, normalised=normalised)
-        found = margin("linear", mirrored, labels, bias=True, normalised=normalised)
+    for normalized in (True, False):
+        through = margin("linear", X, y, normalized=normalized)
+        found = margin("linear", mirrored, labels, bias=True, normalized=normalized)
         assert found.value == pytest.approx(through.value)
         assert found.intercept == pytest.approx(0.0, abs=1e-9)
 
@@ -164,26 +164,26 @@ def test_invariances(seed):
     lengths = 10.0 ** rng.uniform(-3, 3, (12, 1))
     order = rng.permutation(24)
     twice, labels = np.concatenate([X, X])[order], np.concatenate([y, y])[order]
-    for bias, normalised in BOTH:
-        value = margin("linear", X, y, bias=bias, normalised=normalised).value
+    for bias, normalized in BOTH:
+        value = margin("linear", X, y, bias=bias, normalized=normalized).value
         same = {
-            "rotated": margin("linear", X @ rotation, y, bias=bias, normalised=normalised).value,
-            "with duplicates": margin("linear", twice, labels, bias=bias, normalised=normalised).value,
-            "labels swapped": margin("linear", X, ~y, bias=bias, normalised=normalised).value,
+            "rotated": margin("linear", X @ rotation, y, bias=bias, normalized=normalized).value,
+            "with duplicates": margin("linear", twice, labels, bias=bias, normalized=normalized).value,
+            "labels swapped": margin("linear", X, ~y, bias=bias, normalized=normalized).value,
         }
-        if normalised:
+        if normalized:
             same["scaled"] = margin("linear", X * lengths, y, bias=bias).value
         else:
-            same["scaled"] = margin("linear", 1e4 * X, y, bias=bias, normalised=False).value / 1e4
-        if bias and not normalised:
-            same["moved"] = margin("linear", X + np.arange(3.0), y, bias=True, normalised=False).value
+            same["scaled"] = margin("linear", 1e4 * X, y, bias=bias, normalized=False).value / 1e4
+        if bias and not normalized:
+            same["moved"] = margin("linear", X + np.arange(3.0), y, bias=True, normalized=False).value
         for name, other in same.items():
             assert other == pytest.approx(value, rel=1e-7), name
 
 
 @given(st.integers(0, 10**6), st.integers(1, 25), st.integers(1, 8), st.booleans())
 def test_nearest_point_is_optimal(seed, n, d, two):
-    """The conditions that only the nearest point fulfils, on corners with duplicates and equal products."""
+    """The conditions that only the nearest point fulfills, on corners with duplicates and equal products."""
     rng = np.random.default_rng(seed)
     corners = rng.integers(-2, 3, (n + 2, d)) + np.eye(1, d, 0)[0] * rng.integers(0, 4)
     groups = np.arange(n + 2) % 2 if two else np.zeros(n + 2)
@@ -223,7 +223,7 @@ def test_strings(kernel):
     assert found.value == pytest.approx(margin("linear", letters, labels).value)
     assert found.classes_.tolist() == ["first", "last"]
     assert found.validity.verdict == "UNKNOWN"
-    np.testing.assert_array_equal(np.sign(found.normalised_margin(["a", "z", "q"])), [-1, 1, 0])
+    np.testing.assert_array_equal(np.sign(found.normalized_margin(["a", "z", "q"])), [-1, 1, 0])
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_result():
     assert stored["value"] == found.value
     assert stored["support"] == [0, 1]
     assert not any(name.startswith("_") for name in stored)
-    assert str(found).startswith("normalised margin 1 with intercept 0 (relative gap ")
+    assert str(found).startswith("normalized margin 1 with intercept 0 (relative gap ")
     assert "'b' against 'a', held by 2 of 2 objects" in str(found)
     assert "Margin(value=" in repr(found)
     assert "<pre>" in found._repr_html_()
@@ -345,27 +345,27 @@ def test_an_indefinite_matrix_is_refused_where_it_shows_later():
 # The largest margin: where there is none.
 
 
-@pytest.mark.parametrize(("bias", "normalised"), BOTH)
+@pytest.mark.parametrize(("bias", "normalized"), BOTH)
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_conflicts_are_few_and_every_one_is_needed(d, bias, normalised):
+def test_conflicts_are_few_and_every_one_is_needed(d, bias, normalized):
     rng = np.random.default_rng(d)
     for _ in range(3):
         X, y = rng.standard_normal((60, d)), rng.random(60) < 0.5
         with pytest.raises(InseparableError, match="Examples in conflict") as caught:
-            margin("linear", X, y, bias=bias, normalised=normalised)
+            margin("linear", X, y, bias=bias, normalized=normalized)
         conflicts = np.array(caught.value.conflicts)
         assert 2 <= len(conflicts) <= d + 2
         with pytest.raises(InseparableError):
-            SeparatorLP(fit_intercept=bias).fit(*features(X, y, conflicts, bias, normalised))
+            SeparatorLP(fit_intercept=bias).fit(*features(X, y, conflicts, bias, normalized))
         for i in range(len(conflicts)):
             rest = np.delete(conflicts, i)
             if len(set(y[rest])) == 2:
-                assert margin("linear", X[rest], y[rest], bias=bias, normalised=normalised).value > 0
+                assert margin("linear", X[rest], y[rest], bias=bias, normalized=normalized).value > 0
 
 
-def features(X, y, conflicts, bias, normalised):
+def features(X, y, conflicts, bias, normalized):
     """What a linear program sees of the conflict; without both classes the origin is added between them."""
-    Z = X[conflicts] / (np.linalg.norm(X[conflicts], axis=1)[:, None] if normalised else 1.0)
+    Z = X[conflicts] / (np.linalg.norm(X[conflicts], axis=1)[:, None] if normalized else 1.0)
     labels = y[conflicts]
     if len(set(labels)) == 1:  # through the origin: a vector and its mirror image of the other class are the same
         Z, labels = np.concatenate([Z, -Z[:1]]), np.append(labels, ~labels[0])
@@ -378,9 +378,9 @@ def test_a_contradiction_is_named_first():
     y = rng.random(40) < 0.5
     X[31], y[31] = X[7], ~y[7]
     for kernel in ("linear", "gaussian"):
-        for bias, normalised in BOTH:
+        for bias, normalized in BOTH:
             with pytest.raises(InseparableError) as caught:
-                margin(kernel, X, y, bias=bias, normalised=normalised)
+                margin(kernel, X, y, bias=bias, normalized=normalized)
             assert caught.value.conflicts == (7, 31)
 
 
@@ -392,11 +392,11 @@ def test_opposite_vectors_of_one_class_conflict_at_the_origin():
 
 def test_objects_of_no_length():
     X, y = [[1.0, 0.0], [0.0, 0.0], [-1.0, 1.0]], ["b", "b", "a"]
-    for bias, normalised in [(False, True), (False, False), (True, True)]:
+    for bias, normalized in [(False, True), (False, False), (True, True)]:
         with pytest.raises(InseparableError, match=r"K\(x, x\) = 0.*: 1 \('b'\)") as caught:
-            margin("linear", X, y, bias=bias, normalised=normalised)
+            margin("linear", X, y, bias=bias, normalized=normalized)
         assert caught.value.conflicts == (1,)
-    assert margin("linear", X, y, bias=True, normalised=False).value == pytest.approx(math.sqrt(2) / 2)
+    assert margin("linear", X, y, bias=True, normalized=False).value == pytest.approx(math.sqrt(2) / 2)
 
 
 def test_a_margin_below_rounding_is_none():
@@ -417,7 +417,7 @@ class Fixed:
 
 
 def circle(rng, n, noise=0.1):
-    """Directions uniform on the circle, labelled by their first coordinate, some labels wrong."""
+    """Directions uniform on the circle, labeled by their first coordinate, some labels wrong."""
     X = on_circle(*rng.uniform(0, 360, n)) * rng.uniform(0.1, 10, (n, 1))
     y = np.where(X[:, 0] > 0, 1, -1)
     return X, np.where(rng.random(n) < noise, -y, y)
@@ -476,16 +476,16 @@ def test_objects_of_no_length_count_as_errors(gamma):
     assert error_at_margin(linear, X, y, [gamma]).y == pytest.approx([2 / 3])
 
 
-@pytest.mark.parametrize("normalised", [True, False])
-def test_a_bias_is_the_weight_of_a_constant_feature(normalised):
+@pytest.mark.parametrize("normalized", [True, False])
+def test_a_bias_is_the_weight_of_a_constant_feature(normalized):
     X, y = apart(np.random.default_rng(2), 30, 3)
-    found = margin("linear", X + 1, y, bias=True, normalised=normalised)
+    found = margin("linear", X + 1, y, bias=True, normalized=normalized)
     features = X + 1
-    features /= np.linalg.norm(features, axis=1)[:, None] if normalised else 1.0
+    features /= np.linalg.norm(features, axis=1)[:, None] if normalized else 1.0
     w = np.append(found.coefficients @ (X + 1), found.intercept)
     Z = np.column_stack([features, np.ones(30)])
     np.testing.assert_allclose(
-        found.normalised_margin(X + 1), Z @ w / np.linalg.norm(w) / np.linalg.norm(Z, axis=1), rtol=1e-9
+        found.normalized_margin(X + 1), Z @ w / np.linalg.norm(w) / np.linalg.norm(Z, axis=1), rtol=1e-9
     )
 
 
@@ -534,7 +534,7 @@ def test_any_model_that_tells_its_margins():
     class Own:
         classes_ = ("cat", "dog")
 
-        def normalised_margin(self, X):
+        def normalized_margin(self, X):
             return np.array([len(word) / 10 for word in X]) - 0.35
 
     assert error_at_margin(Own(), ["a", "abcde"], ["cat", "dog"], [0.1, 0.2]).y.tolist() == [0.0, 0.5]
@@ -542,7 +542,7 @@ def test_any_model_that_tells_its_margins():
         error_at_margin(Own(), ["a", "abcde"], ["cat", "cow"])
 
     class Wrong(Own):
-        def normalised_margin(self, X):
+        def normalized_margin(self, X):
             return np.full(len(X), np.nan)
 
     with pytest.raises(ValueError, match="no finite margin"):
@@ -563,8 +563,8 @@ def test_a_precomputed_matrix_does_not_tell_lengths():
         (LogisticRegression(), NotFittedError, "not fitted"),
         (make_pipeline(StandardScaler(), LogisticRegression()), NotFittedError, "not fitted"),
         (LinearRegression().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]), TypeError, "classes_"),
-        (KNeighborsClassifier(1).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]), TypeError, "normalised_margin"),
-        (SVC().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]), TypeError, "normalised_margin"),
+        (KNeighborsClassifier(1).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]), TypeError, "normalized_margin"),
+        (SVC().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]), TypeError, "normalized_margin"),
         (LogisticRegression().fit(np.eye(3), [0, 1, 2]), ValueError, "two classes"),
         (LogisticRegression().fit(np.eye(3), [0, 1, 1]), ValueError, "2 features"),
         ("model", TypeError, "classes_"),

@@ -140,7 +140,7 @@ def test_mistakes_are_those_of_the_perceptron_on_explicit_features(n, seed, size
         counts[i] += y[i]
     assert model.mistakes_ == len(mistakes) and model.mistakes_per_epoch_ == per_epoch(mistakes, epochs)
     assert model.support_.tolist() == np.flatnonzero(counts).tolist()
-    assert model.coefficients_.tolist() == counts[counts != 0].tolist()
+    assert model.dual_coef_.tolist() == counts[counts != 0].tolist()
     assert np.allclose(model.decision_function(P), explicit_map(k, P) @ w)
     assert np.allclose(averaged.decision_function(P), explicit_map(k, P) @ mean)
     assert (model.predict(P) == np.where(explicit_map(k, P) @ w >= 0, 1, -1)).all()
@@ -156,7 +156,7 @@ def test_ties_fall_as_on_explicit_features(n, seed, sizes, tie, epochs):
     with in_pieces(*sizes):
         model = KernelPerceptron("linear", tie=tie, epochs=epochs).fit(P, y)
     assert model.mistakes_per_epoch_ == per_epoch(mistakes, epochs)
-    assert (model.coefficients_ @ model.support_objects_ == w).all()
+    assert (model.dual_coef_ @ model.support_objects_ == w).all()
 
 
 @settings(max_examples=60, deadline=None)
@@ -177,7 +177,7 @@ def test_several_classes_against_a_naive_loop(n, seed, sizes, tie, epochs, whole
         model = KernelPerceptron("linear", tie=tie, epochs=epochs).fit(P, numbers)
         averaged = KernelPerceptron("linear", tie=tie, epochs=epochs, average=True).fit(P, numbers)
     assert model.mistakes_per_epoch_ == per_epoch(mistakes, epochs)
-    assert np.allclose(model.coefficients_.T @ model.support_objects_, W)
+    assert np.allclose(model.dual_coef_.T @ model.support_objects_, W)
     assert np.allclose(averaged.decision_function(P), P @ mean.T)
     if whole:
         assert (model.predict(P) == (P @ W.T).argmax(axis=1)).all()
@@ -201,7 +201,7 @@ def test_a_budget_forgets_the_oldest(n, seed, sizes, tie, epochs, budget):
         model = KernelPerceptron(Gaussian(1.0), tie=tie, epochs=epochs, budget=budget).fit(P, y)
     assert model.mistakes_ == mistakes
     assert model.support_.tolist() == list(remembered)
-    assert model.coefficients_.tolist() == list(remembered.values())
+    assert model.dual_coef_.tolist() == list(remembered.values())
     assert len(model.support_) <= budget and len(model.support_objects_) == len(model.support_)
     if mistakes > budget and epochs == 1:
         assert model.mistake_bound_.value is None and "forgotten" in model.mistake_bound_.reason
@@ -211,10 +211,10 @@ def test_the_tiny_set():
     for tie, mistakes, w in (("ge0", 1, [1, 0]), ("le0", 2, [1, 1])):
         model = KernelPerceptron("linear", tie=tie).fit(*TINY)
         assert model.mistakes_ == mistakes
-        assert (model.coefficients_ @ model.support_objects_).tolist() == w
+        assert (model.dual_coef_ @ model.support_objects_).tolist() == w
     model = MarginPerceptron("linear", epochs=None).fit(*TINY)
     assert model.updates_ == 6 and model.converged_
-    assert np.allclose(model.coefficients_ @ model.support_objects_, [2.6, 1.8])
+    assert np.allclose(model.dual_coef_ @ model.support_objects_, [2.6, 1.8])
     assert model.longest_ == pytest.approx(np.sqrt(10)) and model.margin_ == pytest.approx(1 / np.sqrt(10))
     assert model.update_bound_.value == 30
 
@@ -276,7 +276,7 @@ def test_margin_perceptrons_keep_their_lemma_on_200_problems():
         model = MarginPerceptron("linear", epochs=1 + seed % 3).fit(P, y)
         assert model.updates_ <= 3 / gamma**2 and model.longest_ <= 3 / gamma
         assert model.updates_ <= model.update_bound_.value
-        w = model.coefficients_ @ model.support_objects_
+        w = model.dual_coef_ @ model.support_objects_
         assert not model.converged_ or (y * (directions @ w)).min() >= 1 - 1e-9
 
 
@@ -289,20 +289,20 @@ def test_a_margin_perceptron_at_rest_has_a_third_of_the_margin():
         P /= np.linalg.norm(P, axis=1)[:, None]
         gamma = (y * (P @ u)).min() / np.linalg.norm(u)
         model = MarginPerceptron("linear", epochs=None).fit(P, y)
-        w = model.coefficients_ @ model.support_objects_
+        w = model.dual_coef_ @ model.support_objects_
         assert model.margin_ == pytest.approx((y * (P @ w)).min() / np.linalg.norm(w))
         assert model.margin_ >= gamma / 3 * (1 - 1e-9)
         assert model.longest_ <= 3 / model.margin_
 
 
 def test_several_classes_have_a_bound():
-    centres = np.array([[3.0, 0.0], [-3.0, 2.0], [0.0, -4.0]])
-    P = np.repeat(centres, 10, axis=0) + rng.uniform(-0.5, 0.5, (30, 2))
+    centers = np.array([[3.0, 0.0], [-3.0, 2.0], [0.0, -4.0]])
+    P = np.repeat(centers, 10, axis=0) + rng.uniform(-0.5, 0.5, (30, 2))
     model = KernelPerceptron("linear", epochs=5).fit(P, np.repeat([0, 1, 2], 10))
     bound = model.mistake_bound_
     assert bound.radius == pytest.approx(np.sqrt(2) * np.linalg.norm(P, axis=1).max())
     assert model.mistakes_ <= bound.value == int((bound.radius / bound.margin) ** 2)
-    W = model.coefficients_.T @ model.support_objects_  # its own margin, as the theorem defines it
+    W = model.dual_coef_.T @ model.support_objects_  # its own margin, as the theorem defines it
     scores, own = P @ W.T, np.repeat([0, 1, 2], 10)
     lead = scores[np.arange(30), own] - np.where(np.eye(3, dtype=bool)[own], -np.inf, scores).max(axis=1)
     assert bound.margin >= lead.min() / np.linalg.norm(W) * (1 - 1e-9)
@@ -343,14 +343,14 @@ def test_a_margin_perceptron_scales_to_length_one():
     plain = MarginPerceptron("linear", epochs=4).fit(X / np.linalg.norm(X, axis=1)[:, None], side)
     scaled = MarginPerceptron("linear", epochs=4).fit(P, side)
     assert plain.updates_ == scaled.updates_ and (plain.support_ == scaled.support_).all()
-    assert np.allclose(plain.coefficients_ @ plain.support_objects_, scaled.coefficients_ @ scaled.support_objects_)
+    assert np.allclose(plain.dual_coef_ @ plain.support_objects_, scaled.dual_coef_ @ scaled.support_objects_)
     with pytest.raises(ValueError, match=r"object 1: K\(x, x\) = 0"):
         MarginPerceptron("linear").fit([[1.0], [0.0]], [0, 1])
 
 
 def test_a_margin_perceptron_tells_several_classes_from_the_rest():
     model = MarginPerceptron(Gaussian(1.0), epochs=None).fit(X, THREE)
-    assert (model.predict(X) == THREE).all() and model.coefficients_.shape == (len(model.support_), 3)
+    assert (model.predict(X) == THREE).all() and model.dual_coef_.shape == (len(model.support_), 3)
     ones = [MarginPerceptron(Gaussian(1.0), epochs=None).fit(X, c == THREE) for c in "abc"]
     assert model.updates_ == sum(one.updates_ for one in ones)
     assert model.update_bound_.value == sum(one.update_bound_.value for one in ones)
@@ -385,7 +385,7 @@ def test_batches_and_single_examples_equal_fit(seed, k, tie, average, budget):
     for other in (parts, ones):
         assert other.mistakes_ == whole.mistakes_ and other.mistakes_per_epoch_ == whole.mistakes_per_epoch_
         assert (other.support_ == whole.support_).all() and other.n_seen_ == whole.n_seen_ == 40
-        assert np.allclose(other.coefficients_, whole.coefficients_)
+        assert np.allclose(other.dual_coef_, whole.dual_coef_)
         assert (other.support_objects_ == whole.support_objects_).all()
         assert np.allclose(other.decision_function(P), whole.decision_function(P))
     assert [ones.predict_one(x) for x in P] == whole.predict(P).tolist()
@@ -395,7 +395,7 @@ def test_fit_begins_anew_and_a_stream_goes_on():
     model = KernelPerceptron(Gaussian(1.0)).fit(X, Y).fit(X[:30], Y[:30])
     assert model.n_seen_ == 30
     model.partial_fit(X[30:], Y[30:])
-    assert (model.coefficients_ == KernelPerceptron(Gaussian(1.0)).fit(X, Y).coefficients_).all()
+    assert (model.dual_coef_ == KernelPerceptron(Gaussian(1.0)).fit(X, Y).dual_coef_).all()
     twice = KernelPerceptron(Gaussian(1.0), epochs=3).fit(X, Y)
     first = list(twice.mistakes_per_epoch_)
     twice.learn_one(X[0], "no" if twice.predict_one(X[0]) == "yes" else "yes")
@@ -408,7 +408,7 @@ STREAMS = {
     "graphs": (Gaussian(3.0).pullback(degrees), GRAPHS, ["path"] * 6 + ["star"] * 6),
     "ragged": (FromPairs(lambda a, b: float(a[0] * b[0])), [np.ones(n) * (-1) ** n for n in range(1, 9)], [0, 1] * 4),
     "dicts": (FromPairs(lambda r, s: r["a"] * s["a"]), [{"a": v} for v in (1.0, -2.0, 3.0, -1.0)], [1, 0] * 2),
-    "normalised": ((Linear() + 1.0).normalised() * 2.0 + Gaussian(1.0), list(X), Y),
+    "normalized": ((Linear() + 1.0).normalized() * 2.0 + Gaussian(1.0), list(X), Y),
     "sparse rows": (Gaussian(1.0), [sp.csr_matrix(x) for x in X], Y),
     "lists": (Laplace(1.0), X.tolist(), Y),
     "indices": (Precomputed(Gaussian(1.0).gram(X)), list(range(60)), Y),
@@ -425,7 +425,7 @@ def test_every_kind_of_object_streams(kind):
     assert ones.predict_one(objects[0]) is None
     for x, label in zip(objects, labels, strict=True):
         assert ones.learn_one(x, label, classes=sorted(set(labels))) is ones
-    assert (ones.support_ == whole.support_).all() and (ones.coefficients_ == whole.coefficients_).all()
+    assert (ones.support_ == whole.support_).all() and (ones.dual_coef_ == whole.dual_coef_).all()
     assert [ones.predict_one(x) for x in objects] == list(whole.predict(batch)) == list(ones.predict(batch))
     again = pickle.loads(pickle.dumps(ones)).learn_one(objects[0], labels[0])
     assert again.n_seen_ == len(objects) + 1 and ones.n_seen_ == len(objects)
@@ -529,7 +529,7 @@ def test_engines_agree_and_little_memory_is_enough():
     plain = KernelPerceptron(Gaussian(1.0), epochs=3).fit(P, side)
     for engine in (LocalEngine(threads=2), LocalEngine(threads=1, memory="1MiB")):
         other = KernelPerceptron(Gaussian(1.0), epochs=3, engine=engine).fit(P, side)
-        assert (other.coefficients_ == plain.coefficients_).all() and (other.support_ == plain.support_).all()
+        assert (other.dual_coef_ == plain.dual_coef_).all() and (other.support_ == plain.support_).all()
     small = MarginPerceptron(Gaussian(1.0), epochs=20, engine=LocalEngine(memory="1MiB")).fit(P, side)
     assert small.updates_ == MarginPerceptron(Gaussian(1.0), epochs=20).fit(P, side).updates_
     words = KernelPerceptron(shared_letters, engine=LocalEngine(processes=2)).fit(WORDS, THEIRS)
@@ -561,11 +561,11 @@ def test_an_interrupted_fit_leaves_nothing_behind():
         lambda m: [m.learn_one("b", "a") for _ in range(200)],
     ):
         calls, model = -1000, KernelPerceptron(interrupted).fit(WORDS, THEIRS)
-        calls, before = 0, model.coefficients_.copy()
+        calls, before = 0, model.dual_coef_.copy()
         with pytest.raises(KeyboardInterrupt):
             learn(model)
-        assert (model.coefficients_[: len(before)] == before).all()
-        assert len(model.coefficients_) == len(model.support_objects_) and model.predict(["aa"]) == ["a"]
+        assert (model.dual_coef_[: len(before)] == before).all()
+        assert len(model.dual_coef_) == len(model.support_objects_) and model.predict(["aa"]) == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -666,7 +666,7 @@ def test_errors_name_pairs_by_their_places():
 def test_huge_values_do_not_overflow_silently():
     small = KernelPerceptron(Linear(), epochs=3).fit(X, X[:, 0] > 0.3)
     large = KernelPerceptron(1e300 * Linear(), epochs=3).fit(X, X[:, 0] > 0.3)
-    assert (small.coefficients_ == large.coefficients_).all() and (small.predict(X) == large.predict(X)).all()
+    assert (small.dual_coef_ == large.dual_coef_).all() and (small.predict(X) == large.predict(X)).all()
     assert MarginPerceptron(1e300 * Linear(), epochs=3).fit(X, X[:, 0] > 0.3).updates_ > 1
     basis, far, labels = np.eye(30), [[-9.0, 9.0] * 15], [0, 1] * 15
     with pytest.raises(ValueError, match="overflow: divide the kernel"), in_pieces(1, 1):

@@ -54,7 +54,7 @@ CASES = {
     "table": hostile_table,
     "function": hostile_function,
     "vectors": lambda: ("gaussian", *(part[::2] for part in iris())),
-    "graphs": lambda: (WeisfeilerLehman().normalised(), *(part[::4] for part in molecules())),
+    "graphs": lambda: (WeisfeilerLehman().normalized(), *(part[::4] for part in molecules())),
 }
 
 
@@ -218,7 +218,7 @@ def test_the_matrix_tells_the_value_of_the_pair_it_names(visit):
     assert page.inner_text("#pair").endswith("about 1.00")
 
 
-def test_colours_follow_the_system_and_the_switch(visit):
+def test_colors_follow_the_system_and_the_switch(visit):
     paper = "getComputedStyle(document.body).backgroundColor"
     axis = "getComputedStyle(document.querySelector('[data-chart=spectrum] .role-axis-title text')).fill"
     light, dark = visit("vectors", color_scheme="light"), visit("vectors", color_scheme="dark")
@@ -226,7 +226,7 @@ def test_colours_follow_the_system_and_the_switch(visit):
     seen = dark.evaluate(paper), dark.evaluate(axis)
     light.click("#theme")
     assert (light.evaluate(paper), light.evaluate(axis)) == seen
-    assert light.inner_text("#theme") == "Light colours"
+    assert light.inner_text("#theme") == "Light colors"
     light.reload()
     light.wait_for_selector("body[data-charts=drawn]")
     assert light.evaluate(paper) == seen[0]  # remembered

@@ -209,7 +209,7 @@ def test_graphs_of_networkx_igraph_and_scipy_are_drawn_alike():
     assert [one.split('d="')[1].split('"')[0].count("L") for one in drawn] == [2, 2, 2]
 
 
-def test_a_label_has_one_colour_in_all_graphs():
+def test_a_label_has_one_color_in_all_graphs():
     some = [([(0, 1)], ["C", "O"]), ([(0, 1)], ["O", "N"])]
     graphs = drawer("graphs", some)
     assert 'class="fill-0"' in graphs.draw(some[0]) and 'class="fill-0"' in graphs.draw(some[1])
@@ -287,14 +287,14 @@ def test_vectors_with_an_image_shape_are_images():
 def test_png_is_read_back_by_others(rows, columns):
     image = pytest.importorskip("PIL.Image")
     share = np.random.default_rng(rows).random((rows, columns))
-    colours = palette(VIRIDIS)
-    seen = np.asarray(image.open(io.BytesIO(png(share, colours))).convert("RGB"))
-    assert np.array_equal(seen, colours[np.rint(share * 255).astype(int)])
+    colors = palette(VIRIDIS)
+    seen = np.asarray(image.open(io.BytesIO(png(share, colors))).convert("RGB"))
+    assert np.array_equal(seen, colors[np.rint(share * 255).astype(int)])
 
 
-@pytest.mark.parametrize("colours", [VIRIDIS, BLUE_RED])
-def test_colours_of_the_matrix_tell_values_apart(colours):
-    assert len({tuple(colour) for colour in palette(colours).tolist()}) >= 250  # a value is read back to 1 in 128
+@pytest.mark.parametrize("colors", [VIRIDIS, BLUE_RED])
+def test_colors_of_the_matrix_tell_values_apart(colors):
+    assert len({tuple(color) for color in palette(colors).tolist()}) >= 250  # a value is read back to 1 in 128
 
 
 def test_viridis_grows_lighter_all_the_way():

@@ -156,7 +156,7 @@ def test_about_counts_classes_and_shows_a_few_of_each():
     assert investigate("linear", *points(40), names=["a", "b", "c"]).about.names == ("a", "b", "c")
 
 
-def test_numbers_are_summarised():
+def test_numbers_are_summarized():
     labels = regression_findings().about.labels
     y = np.sin(2 * np.random.default_rng(1).normal(size=(120, 2))[:, 0])
     assert labels.median == pytest.approx(np.median(y)) and labels.largest == pytest.approx(y.max())
@@ -354,7 +354,7 @@ def test_on_the_projection_road_importance_is_what_the_others_cannot_take_over()
 def test_on_the_landmark_road_contributions_are_those_of_the_model_from_the_average():
     X, codes = points(60)
     subject, parts, model, _ = fitted(leaning, X, codes)
-    assert model.road_.name == "landmarks" and model.road_.side == "both"
+    assert model.representation_.name == "similarities" and model.representation_.side == "both"
     found = roles(subject, parts, model)
     tested = X[parts.tested]
     added = np.array([one.contributions[np.argsort(one.positions)] for one in model.explain(tested)])

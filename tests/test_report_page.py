@@ -91,8 +91,8 @@ CASES = {
     "regression": regression,
     "ten": few_rows,
     "vectors": lambda: ("gaussian", *iris()),
-    "promoters": lambda: (Spectrum(p=3).normalised(), *(part[::2] for part in promoters())),
-    "graphs": lambda: (WeisfeilerLehman().normalised(), *(part[::3] for part in molecules())),
+    "promoters": lambda: (Spectrum(p=3).normalized(), *(part[::2] for part in promoters())),
+    "graphs": lambda: (WeisfeilerLehman().normalized(), *(part[::3] for part in molecules())),
     "papers": lambda: (shares_any, *papers()),
     "matrix": lambda: (
         "precomputed",
@@ -218,7 +218,7 @@ def test_the_page_can_be_read_without_seeing_it(name):
     names = [one["id"] for _, one, _ in outline.elements if "id" in one]
     assert len(names) == len(set(names))
     for _, one, _ in outline.elements:
-        for key in ("aria-labelledby", "for"):
+        for key in ("aria-labeledby", "for"):
             assert one.get(key, names[0]) in names
         assert one.get("href", f"#{names[0]}")[1:] in names
         if "data-open" in one:
@@ -328,7 +328,7 @@ def test_regression_says_why_there_is_no_goodness():
     assert "That cannot be said here" in page("regression") and "residuals" in _charts(found("regression"))
 
 
-def test_the_matrix_is_an_image_and_its_colours_give_values_back():
+def test_the_matrix_is_an_image_and_its_colors_give_values_back():
     gram = found("vectors").gram
     heat = heat_map(gram)
     assert len(heat.image) < 60_000 and heat.pairs["indices"] == gram.indices.tolist()
@@ -336,7 +336,7 @@ def test_the_matrix_is_an_image_and_its_colours_give_values_back():
     assert heat.low == gram.matrix.min() and heat.high == gram.matrix.max()
 
 
-def test_a_matrix_with_negative_values_is_centred_on_zero():
+def test_a_matrix_with_negative_values_is_centered_on_zero():
     X = np.random.default_rng(0).standard_normal((20, 2))
     heat = heat_map(investigate("linear", X, np.arange(20) % 2).gram)
     assert heat.low == -heat.high
@@ -378,8 +378,8 @@ def test_files_of_the_page_belong_to_the_package():
         assert resources.files("similitude.report").joinpath(name).is_file()
 
 
-def luminance(colour):
-    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+def luminance(color):
+    parts = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
 
 
@@ -388,23 +388,23 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-def long(colour):
-    return colour if len(colour) == 7 else "#" + "".join(2 * letter for letter in colour[1:])
+def long(color):
+    return color if len(color) == 7 else "#" + "".join(2 * letter for letter in color[1:])
 
 
-def test_colours_can_be_told_apart_by_day_and_by_night():
+def test_colors_can_be_told_apart_by_day_and_by_night():
     style = resources.files("similitude.report").joinpath("page.css").read_text(encoding="utf-8")
     found = re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", style)
     for theme in (1, 2):
-        colour = {entry[0]: long(entry[theme]) for entry in found}
+        color = {entry[0]: long(entry[theme]) for entry in found}
         for ink in ("ink", "soft-ink", "link", "good", "bad", "open"):
             for paper in ("paper", "card", "raised"):
-                assert contrast(colour[ink], colour[paper]) >= 4.5, (theme, ink, paper)
+                assert contrast(color[ink], color[paper]) >= 4.5, (theme, ink, paper)
         for tone in ("good", "open"):
-            assert contrast(colour[tone], colour[f"{tone}-paper"]) >= 4.5
-        assert contrast(colour["ink"], colour["mark"]) >= 4.5
+            assert contrast(color[tone], color[f"{tone}-paper"]) >= 4.5
+        assert contrast(color["ink"], color["mark"]) >= 4.5
         for i in range(10):
-            assert contrast(colour[f"c{i}"], colour["card"]) >= 3, (theme, i)
-        assert contrast(colour["quiet"], colour["card"]) >= 3
+            assert contrast(color[f"c{i}"], color["card"]) >= 3, (theme, i)
+        assert contrast(color["quiet"], color["card"]) >= 3
     for fill in re.findall(r"\.fill-\d \{ fill: (#\w+);", style):
         assert contrast(fill, "#ffffff") >= 4.5

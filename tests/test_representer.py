@@ -86,7 +86,7 @@ def naive_loss(loss, y, f):
 
 
 def naive_minimum(loss, G, y, lam, R=lambda s: s**2):
-    """The least value of mean loss + lam R(sqrt(a'Ga)) that generic minimisers find, smoothed or not."""
+    """The least value of mean loss + lam R(sqrt(a'Ga)) that generic minimizers find, smoothed or not."""
     n = len(y)
     L = np.linalg.cholesky(G + 1e-12 * np.eye(n))
 
@@ -138,7 +138,7 @@ def test_the_squared_error_is_ridge(lam):
     assert np.allclose(model.predict(new), Gaussian(1.0).cross(new, X) @ a, atol=1e-9)
     peer = SklearnRidge(alpha=lam * 40, kernel="rbf", gamma=0.5).fit(X, TARGETS)
     assert np.allclose(model.predict(new), peer.predict(new), atol=1e-9)
-    assert model.certificate_.value < 1e-12
+    assert model.optimality_.value < 1e-12
 
 
 def test_the_hinge_is_the_support_vector_machine():
@@ -214,7 +214,7 @@ def test_roads_agree():
         make, y = (RepresenterClassifier, LABELS) if name == "hinge" else (RepresenterRegressor, TARGETS)
         one, other = (make(loss=loss, lam=1e-3, tol=1e-9).fit(X, y) for loss in (name, own))
         assert one.objective_ == pytest.approx(other.objective_, abs=1e-9)
-        assert one.certificate_.met and other.certificate_.met
+        assert one.optimality_.met and other.optimality_.met
     squared = (lambda y, f: (y - f) ** 2, lambda y, f: 2 * (f - y))
     smooth = RepresenterRegressor(loss=(*squared, lambda y, f: np.full(len(y), 2.0))).fit(X, TARGETS)
     assert smooth.objective_ == pytest.approx(RepresenterRegressor(loss=squared).fit(X, TARGETS).objective_, abs=1e-9)
@@ -241,12 +241,12 @@ def test_certificates_bound_the_gap_to_a_naive_minimum(loss, labels, regularizer
     G = Gaussian(1.0).gram(FEW)
     f = model.decision_function(FEW) if labels else model.predict(FEW)
     a = np.zeros(6)
-    a[model.support_] = model.coefficients_
+    a[model.support_] = model.dual_coef_
     assert model.norm_ == pytest.approx(np.sqrt(a @ G @ a), abs=1e-7)
     assert model.objective_ == pytest.approx(naive_loss(loss, y, f).mean() + 0.05 * R(model.norm_), abs=1e-9)
-    assert model.certificate_.name == "duality gap" and model.certificate_.met
+    assert model.optimality_.name == "duality gap" and model.optimality_.met
     least = naive_minimum(loss, G, y, 0.05, R)
-    assert model.objective_ - model.certificate_.value <= least + 1e-9  # a lower bound of every value
+    assert model.objective_ - model.optimality_.value <= least + 1e-9  # a lower bound of every value
     assert model.objective_ <= least + 1e-9  # and nobody finds a lower one
 
 
@@ -264,29 +264,29 @@ def test_no_other_coefficients_are_better(n, seed, lam, loss, regularizer):
     model = RepresenterRegressor(Gaussian(1.0), loss=loss, lam=lam, regularizer=regularizer).fit(Z, y)
     G, L = Gaussian(1.0).gram(Z), as_loss(loss)
     a = np.zeros(n)
-    a[model.support_] = model.coefficients_
+    a[model.support_] = model.dual_coef_
     for size in (1e-4, 1e-2, 1.0):
         b = a + size * local.standard_normal((200, n)) * np.abs(a).max(initial=1e-3)
         norms = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", b, G, b), 0))
         values = L.value(np.tile(y, (200, 1)), b @ G).mean(axis=1) + lam * (
             norms if regularizer == "norm" else norms**2
         )
-        assert values.min() >= model.objective_ - model.certificate_.value - 1e-12
+        assert values.min() >= model.objective_ - model.optimality_.value - 1e-12
 
 
 def test_a_loose_tolerance_is_certified_too():
     strict = RepresenterClassifier(loss="hinge", lam=1e-3, tol=1e-10).fit(X, LABELS)
     for tol in (1e-1, 1e-2, 1e-4):
         loose = RepresenterClassifier(loss="hinge", lam=1e-3, tol=tol).fit(X, LABELS)
-        assert loose.objective_ - loose.certificate_.value <= strict.objective_ + 1e-12
-        assert loose.certificate_.value <= tol
+        assert loose.objective_ - loose.optimality_.value <= strict.objective_ + 1e-12
+        assert loose.optimality_.value <= tol
 
 
 @pytest.mark.parametrize("loss", ["quantile", "epsilon_insensitive", "huber", LOG_COSH])
 def test_hard_problems_reach_their_tolerance(loss):
     """Little regularization, equal objects with different targets."""
     Z, y = np.vstack([X, X]), np.concatenate([TARGETS, -TARGETS])
-    assert RepresenterRegressor(loss=loss, lam=1e-6).fit(Z, y).certificate_.met
+    assert RepresenterRegressor(loss=loss, lam=1e-6).fit(Z, y).optimality_.met
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge", OWN_HINGE])
@@ -294,9 +294,9 @@ def test_too_few_steps_are_said(loss):
     hard = RepresenterClassifier(loss=loss, lam=1e-7, max_iter=1, tol=1e-9)
     with pytest.warns(ConvergenceWarning, match="the minimum was not reached: duality gap"):
         hard.fit(X, LABELS)
-    assert not hard.certificate_.met and "more than was asked for" in str(hard.certificate_)
+    assert not hard.optimality_.met and "more than was asked for" in str(hard.optimality_)
     best = RepresenterClassifier(loss="hinge" if loss is OWN_HINGE else loss, lam=1e-7).fit(X, LABELS)
-    assert hard.objective_ - hard.certificate_.value <= best.objective_
+    assert hard.objective_ - hard.optimality_.value <= best.objective_
 
 
 def test_the_norm_alone_leaves_nothing_from_some_lambda_on():
@@ -304,16 +304,16 @@ def test_the_norm_alone_leaves_nothing_from_some_lambda_on():
     pull = SIGN / 40 / 2  # minus the derivative of the mean logistic loss at f = 0
     edge = np.sqrt(pull @ G @ pull)
     above = RepresenterClassifier(Gaussian(1.0), lam=1.01 * edge, regularizer="norm").fit(X, LABELS)
-    assert above.norm_ == 0 and len(above.support_) == 0 and above.certificate_.met
+    assert above.norm_ == 0 and len(above.support_) == 0 and above.optimality_.met
     assert (above.decision_function(X) == 0).all() and above.objective_ == pytest.approx(np.log(2))
     below = RepresenterClassifier(Gaussian(1.0), lam=0.99 * edge, regularizer=Norm()).fit(X, LABELS)
-    assert below.norm_ > 0 and below.certificate_.met and below.objective_ < np.log(2)
+    assert below.norm_ > 0 and below.optimality_.met and below.objective_ < np.log(2)
 
 
 def test_a_ball_is_a_regularizer_with_a_kink():
     ball = (lambda s: max(0.0, s - 1), lambda s: 1.0 if s > 1 else 0.0)
     model = RepresenterClassifier(Gaussian(1.0), loss="squared_hinge", lam=10.0, regularizer=ball).fit(X, LABELS)
-    assert model.norm_ == pytest.approx(1, abs=1e-6) and model.certificate_.met
+    assert model.norm_ == pytest.approx(1, abs=1e-6) and model.optimality_.met
     free = RepresenterRegressor(
         Gaussian(1.0), lam=10.0, regularizer=(lambda s: max(0.0, s - 9), lambda s: float(s > 9))
     )
@@ -324,7 +324,7 @@ def test_a_ball_is_a_regularizer_with_a_kink():
 def test_a_regularizer_that_is_not_convex_is_searched_and_says_so():
     R = (lambda s: np.log1p(s**2), lambda s: 2 * s / (1 + s**2))
     model = RepresenterRegressor(Gaussian(1.0), lam=0.1, regularizer=R).fit(FEW, FEW_NUMBERS)
-    assert model.certificate_.name == "stationarity" and model.certificate_.met
+    assert model.optimality_.name == "stationarity" and model.optimality_.met
     least = naive_minimum("squared", Gaussian(1.0).gram(FEW), FEW_NUMBERS, 0.1, R[0])
     assert model.objective_ <= least + 1e-7
 
@@ -336,7 +336,7 @@ def test_a_falling_regularizer_is_refused():
 
 def test_nothing_to_learn():
     model = RepresenterRegressor(regularizer="norm").fit(X, np.zeros(40))
-    assert model.norm_ == model.objective_ == 0 and (model.predict(X) == 0).all() and model.certificate_.met
+    assert model.norm_ == model.objective_ == 0 and (model.predict(X) == 0).all() and model.optimality_.met
     nothing = RepresenterClassifier(0.0 * Linear(), lam=0.1).fit(X, LABELS)
     assert nothing.objective_ == pytest.approx(np.log(2)) and set(nothing.predict(X)) == {"yes"}
 
@@ -375,7 +375,7 @@ def test_own_losses_as_objects():
     one, other = (RepresenterRegressor(loss=loss).fit(X, TARGETS) for loss in (LogCosh(), LOG_COSH))
     assert np.array_equal(one.predict(X), other.predict(X))
     exponential = RepresenterClassifier(loss=(lambda y, f: np.exp(-y * f), lambda y, f: -y * np.exp(-y * f)), lam=0.01)
-    assert exponential.fit(X, LABELS).certificate_.met
+    assert exponential.fit(X, LABELS).optimality_.met
     G = exponential.kernel_.gram(X)
     f = exponential.decision_function(X)
     a = SIGN * np.exp(-SIGN * f) / (2 * 0.01 * 40)  # the condition of optimality
@@ -386,7 +386,7 @@ def test_models_with_lambdas_are_pickled_when_wrapped():
     loss = OwnLoss((lambda y, f: (y - f) ** 2, lambda y, f: 2 * (f - y)))
     model = RepresenterRegressor(loss=loss, regularizer=OwnRegularizer((lambda s: s**4, lambda s: 4 * s**3)))
     again = pickle.loads(pickle.dumps(model.fit(X, TARGETS)))
-    assert np.array_equal(again.predict(X), model.predict(X)) and clone(again).fit(X, TARGETS).certificate_.met
+    assert np.array_equal(again.predict(X), model.predict(X)) and clone(again).fit(X, TARGETS).optimality_.met
 
 
 def test_probabilities_never_contradict_predictions():
@@ -409,7 +409,7 @@ def test_several_classes_are_one_against_the_rest():
         single = RepresenterClassifier(loss="squared_hinge", lam=0.01).fit(X, labels == label)
         assert np.allclose(model.decision_function(X)[:, column], single.decision_function(X))
         assert model.objective_[column] == pytest.approx(single.objective_)
-    assert model.certificate_.met and model.norm_.shape == (3,)
+    assert model.optimality_.met and model.norm_.shape == (3,)
 
 
 def test_several_targets_are_learned_one_by_one():
@@ -432,24 +432,24 @@ def test_landmarks_that_span_everything_change_nothing(loss, regularizer):
     common = {"loss": loss, "lam": 0.01, "regularizer": regularizer, "tol": 1e-9}
     exact = RepresenterClassifier(Polynomial(2), **common).fit(Z, y)  # 15 features
     few = RepresenterClassifier(Polynomial(2), n_landmarks=40, **common).fit(Z, y)
-    assert "15 landmarks among 120" in few.road_ and "all 120" in exact.road_
+    assert "15 landmarks among 120" in few.solver_ and "all 120" in exact.solver_
     method = {"logistic": "; Newton steps", "hinge": "the dual"}.get(loss if isinstance(loss, str) else "", "envelopes")
-    assert method in few.road_ and ("multiplier" in few.road_) == (regularizer == "norm")
+    assert method in few.solver_ and ("multiplier" in few.solver_) == (regularizer == "norm")
     assert few.objective_ == pytest.approx(exact.objective_, abs=1e-7)
     assert np.allclose(few.decision_function(Z), exact.decision_function(Z), atol=1e-3)
-    assert len(few.support_) <= 15 and few.certificate_.met
+    assert len(few.support_) <= 15 and few.optimality_.met
 
 
 def test_many_objects_take_landmarks():
     Z, y = make_regression(2300, 3, random_state=0)
     y = np.tanh(y / 100)
     model = RepresenterRegressor(loss="huber", lam=1e-4).fit(Z, y)
-    assert "landmarks among 2,300 objects" in model.road_ and len(model.support_) <= 500
-    assert model.certificate_.met and model.score(Z, y) > 0.9
+    assert "landmarks among 2,300 objects" in model.solver_ and len(model.support_) <= 500
+    assert model.optimality_.met and model.score(Z, y) > 0.9
     again = RepresenterRegressor(loss="huber", lam=1e-4).fit(Z, y)
     assert np.array_equal(model.predict(Z[:50]), again.predict(Z[:50]))
-    assert "all" in RepresenterRegressor(n_landmarks=None).fit(Z[:100], y[:100]).road_
-    assert "all" in RepresenterRegressor(n_landmarks=100).fit(Z[:100], y[:100]).road_
+    assert "all" in RepresenterRegressor(n_landmarks=None).fit(Z[:100], y[:100]).solver_
+    assert "all" in RepresenterRegressor(n_landmarks=100).fit(Z[:100], y[:100]).solver_
 
 
 # The rules of learners.
@@ -631,6 +631,6 @@ def test_a_fit_that_fails_leaves_it_as_it_was():
 
 
 def test_certificates_are_results():
-    certificate = RepresenterClassifier().fit(X, LABELS).certificate_
+    certificate = RepresenterClassifier().fit(X, LABELS).optimality_
     assert certificate.to_dict()["name"] == "duality gap" and certificate.met
     assert Certificate.worst([Certificate("a", 1.0, 2.0), Certificate("b", 1.0, 0.5)]).name == "b"

@@ -41,14 +41,14 @@ def features(K):
 
 
 def explicit_ridge(F, y, s, lam, intercept):
-    """The minimiser over explicit features: w and b; the shortest w for lam = 0."""
-    centre_F, centre_y = np.zeros(F.shape[1]), np.zeros(y.shape[1])
+    """The minimizer over explicit features: w and b; the shortest w for lam = 0."""
+    center_F, center_y = np.zeros(F.shape[1]), np.zeros(y.shape[1])
     if intercept:
-        centre_F, centre_y = s @ F / s.sum(), s @ y / s.sum()
-    A, t = np.sqrt(s)[:, None] * (F - centre_F), np.sqrt(s)[:, None] * (y - centre_y)
+        center_F, center_y = s @ F / s.sum(), s @ y / s.sum()
+    A, t = np.sqrt(s)[:, None] * (F - center_F), np.sqrt(s)[:, None] * (y - center_y)
     inverse = np.linalg.pinv(A, rcond=1e-7) if lam == 0 else np.linalg.inv(A.T @ A + lam * np.eye(A.shape[1])) @ A.T
     w = inverse @ t
-    return w, centre_y - centre_F @ w
+    return w, center_y - center_F @ w
 
 
 def left_out_by_force(F, y, s, lam, intercept):
@@ -97,14 +97,14 @@ def test_the_oracle_of_the_theory():
     x, y = [[1.0], [2.0], [3.0]], [1.0, 2.0, 2.0]
     model = KernelRidge("linear", lam=1.0, fit_intercept=False).fit(x, y)
     assert model.predict([[4.0]]) == pytest.approx(4 * 11 / 15)
-    assert model.coefficients_ == pytest.approx(np.linalg.solve(np.outer([1, 2, 3], [1, 2, 3]) + np.eye(3), y))
+    assert model.dual_coef_ == pytest.approx(np.linalg.solve(np.outer([1, 2, 3], [1, 2, 3]) + np.eye(3), y))
     assert model.intercept_ == 0.0 and not hasattr(model, "loo_errors_")
 
 
 def test_without_intercept_it_is_that_of_scikit_learn():
     peer = ScikitKernelRidge(alpha=0.3, kernel="rbf", gamma=0.5).fit(X, Y, WEIGHTS)
     model = KernelRidge(Gaussian.from_gamma(0.5), lam=0.3, fit_intercept=False).fit(X, Y, WEIGHTS)
-    assert model.coefficients_ == pytest.approx(peer.dual_coef_)
+    assert model.dual_coef_ == pytest.approx(peer.dual_coef_)
     assert model.predict(X + 0.1) == pytest.approx(peer.predict(X + 0.1))
 
 
@@ -151,9 +151,9 @@ def test_auto_finds_a_good_penalty():
     y = np.sin(2 * x[:, 0]) + 0.3 * np.random.default_rng(0).standard_normal(80)
     model = KernelRidge(Gaussian(0.3), lam="auto").fit(x, y)
     K = model.kernel_.gram(x)
-    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    centered = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     assert len(model.lams_) == 20 and model.loo_errors_.shape == (20,)
-    assert model.lams_[0] == pytest.approx(1e-6 * np.trace(centred) / 79)
+    assert model.lams_[0] == pytest.approx(1e-6 * np.trace(centered) / 79)
     assert model.lam_ == model.lams_[model.loo_errors_.argmin()]
     assert model.loo_errors_.min() < 0.12 < 0.3 < min(model.loo_errors_[0], model.loo_errors_[-1])
     assert model.lams_[0] < model.lam_ < model.lams_[-1]

@@ -12,13 +12,13 @@ from similitude.linear.moments import Moments
 from similitude.linear.path import FOLDS, PATIENCE, Head, chosen
 from similitude.linear.ridge import PENALTIES, ByCholesky, ByEigenvectors, Ridge, Trial
 
-FACTORISATIONS = {"eigenvectors": 10_000, "cholesky": 0}
+FACTORIZATIONS = {"eigenvectors": 10_000, "cholesky": 0}
 
 
-@pytest.fixture(params=FACTORISATIONS)
-def factorised(request, monkeypatch):
-    """Every test that asks for it runs with either factorisation."""
-    monkeypatch.setattr(ridge_module, "BY_EIGENVECTORS", FACTORISATIONS[request.param])
+@pytest.fixture(params=FACTORIZATIONS)
+def factorized(request, monkeypatch):
+    """Every test that asks for it runs with either factorization."""
+    monkeypatch.setattr(ridge_module, "BY_EIGENVECTORS", FACTORIZATIONS[request.param])
     return request.param
 
 
@@ -31,7 +31,7 @@ def problem(seed, n=12, d=4, k=2, weighted=True, dtype=np.float64):
 
 
 def naive(F, Y, weights, lam):
-    """The minimiser of sum_i s_i |y_i - w'f_i - b|^2 + lam |w|^2, as one least-squares problem; w, b."""
+    """The minimizer of sum_i s_i |y_i - w'f_i - b|^2 + lam |w|^2, as one least-squares problem; w, b."""
     d = F.shape[1]
     root = np.sqrt(weights)[:, None]
     rows = np.hstack([root * F, root])
@@ -65,7 +65,7 @@ def test_moments_are_the_sums_that_they_say(n, d, k, seed, weighted):
     np.testing.assert_allclose(found.gram, sum(s[i] * np.outer(F[i], F[i]) for i in range(n)), atol=1e-12)
     np.testing.assert_allclose(found.cross, sum(s[i] * np.outer(F[i], Y[i]) for i in range(n)), atol=1e-12)
     mean, middle = np.average(F, axis=0, weights=s), np.average(Y, axis=0, weights=s)
-    gram, cross = found.centred()
+    gram, cross = found.centered()
     np.testing.assert_allclose(gram, (s[:, None] * (F - mean)).T @ (F - mean), atol=1e-10)
     np.testing.assert_allclose(cross, (s[:, None] * (F - mean)).T @ (Y - middle), atol=1e-10)
 
@@ -104,12 +104,12 @@ def test_moments_of_single_precision_are_kept_in_double():
         np.testing.assert_allclose(getattr(found, name), getattr(exact, name), rtol=1e-4, atol=1e-2)
 
 
-# The minimiser.
+# The minimizer.
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(2, 10), st.integers(1, 12), st.integers(1, 3), st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3))
-def test_the_minimiser_is_that_of_a_naive_solver(n, d, k, seed, lam):
+def test_the_minimizer_is_that_of_a_naive_solver(n, d, k, seed, lam):
     F, Y, s = problem(seed, n, d, k)
     w, b = naive(F, Y, s, lam)
     found = Ridge(Moments.of(F, Y, s)).fit(lam)
@@ -117,21 +117,21 @@ def test_the_minimiser_is_that_of_a_naive_solver(n, d, k, seed, lam):
     np.testing.assert_allclose(found.intercept, b, atol=1e-7)
     np.testing.assert_allclose(found.scores(F), F @ w + b, atol=1e-7)
     once = Ridge(Moments.of(F, Y, s), lam)
-    assert isinstance(once.factorisation, ByCholesky)
+    assert isinstance(once.factorization, ByCholesky)
     np.testing.assert_allclose(once.fit(lam).weights, w, atol=1e-7)
 
 
 def test_one_penalty_below_rounding_is_left_to_eigenvectors():
     F, Y, s = problem(0, n=50, d=8, dtype=np.float32)
     F = np.concatenate([F, F], axis=1)  # of half the rank
-    assert isinstance(Ridge(Moments.of(F, Y, s), 1e-9).factorisation, ByEigenvectors)
+    assert isinstance(Ridge(Moments.of(F, Y, s), 1e-9).factorization, ByEigenvectors)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 8), st.integers(1, 3), st.integers(0, 2**32 - 1), st.floats(1e-6, 1e3))
-def test_both_factorisations_agree(d, k, seed, lam):
+def test_both_factorizations_agree(d, k, seed, lam):
     F, Y, s = problem(seed, 10, d, k)
-    gram, cross = Moments.of(F, Y, s).centred()
+    gram, cross = Moments.of(F, Y, s).centered()
     one, other = ByEigenvectors(gram, cross), ByCholesky(gram, cross)
     np.testing.assert_allclose(one.solve(lam), other.solve(lam), rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(one.solve(lam), np.linalg.solve(gram + lam * np.eye(d), cross), rtol=1e-6, atol=1e-9)
@@ -147,7 +147,7 @@ def test_a_factor_is_made_once_for_a_penalty(monkeypatch):
     made = []
     monkeypatch.setattr(ridge_module, "cholesky", lambda M, **how: made.append(1) or np.linalg.cholesky(M).T)
     F, Y, s = problem(0)
-    by = ByCholesky(*Moments.of(F, Y, s).centred())
+    by = ByCholesky(*Moments.of(F, Y, s).centered())
     for _ in range(3):
         by.solve(1.0)
         by.seen(F).leverages(1.0)
@@ -162,7 +162,7 @@ def test_a_factor_is_made_once_for_a_penalty(monkeypatch):
 @pytest.mark.parametrize("lam", [1e-3, 0.3, 30.0])
 @pytest.mark.parametrize(("n", "d", "k"), [(12, 4, 1), (9, 3, 3), (8, 15, 2), (2, 3, 1)])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_leaving_one_out_is_refitting(factorised, n, d, k, lam, weighted):
+def test_leaving_one_out_is_refitting(factorized, n, d, k, lam, weighted):
     F, Y, s = problem(n + d, n, d, k, weighted)
     ridge = Ridge(Moments.of(F, Y, s))
     trial = ridge.left_out(F, Y, s)(lam)
@@ -184,7 +184,7 @@ def test_leaving_one_out_is_refitting_whatever_the_examples(n, d, seed, lam):
     np.testing.assert_allclose(trial.scores, naive_left_out(F, Y, s, lam), rtol=1e-5, atol=1e-6)
 
 
-def test_examples_without_a_weight_are_judged_by_all_others(factorised):
+def test_examples_without_a_weight_are_judged_by_all_others(factorized):
     F, Y, s = problem(5)
     s[[2, 7]] = 0.0
     trial = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(0.5)
@@ -193,7 +193,7 @@ def test_examples_without_a_weight_are_judged_by_all_others(factorised):
     assert trial.loss == pytest.approx(np.average(trial.losses[counted], weights=s[counted]))
 
 
-def test_an_example_that_decides_alone_gives_no_verdict(factorised):
+def test_an_example_that_decides_alone_gives_no_verdict(factorized):
     F, Y, s = np.vstack([np.eye(3), np.zeros((3, 3))]), np.ones((6, 1)), np.ones(6)
     ridge = Ridge(Moments.of(F, Y, s))
     assert ridge.left_out(F, Y, s)(1e-12) is None  # each of the first three has a feature of its own
@@ -201,7 +201,7 @@ def test_an_example_that_decides_alone_gives_no_verdict(factorised):
 
 
 @pytest.mark.parametrize("lam", [1e-2, 1.0, 100.0])
-def test_examples_held_out_are_judged_by_the_model(factorised, lam):
+def test_examples_held_out_are_judged_by_the_model(factorized, lam):
     F, Y, s = problem(1, n=20)
     ridge = Ridge(Moments.of(F[:14], Y[:14], s[:14]))
     trial = ridge.held_out(F[14:], Y[14:], s[14:])(lam)
@@ -210,7 +210,7 @@ def test_examples_held_out_are_judged_by_the_model(factorised, lam):
     assert trial.loss == pytest.approx(np.average(((F[14:] @ w + b - Y[14:]) ** 2).sum(axis=1), weights=s[14:]))
 
 
-def test_single_precision_is_close_to_double(factorised):
+def test_single_precision_is_close_to_double(factorized):
     F, Y, s = problem(2, n=300, d=20)
     for lam in (1.0, 100.0):
         exact = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(lam)
@@ -226,7 +226,7 @@ def test_single_precision_is_close_to_double(factorised):
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 0.1, -1 / 3, 1e6, 1e-9, 1e15])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_constant_features_leave_the_mean(factorised, value, dtype):
+def test_constant_features_leave_the_mean(factorized, value, dtype):
     _, Y, s = problem(0, n=40)
     F = np.full((40, 3), value, dtype=dtype)
     ridge = Ridge(Moments.of(F, Y, s))
@@ -237,7 +237,7 @@ def test_constant_features_leave_the_mean(factorised, value, dtype):
     np.testing.assert_allclose(best.scores, naive_left_out(np.zeros((40, 0)), Y, s, 1.0), atol=10 * loose)
 
 
-def test_a_constant_feature_beside_others_changes_nothing(factorised):
+def test_a_constant_feature_beside_others_changes_nothing(factorized):
     F, Y, s = problem(4)
     for value in (0.0, 1.0, 1e3):
         more = np.hstack([F, np.full((12, 1), value)])
@@ -247,7 +247,7 @@ def test_a_constant_feature_beside_others_changes_nothing(factorised):
             np.testing.assert_allclose(found.scores, expected.scores, atol=1e-7)
 
 
-def test_a_feature_that_comes_twice_is_penalised_half(factorised):
+def test_a_feature_that_comes_twice_is_penalized_half(factorized):
     F, Y, s = problem(6, d=1)
     twice = np.hstack([F, F])
     once, both = Ridge(Moments.of(F, Y, s)), Ridge(Moments.of(twice, Y, s))
@@ -261,7 +261,7 @@ def test_a_feature_that_comes_twice_is_penalised_half(factorised):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_best_penalty_is_the_best_of_all(factorised, seed):
+def test_the_best_penalty_is_the_best_of_all(factorized, seed):
     F, Y, s = problem(seed, n=25, d=6)
     Y[:, 0] = F[:, 0] + 0.3 * Y[:, 0]
     ridge = Ridge(Moments.of(F, Y, s))
@@ -273,11 +273,11 @@ def test_the_best_penalty_is_the_best_of_all(factorised, seed):
     place = int(away.argmin())
     assert away[place] < 1e-9  # one of those on offer
     assert found.loss == pytest.approx(losses[place], rel=1e-6)
-    rivals = losses if factorised == "eigenvectors" else losses[place % 2 :: 2]  # whole decades where each costs a lot
+    rivals = losses if factorized == "eigenvectors" else losses[place % 2 :: 2]  # whole decades where each costs a lot
     assert found.loss <= min(rivals) * (1 + 1e-6)
 
 
-def test_a_walk_from_a_penalty_nearby_ends_where_neighbours_are_no_better(monkeypatch):
+def test_a_walk_from_a_penalty_nearby_ends_where_neighbors_are_no_better(monkeypatch):
     monkeypatch.setattr(ridge_module, "BY_EIGENVECTORS", 0)
     F, Y, s = problem(0)
     ridge = Ridge(Moments.of(F, Y, s))
@@ -295,7 +295,7 @@ def test_a_walk_from_a_penalty_nearby_ends_where_neighbours_are_no_better(monkey
         assert len(set(asked)) == len(asked)  # none is judged twice
 
 
-def test_penalties_without_a_verdict_are_passed_over(factorised):
+def test_penalties_without_a_verdict_are_passed_over(factorized):
     F, Y, s = problem(0)
     ridge = Ridge(Moments.of(F, Y, s))
     limit = ridge.unit * 1e-4

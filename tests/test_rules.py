@@ -79,7 +79,7 @@ def test_the_seed_decides(rule):
     [
         (FromPairs(shared_letters), WORDS),
         (FromPairs(shared_letters, claims=["SYMMETRIC", "PSD"]), WORDS),
-        (Gaussian(1.0) + Linear().normalised(), PLANE),
+        (Gaussian(1.0) + Linear().normalized(), PLANE),
         (Linear(), csr_array(PLANE)),
         (Precomputed(PLANE @ PLANE.T), range(40)),
         (FromBlocks(lambda X, Z: (X[:, :1] > 0).astype(int) & (Z[:, 0] > 0)), PLANE),

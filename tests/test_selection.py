@@ -147,11 +147,15 @@ def test_asymmetric_similarities_take_the_landmark_road_with_both_sides():
     k = FromPairs(lambda x, z: float(np.exp(-((x - 0.5 * z) ** 2).sum())))
     chosen = choose_kernel([k], X, y, cv=folds)
     row, at = chosen.table[0], chosen.landmark_indices
-    assert row.road.name == "landmarks" and row.road.side == "both" and "not symmetric" in row.road.reason
+    assert (
+        row.representation.name == "similarities"
+        and row.representation.side == "both"
+        and "not symmetric" in row.representation.reason
+    )
     assert row.n_similarity_calls == 2 * 60 * 60
     K = k.gram(X)
     F = np.hstack([K[:, at], K.T[:, at]])
-    F = F / np.linalg.norm(F, axis=1, keepdims=True) if row.road.normalised else F
+    F = F / np.linalg.norm(F, axis=1, keepdims=True) if row.representation.normalized else F
     Y = np.where(y == "out", 1.0, -1.0)[:, None]
     scores = in_place(by_loops(F, folds, Y, row.penalty), folds, Y.shape)
     assert row.loss == pytest.approx(np.mean((scores - Y) ** 2), rel=1e-6)
@@ -161,7 +165,11 @@ def test_asymmetric_similarities_take_the_landmark_road_with_both_sides():
 def test_indefinite_similarities_take_the_landmark_road():
     X, y = rings(60)
     row = choose_kernel([Sigmoid(scale=0.5, coef0=-1.0)], X, y, cv=3).table[0]
-    assert row.road.name == "landmarks" and row.road.side == "left" and "not a kernel" in row.road.reason
+    assert (
+        row.representation.name == "similarities"
+        and row.representation.side == "left"
+        and "not a kernel" in row.representation.reason
+    )
 
 
 def test_single_precision_gives_nearly_the_same():
@@ -292,7 +300,7 @@ def test_sharing_changes_nothing():
     together = choose_kernel(RADIAL, X, y)
     for row in together.table:
         alone = choose_kernel([row.similarity], X, y).table[0]
-        assert (alone.error.value, alone.road) == (row.error.value, row.road)
+        assert (alone.error.value, alone.representation) == (row.error.value, row.representation)
         assert alone.loss == pytest.approx(row.loss, rel=1e-9) and alone.penalty == pytest.approx(row.penalty)
         assert not alone.shared
 
@@ -308,7 +316,7 @@ def test_a_users_function_is_called_once_for_each_pair():
     chosen = choose_kernel([alike], words, [word[0] for word in words], cv=2)
     assert len(calls) == 900 == chosen.n_similarity_calls
     assert chosen.table[0].error.value < 0.5
-    assert "positive semi-definite on 30 landmarks" in chosen.table[0].road.reason
+    assert "positive semi-definite on 30 landmarks" in chosen.table[0].representation.reason
 
 
 def test_a_pulled_back_function_is_called_once_for_each_object():

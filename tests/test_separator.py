@@ -1,4 +1,4 @@
-"""The zero-noise separator: scikit-learn's contract, the margin it maximises, conflicts where there is none."""
+"""The zero-noise separator: scikit-learn's contract, the margin it maximizes, conflicts where there is none."""
 
 import math
 import pickle
@@ -108,7 +108,7 @@ def test_margin_attained(n_classes, fit_intercept):
     assert model.margin_ == pytest.approx(naive_margin(model, X, y))
 
 
-def test_margin_maximised_is_the_one_that_is_documented():
+def test_margin_maximized_is_the_one_that_is_documented():
     """In the plane: try every direction on the square |v|_inf = 1."""
     rng = np.random.default_rng(5)
     for _ in range(5):

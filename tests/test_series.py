@@ -151,7 +151,7 @@ def test_the_contract_is_kept(k, X):
 def test_parts_of_an_algebra():
     X = waves(5, 12)[0]
     check_similarity(GlobalAlignment() * DTW(sigma=30.0) + 0.5, X)
-    check_similarity(DTW().normalised(), X)
+    check_similarity(DTW().normalized(), X)
 
 
 @pytest.mark.parametrize("k", [DTW(window=3), GlobalAlignment(sigma=2.5)])

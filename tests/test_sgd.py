@@ -77,14 +77,14 @@ def test_the_trace_by_hand():
     model = KernelSGDSVC("precomputed", lam=0.5, as_printed=True)
     model.fit(np.array([[1, 0.5], [0.5, 1]]), [1, -1], order=[0, 1, 0, 1])
     assert model.beta_.tolist() == [2, -2]
-    assert np.allclose(model.coefficients_, [2 / 3, -7 / 24])
+    assert np.allclose(model.dual_coef_, [2 / 3, -7 / 24])
     assert model.n_iter_ == 4 and model.n_updates_ == 4
 
 
 def test_the_erratum_runs_with_twice_lambda():
     G = np.array([[1, 0.5], [0.5, 1]])
     ours = KernelSGDSVC("precomputed", lam=0.25).fit(G, [1, -1], order=[0, 1, 0, 1])
-    assert np.allclose(ours.coefficients_, [2 / 3, -7 / 24])
+    assert np.allclose(ours.dual_coef_, [2 / 3, -7 / 24])
 
 
 @settings(max_examples=25, deadline=None)
@@ -98,11 +98,11 @@ def test_every_step_is_the_naive_one(m, T, lam, seed, as_printed):
     beta, several = naive(Gaussian(1.0).gram(Z).tolist(), y.tolist(), lam * (1 if as_printed else 2), order.tolist())
     assert np.array_equal(model.beta_, beta)
     mean = np.zeros(m)
-    mean[model.support_] = model.coefficients_
+    mean[model.support_] = model.dual_coef_
     assert np.allclose(mean, several.mean(axis=0), rtol=1e-9, atol=1e-12)
     last = KernelSGDSVC(Gaussian(1.0), lam=lam, as_printed=as_printed, average=False).fit(Z, y, order=order)
     final = np.zeros(m)
-    final[last.support_] = last.coefficients_
+    final[last.support_] = last.dual_coef_
     assert np.allclose(final, several[-1], rtol=1e-9, atol=1e-12)
 
 
@@ -155,7 +155,7 @@ def test_only_what_changes_beta_is_compared(monkeypatch):
         assert Counted.values <= (1.2 * support + 100) * columns  # some were about to
 
 
-# What it minimises, and how close it comes.
+# What it minimizes, and how close it comes.
 
 
 def test_as_printed_it_is_stuck_at_the_other_optimum():
@@ -164,7 +164,7 @@ def test_as_printed_it_is_stuck_at_the_other_optimum():
 
     def objective(model, weight):
         a = np.zeros(60)
-        a[model.support_] = model.coefficients_
+        a[model.support_] = model.dual_coef_
         return weight * a @ K @ a + np.maximum(0, 1 - SIGN * (K @ a)).mean()
 
     ours = KernelSGDSVC(Gaussian(1.0), lam=lam, n_iter=T).fit(X, SIGN)
@@ -204,7 +204,7 @@ def test_the_figures_are_left_out_where_they_cost_too_much(monkeypatch):
     assert model.objective_ is None and model.suboptimality_ is None and len(model.support_) == 2
     monkeypatch.undo()
     again = KernelSGDSVC().fit(X, LABELS, order=[5, 7, 9])
-    assert np.array_equal(again.coefficients_, model.coefficients_)
+    assert np.array_equal(again.dual_coef_, model.dual_coef_)
     assert again.objective_ > again.objective_ - again.suboptimality_ > 0
 
 

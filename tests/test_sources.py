@@ -214,9 +214,9 @@ def test_shards_that_do_not_fit(tmp_path):
     double = fresh("double")
     np.save(double / "X_2.npy", X[:150].astype(float))
     refused(lambda: Source(double), "shard X_2.npy has dtype float64")
-    unlabelled = fresh("unlabelled")
-    (unlabelled / "y_1.npy").unlink()
-    refused(lambda: Source(unlabelled), r"X_1.npy has no labels: there is no .*y_1.npy")
+    unlabeled = fresh("unlabeled")
+    (unlabeled / "y_1.npy").unlink()
+    refused(lambda: Source(unlabeled), r"X_1.npy has no labels: there is no .*y_1.npy")
     short = fresh("short")
     np.save(short / "y_1.npy", Y[:9])
     refused(lambda: Source(short), "shard X_1.npy holds 250 objects, y_1.npy 9 labels")
@@ -242,7 +242,7 @@ def test_parquet_shards_that_do_not_fit(tmp_path):
     refused(
         lambda: Source(fresh("narrow", X=X[200:, :2]), "y"), "shard b.parquet does not fit: there is no column 'c2'"
     )
-    refused(lambda: Source(fresh("unlabelled", Y=None), "y"), "shard b.parquet has no labels: there is no column 'y'")
+    refused(lambda: Source(fresh("unlabeled", Y=None), "y"), "shard b.parquet has no labels: there is no column 'y'")
     refused(lambda: Source(fresh("empty", X=X[:0], Y=Y[:0]), "y"), "shard b.parquet is empty")
     missing = np.where(Y[200:] == 0, None, Y[200:])
     refused(lambda: Source(fresh("nulls", Y=list(missing)), "y"), "shard b.parquet: .* rows have no label")

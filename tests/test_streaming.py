@@ -8,6 +8,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from objectives import OBJECTIVES
 from scipy.sparse import csr_matrix
 
 from similitude import SimilarityClassifier, SimilarityRegressor, use_engine
@@ -87,8 +88,8 @@ def test_choices_are_those_of_the_rows_in_memory():
     whole = open_ones.fit(X, TWO)
     streamed = SimilarityClassifier(Gaussian() + Linear(), engine=LocalEngine(memory="12MiB")).fit(Source(X, TWO))
     assert repr(whole.similarity_) == repr(streamed.similarity_)
-    assert whole.growth_.x.tolist() == streamed.growth_.x.tolist()
-    assert str(whole.road_) == str(streamed.road_)
+    assert whole.landmark_curve_.x.tolist() == streamed.landmark_curve_.x.tolist()
+    assert str(whole.representation_) == str(streamed.representation_)
     assert whole.guarantee_ == streamed.guarantee_
     same(whole, streamed)
 
@@ -119,12 +120,12 @@ def test_weights_of_examples_and_classes(small_batches):
 
 @pytest.mark.parametrize("head", ["logistic", "l1"])
 def test_heads_that_need_all_features(head, small_batches):
-    ask = {**GIVEN, "head": head, "n_landmarks": 6}
+    ask = {**GIVEN, **OBJECTIVES[head], "n_landmarks": 6}
     whole = SimilarityClassifier(**ask).fit(X, TWO)
     streamed = SimilarityClassifier(**ask).fit(Source(X, TWO))
     np.testing.assert_allclose(whole.decision_function(NEW), streamed.decision_function(NEW), atol=1e-4)
     small = SimilarityClassifier(**{**ask, "engine": LocalEngine(memory="1MiB")})
-    with pytest.raises(MemoryError, match=rf"head='{head}' goes over all features several times; head='ridge'"):
+    with pytest.raises(MemoryError, match="goes over all features several times; loss='squared' with penalty='l2'"):
         small.fit(Source(X, TWO))
 
 
@@ -278,7 +279,7 @@ CHILD = """
     import os, signal, sys
     import numpy as np
     from similitude import SimilarityRegressor
-    from similitude.engines import LocalEngine, checkpoints
+    from similitude.compute.engines import LocalEngine, checkpoints
     from similitude.kernels import Gaussian
     from similitude.estimators import sourced
 

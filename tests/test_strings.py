@@ -129,8 +129,8 @@ def test_bytes_are_letters_by_value():
     np.testing.assert_array_equal(Spectrum(1).gram(np.array(["ab", "b"])), [[2, 1], [1, 1]])
 
 
-def test_shorter_than_p_is_zero_also_when_normalised():
-    K = Spectrum(3).normalised().gram(["ab", "abc", "abcd"])
+def test_shorter_than_p_is_zero_also_when_normalized():
+    K = Spectrum(3).normalized().gram(["ab", "abc", "abcd"])
     np.testing.assert_allclose(K, [[0, 0, 0], [0, 1, 0.5**0.5], [0, 0.5**0.5, 1]])
 
 
@@ -191,7 +191,7 @@ def test_is_a_kernel_by_proof_and_by_name():
     X, y = promoters()
     assert check_kernel(Spectrum(4), X).verdict == "VALID"
     assert "substring" in str(Spectrum().proof())
-    model = KernelSVC(Spectrum(4).normalised()).fit(X[::2], y[::2])
+    model = KernelSVC(Spectrum(4).normalized()).fit(X[::2], y[::2])
     assert model.score(X[1::2], y[1::2]) > 0.7
     assert LandmarkMap(Spectrum(3), n_components=5, random_state=0).fit_transform(X).shape == (106, 5)
 
@@ -340,7 +340,7 @@ def test_they_are_kernels(k):
     X, y = promoters()
     assert check_kernel(k, X).verdict == "VALID"
     check_similarity(k, UNUSUAL)
-    assert KernelSVC(k.normalised()).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.7
+    assert KernelSVC(k.normalized()).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.7
 
 
 EXPLICIT = [
@@ -349,9 +349,9 @@ EXPLICIT = [
     Spectrum(9),
     Gapped(3, 1),
     Mismatch(2, 1, alphabet="abé"),
-    Spectrum(1).normalised(),
+    Spectrum(1).normalized(),
     (Spectrum(1) + 2.0 * Gapped(2, 1)) ** 2,
-    (Spectrum(2) * Spectrum(1)).normalised() + 1.0,
+    (Spectrum(2) * Spectrum(1)).normalized() + 1.0,
     Spectrum(2).pullback(str.lower),
 ]
 
@@ -378,6 +378,6 @@ def test_explicit_features_of_strings_that_share_none():
 
 def test_a_linear_learner_on_explicit_features():
     X, y = promoters()
-    k = Spectrum(4).normalised()
+    k = Spectrum(4).normalized()
     machine = LinearSVC(C=10.0, random_state=0).fit(explicit_map(k, X[::2]), y[::2])
     assert machine.score(explicit_map(k, X[1::2], like=X[::2]), y[1::2]) > 0.7

@@ -74,9 +74,9 @@ def test_equal_digests_of_different_windows():
 
 @compiled_only
 @given(texts, st.integers(1, 3), st.integers(1, 4), st.integers(0, 4))
-def test_neighbours(texts, size, length, most):
-    found = loops.neighbour_bags(*joined(texts), size, length, most)
-    twin = reference_strings.neighbour_bags(*joined(texts), size, length, most)
+def test_neighbors(texts, size, length, most):
+    found = loops.neighbor_bags(*joined(texts), size, length, most)
+    twin = reference_strings.neighbor_bags(*joined(texts), size, length, most)
     for one, other in zip(found, twin, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -155,14 +155,14 @@ def test_the_gap_bounds_the_distance_to_the_minimum():
     assert tight.dual_gap_ < 1e-4 < loose.dual_gap_
 
 
-def test_normalised_margins_join_the_curve_of_errors():
+def test_normalized_margins_join_the_curve_of_errors():
     for intercept in (False, True):
         model = KernelSVC(Linear(), fit_intercept=intercept, tol=1e-6).fit(X, y)
-        w, b = model.coefficients_ @ model.support_objects_, model.intercept_ if intercept else 0.0
+        w, b = model.dual_coef_ @ model.support_objects_, model.intercept_ if intercept else 0.0
         Z = np.hstack([X, np.full((len(X), 1), float(intercept))])
         v = np.append(w, b)
         expected = Z @ v / np.linalg.norm(v) / np.linalg.norm(Z, axis=1)
-        assert np.allclose(model.normalised_margin(X), expected, atol=1e-6)
+        assert np.allclose(model.normalized_margin(X), expected, atol=1e-6)
         curve = error_at_margin(model, X, y, gammas=[0.0, 0.1])
         signs = np.where(y == 1, 1, -1)
         assert np.allclose(curve.y, [np.mean(signs * expected < gamma) for gamma in (0.0, 0.1)])

@@ -27,11 +27,11 @@ from similitude.kernels import (
 from similitude.kernels.distances import OfDistances
 from similitude.learners import (
     KernelKMeans,
-    KernelKNeighborsClassifier,
-    KernelKNeighborsRegressor,
     KernelRidge,
     KernelRidgeClassifier,
     KernelSVC,
+    SimilarityKNeighborsClassifier,
+    SimilarityKNeighborsRegressor,
 )
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap
 
@@ -59,7 +59,7 @@ KERNELS = [
     HistogramIntersection(),
     2.0 * Gaussian(sigma=2.0) + 0.5 * Linear() + 1.0,
     Gaussian(sigma=2.0) * Polynomial(degree=2),
-    Polynomial(degree=2).normalised(),
+    Polynomial(degree=2).normalized(),
 ]
 
 
@@ -145,8 +145,8 @@ def test_a_matern_kernel_without_a_formula_and_strings_run_on_the_cpu():
         words = ["kernel", "kerning", "margin"]
         np.testing.assert_array_equal(Spectrum(p=2).gram(words), Spectrum(p=2).gram(words))
     model = SimilarityClassifier(Spectrum(p=2), engine=engine).fit([*words, "margins"], [0, 0, 1, 1])
-    assert "no form for a device" in model.note_
-    assert not hasattr(SimilarityClassifier(engine=engine).fit(vectors(30), np.arange(30) % 2), "note_")
+    assert "no form for a device" in str(model.notes_)
+    assert SimilarityClassifier(engine=engine).fit(vectors(30), np.arange(30) % 2).notes_ == []
 
 
 def test_a_function_of_ones_own_and_sparse_rows_run_on_the_cpu():
@@ -227,7 +227,7 @@ def test_one_row_that_does_not_fit_is_refused_and_the_model_is_left_as_it_was(mo
         ridge = KernelRidge(Gaussian(sigma=1.0), engine=TorchEngine(device="cpu"))
         with pytest.raises(MemoryError, match="one row does not fit"):
             ridge.fit(X, X[:, 0])
-    assert not hasattr(ridge, "coefficients_")
+    assert not hasattr(ridge, "dual_coef_")
 
 
 def _one_tile(X):
@@ -247,24 +247,24 @@ MODELS = {
     "fourier": ("transform", FourierMap, {"n_components": 31}),
     "structured": ("transform", FourierMap, {"n_components": 30, "kind": "structured"}),
     "ridge head": ("decision_function", SimilarityClassifier, {"n_landmarks": 25}),
-    "logistic head": ("predict_proba", SimilarityClassifier, {"n_landmarks": 4, "head": "logistic"}),
-    "hinge head": ("decision_function", SimilarityClassifier, {"n_landmarks": 4, "head": "squared_hinge"}),
+    "logistic head": ("predict_proba", SimilarityClassifier, {"n_landmarks": 4, "loss": "logistic"}),
+    "hinge head": ("decision_function", SimilarityClassifier, {"n_landmarks": 4, "loss": "squared_hinge"}),
     "labels": ("predict", SimilarityClassifier, {"n_landmarks": 25}),
     "numbers": ("predict", SimilarityRegressor, {"n_landmarks": 25}),
     "kernel ridge": ("predict", KernelRidge, {"lam": 0.1}),
     "ridge classes": ("predict", KernelRidgeClassifier, {"lam": 0.1}),
     "clusters": ("transform", KernelKMeans, {"n_clusters": 3}),
     "clusters by landmarks": ("transform", KernelKMeans, {"n_clusters": 3, "n_landmarks": 20}),
-    "neighbours": ("predict_proba", KernelKNeighborsClassifier, {}),
-    "near numbers": ("predict", KernelKNeighborsRegressor, {"weights": "distance"}),
+    "neighbors": ("predict_proba", SimilarityKNeighborsClassifier, {}),
+    "near numbers": ("predict", SimilarityKNeighborsRegressor, {"weights": "distance"}),
 }
-SEEDLESS = (KernelRidge, KernelRidgeClassifier, KernelKNeighborsClassifier, KernelKNeighborsRegressor)
+SEEDLESS = (KernelRidge, KernelRidgeClassifier, SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor)
 
 
 def examples(cls, X):
     numbers = np.stack([X[:, 0] ** 2, X[:, 1] * X[:, 2]], axis=1)
     classes = (X[:, 0] > X[:, 1]).astype(int) + (X[:, 2] > 1.2)
-    return numbers if cls in (SimilarityRegressor, KernelRidge, KernelKNeighborsRegressor) else classes
+    return numbers if cls in (SimilarityRegressor, KernelRidge, SimilarityKNeighborsRegressor) else classes
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -364,7 +364,7 @@ def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chose
     model = SimilarityRegressor(Gaussian(sigma=1.0), n_landmarks=30, random_state=0, engine=TorchEngine(device=device))
     model.fit(X, Y)
     plain = SimilarityRegressor(Gaussian(sigma=1.0), n_landmarks=30, random_state=0, engine=LocalEngine()).fit(X, Y)
-    assert model.road_ == plain.road_ and model.n_similarity_calls_ == 30
+    assert model.representation_ == plain.representation_ and model.n_similarity_calls_ == 30
     few = chosen_on == 5  # the penalty is then chosen by a third of the examples
     assert abs(model.score(X, Y) - plain.score(X, Y)) < (5e-3 if few else 1e-3)
     assert model.held_out_error_.value < (1.5 if few else 1.05) * plain.held_out_error_.value
@@ -398,7 +398,7 @@ def test_a_memory_map_is_solved_by_products_too(monkeypatch, tmp_path, device, m
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("k", [Gaussian(sigma=0.3), Gaussian(sigma=0.3) * (Linear() + 1.0)], ids=repr)
-def test_the_solver_finds_the_minimiser(k, device):
+def test_the_solver_finds_the_minimizer(k, device):
     X, lam = vectors(200, d=2), 0.3
     L, rng = X[:25], np.random.default_rng(0)
     Y, s = rng.normal(size=(200, 3)), rng.integers(0, 3, 200).astype(float)
@@ -458,7 +458,7 @@ def test_a_model_fitted_to_tensors_is_saved_as_one_of_arrays(tmp_path):
         ["aa", "ab", "bb", "bc"], [0, 0, 1, 1]
     )
     save(words, tmp_path / "words.sim")
-    assert not hasattr(load(tmp_path / "words.sim"), "note_")
+    assert load(tmp_path / "words.sim").notes_
 
 
 # Devices, and what goes wrong.

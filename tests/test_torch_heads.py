@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from objectives import OBJECTIVES
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
@@ -47,7 +48,7 @@ def solved(head, F, codes, s, classes, penalties=PATH, **options):
 @pytest.mark.parametrize("far", [0.0, 100.0])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("head", ["logistic", "squared_hinge"])
-def test_the_minimisers_are_those_of_arrays(head, classes, far, dtype, device):
+def test_the_minimizers_are_those_of_arrays(head, classes, far, dtype, device):
     F, codes, s = problem(classes=classes, dtype=dtype, far=far)
     wanted = solved(head, F, codes, s, classes, tolerance=1e-11)
     found = solved(head, torch.from_numpy(F).to(device), codes, s, classes, tolerance=1e-11)
@@ -112,38 +113,40 @@ def test_a_classifier_solves_on_the_device(monkeypatch, head, pilot, device):
     for module in (training, landmarking):
         monkeypatch.setattr(module, "PILOT", pilot)
     given, usual = [], classifier.fit_classes
-    monkeypatch.setattr(classifier, "fit_classes", lambda head, F, *rest: given.append(F) or usual(head, F, *rest))
+    monkeypatch.setattr(
+        classifier, "fit_classes", lambda loss, penalty, F, *rest: given.append(F) or usual(loss, penalty, F, *rest)
+    )
     X, new = vectors(600), vectors(50, seed=1)
     y = (X[:, 0] > X[:, 1]).astype(int) + (X[:, 2] > 1.2)
     wanted, found = (
-        SimilarityClassifier(Gaussian(1.5), n_landmarks=15, head=head, random_state=0, engine=engine).fit(X, y)
+        SimilarityClassifier(Gaussian(1.5), n_landmarks=15, **OBJECTIVES[head], random_state=0, engine=engine).fit(X, y)
         for engine in (LocalEngine(), TorchEngine(device=device))
     )
     assert isinstance(given[0], np.ndarray)
     assert isinstance(given[1], torch.Tensor) and given[1].device.type == device
     assert found.lam_ == pytest.approx(wanted.lam_)
     np.testing.assert_allclose(found.predict_proba(new), wanted.predict_proba(new), atol=1e-3)
-    assert not hasattr(found, "note_")
+    assert found.notes_ == []
 
 
 def test_the_sparse_head_runs_on_the_cpu_and_says_so():
     X = vectors(60)
     labels, engine = (X[:, 0] > X[:, 1]).astype(int), TorchEngine(device="cpu")
-    options = {"n_landmarks": 10, "head": "l1", "random_state": 0}
+    options = {"n_landmarks": 10, "penalty": "l1", "random_state": 0}
     model = SimilarityClassifier(Gaussian(1.5), engine=engine, **options).fit(torch.from_numpy(X), labels)
-    assert model.note_ == "head='l1' was fitted on the CPU, not on cpu"
+    assert model.notes_ == ["the model with penalty='l1' was fitted on the CPU, not on cpu"]
     plain = SimilarityClassifier(Gaussian(1.5), **options).fit(X, labels)
-    assert not hasattr(plain, "note_")
+    assert plain.notes_ == []
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     words = ["kernel", "kerning", "margin", "margins", "marginal", "kernels"] * 3
     both = SimilarityRegressor(Spectrum(p=2), engine=engine, **options).fit(words, np.arange(18.0) % 6)
-    assert "no form for a device" in both.note_ and "head='l1' was fitted on the CPU" in both.note_
+    assert "no form for a device" in str(both.notes_) and "penalty='l1' was fitted on the CPU" in str(both.notes_)
 
 
 def test_features_of_words_are_solved_on_the_device_too():
     words, y = ["kernel", "kerning", "margin", "margins", "marginal", "kernels"] * 3, [0, 0, 1, 1, 1, 0] * 3
     found, wanted = (
-        SimilarityClassifier(Spectrum(p=2), n_landmarks=4, head="logistic", random_state=0, engine=engine)
+        SimilarityClassifier(Spectrum(p=2), n_landmarks=4, loss="logistic", random_state=0, engine=engine)
         .fit(words, y)
         .predict_proba(words)
         for engine in (TorchEngine(device="cpu"), LocalEngine())
@@ -157,8 +160,8 @@ def test_a_head_that_does_not_fit_on_the_device_leaves_the_model_as_it_was(monke
 
     monkeypatch.setattr(TensorFeatures, "scores", never)
     X = vectors(60)
-    model = SimilarityClassifier(Gaussian(1.5), n_landmarks=10, head="logistic", engine=TorchEngine(device="cpu"))
+    model = SimilarityClassifier(Gaussian(1.5), n_landmarks=10, loss="logistic", engine=TorchEngine(device="cpu"))
     before = set(vars(model))
-    with pytest.raises(MemoryError, match=r"head='logistic' on 60 x \d+ features does not fit on cpu"):
+    with pytest.raises(MemoryError, match=r"loss='logistic' on 60 x \d+ features does not fit on cpu"):
         model.fit(X, (X[:, 0] > X[:, 1]).astype(int))
     assert set(vars(model)) == before

@@ -1,4 +1,4 @@
-"""The algebra of learners on a device: ridge, k-means and neighbours on tensors, equal to those on arrays."""
+"""The algebra of learners on a device: ridge, k-means and neighbors on tensors, equal to those on arrays."""
 
 import warnings
 
@@ -9,10 +9,10 @@ from similitude.engines import LocalEngine, TorchEngine
 from similitude.kernels import Gaussian, Linear, Polynomial, Sigmoid, Spectrum
 from similitude.learners import (
     KernelKMeans,
-    KernelKNeighborsClassifier,
-    KernelKNeighborsRegressor,
     KernelRidge,
     KernelRidgeClassifier,
+    SimilarityKNeighborsClassifier,
+    SimilarityKNeighborsRegressor,
 )
 from similitude.learners import clusters as clusters_module
 from similitude.learners import ridge as ridge_module
@@ -40,7 +40,7 @@ def both(cls, kernel, device, **parameters):
     return (cls(kernel, engine=engine, **parameters) for engine in (TorchEngine(device=device), LocalEngine()))
 
 
-# Neighbours.
+# Neighbors.
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -63,12 +63,12 @@ def test_the_nearest_are_those_of_arrays_and_ties_go_by_index(seed, device):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("k", [Gaussian(1.5), Linear(), Polynomial(2)], ids=repr)
-def test_neighbours_are_those_of_the_local_engine(monkeypatch, k, device):
+def test_neighbors_are_those_of_the_local_engine(monkeypatch, k, device):
     monkeypatch.setattr(TorchEngine, "edge", property(lambda self: 32))  # several tiles
     X, new = vectors(60), vectors(50, seed=1)
     if not isinstance(k, Gaussian):  # ties, of whole numbers: their products are equal wherever they are computed
         X, new = X.round(), new.round()
-    found, wanted = both(KernelKNeighborsClassifier, k, device, n_neighbors=7, weights="distance")
+    found, wanted = both(SimilarityKNeighborsClassifier, k, device, n_neighbors=7, weights="distance")
     for model in (found, wanted):
         model.fit(X, np.arange(60) % 3)
     sent, usual = [], transfer.back
@@ -85,12 +85,17 @@ def test_neighbours_are_those_of_the_local_engine(monkeypatch, k, device):
 def test_tensors_in_tensors_out_but_for_words(device):
     X, words = torch.from_numpy(vectors(40)).to(device), np.array(["near", "far"])
     numbers = (X[:, 0] > X[:, 1]).cpu().numpy().astype(int)
-    for model in (KernelKNeighborsClassifier(), KernelRidgeClassifier(), KernelKNeighborsRegressor(), KernelRidge()):
+    for model in (
+        SimilarityKNeighborsClassifier(),
+        KernelRidgeClassifier(),
+        SimilarityKNeighborsRegressor(),
+        KernelRidge(),
+    ):
         assert model.fit(X, numbers).predict(X).device.type == device
     found = KernelKMeans(n_clusters=2, random_state=0)
     assert found.fit_predict(X).device.type == device and found.transform(X).device.type == device
     assert isinstance(found.labels_, np.ndarray)
-    for model in (KernelKNeighborsClassifier(), KernelRidgeClassifier()):
+    for model in (SimilarityKNeighborsClassifier(), KernelRidgeClassifier()):
         assert model.fit(X, words[numbers]).predict(X).dtype.kind == "U"
 
 
@@ -106,8 +111,8 @@ def test_clusters_are_those_of_the_local_engine(how, device):
     wanted.fit(X, sample_weight=s)
     np.testing.assert_array_equal(found.labels_, wanted.labels_)
     assert found.inertia_ == pytest.approx(wanted.inertia_) and found.n_iter_ == wanted.n_iter_
-    np.testing.assert_allclose(found.coefficients_, wanted.coefficients_, atol=1e-9)
-    assert not hasattr(found, "note_")
+    np.testing.assert_allclose(found.dual_coef_, wanted.dual_coef_, atol=1e-9)
+    assert found.notes_ == []
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -148,10 +153,10 @@ def test_ridge_is_that_of_the_local_engine(lam, intercept, device):
         wanted.fit(X, y, s)
         assert found.lam_ == pytest.approx(wanted.lam_)
         np.testing.assert_allclose(found.predict(X), wanted.predict(X), atol=1e-6)
-        assert isinstance(found.coefficients_, np.ndarray) and isinstance(found.intercept_, np.ndarray)
+        assert isinstance(found.dual_coef_, np.ndarray) and isinstance(found.intercept_, np.ndarray)
         if lam not in (0.5, 0.0):
             np.testing.assert_allclose(found.loo_errors_, wanted.loo_errors_, rtol=1e-3, atol=1e-9)
-        assert not hasattr(found, "note_")
+        assert found.notes_ == []
 
 
 def test_one_example_and_words_and_a_matrix():
@@ -162,7 +167,7 @@ def test_one_example_and_words_and_a_matrix():
     np.testing.assert_allclose(
         found.fit(words, np.arange(4.0)).predict(words), wanted.fit(words, np.arange(4.0)).predict(words)
     )
-    assert "no form for a device" in found.note_
+    assert "no form for a device" in str(found.notes_)
     X = vectors(20)
     found, wanted = both(KernelRidge, "precomputed", "cpu", lam="auto")
     K, before = X @ X.T, X @ X.T
@@ -186,13 +191,15 @@ def test_a_matrix_that_the_device_cannot_hold_is_worked_on_by_the_cpu_which_is_s
     X = vectors(100)
     engine = TorchEngine(device="cpu", memory="150KiB")  # the matrix takes 80 kB, more than a quarter of it
     ridge = KernelRidge(Gaussian(1.0), lam=0.1, engine=engine).fit(X, X[:, 0])
-    assert ridge.note_ == "the Gram matrix was factorised on the CPU, not on cpu"
+    assert ridge.notes_ == ["the Gram matrix was factorized on the CPU, not on cpu"]
     np.testing.assert_allclose(ridge.predict(X), KernelRidge(Gaussian(1.0), lam=0.1).fit(X, X[:, 0]).predict(X))
     means = KernelKMeans(Gaussian(1.0), n_clusters=2, random_state=0, engine=engine).fit(X)
-    assert means.note_ == "Lloyd's iterations were done on the CPU, not on cpu"
+    assert means.notes_ == ["Lloyd's iterations were done on the CPU, not on cpu"]
 
 
-@pytest.mark.parametrize("model", [KernelRidge(), KernelKMeans(n_clusters=2), KernelKNeighborsRegressor()], ids=repr)
+@pytest.mark.parametrize(
+    "model", [KernelRidge(), KernelKMeans(n_clusters=2), SimilarityKNeighborsRegressor()], ids=repr
+)
 def test_out_of_memory_in_the_algebra_leaves_no_half_fitted_model(monkeypatch, model):
     def never(*args, **kwargs):
         raise torch.OutOfMemoryError("on purpose")
@@ -202,7 +209,7 @@ def test_out_of_memory_in_the_algebra_leaves_no_half_fitted_model(monkeypatch, m
     before = set(vars(model))
     monkeypatch.setattr(clusters_module, "cluster", never)
     monkeypatch.setattr(ridge_module, "solve_one", never)
-    monkeypatch.setattr("similitude.learners.neighbours.NearestThere", never)
+    monkeypatch.setattr("similitude.learners.neighbors.NearestThere", never)
     with warnings.catch_warnings(), pytest.raises(MemoryError, match="30 objects does not fit on cpu"):
         model.fit(X, X[:, 0]).predict(X)
-    assert set(vars(model)) == before or isinstance(model, KernelKNeighborsRegressor)
+    assert set(vars(model)) == before or isinstance(model, SimilarityKNeighborsRegressor)

@@ -131,7 +131,7 @@ def test_the_two_tenths_similarity_is_good_but_no_kernel(n):
 
 
 def test_the_algebra_proves_without_data():
-    validity = check_kernel((Gaussian() + 2 * Linear() ** 3).exp().normalised())
+    validity = check_kernel((Gaussian() + 2 * Linear() ** 3).exp().normalized())
     assert validity.verdict == "VALID"
     assert validity.proof.holds
     assert validity.witness is None
@@ -343,7 +343,7 @@ def test_bad_arguments():
         check_kernel(Linear(), effort="huge")
     with pytest.raises(ValueError, match="how"):
         repair(share_any, DOCUMENTS, how="hope")
-    with pytest.raises(ValueError, match="symmetrised"):
+    with pytest.raises(ValueError, match="symmetrized"):
         repair(Precomputed(np.array([[1.0, 2.0], [0.0, 1.0]])), range(2))
 
 

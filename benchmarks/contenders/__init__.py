@@ -69,7 +69,7 @@ ALL: tuple[Contender, ...] = (
     machine.Flip(),
     machine.Shift(),
     machine.Square(),
-    machine.Neighbours(),
+    machine.Neighbors(),
     Gemm(),
     strings.RapidFuzz(),
     TsLearn(),

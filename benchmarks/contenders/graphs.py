@@ -42,7 +42,7 @@ class Ours(Contender):
 
         from similitude.kernels import WeisfeilerLehman
 
-        grams = [WeisfeilerLehman(h).normalised().gram(graphs) for h in iterations]
+        grams = [WeisfeilerLehman(h).normalized().gram(graphs) for h in iterations]
         folds = RepeatedStratifiedKFold(n_splits=10, n_repeats=splits, random_state=0).split(y, y)
         return sum(_right(grams, y, C, inner, train, test) for train, test in folds) / (len(y) * splits)
 

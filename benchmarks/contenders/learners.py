@@ -37,7 +37,7 @@ class Ours(Contender):
 
     def svc(self, X, y, sigma, C):
         model = self._svc(X, y, sigma, C)
-        return Machine(len(X), model.support_, model.coefficients_, model.intercept_)
+        return Machine(len(X), model.support_, model.dual_coef_, model.intercept_)
 
     def svc_classes(self, X, y, new, truth, sigma, C):
         return self._svc(X, y, sigma, C).predict(new)

@@ -111,10 +111,10 @@ class Shift(Contender):
         return model.predict(M[np.ix_(test, train)])
 
 
-class Neighbours(Contender):
+class Neighbors(Contender):
     """The most similar examples; how many is chosen by leave-one-out."""
 
-    name = "neighbours"
+    name = "neighbors"
 
     def machine_indefinite(self, M, train, test, y, truth):
         S = M[np.ix_(train, train)].copy()

@@ -12,10 +12,10 @@ from benchmarks.tasks.objects import FULL
 from similitude.kernels import Gapped, GlobalAlignment, Spectrum, WeisfeilerLehman
 
 KERNELS: dict[str, Callable[[], Any]] = {
-    "weisfeiler_lehman": lambda: WeisfeilerLehman(3).normalised(),
+    "weisfeiler_lehman": lambda: WeisfeilerLehman(3).normalized(),
     "global_alignment": GlobalAlignment,
-    "gapped": lambda: Gapped(8, 2).normalised(),
-    "blended": lambda: Spectrum(4, blended=True).normalised(),
+    "gapped": lambda: Gapped(8, 2).normalized(),
+    "blended": lambda: Spectrum(4, blended=True).normalized(),
 }
 
 

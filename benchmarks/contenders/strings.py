@@ -22,14 +22,14 @@ class Ours(Contender):
         from similitude.learners import KernelSVC
 
         k, C = (Gapped(8, 2), 1.0) if kernel == "gapped" else (Spectrum(4, blended=True), 10.0)
-        return KernelSVC(k.normalised(), C=C).fit(X, y).decision_function(new)
+        return KernelSVC(k.normalized(), C=C).fit(X, y).decision_function(new)
 
     def promoters(self, X, y):
         from similitude.learners import KernelSVC
 
         labels = []
         for i, x in enumerate(X):
-            model = KernelSVC(Spectrum(4).normalised()).fit(X[:i] + X[i + 1 :], np.delete(y, i))
+            model = KernelSVC(Spectrum(4).normalized()).fit(X[:i] + X[i + 1 :], np.delete(y, i))
             labels.append(model.predict([x])[0])
         return np.array(labels)
 

@@ -64,7 +64,7 @@ def _molecule(rng: np.random.Generator) -> Graph:
     return np.unique(np.vstack([tree, more]), axis=0), rng.choice(5, size, p=[0.6, 0.2, 0.1, 0.06, 0.04])
 
 
-def _neighbours(graph: Graph) -> list[list[int]]:
+def _neighbors(graph: Graph) -> list[list[int]]:
     joined: list[list[int]] = [[] for _ in graph[1]]
     for u, v in graph[0].tolist():
         joined[u].append(v)
@@ -73,7 +73,7 @@ def _neighbours(graph: Graph) -> list[list[int]]:
 
 
 def _refined(graph: Graph, iterations: int) -> Counter[str]:
-    joined, labels = _neighbours(graph), [str(label) for label in graph[1]]
+    joined, labels = _neighbors(graph), [str(label) for label in graph[1]]
     found = Counter(labels)
     for _ in range(iterations):
         labels = [f"({label}:{sorted(labels[w] for w in joined[v])})" for v, label in enumerate(labels)]
@@ -82,7 +82,7 @@ def _refined(graph: Graph, iterations: int) -> Counter[str]:
 
 
 def _triples(graph: Graph, ordered: bool) -> Counter[tuple[int, int, int]]:
-    joined, found = _neighbours(graph), Counter[tuple[int, int, int]]()
+    joined, found = _neighbors(graph), Counter[tuple[int, int, int]]()
     for root in range(len(joined)):
         reached, queue = {root: 0}, [root]
         for u in queue:

@@ -16,7 +16,7 @@ NEW = 5_000
 
 
 def even_and_odd(n: int, settings: Settings, predict: bool = False) -> Dataset:
-    """Return images of digits, labelled by whether the digit is odd."""
+    """Return images of digits, labeled by whether the digit is odd."""
 
     def make(rng: np.random.Generator) -> Data:
         return _digits(n, settings, rng, predict, lambda digit: digit % 2)
@@ -25,7 +25,7 @@ def even_and_odd(n: int, settings: Settings, predict: bool = False) -> Dataset:
 
 
 def ten_digits(n: int, settings: Settings) -> Dataset:
-    """Return images of digits, labelled by the digit."""
+    """Return images of digits, labeled by the digit."""
 
     def make(rng: np.random.Generator) -> Data:
         return _digits(n, settings, rng, True, lambda digit: digit)
@@ -161,7 +161,7 @@ PERCEPTRON = Task(
 
 
 def smooth(n: int) -> Dataset:
-    """Return vectors with a smooth target, and twenty strengths of regularisation."""
+    """Return vectors with a smooth target, and twenty strengths of regularization."""
 
     def make(rng: np.random.Generator) -> Data:
         X = rng.standard_normal((n, 10))
@@ -183,7 +183,7 @@ RIDGE = Task(
 
 
 def groups(n: int) -> Dataset:
-    """Return vectors around eight centres."""
+    """Return vectors around eight centers."""
 
     def make(rng: np.random.Generator) -> Data:
         X = 2 * rng.standard_normal((8, 10))[rng.integers(8, size=n)] + rng.standard_normal((n, 10))
@@ -193,7 +193,7 @@ def groups(n: int) -> Dataset:
 
 
 def inertia(data: Data, result: Any, truth: Any) -> Check:
-    """Return the sum of squared distances to the centres in feature space."""
+    """Return the sum of squared distances to the centers in feature space."""
     K, labels = _gaussian(data["X"], data["X"], data["sigma"]), np.asarray(result)
     total = float(np.trace(K)) - sum(K[np.ix_(at, at)].sum() / len(at) for at in _members(labels))
     return Check(total, f"inertia {total:.1f}", bool(np.isfinite(total)))

@@ -15,7 +15,7 @@ GRID = "scikit-learn"
 
 
 def digits(n: int, m: int, settings: Settings) -> Dataset:
-    """Return images of digits in single precision, and 10,000 more to be recognised."""
+    """Return images of digits in single precision, and 10,000 more to be recognized."""
 
     def make(rng: np.random.Generator) -> Data:
         with np.load(Path(settings.data or ".") / "mnist.npz") as file:
@@ -29,12 +29,12 @@ def digits(n: int, m: int, settings: Settings) -> Dataset:
 
 
 def clusters(n: int, m: int) -> Dataset:
-    """Return vectors around 50 centres of ten classes."""
+    """Return vectors around 50 centers of ten classes."""
 
     def make(rng: np.random.Generator) -> Data:
-        centres = rng.standard_normal((50, 100))
+        centers = rng.standard_normal((50, 100))
         which = rng.integers(50, size=n + 2_000)
-        X = (centres[which] + rng.standard_normal((n + 2_000, 100))).astype(np.float32)
+        X = (centers[which] + rng.standard_normal((n + 2_000, 100))).astype(np.float32)
         return {"X": X[:n], "y": which[:n] % 10, "new": X[n:], "truth": which[n:] % 10, "sigma": 10.0, "m": m}
 
     return Dataset(f"clusters n={n} d=100 float32 m={m}", make)
@@ -71,7 +71,7 @@ FIT = Task(
 VECTORS = ("letter", "satellite", "usps", "a9a", "adbench_magic_gamma", "musk", "sonar")
 
 
-def standardised(name: str, settings: Settings) -> Dataset:
+def standardized(name: str, settings: Settings) -> Dataset:
     """Return vectors of a real data set, each column with mean 0 and deviation 1, a quarter held back."""
 
     def make(rng: np.random.Generator) -> Data:
@@ -81,7 +81,7 @@ def standardised(name: str, settings: Settings) -> Dataset:
         return {"X": (X - mean) / deviation, "y": y, "new": (new - mean) / deviation, "truth": truth}
 
     file = f"{name}.csv.gz" if name == "musk" else f"{name}.npz"
-    return Dataset(f"{name} standardised", make, needs=file)
+    return Dataset(f"{name} standardized", make, needs=file)
 
 
 def _read(name: str, folder: Path, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -119,7 +119,7 @@ DEFAULTS = Task(
     name="machine_defaults",
     computes="SimilarityClassifier as it comes, against a support vector machine with a grid search: fit and predict",
     operation="machine_defaults",
-    datasets=lambda settings: [standardised(name, settings) for name in (VECTORS[-2:] if settings.quick else VECTORS)],
+    datasets=lambda settings: [standardized(name, settings) for name in (VECTORS[-2:] if settings.quick else VECTORS)],
     check=accuracy,
     gates=(
         as_accurate(GRID, 0.02, goal=0.015),
@@ -165,6 +165,6 @@ INDEFINITE = Task(
     operation="machine_indefinite",
     datasets=lambda settings: [blogs(settings), shapes(settings)],
     check=accuracy,
-    gates=tuple(as_accurate(peer, 0.0) for peer in ("clip", "flip", "shift", "square", "neighbours")),
+    gates=tuple(as_accurate(peer, 0.0) for peer in ("clip", "flip", "shift", "square", "neighbors")),
     in_child=False,
 )

@@ -27,7 +27,7 @@ def digits(n: int, dtype: str, settings: Settings, **more: Any) -> Dataset:
 
 
 def clusters(n: int, d: int, dtype: str, **more: Any) -> Dataset:
-    """Return vectors around 50 centres."""
+    """Return vectors around 50 centers."""
 
     def make(rng: np.random.Generator) -> Data:
         X = rng.standard_normal((50, d))[rng.integers(50, size=n)] + 0.5 * rng.standard_normal((n, d))
@@ -37,7 +37,7 @@ def clusters(n: int, d: int, dtype: str, **more: Any) -> Dataset:
 
 
 def satellite(settings: Settings, **more: Any) -> Dataset:
-    """Return standardised pixels of a satellite's images."""
+    """Return standardized pixels of a satellite's images."""
 
     def make(rng: np.random.Generator) -> Data:
         with np.load(Path(settings.data or ".") / "satellite.npz") as file:

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.nouns import OURS, Check, Data, Dataset, Gate, Settings, Task
 
 SIGMA = 12.0
-"""About the median distance of entries times the root of the length, for standardised series of length 150."""
+"""About the median distance of entries times the root of the length, for standardized series of length 150."""
 CHECKED = 4
 """Rows of a matrix that are compared with the truth."""
 
@@ -80,7 +80,7 @@ def warping(data: Data) -> np.ndarray:
 
 
 def alignment(data: Data) -> np.ndarray:
-    """Return some rows of the normalised kernel, in NumPy, float64 and logarithms."""
+    """Return some rows of the normalized kernel, in NumPy, float64 and logarithms."""
     X = np.asarray(data["X"], float)
 
     def step(diagonal: np.ndarray, before: np.ndarray, above: np.ndarray, square: np.ndarray) -> np.ndarray:
@@ -127,7 +127,7 @@ WARPING = Task(
 
 ALIGNMENT = Task(
     name="global_alignment",
-    computes="the normalised global alignment kernel of series with each other",
+    computes="the normalized global alignment kernel of series with each other",
     operation="global_alignment",
     datasets=matrices,
     check=near,

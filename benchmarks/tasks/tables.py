@@ -100,7 +100,7 @@ GOWER = Task(
 )
 
 
-def labelled(file: str, label: str, new: int, landmarks: int, settings: Settings) -> Dataset:
+def labeled(file: str, label: str, new: int, landmarks: int, settings: Settings) -> Dataset:
     """Return a table with its labels, and rows that are kept back; rows without a label are left out."""
 
     def make(rng: np.random.Generator) -> Data:
@@ -136,8 +136,8 @@ ACCURACY = Task(
     computes="classes of the rows of a table, from Gower's coefficient to landmarks and a linear learner",
     operation="table_accuracy",
     datasets=lambda settings: [
-        labelled("table_adult_uci.csv.gz", "income", settings.size(10_000, 2_000), 300, settings),
-        labelled("housevotes84.csv.gz", "Class", 135, 200, settings),
+        labeled("table_adult_uci.csv.gz", "income", settings.size(10_000, 2_000), 300, settings),
+        labeled("housevotes84.csv.gz", "Class", 135, 200, settings),
     ],
     check=accuracy,
     gates=(right(0.835, "adult"), right(0.92, "housevotes")),

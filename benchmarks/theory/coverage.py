@@ -72,16 +72,16 @@ class Population:
         return mean_matrix(self.K, self.codes, self.masses)
 
     def alignments(self) -> tuple[float, float]:
-        """Return the plain and the centred alignment."""
+        """Return the plain and the centered alignment."""
         scale, constant = ideal(int(self.codes.max()) + 1)
         T = np.where(self.codes[:, None] == self.codes, scale + constant, constant)
-        return self._cosine(self.K, T), self._cosine(self._centred(self.K), self._centred(T))
+        return self._cosine(self.K, T), self._cosine(self._centered(self.K), self._centered(T))
 
     def _cosine(self, K: np.ndarray, T: np.ndarray) -> float:
         p = self.masses
         return float(p @ (K * T) @ p / math.sqrt((p @ (K * K) @ p) * (p @ (T * T) @ p)))
 
-    def _centred(self, K: np.ndarray) -> np.ndarray:
+    def _centered(self, K: np.ndarray) -> np.ndarray:
         p = self.masses
         return K - (K @ p)[:, None] - p @ K + p @ K @ p
 
@@ -134,12 +134,12 @@ def noisy_figure_3_1() -> Population:
     return PairNoise(plain.K / 2, plain.codes, plain.masses, noise=0.5)
 
 
-def clouds(centres: tuple[float, ...], shares: tuple[float, ...], dimension: int, sigma: float) -> Population:
+def clouds(centers: tuple[float, ...], shares: tuple[float, ...], dimension: int, sigma: float) -> Population:
     """Normal clouds along a line under a Gaussian kernel, 2,000 objects of them."""
     rng = np.random.default_rng(0)
     codes = rng.choice(len(shares), 2000, p=shares)
     X = rng.standard_normal((2000, dimension))
-    X[:, 0] += np.array(centres)[codes]
+    X[:, 0] += np.array(centers)[codes]
     squares = (X**2).sum(axis=1)
     K = np.exp(-np.maximum(squares[:, None] + squares - 2 * X @ X.T, 0) / (2 * sigma**2))
     return Population(K, codes, np.full(2000, 1 / 2000))
@@ -174,7 +174,7 @@ def figures(population: Population, n: int, rng: np.random.Generator) -> Iterato
     single = np.abs(population.gammas(shift=1e-9) - population.gammas(shift=-1e-9)) < 0.01
     shares = np.bincount(population.codes, population.masses)
     truths = (plain_gamma(means, shares), balanced_gamma(means), *aligned)
-    names = ("gamma of Definition 5", "balanced gamma", "alignment", "centred alignment")
+    names = ("gamma of Definition 5", "balanced gamma", "alignment", "centered alignment")
     while True:
         K, codes = population.draw(n, rng)
         strong = strong_goodness(K, codes, rng)

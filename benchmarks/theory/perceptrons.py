@@ -57,7 +57,7 @@ def separable_problem(rng: np.random.Generator, unit: bool = False) -> tuple[np.
     X = X / np.linalg.norm(X, axis=1)[:, None] if unit else X
     X = X[np.abs(X @ w) >= np.quantile(np.abs(X @ w), rng.uniform(0.1, 0.75))]
     y = np.where(X @ w > 0, 1, -1)
-    largest = margin("linear", np.concatenate([X, -X]), np.concatenate([y, -y]), normalised=False)
+    largest = margin("linear", np.concatenate([X, -X]), np.concatenate([y, -y]), normalized=False)
     return X, y, largest.value * (1 - ROUNDING)
 
 

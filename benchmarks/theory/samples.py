@@ -1,4 +1,4 @@
-"""Labelled examples that stay linearly separable in the features: Corollary 1 of Balcan, Blum and Vempala."""
+"""Labeled examples that stay linearly separable in the features: Corollary 1 of Balcan, Blum and Vempala."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Separator:
     w: np.ndarray
     classes_: ClassVar[np.ndarray] = np.array([-1, 1])
 
-    def normalised_margin(self, F: np.ndarray) -> np.ndarray:
+    def normalized_margin(self, F: np.ndarray) -> np.ndarray:
         """Return the cosine between w and each row; 0 for a row that is 0."""
         lengths = np.linalg.norm(F, axis=1) * np.linalg.norm(self.w)
         return np.clip(F @ self.w / np.where(lengths > 0, lengths, 1.0), -1.0, 1.0)
@@ -35,7 +35,7 @@ def mass_below(margin: float, separator: Separator, F: np.ndarray, y: np.ndarray
     >>> mass_below(0.6, Separator(np.array([2.0, 0.0])), F, np.ones(4), np.full(4, 0.25))
     0.5
     """
-    return float(masses[y * separator.normalised_margin(F) < margin - ROUNDING].sum())
+    return float(masses[y * separator.normalized_margin(F) < margin - ROUNDING].sum())
 
 
 def separated(F: np.ndarray, y: np.ndarray) -> np.ndarray:

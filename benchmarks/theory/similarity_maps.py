@@ -72,7 +72,7 @@ def combined(
         separator = Separator(np.concatenate([share * problem.labels[drawn] for share in alpha]))
         F = np.concatenate(features(hard, drawn), axis=1)
         failures += mass_below(margin, separator, F, problem.labels, problem.masses) > epsilon + delta
-        margins.append(float((problem.labels * separator.normalised_margin(F))[hard.heard == 1].min()))
+        margins.append(float((problem.labels * separator.normalized_margin(F))[hard.heard == 1].min()))
     name = "one of them alone" if norm == 1 else "all alike"
     return Finding(
         f"Theorem 3, {BB}: {n} similarities side by side, {name} combined with gap {gamma:g}",

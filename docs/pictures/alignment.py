@@ -14,8 +14,8 @@ for ax, matrix, title in ((axes[0], Gaussian(sigma=1.0).gram(X), "Gaussian"), (a
     ax.imshow(matrix, cmap="viridis")
     ax.set(title=title, xticks=[], yticks=[])
 sigmas = np.geomspace(0.05, 10, 40)
-for centred, colour in ((True, "tab:blue"), (False, "tab:orange")):
-    values = [alignment(Gaussian(sigma=s).gram(X), y, centred=centred) for s in sigmas]
-    axes[2].semilogx(sigmas, values, color=colour, label="centred" if centred else "plain")
+for centered, color in ((True, "tab:blue"), (False, "tab:orange")):
+    values = [alignment(Gaussian(sigma=s).gram(X), y, centered=centered) for s in sigmas]
+    axes[2].semilogx(sigmas, values, color=color, label="centered" if centered else "plain")
 axes[2].set(title="alignment", xlabel="width")
 axes[2].legend()

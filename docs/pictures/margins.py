@@ -16,7 +16,7 @@ def sample(n, seed):
 
 X, y = sample(60, 5)
 model = KernelSVC("linear", C=100.0).fit(X, y)
-w = model.coefficients_.ravel() @ np.asarray(model.support_objects_)
+w = model.dual_coef_.ravel() @ np.asarray(model.support_objects_)
 b = float(np.ravel(model.intercept_)[0])
 figure, (plane, curve) = plt.subplots(1, 2)
 plane.scatter(*X.T, c=np.where(y > 0, "tab:orange", "tab:blue"))

@@ -15,19 +15,19 @@ least = RepresenterClassifier(k, loss="hinge", lam=LAM, tol=1e-8).fit(X, y).obje
 
 
 def objective(model):
-    """Return what equation 10 minimises, at a model."""
+    """Return what equation 10 minimizes, at a model."""
     a = np.zeros(len(X))
-    a[model.support_] = model.coefficients_
+    a[model.support_] = model.dual_coef_
     return LAM * a @ G @ a + np.maximum(0, 1 - y * (G @ a)).mean()
 
 
 steps = [100, 300, 1000, 3000, 10_000, 30_000]
 figure, ax = plt.subplots()
-for printed, colour, name in ((False, "tab:blue", "with 2λ"), (True, "tab:orange", "as printed")):
+for printed, color, name in ((False, "tab:blue", "with 2λ"), (True, "tab:orange", "as printed")):
     runs = [KernelSGDSVC(k, lam=LAM, n_iter=T, as_printed=printed, random_state=0).fit(X, y) for T in steps]
-    ax.loglog(steps, [objective(model) - least for model in runs], "o-", color=colour, label=name)
+    ax.loglog(steps, [objective(model) - least for model in runs], "o-", color=color, label=name)
     if not printed:
         bounds = [model.suboptimality_bound_ for model in runs]
-        ax.loglog(steps, bounds, color=colour, linestyle=":", label="the bound")
+        ax.loglog(steps, bounds, color=color, linestyle=":", label="the bound")
 ax.set(title="above the minimum of equation 10", xlabel="steps", ylabel="by")
 ax.legend()

@@ -9,9 +9,9 @@ problem = figure_3_1()
 figure, (plane, bars) = plt.subplots(1, 2)
 names = ["+ (150°)", "+ (30°)", "- (-30°)"]
 for (x, y), label, name in zip(problem.points, problem.labels, names, strict=True):
-    colour = "tab:orange" if label > 0 else "tab:blue"
-    plane.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "color": colour, "lw": 2})
-    plane.annotate(name, (1.25 * x, 1.35 * y), color=colour, ha="center", va="center")
+    color = "tab:orange" if label > 0 else "tab:blue"
+    plane.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "color": color, "lw": 2})
+    plane.annotate(name, (1.25 * x, 1.35 * y), color=color, ha="center", va="center")
 plane.set(xlim=(-1.5, 1.5), ylim=(-1, 1), aspect="equal", title="two classes, margin 1/2")
 plane.axis("off")
 place = np.arange(3)

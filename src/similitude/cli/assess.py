@@ -87,7 +87,7 @@ def _facts(goodness: Goodness) -> list[tuple[str, object]]:
     facts: list[tuple[str, object]] = [
         ("rows", f"{goodness.n:,} of {len(classes)} classes: {some}"),
         ("related to the labels?", f"{related}: p = {p.value:.3g}, {p.permutations:,} permutations"),
-        ("centred alignment", around(goodness.centred_alignment)),
+        ("centered alignment", around(goodness.centered_alignment)),
         ("own class less others", around(goodness.weak.balanced)),
     ]
     if weighted is not None:

@@ -74,9 +74,9 @@ def check(
 def _show(console: Console, text: str, validity: Validity) -> None:
     from similitude.cli.output import printable
 
-    colour = {"VALID": "green", "INVALID": "red", "UNKNOWN": "yellow"}[validity.verdict]
+    color = {"VALID": "green", "INVALID": "red", "UNKNOWN": "yellow"}[validity.verdict]
     told = {"VALID": "is a kernel", "INVALID": "is not a kernel", "UNKNOWN": "may or may not be a kernel"}
-    console.print(validity.verdict, style=f"bold {colour}", end="")
+    console.print(validity.verdict, style=f"bold {color}", end="")
     console.print(f": {printable(text)} {told[validity.verdict]}")
     console.print(printable(_why(validity)), soft_wrap=True)
     if validity.verdict == "INVALID":

@@ -71,13 +71,13 @@ def _show(console: Console, selection: Selection) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("")
     table.add_column("similarity", overflow="fold")
-    for title in ("error" if classes else "squared error", "worse by", "road"):
+    for title in ("error" if classes else "squared error", "worse by", "features"):
         table.add_column(title, no_wrap=True)
     for row in selection.table:
         best = row is selection.table[0]
         worse = "" if best else _range(row.difference, classes)
         mark = "*" if row.as_good else ""
-        cells = (mark, printable(row.candidate), _range(row.error, classes), worse, row.road.name)
+        cells = (mark, printable(row.candidate), _range(row.error, classes), worse, row.representation.name)
         table.add_row(*cells, style="bold" if best else None)
     show_table(console, table)
     for remark in (

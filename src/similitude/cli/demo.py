@@ -26,7 +26,7 @@ STEPS = (
     ),
     Step(
         "It is not, and may be used all the same. How good is another one, shared substrings, for these labels?",
-        "assess genes.csv --label label --similarity 'spectrum(p=6, blended=True).normalised()'",
+        "assess genes.csv --label label --similarity 'spectrum(p=6, blended=True).normalized()'",
     ),
     Step(
         "Learn from it. Without --similarity the kind of object picks one.", "fit genes.csv --label label -o genes.sim"
@@ -35,8 +35,8 @@ STEPS = (
     Step("Why does it take the first of them for what it does?", "explain genes.sim new-genes.csv --row 0"),
     Step(
         "Molecules as graphs, and whether they dissolve in water: which similarity is best?",
-        "compare molecules.jsonl --label label --similarity 'weisfeiler_lehman(iterations=1).normalised()' "
-        "--similarity 'shortest_path().normalised()' --similarity 'graphlet(p=3, mode=\"frequency\")'",
+        "compare molecules.jsonl --label label --similarity 'weisfeiler_lehman(iterations=1).normalized()' "
+        "--similarity 'shortest_path().normalized()' --similarity 'graphlet(p=3, mode=\"frequency\")'",
     ),
     Step("The model is one file that holds no code. What is in it?", "info genes.sim"),
 )

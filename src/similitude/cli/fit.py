@@ -10,10 +10,11 @@ from similitude.cli.options import (
     AsJson,
     Engine,
     File,
-    Head,
     KindOfObject,
     Label,
+    Loss,
     Object,
+    Penalty,
     Seed,
     Similarity,
     TaskOption,
@@ -36,7 +37,8 @@ Landmarks = Annotated[
         "--landmarks", min=1, metavar="NUMBER", help="How many landmarks. Default: as many as held-out rows gain by."
     ),
 ]
-HeadOption = Annotated[Head, typer.Option("--head", help="How weights are found; l1 keeps few landmarks.")]
+LossOption = Annotated[Loss, typer.Option("--loss", help="The loss that the model minimizes.")]
+PenaltyOption = Annotated[Penalty, typer.Option("--penalty", help="l1 keeps few landmarks.")]
 
 
 def fit(
@@ -48,7 +50,8 @@ def fit(
     kind: KindOfObject = None,
     task: TaskOption = None,
     landmarks: Landmarks = None,
-    head: HeadOption = Head.auto,
+    loss: LossOption = Loss.auto,
+    penalty: PenaltyOption = Penalty.l2,
     trust: Trust = False,
     seed: Seed = 0,
     engine: Engine = "",
@@ -71,7 +74,7 @@ def fit(
     what, y = task_of(out, data, task), labels_of(data)
     with use_engine(local), warnings_caught() as said:
         given = (data.objects,) if isinstance(data.objects, Source) else (data.objects, y)
-        model = _model(what, k, landmarks, head.value, seed).fit(*given)
+        model = _model(what, k, landmarks, seed, loss=loss.value, penalty=penalty.value).fit(*given)
     out.note_each(said)
     asked = {"similarity": text, "task": what, "label": data.schema.label, "rows": len(y), "seed": seed}
     about = {**asked, "schema": data.schema.to_dict(), **_learned(model, what, y)}
@@ -80,12 +83,12 @@ def fit(
     out.result(document, lambda console: _show(console, about, output))
 
 
-def _model(task: str, k: Any, landmarks: int | None, head: str, seed: int) -> Any:
+def _model(task: str, k: Any, landmarks: int | None, seed: int, **objective: Any) -> Any:
     from similitude.cli.inputs import CLASSIFICATION
     from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 
-    machine = SimilarityClassifier if task == CLASSIFICATION else SimilarityRegressor
-    return machine(k, n_landmarks="auto" if landmarks is None else landmarks, head=head, random_state=seed)
+    estimator = SimilarityClassifier if task == CLASSIFICATION else SimilarityRegressor
+    return estimator(k, n_landmarks="auto" if landmarks is None else landmarks, random_state=seed, **objective)
 
 
 def _learned(model: Any, task: str, y: np.ndarray) -> dict[str, Any]:
@@ -94,10 +97,11 @@ def _learned(model: Any, task: str, y: np.ndarray) -> dict[str, Any]:
 
     found = {
         "fitted_similarity": repr(model.similarity_),
-        "head": model.head_,
+        "loss": model.loss_,
+        "penalty": model.penalty_,
         "landmarks": model.n_similarity_calls_,
-        "why_not_more": model.growth_.reason,
-        "road": str(model.road_),
+        "why_not_more": model.landmark_curve_.reason,
+        "representation": str(model.representation_),
         "held_out_error": model.held_out_error_,
         "guarantee": model.guarantee_,
         "constant_error": _constant_error(model, task, y),
@@ -128,7 +132,7 @@ def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
         *_errors(about),
         ("landmarks", _comparisons(about["landmarks"])),
         ("", f"not more, because {about['why_not_more']}"),
-        ("road", about["road"].partition(": ")[2] or about["road"]),
+        ("representation", about["representation"].partition(": ")[2] or about["representation"]),
         ("guarantee", f"{graded}{promise['statement']}"),
         *([("", f"assuming that {promise['assumption']}")] if promise["assumption"] else []),
         *([("", f"by {promise['theorem']}")] if promise["theorem"] else []),

@@ -45,7 +45,7 @@ def saved(out: Output, path: str, trust: bool) -> Saved:
 
 
 TOLD: dict[str, Any] = {
-    "similarity": str, "task": str, "label": str, "rows": int, "landmarks": int, "why_not_more": str, "road": str,
+    "similarity": str, "task": str, "label": str, "rows": int, "landmarks": int, "why_not_more": str, "representation": str,
     "constant_error": (int, float), "held_out_error": dict, "guarantee": dict,
 }  # fmt: skip
 """What ``fit`` tells of a model beside how its file was read."""

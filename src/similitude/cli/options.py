@@ -34,13 +34,19 @@ class Task(str, Enum):
     regression = "regression"
 
 
-class Head(str, Enum):
-    """How the linear function is found."""
+class Loss(str, Enum):
+    """The loss of the linear model."""
 
     auto = "auto"
-    ridge = "ridge"
+    squared = "squared"
     logistic = "logistic"
     squared_hinge = "squared_hinge"
+
+
+class Penalty(str, Enum):
+    """The penalty on its weights."""
+
+    l2 = "l2"
     l1 = "l1"
 
 

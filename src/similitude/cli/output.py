@@ -75,7 +75,7 @@ def warnings_caught() -> Iterator[list[str]]:
 
 
 def console(stream: TextIO) -> Console:
-    """Return a console that writes no colours and no control characters where they are not wanted."""
+    """Return a console that writes no colors and no control characters where they are not wanted."""
     from rich.console import Console
 
     class Plain(Console):

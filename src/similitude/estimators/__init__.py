@@ -3,6 +3,6 @@
 from similitude.estimators.classifier import SimilarityClassifier
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.regressor import SimilarityRegressor
-from similitude.landmarks.representation import Road
+from similitude.landmarks.representation import Representation
 
-__all__ = ["Explanation", "Road", "SimilarityClassifier", "SimilarityRegressor"]
+__all__ = ["Explanation", "Representation", "SimilarityClassifier", "SimilarityRegressor"]

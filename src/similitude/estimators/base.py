@@ -15,7 +15,7 @@ from similitude.data.sources import Source, about, looks_like_source
 from similitude.estimators.distributed import fit_spread
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.guarantees import promised
-from similitude.estimators.landmark_count import Growth, Setting
+from similitude.estimators.landmark_count import LandmarkCurve, Setting
 from similitude.estimators.landmarking import check_landmarks, find_landmarks
 from similitude.estimators.order import Drawn, seed_of
 from similitude.estimators.products import takes_map
@@ -24,7 +24,7 @@ from similitude.estimators.sourced import Targets, fit_source, objects_of, score
 from similitude.estimators.streams import Model, scored
 from similitude.estimators.training import PILOT, Examples, Fitted, fit_ridge, n_choices, with_scales
 from similitude.landmarks.features import Together, Weighted
-from similitude.landmarks.representation import Road
+from similitude.landmarks.representation import Representation
 from similitude.linear.linear import Linear
 from similitude.linear.ridge import Trial
 from similitude.scikit.estimator import SimilarityEstimator
@@ -34,18 +34,20 @@ from similitude.similarity.base import remembered_images
 from similitude.support.results import Guarantee
 
 SIDES = ("auto", "left", "right", "both")
+PENALTIES = ("l2", "l1")
 
 
-class SimilarityMachine(SimilarityEstimator):
-    """A linear model of similarities to landmarks. A subclass reads targets, and names its heads."""
+class LandmarkEstimator(SimilarityEstimator):
+    """A linear model of similarities to landmarks. A subclass reads targets, and names its losses."""
 
-    _heads: tuple[str, ...]
+    _losses: tuple[str, ...]
     _takes_tensors = True
     similarity: Any
     landmarks: Any
     landmark_indices: Any
     n_landmarks: Any
-    head: str
+    loss: str
+    penalty: str
     side: str
     unlabeled: Any
     random_state: Any
@@ -53,10 +55,11 @@ class SimilarityMachine(SimilarityEstimator):
     similarity_: Any
     landmarks_: Any
     landmark_indices_: Any
-    head_: str
-    road_: Road | tuple[Road, ...]
+    loss_: str
+    penalty_: str
+    representation_: Representation | tuple[Representation, ...]
     guarantee_: Guarantee
-    growth_: Growth
+    landmark_curve_: LandmarkCurve
     lam_: float
     n_similarity_calls_: int
     intercept_: np.ndarray
@@ -90,8 +93,12 @@ class SimilarityMachine(SimilarityEstimator):
         if not self._precomputed:
             for k in self._similarities():
                 k.check_params()
-        if self.head not in ("auto", *self._heads):
-            raise ValueError(f"head must be 'auto', {', '.join(map(repr, self._heads))}, got {self.head!r}")
+        if self.loss not in ("auto", *self._losses):
+            raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {self.loss!r}")
+        if self.penalty not in PENALTIES:
+            raise ValueError(f"penalty must be 'l2' or 'l1', got {self.penalty!r}")
+        if self.penalty == "l1" and self.loss == "logistic":
+            raise ValueError("penalty='l1' needs loss='squared_hinge' or 'squared', got loss='logistic'")
         if self.side not in SIDES:
             raise ValueError(f"side must be one of {', '.join(map(repr, SIDES))}, got {self.side!r}")
         if self._precomputed and self.side not in ("auto", "left"):
@@ -138,19 +145,19 @@ class SimilarityMachine(SimilarityEstimator):
         given, X, examples = self._examples(X, Y, weights, sample_weight, drawn)
         if len(examples.order) < 2:
             raise ValueError("two examples with a weight are needed at least, there is 1 sample")
-        head = "ridge" if self.head == "auto" else self.head
+        loss, penalty = self._objective()
         found = find_landmarks(self, X, examples, labels)
         X, examples = found.X, found.examples
         side = "left" if self._precomputed and self.side == "auto" else self.side
-        ask = Setting(found.sizes, side, head, self._engine, found.limit)
+        ask = Setting(found.sizes, side, loss, penalty, self._engine, found.limit)
         examples = with_scales(examples, given, X, found.landmarks, ask, found.pilot)
         fitted = fit_ridge(examples, found.landmarks, ask, found.pilot)
-        fitted = self._fit_head(head, fitted, examples)
-        self.head_, self.growth_ = head, fitted.growth
-        self.road_ = fitted.roads[0] if len(fitted.roads) == 1 else fitted.roads
+        fitted = self._fit_features(loss, penalty, fitted, examples)
+        self.loss_, self.penalty_, self.landmark_curve_ = loss, penalty, fitted.growth
+        self.representation_ = fitted.representations[0] if len(fitted.representations) == 1 else fitted.representations
         used = found.landmarks.only(fitted.n_landmarks)
         units, n_classes = [one.unit for one in fitted.coordinates], None if labels is None else max(2, Y.shape[1])
-        self.guarantee_ = promised(fitted.roads, used, n_classes, n_choices(found.sizes, given), units)
+        self.guarantee_ = promised(fitted.representations, used, n_classes, n_choices(found.sizes, given), units)
         self._keep(fitted, examples.similarities)
         return fitted
 
@@ -159,25 +166,33 @@ class SimilarityMachine(SimilarityEstimator):
         for name in ("_so_far", "_coordinates"):
             self.__dict__.pop(name, None)
 
-    def _fit_head(self, head: str, fitted: Fitted, examples: Examples) -> Fitted:
-        """Return the fit by another head in the same coordinates."""
-        if head == "ridge":
+    def _objective(self) -> tuple[str, str]:
+        """Return the loss and the penalty; ``auto`` is the squared loss, or with l1 the last of those offered."""
+        auto = self._losses[0] if self.penalty == "l2" else self._losses[-1]
+        return auto if self.loss == "auto" else self.loss, self.penalty
+
+    def _fit_features(self, loss: str, penalty: str, fitted: Fitted, examples: Examples) -> Fitted:
+        """Return the fit by another loss or penalty in the same coordinates."""
+        if (loss, penalty) == ("squared", "l2"):
             return fitted
         features = fitted.features
         if features is None:
             together = Together.of(fitted.coordinates, np.float32 if examples.itemsize == 4 else np.float64)
             features = examples.features(together, self._engine)
         F, Y, weights = features
-        F = as_numpy(F) if head == "l1" else self._engine.here(F)
+        named = "penalty='l1'" if penalty == "l1" else f"loss={loss!r}"
+        F = as_numpy(F) if penalty == "l1" else self._engine.here(F)
         if isinstance(F, np.ndarray):
-            self._note_cpu(f"head={head!r} was fitted")
-        with self._engine.algebra(f"head={head!r} on {F.shape[0]:,} x {F.shape[1]:,} features"):
-            linear, trial, judged = self._other_head(head, F, Y, weights)
+            self._note_cpu(f"the model with {named} was fitted")
+        with self._engine.algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
+            linear, trial, judged = self._fit_all(loss, penalty, F, Y, weights)
         told = Y[judged], weights[judged]
         return replace(fitted, linear=linear, trial=trial, judged=told)
 
-    def _other_head(self, head: str, F: Any, Y: np.ndarray, weights: np.ndarray) -> tuple[Linear, Trial, np.ndarray]:
-        """Fit a head that needs all features at once; a subclass writes it."""
+    def _fit_all(
+        self, loss: str, penalty: str, F: Any, Y: np.ndarray, weights: np.ndarray
+    ) -> tuple[Linear, Trial, np.ndarray]:
+        """Fit a loss that needs all features at once; a subclass writes it."""
         raise NotImplementedError
 
     # Sources.

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from similitude.compute.encodings import as_numpy, is_tensor
 from similitude.compute.engines import Engine
-from similitude.estimators.base import SimilarityMachine
+from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.distributed import lazily
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.online import next_batch
@@ -26,15 +26,15 @@ from similitude.support.results import ESTIMATE, Estimate
 from similitude.theory.intervals import clopper_pearson
 
 
-class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
+class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     """Classify objects of any kind by their similarities to landmarks.
 
     Landmarks are chosen, every object is described by its similarities to them, and a linear function of these is
-    learned; the model keeps the landmarks and never the training set. Two roads lead there. A similarity that is a
+    learned; the model keeps the landmarks and never the training set. Two representations lead there. A similarity that is a
     kernel (proven, or positive semi-definite on the landmarks) is projected: the features are coordinates in the span
     of the landmarks (Balcan, Blum and Vempala, "On Kernels, Margins, and Low-dimensional Mappings", Theorem 1). Any
     other, PSD or not, symmetric or not, goes in as it is: the features are the similarities themselves (Balcan and
-    Blum, "On a Theory of Learning with Similarity Functions", Theorem 2). ``road_`` says which and why.
+    Blum, "On a Theory of Learning with Similarity Functions", Theorem 2). ``representation_`` says which and why.
 
     Parameters
     ----------
@@ -52,13 +52,15 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         ``"auto"``: from 100 (20 for each class if that is more), twice as many as long as held-out examples gain more
         than one standard error by it, up to 2,400, up to half of the examples where these are many, and as memory
         allows.
-    head : str
-        How the linear function is found. ``"ridge"`` (which is ``"auto"``): least squares on the codes -1 and +1, in
-        one pass over the similarities; ``"logistic"``; ``"squared_hinge"``; ``"l1"``: squared hinge with few landmarks
-        (Balcan, Blum and Srebro, "Improved guarantees for learning via similarity functions"), of which each serves
-        all classes.
+    loss : {"auto", "squared", "logistic", "squared_hinge"}
+        The loss of the linear model. ``"squared"``: least squares on the codes -1 and +1, in one pass over the
+        similarities. ``"auto"``: squared, or squared hinge with ``penalty="l1"``.
+    penalty : {"l2", "l1"}
+        ``"l2"``: the squared length of the weights. ``"l1"``: the sum over landmarks of the length of their weights,
+        so that few landmarks are kept, each of which serves all classes (Balcan, Blum and Srebro, "Improved guarantees
+        for learning via similarity functions"); its loss is squared hinge or squared.
     side : {"auto", "left", "right", "both"}
-        Which similarities: K(x, l), K(l, x) or both. ``"auto"``: both where they differ; for ``head="l1"`` K(x, l).
+        Which similarities: K(x, l), K(l, x) or both. ``"auto"``: both where they differ; with ``penalty="l1"`` K(x, l).
     unlabeled : sequence of objects, optional
         Draw landmarks from these instead of X: they need no labels.
     class_weight : dict or "balanced", optional
@@ -74,12 +76,12 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
     landmarks_, landmark_indices_
         The landmarks that have a weight, and their positions in X (None for objects that are not of X); a list of
         these where several similarities were given.
-    head_ : str
-    road_ : Road
+    loss_, penalty_ : str
+    representation_ : Representation
         ``projection`` or ``landmarks``, and why; a tuple where several similarities were given.
     guarantee_ : Guarantee
         What theory promises of the features, under which assumption.
-    growth_ : Growth
+    landmark_curve_ : LandmarkCurve
         The held-out loss by the number of landmarks, and why there are not more.
     held_out_error_ : Estimate
         The error on examples that the model was not fitted to, with an exact interval. Scale, landmarks and penalty
@@ -98,7 +100,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
     >>> model = SimilarityClassifier().fit(X, y)
     >>> model.score(X, y) > 0.95
     True
-    >>> print(model.road_.name)
+    >>> print(model.representation_.name)
     projection
     >>> words, kinds = ["kernel", "kerning", "kernels", "margin", "margins", "marginal"], ["k", "k", "k", "m", "m", "m"]
     >>> shared = SimilarityClassifier(lambda s, t: len(set(s) & set(t))).fit(words, kinds)
@@ -106,7 +108,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
     ['k', 'm']
     """
 
-    _heads = ("ridge", "logistic", "squared_hinge", "l1")
+    _losses = ("squared", "logistic", "squared_hinge")
 
     def __init__(
         self,
@@ -115,7 +117,8 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         landmarks: Any = "auto",
         landmark_indices: Any = None,
         n_landmarks: int | str = "auto",
-        head: str = "auto",
+        loss: str = "auto",
+        penalty: str = "l2",
         side: str = "auto",
         unlabeled: Any = None,
         class_weight: Any = None,
@@ -126,7 +129,8 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         self.landmarks = landmarks
         self.landmark_indices = landmark_indices
         self.n_landmarks = n_landmarks
-        self.head = head
+        self.loss = loss
+        self.penalty = penalty
         self.side = side
         self.unlabeled = unlabeled
         self.class_weight = class_weight
@@ -135,7 +139,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SimilarityClassifier:
-        """Learn from labelled objects.
+        """Learn from labeled objects.
 
         Parameters
         ----------
@@ -231,14 +235,16 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
         """Return the class numbers that codes stand for."""
         return self._decided(coded[:, 0] if coded.shape[1] == 1 else coded)
 
-    def _other_head(self, head: str, F: Any, Y: np.ndarray, weights: np.ndarray) -> tuple[Linear, Trial, np.ndarray]:
-        return fit_classes(head, F, self._numbered(Y), len(self.classes_), weights, self.random_state)
+    def _fit_all(
+        self, loss: str, penalty: str, F: Any, Y: np.ndarray, weights: np.ndarray
+    ) -> tuple[Linear, Trial, np.ndarray]:
+        return fit_classes(loss, penalty, F, self._numbered(Y), len(self.classes_), weights, self.random_state)
 
     def _judge(self, trial: Trial, numbers: np.ndarray, weights: np.ndarray) -> None:
         """Keep what held-out examples tell: the scale of probabilities, and the error."""
         scores = trial.scores[:, 0] if trial.scores.shape[1] == 1 else trial.scores
         counted = weights > 0
-        self._temperature = 1.0 if self.head_ == "logistic" else temperature(scores, numbers, weights)
+        self._temperature = 1.0 if self.loss_ == "logistic" else temperature(scores, numbers, weights)
         wrong = int((self._decided(scores) != numbers)[counted].sum())
         low, high = clopper_pearson(wrong, int(counted.sum()))
         self.held_out_error_ = Estimate(wrong / max(1, int(counted.sum())), float(low), float(high), 0.95, ESTIMATE)
@@ -276,7 +282,7 @@ class SimilarityClassifier(ClassifierMixin, SimilarityMachine):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class; the largest belongs to the predicted class.
 
-        The scores of the logistic head are log odds; those of the others are multiplied by one number, the best for
+        The scores under the logistic loss are log odds; those of the others are multiplied by one number, the best for
         examples that the model was not fitted to.
 
         Parameters

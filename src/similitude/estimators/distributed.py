@@ -71,7 +71,7 @@ class Spread:
 
     Attributes
     ----------
-    machine : SimilarityMachine
+    machine : LandmarkEstimator
     engine : SpreadEngine
     columns : list of lists of handles
         The partitions of objects, labels and weights.
@@ -185,7 +185,7 @@ class Spread:
         self, similarities: Sequence[Similarity], together: Together, engine: Engine, size: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return features, targets and weights of all rows with a weight, in their random order."""
-        logging.getLogger("similitude").info("head=%r brings the features of all rows here", self.machine.head)
+        logging.getLogger("similitude").info("loss=%r brings the features of all rows here", self.machine.loss)
         share, k = self._shared(similarities, together, size), len(self.sizes)
         ints = [range(k), self.starts.tolist(), self.sizes.tolist()]
         parts = self.engine.collect(self.engine.map(features, [share] * k, *ints, *self.columns))

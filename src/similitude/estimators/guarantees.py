@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from similitude.landmarks.chosen_landmarks import Landmarks
-from similitude.landmarks.representation import PROJECTION, Road
+from similitude.landmarks.representation import PROJECTION, Representation
 from similitude.landmarks.sizes import WIDE, Ask
 from similitude.support.results import NONE, PROVEN, Guarantee
 from similitude.theory import bounds
@@ -23,13 +23,17 @@ TAU, EPSILON = 0.5, 0.1
 
 
 def promised(
-    roads: Sequence[Road], landmarks: Landmarks, n_classes: int | None, choices: int, units: Sequence[float]
+    representations: Sequence[Representation],
+    landmarks: Landmarks,
+    n_classes: int | None,
+    choices: int,
+    units: Sequence[float],
 ) -> Guarantee:
     """Return what holds for some linear separator of the features; it is not said that it was found.
 
     Parameters
     ----------
-    roads : sequence of Road
+    representations : sequence of Representation
     landmarks : Landmarks
         Those drawn.
     n_classes : int or None
@@ -41,12 +45,14 @@ def promised(
     """
     if n_classes is None:
         return Guarantee("nothing is promised: the theorems are about classes", "", "", {}, NONE)
-    names = {road.name for road in roads}
+    names = {representation.name for representation in representations}
     if len(names) > 1:
-        return Guarantee("nothing is promised: no theorem is about similarities on different roads", "", "", {}, NONE)
+        return Guarantee(
+            "nothing is promised: no theorem is about similarities in different representations", "", "", {}, NONE
+        )
     if names == {PROJECTION}:
         return _projection(landmarks, choices)
-    return _landmarks(roads, landmarks, n_classes, choices, min(units) / max(units))
+    return _landmarks(representations, landmarks, n_classes, choices, min(units) / max(units))
 
 
 def _projection(landmarks: Landmarks, choices: int) -> Guarantee:
@@ -81,18 +87,20 @@ def _reasonable(drawn: int, delta: float, n_classes: int) -> Guarantee:
     return Guarantee(statement, theorem, assumption, {**numbers, "gamma": high}, PROVEN)
 
 
-def _landmarks(roads: Sequence[Road], landmarks: Landmarks, n_classes: int, choices: int, evenness: float) -> Guarantee:
+def _landmarks(
+    representations: Sequence[Representation], landmarks: Landmarks, n_classes: int, choices: int, evenness: float
+) -> Guarantee:
     """Return the promise of Theorem 2 of Balcan and Blum, or of Theorem 3 for several similarities.
 
     K(x, l) and K(l, x) are two. Dividing them by units of a ratio r costs no more than a factor r of the margin.
     """
-    parts = sum(2 if road.side == "both" else 1 for road in roads)
+    parts = sum(2 if representation.side == "both" else 1 for representation in representations)
     theorem = f"Theorem {2 if parts == 1 else 3} of {PAPER}"
     delta = DELTA / choices / max(1, n_classes - 1)
-    if any(road.normalised for road in roads):
+    if any(representation.normalized for representation in representations):
         reason = "similarities were divided by their length, the theorem is about similarities as they are"
         return Guarantee(f"nothing is promised: {reason}", theorem, "", {}, NONE)
-    if landmarks.drawn in ("uniform", "unlabeled", "own") and len(roads) == 1:
+    if landmarks.drawn in ("uniform", "unlabeled", "own") and len(representations) == 1:
         return _reasonable(len(landmarks), DELTA / choices / (1 if n_classes == 2 else n_classes), n_classes)
     if landmarks.drawn != "stratified" or landmarks.labels is None:
         reason = "the theorem is about landmarks drawn from each class"

@@ -14,10 +14,10 @@ from similitude.landmarks.chosen_landmarks import Chosen, faced
 from similitude.landmarks.features import Coordinates, View, in_floats
 from similitude.landmarks.pivots import named
 from similitude.landmarks.representation import (
-    LANDMARKS,
     LOOKED_AT,
     PROJECTION,
-    Road,
+    SIMILARITIES,
+    Representation,
     decide,
     projected,
     why_not_projected,
@@ -78,7 +78,7 @@ class Setting:
     sizes : sequence of int
         Numbers of landmarks to try, one after the other.
     side : str
-    head : str
+    loss, penalty : str
     engine : Engine
     limit : str
         What stands against more landmarks than the last size.
@@ -86,14 +86,20 @@ class Setting:
 
     sizes: Sequence[int]
     side: str
-    head: str
+    loss: str
+    penalty: str
     engine: Engine
     limit: str = ""
 
     @property
     def sparse(self) -> bool:
-        """Whether the head chooses among landmarks."""
-        return self.head == "l1"
+        """Whether the penalty chooses among landmarks."""
+        return self.penalty == "l1"
+
+    @property
+    def one_pass(self) -> bool:
+        """Whether one pass over the features is enough: least squares with a quadratic penalty."""
+        return (self.loss, self.penalty) == ("squared", "l2")
 
 
 class Columns:
@@ -121,16 +127,16 @@ class Columns:
         self._own = None if isinstance(A, np.ndarray) else own_rows(landmarks.positions, places)
         looks = not (k.proof().holds or ask.sparse or ask.side in ("right", "both"))
         M = self.gram(min(LOOKED_AT, count(landmarks.encoding))) if looks else None
-        self.road = decide(k, M, ask.side, ask.sparse, self.single)
+        self.representation = decide(k, M, ask.side, ask.sparse, self.single)
 
-    def coordinates(self, n: int, normalised: bool) -> tuple[Coordinates, np.ndarray]:
+    def coordinates(self, n: int, normalized: bool) -> tuple[Coordinates, np.ndarray]:
         """Return the coordinates by the first n landmarks, and the features of the sample."""
-        view = View(self.k, self.landmarks.only(np.arange(n)), self.road.side)
-        if self.road.name == PROJECTION:
+        view = View(self.k, self.landmarks.only(np.arange(n)), self.representation.side)
+        if self.representation.name == PROJECTION:
             factor = self.factor(n)
             if factor is None:
-                self.road = Road(LANDMARKS, why_not_projected(self.gram(n)), "left")
-                return self.coordinates(n, normalised)
+                self.representation = Representation(SIMILARITIES, why_not_projected(self.gram(n)), "left")
+                return self.coordinates(n, normalized)
             made = Coordinates(view.only(factor.pivots), factor.U)
             K = self._values(n, "left")
             if len(factor.pivots) < n or (factor.pivots != np.arange(n)).any():
@@ -138,7 +144,7 @@ class Columns:
             return made, made.prepared(K.dtype).features(np.ascontiguousarray(K))
         sides = ["left", "right"] if view.side == "both" else [view.side]
         K = np.concatenate([self._values(n, side) for side in sides], axis=1)
-        made = Coordinates(view, None, normalised)
+        made = Coordinates(view, None, normalized)
         return made, made.prepared(K.dtype).features(K)
 
     def _values(self, n: int, side: str) -> np.ndarray:
@@ -221,7 +227,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Growth(Curve):
+class LandmarkCurve(Curve):
     """The held-out loss by the number of landmarks, and why there are not more.
 
     Attributes
@@ -238,7 +244,7 @@ class Growth(Curve):
     reason: str
 
     @classmethod
-    def of(cls, sizes: Sequence[int], trials: Sequence[Trial], limit: str) -> Growth:
+    def of(cls, sizes: Sequence[int], trials: Sequence[Trial], limit: str) -> LandmarkCurve:
         """Return the curve of some trials; `limit` says what stood against more landmarks."""
         x, y = np.array(sizes, dtype=float), np.array([one.loss for one in trials])
         spread = 1.96 * np.array([one.deviation for one in trials])
@@ -251,9 +257,9 @@ class Growth(Curve):
 
 
 def on_their_roads(one: Level, columns: Sequence[Columns]) -> bool:
-    """Tell whether a level is on the roads that the similarities are on by now: more landmarks may show another."""
+    """Tell whether a level is on the representations that the similarities are on by now: more landmarks may show another."""
     pairs = zip(one.coordinates, columns, strict=True)
-    return all((made.factor is None) == (now.road.name == LANDMARKS) for made, now in pairs)
+    return all((made.factor is None) == (now.representation.name == SIMILARITIES) for made, now in pairs)
 
 
 def level(columns: Sequence[Columns], n: int, sample: Sample, near: float | None = None) -> Level:
@@ -261,15 +267,15 @@ def level(columns: Sequence[Columns], n: int, sample: Sample, near: float | None
 
     The latter must gain more than one standard error, as a further doubling must.
     """
-    found = _level(columns, n, sample, near, normalised=False)
-    if all(one.road.name == PROJECTION or one.sparse for one in columns):  # a length needs every landmark
+    found = _level(columns, n, sample, near, normalized=False)
+    if all(one.representation.name == PROJECTION or one.sparse for one in columns):  # a length needs every landmark
         return found
-    other = _level(columns, n, sample, near, normalised=True)
+    other = _level(columns, n, sample, near, normalized=True)
     return other if other.trial.loss < found.trial.loss - found.trial.deviation else found
 
 
-def _level(columns: Sequence[Columns], n: int, sample: Sample, near: float | None, normalised: bool) -> Level:
-    made, features = zip(*(one.coordinates(n, normalised) for one in columns), strict=True)
+def _level(columns: Sequence[Columns], n: int, sample: Sample, near: float | None, normalized: bool) -> Level:
+    made, features = zip(*(one.coordinates(n, normalized) for one in columns), strict=True)
     F = features[0]
     if len(made) > 1:
         units = [_unit(one) for one in features]

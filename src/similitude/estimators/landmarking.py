@@ -98,7 +98,7 @@ def find_landmarks(machine: Any, X: Any, examples: Examples, labels: np.ndarray 
         with examples.named(None):
             landmarks = _drawn(machine, X, examples, labels, sizes[-1])
     if machine.unlabeled is None and isinstance(examples.rest, Spread):
-        machine._keep_note(looked_at(landmarks.drawn, PILOT, examples.rest.n))
+        machine.notes_.append(looked_at(landmarks.drawn, PILOT, examples.rest.n))
     sizes = sorted({min(size, len(landmarks)) for size in sizes})
     return Found(landmarks, sizes, _pilot(machine, examples, sizes[-1]), X, examples, limit)
 
@@ -204,7 +204,7 @@ def _among_all(rule: str, X: Any, examples: Examples, most: int) -> tuple[Any, E
 
 
 def _from_pool(machine: Any, k: Any, rule: str, most: int, rng: np.random.Generator) -> Landmarks:
-    """Return landmarks from the unlabelled pool."""
+    """Return landmarks from the unlabeled pool."""
     try:
         pool = machine._checked(machine.unlabeled, reset=False)
         if rule == "stratified":

@@ -24,8 +24,11 @@ def next_batch(
     """Learn from a batch, and return how all examples held out so far fare, with their targets."""
     if machine._precomputed:
         raise ValueError("a stream has no matrix of all pairs: partial_fit needs objects in X")
-    if machine.head not in ("auto", "ridge"):
-        raise ValueError(f"head={machine.head!r} goes over the examples several times: partial_fit needs head='ridge'")
+    if machine.loss not in ("auto", "squared") or machine.penalty != "l2":
+        raise ValueError(
+            f"loss={machine.loss!r} with penalty={machine.penalty!r} goes over the examples several times: "
+            "partial_fit needs loss='squared' and penalty='l2'"
+        )
     if not hasattr(machine, "_so_far"):
         if machine.n_landmarks != "auto" and machine.n_landmarks >= MANY:
             raise ValueError(f"a stream gathers moments of features: give partial_fit fewer than {MANY:,} landmarks")

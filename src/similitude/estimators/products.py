@@ -43,7 +43,8 @@ def takes_map(machine: Any, X: Any, y: Any) -> bool:
         and X.ndim == 2
         and X.dtype in FLOATS
         and not isinstance(y, (str, os.PathLike))
-        and machine.head in ("auto", "ridge")
+        and machine.loss in ("auto", "squared")
+        and machine.penalty == "l2"
         and isinstance(machine.n_landmarks, numbers.Integral)
         and int(machine.n_landmarks) >= MANY
         and machine._engine.solves
@@ -125,7 +126,7 @@ def _by_steps(
 
 
 def _best_penalty(solve: Callable[[float, Any], Any], trial_of: TrialOf, unit: float) -> tuple[float, Any]:
-    """Return the penalty that is better than both of its neighbours, and its solution."""
+    """Return the penalty that is better than both of its neighbors, and its solution."""
     tried: dict[int, tuple[float, Any]] = {}
 
     def loss(place: int) -> float:

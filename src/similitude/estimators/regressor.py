@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from similitude.compute.engines import Engine
-from similitude.estimators.base import SimilarityMachine
+from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.distributed import lazily
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.online import next_batch
@@ -21,12 +21,12 @@ from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
 from similitude.support.results import ESTIMATE, Estimate
 
 
-class SimilarityRegressor(RegressorMixin, SimilarityMachine):
+class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
     """Predict numbers from the similarities of objects of any kind to landmarks.
 
     As :class:`SimilarityClassifier`, with the squared error: landmarks are chosen, objects are described by their
-    similarities to them, and a linear function of these is learned, on the projection road for kernels and on the
-    landmark road for everything else.
+    similarities to them, and a linear function of these is learned, on the projection representation for kernels and on the
+    landmark representation for everything else.
 
     Parameters
     ----------
@@ -43,11 +43,13 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
     n_landmarks : int or "auto"
         ``"auto"``: from 100, twice as many as long as held-out examples gain more than one standard error by it,
         up to 2,400, up to half of the examples where these are many, and as memory allows.
-    head : str
-        How the linear function is found. ``"ridge"`` (which is ``"auto"``): least squares, in one pass over the
-        similarities; ``"l1"``: least squares with few landmarks.
+    loss : {"auto", "squared"}
+        The loss of the linear model; with ``penalty="l2"`` least squares takes one pass over the similarities.
+    penalty : {"l2", "l1"}
+        ``"l2"``: the squared length of the weights. ``"l1"``: the sum over landmarks of the length of their weights,
+        so that few landmarks are kept.
     side : {"auto", "left", "right", "both"}
-        Which similarities: K(x, l), K(l, x) or both. ``"auto"``: both where they differ; for ``head="l1"`` K(x, l).
+        Which similarities: K(x, l), K(l, x) or both. ``"auto"``: both where they differ; with ``penalty="l1"`` K(x, l).
     unlabeled : sequence of objects, optional
         Draw landmarks from these instead of X: they need no labels.
     random_state : int, optional
@@ -60,12 +62,12 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
     landmarks_, landmark_indices_
         The landmarks that have a weight, and their positions in X (None for objects that are not of X); a list of
         these where several similarities were given.
-    head_ : str
-    road_ : Road
+    loss_, penalty_ : str
+    representation_ : Representation
         ``projection`` or ``landmarks``, and why; a tuple where several similarities were given.
     guarantee_ : Guarantee
         What theory promises of the features, under which assumption.
-    growth_ : Growth
+    landmark_curve_ : LandmarkCurve
         The held-out loss by the number of landmarks, and why there are not more.
     held_out_error_ : Estimate
         The mean squared error (summed over outputs) on examples that the model was not fitted to. Scale, landmarks and
@@ -88,7 +90,7 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
     True
     """
 
-    _heads = ("ridge", "l1")
+    _losses = ("squared",)
 
     def __init__(
         self,
@@ -97,7 +99,8 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
         landmarks: Any = "auto",
         landmark_indices: Any = None,
         n_landmarks: int | str = "auto",
-        head: str = "auto",
+        loss: str = "auto",
+        penalty: str = "l2",
         side: str = "auto",
         unlabeled: Any = None,
         random_state: Any = None,
@@ -107,7 +110,8 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
         self.landmarks = landmarks
         self.landmark_indices = landmark_indices
         self.n_landmarks = n_landmarks
-        self.head = head
+        self.loss = loss
+        self.penalty = penalty
         self.side = side
         self.unlabeled = unlabeled
         self.random_state = random_state
@@ -180,7 +184,9 @@ class SimilarityRegressor(RegressorMixin, SimilarityMachine):
     def _reading(self) -> Numbers:
         return Numbers(self)
 
-    def _other_head(self, head: str, F: Any, Y: np.ndarray, weights: np.ndarray) -> tuple[Linear, Trial, np.ndarray]:
+    def _fit_all(
+        self, loss: str, penalty: str, F: Any, Y: np.ndarray, weights: np.ndarray
+    ) -> tuple[Linear, Trial, np.ndarray]:
         return fit_numbers(F, Y, weights, self.random_state)
 
     def _judge(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:

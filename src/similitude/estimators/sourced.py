@@ -145,7 +145,7 @@ class Streamed:
         self, similarities: Sequence[Similarity], together: Together, engine: Engine, size: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return features, targets and weights of all rows with a weight, in their random order."""
-        logging.getLogger("similitude").info("head=%r needs a further pass over the similarities", self.machine.head)
+        logging.getLogger("similitude").info("loss=%r needs a further pass over the similarities", self.machine.loss)
         parts, quiet = [], engine.quiet()
         for batch in self.batches(similarities, 0):
             encodings, Y, weights = batch.encoding

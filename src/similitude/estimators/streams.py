@@ -162,7 +162,7 @@ def _by_products(model: Model, encodings: tuple[Encoding, ...], engine: Engine) 
     """Return the scores by products of matrices that are not stored; None where the engine has none for all parts."""
     sums: list[Any] = []
     for part, A in zip(model.parts, encodings, strict=True):
-        plain = part.view.on_tensors and len(part.weights) and not part.normalised
+        plain = part.view.on_tensors and len(part.weights) and not part.normalized
         values = engine.times(part.view.similarity, A, part.view.landmarks.encoding, part.weights) if plain else None
         if values is None:
             return None
@@ -218,13 +218,14 @@ class Stream:
         return Ridge(self.moments + Moments.of(F, Y, weights), trial.lam).fit(trial.lam), trial, ridge
 
 
-def check_head_fits(head: str, n: int, width: int, size: int, engine: Engine) -> None:
-    """Refuse features that do not fit into memory, for a head that needs all of them at once."""
+def check_features_fit(loss: str, penalty: str, n: int, width: int, size: int, engine: Engine) -> None:
+    """Refuse features that do not fit into memory, for a loss that needs all of them at once."""
     try:
         check_fits(n, width, 2 * size, engine)
     except MemoryError as error:
         raise MemoryError(
-            f"head={head!r} goes over all features several times; head='ridge' needs one pass. {error}"
+            f"loss={loss!r} with penalty={penalty!r} goes over all features several times; loss='squared' with penalty='l2' "
+            f"needs one pass. {error}"
         ) from error
 
 

@@ -17,7 +17,7 @@ from similitude.compute.engines.folding import Encoded, forget_checkpoint
 from similitude.data.sources import ROWS
 from similitude.estimators.landmark_count import (
     Columns,
-    Growth,
+    LandmarkCurve,
     Level,
     Sample,
     Setting,
@@ -26,11 +26,11 @@ from similitude.estimators.landmark_count import (
 )
 from similitude.estimators.products import solve_by_products
 from similitude.estimators.scales import MULTIPLES, SCALED_BY, SCALED_ON, best_scale, open_scales
-from similitude.estimators.streams import MOST_HELD_OUT, Stream, check_head_fits, mapped, mapped_there, one_pass
+from similitude.estimators.streams import MOST_HELD_OUT, Stream, check_features_fit, mapped, mapped_there, one_pass
 from similitude.landmarks.chosen_landmarks import Landmarks
 from similitude.landmarks.features import Coordinates, Together, View
 from similitude.landmarks.pivots import named
-from similitude.landmarks.representation import PROJECTION, Road
+from similitude.landmarks.representation import PROJECTION, Representation
 from similitude.linear.held_out import HELD_OUT, n_fitted
 from similitude.linear.linear import Linear
 from similitude.linear.moments import Moments
@@ -171,13 +171,13 @@ class Fitted:
     Attributes
     ----------
     coordinates : tuple of Coordinates
-    roads : tuple of Road
+    representations : tuple of Representation
     linear : Linear
     trial : Trial
         How examples fared that the model was not fitted to.
     judged : tuple of arrays
         The targets and weights of these.
-    growth : Growth
+    growth : LandmarkCurve
         The held-out loss by the number of landmarks.
     n_landmarks : int
         How many were drawn.
@@ -186,11 +186,11 @@ class Fitted:
     """
 
     coordinates: tuple[Coordinates, ...]
-    roads: tuple[Road, ...]
+    representations: tuple[Representation, ...]
     linear: Linear
     trial: Trial
     judged: tuple[np.ndarray, np.ndarray]
-    growth: Growth
+    growth: LandmarkCurve
     n_landmarks: int
     features: tuple[np.ndarray, np.ndarray, np.ndarray] | None
 
@@ -225,7 +225,7 @@ def fit_ridge(examples: Examples, landmarks: Landmarks, ask: Setting, pilot: int
     everything = len(which) == examples.n
     with examples.named(landmarks):
         columns = _columns(examples, landmarks, ask, which)
-        if not everything and len(ask.sizes) == len(columns) == 1 and columns[0].road.name == PROJECTION:
+        if not everything and len(ask.sizes) == len(columns) == 1 and columns[0].representation.name == PROJECTION:
             solved = _by_products(examples, columns[0], ask)  # nothing is left to choose
             if solved is not None:
                 return solved
@@ -236,7 +236,7 @@ def fit_ridge(examples: Examples, landmarks: Landmarks, ask: Setting, pilot: int
     if made is not None:
         return _streamed(examples, (made,), columns, ask, ask.sizes[0])
     best = min((one for one in levels[-2:] if on_their_roads(one, columns)), key=lambda one: one.trial.loss)
-    curve = Growth.of([one.n for one in levels], [one.trial for one in levels], ask.limit)
+    curve = LandmarkCurve.of([one.n for one in levels], [one.trial for one in levels], ask.limit)
     if not everything:
         return _streamed(examples, best.coordinates, columns, ask, best.n, curve)
     return _from_sample(examples, best, sample, columns, curve)
@@ -249,7 +249,9 @@ def _columns(examples: Examples, landmarks: Landmarks, ask: Setting, which: np.n
     return [Columns(k, rows(A, which), which, landmarks.seen_by(k, None if own else A), ask) for k, A in pairs]
 
 
-def _from_sample(examples: Examples, best: Level, sample: Sample, columns: Sequence[Columns], curve: Growth) -> Fitted:
+def _from_sample(
+    examples: Examples, best: Level, sample: Sample, columns: Sequence[Columns], curve: LandmarkCurve
+) -> Fitted:
     """Fit to a sample that holds all examples."""
     ridge, fitted, judged = best.ridge, sample.fitted, sample.judged
     if not sample.leaves_one_out:
@@ -287,9 +289,9 @@ def _by_products(examples: Examples, columns: Columns, ask: Setting) -> Fitted |
     solved = solve_by_products(view, A, examples.Y, examples.weights, order, held, ask.engine)
     if solved is None:
         return None
-    curve = Growth.of(ask.sizes, [solved.trial], ask.limit)
+    curve = LandmarkCurve.of(ask.sizes, [solved.trial], ask.limit)
     coordinates, told = (solved.coordinates.placed(examples.places),), (examples.Y[held], examples.weights[held])
-    return Fitted(coordinates, (columns.road,), solved.linear, solved.trial, told, curve, ask.sizes[0], None)
+    return Fitted(coordinates, (columns.representation,), solved.linear, solved.trial, told, curve, ask.sizes[0], None)
 
 
 def _held(examples: Examples) -> np.ndarray:
@@ -303,14 +305,14 @@ def _streamed(
     columns: Sequence[Columns],
     ask: Setting,
     n_landmarks: int,
-    curve: Growth | None = None,
+    curve: LandmarkCurve | None = None,
 ) -> Fitted:
     """Fit to all examples in one pass."""
     n, size, engine = examples.n, examples.itemsize, ask.engine
     coordinates = tuple(one.placed(examples.places) for one in coordinates)
     together = Together.of(coordinates, np.float32 if size == 4 else np.float64)
-    if ask.head != "ridge":
-        check_head_fits(ask.head, n, len(together), size, engine)
+    if not ask.one_pass:
+        check_features_fit(ask.loss, ask.penalty, n, len(together), size, engine)
     some = _held(examples)
     stream, told = Stream(), (examples.Y[some], examples.weights[some])
     with named(some if examples.places is None else examples.places[some], together.positions):
@@ -326,7 +328,7 @@ def _streamed(
         stream.learn(together.summed(examples.moments(together, some, engine, marks)))
     linear, trial, _ = stream.solve()
     forget_checkpoint(engine)
-    curve = curve or Growth.of(ask.sizes, [trial], ask.limit)
+    curve = curve or LandmarkCurve.of(ask.sizes, [trial], ask.limit)
     return Fitted(coordinates, _roads(columns, coordinates), linear, trial, told, curve, n_landmarks, None)
 
 
@@ -334,14 +336,14 @@ def marks_of(coordinates: Sequence[Coordinates], *data: Any) -> dict[str, str]:
     """Return what the moments of a pass belong to: the version, the coordinates and the data."""
     views = [one.view for one in coordinates]
     parts = [(view.similarity.fingerprint(), view.side, view.landmarks.objects) for view in views]
-    made = [(one.normalised, f"{one.unit:.6g}") for one in coordinates]
+    made = [(one.normalized, f"{one.unit:.6g}") for one in coordinates]
     model, data_ = digest((parts, made), 16).hex(), digest((ROWS, data), 16).hex()
     return {"version": version("similitude"), "model": model, "data": data_}
 
 
-def _roads(columns: Sequence[Columns], coordinates: Sequence[Coordinates]) -> tuple[Road, ...]:
+def _roads(columns: Sequence[Columns], coordinates: Sequence[Coordinates]) -> tuple[Representation, ...]:
     pairs = zip(columns, coordinates, strict=True)
-    return tuple(replace(one.road, normalised=made.normalised) for one, made in pairs)
+    return tuple(replace(one.representation, normalized=made.normalized) for one, made in pairs)
 
 
 def n_choices(sizes: Sequence[int], given: Sequence[Similarity]) -> int:

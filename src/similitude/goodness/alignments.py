@@ -14,19 +14,19 @@ from similitude.support.errors import PairError, brief
 from similitude.support.results import ESTIMATE, Estimate
 
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
-"""A centred matrix shorter than this part of the matrix counts as zero."""
+"""A centered matrix shorter than this part of the matrix counts as zero."""
 
 
-def alignment(K: Any, target: Any, *, centred: bool = True) -> float:
+def alignment(K: Any, target: Any, *, centered: bool = True) -> float:
     r"""Return the cosine of a matrix of similarities and the matrix of the labels, or another matrix.
 
     .. math:: \frac{\langle HKH, HTH\rangle}{\lVert HKH\rVert\,\lVert HTH\rVert}, \qquad H = I - \frac{1}{n} 11'
 
-    with the inner product and the norm of Frobenius; without centring, H is left out. T is the second matrix, or
+    with the inner product and the norm of Frobenius; without centering, H is left out. T is the second matrix, or
     :math:`l l'` for labels :math:`l = \pm 1`. With k classes, it is 1 for equal classes and :math:`-1/(k - 1)` for
-    different ones, which is the same for two of them; centring makes it that of "equal or not". (Cristianini,
-    Shawe-Taylor, Elisseeff and Kandola, "On Kernel-Target Alignment", 2001; centred: Cortes, Mohri and Rostamizadeh,
-    "Algorithms for Learning Kernels Based on Centered Alignment", 2012, Definition 4.) Without centring a constant K
+    different ones, which is the same for two of them; centering makes it that of "equal or not". (Cristianini,
+    Shawe-Taylor, Elisseeff and Kandola, "On Kernel-Target Alignment", 2001; centered: Cortes, Mohri and Rostamizadeh,
+    "Algorithms for Learning Kernels Based on Centered Alignment", 2012, Definition 4.) Without centering a constant K
     is well aligned with labels that are nearly all alike.
 
     Every pair counts, also those of an object with itself; `similitude.assess` leaves these out, for they say nothing
@@ -37,19 +37,19 @@ def alignment(K: Any, target: Any, *, centred: bool = True) -> float:
     K : array of shape (n, n)
         Of any sign, symmetric or not.
     target : sequence of n labels, or array of shape (n, n)
-    centred : bool
+    centered : bool
 
     Returns
     -------
     float
-        From -1 to 1; 0, with a warning, where one of the matrices is zero (centred: constant but for what rows and
+        From -1 to 1; 0, with a warning, where one of the matrices is zero (centered: constant but for what rows and
         columns add).
 
     Examples
     --------
     >>> from similitude.goodness import alignment
     >>> K = [[1.0, 0.8, 0.1], [0.8, 1.0, 0.2], [0.1, 0.2, 1.0]]
-    >>> round(alignment(K, [1, 1, -1], centred=False), 6), round(alignment(K, [1, 1, -1]), 6)
+    >>> round(alignment(K, [1, 1, -1], centered=False), 6), round(alignment(K, [1, 1, -1]), 6)
     (0.637091, 0.980102)
     """
     first = _matrix("K", K)
@@ -58,12 +58,12 @@ def alignment(K: Any, target: Any, *, centred: bool = True) -> float:
         second = _matrix("target", second)
         if second.shape != first.shape:
             raise ValueError(f"K has shape {first.shape} and the target {second.shape}: they must be of one shape")
-        product, lengths = _with_matrix(first, second, centred)
+        product, lengths = _with_matrix(first, second, centered)
     else:
-        product, lengths = _with_labels(first, _codes(read_labels(target, n)), centred)
+        product, lengths = _with_labels(first, _codes(read_labels(target, n)), centered)
     zero = [name for name, length in zip(("K", "the target"), lengths, strict=True) if length == 0]
     if zero:
-        after = " after centring" if centred else ""
+        after = " after centering" if centered else ""
         warnings.warn(f"{zero[0]} is zero{after}: the alignment is 0 / 0 and taken as 0", UserWarning, stacklevel=2)
         return 0.0
     return float(np.clip(product / lengths[0] / lengths[1], -1.0, 1.0))
@@ -103,28 +103,28 @@ def _codes(labels: np.ndarray) -> np.ndarray:
         raise TypeError(f"the labels are of kinds that cannot be put in order: {error}") from error
 
 
-def centred_matrix(K: np.ndarray) -> np.ndarray:
+def centered_matrix(K: np.ndarray) -> np.ndarray:
     """Return HKH: the matrix less the means of its rows and columns; exactly zero where it is so up to rounding."""
     C = K - K.mean(axis=1, keepdims=True)
     C -= C.mean(axis=0)
     return C if np.linalg.norm(C) > ROUNDING * np.linalg.norm(K) else np.zeros_like(C)
 
 
-def _with_matrix(K: np.ndarray, T: np.ndarray, centred: bool) -> tuple[float, tuple[float, float]]:
+def _with_matrix(K: np.ndarray, T: np.ndarray, centered: bool) -> tuple[float, tuple[float, float]]:
     """Return the inner product and the two lengths."""
-    if centred:
-        K, T = centred_matrix(K), centred_matrix(T)
+    if centered:
+        K, T = centered_matrix(K), centered_matrix(T)
     return float(np.vdot(K, T)), (float(np.linalg.norm(K)), float(np.linalg.norm(T)))
 
 
-def _with_labels(K: np.ndarray, codes: np.ndarray, centred: bool) -> tuple[float, tuple[float, float]]:
+def _with_labels(K: np.ndarray, codes: np.ndarray, centered: bool) -> tuple[float, tuple[float, float]]:
     """Return the same for labels, whose matrix T = s 1[equal] + c need not be made."""
-    C = centred_matrix(K) if centred else K
+    C = centered_matrix(K) if centered else K
     sizes = np.bincount(codes).astype(float)
     scale, constant = ideal(len(sizes))
     member = np.eye(len(sizes))[codes]
     equal = float((member * (C @ member)).sum())
-    if centred:  # the length of HTH is that of the small matrix Z'HZ, where T = s ZZ' + c
+    if centered:  # the length of HTH is that of the small matrix Z'HZ, where T = s ZZ' + c
         small = np.diag(sizes) - np.outer(sizes, sizes) / sizes.sum()
         length = scale * float(np.linalg.norm(small)) if len(sizes) > 1 else 0.0
         return scale * equal, (float(np.linalg.norm(C)), length)
@@ -143,11 +143,11 @@ def ideal(n_classes: int) -> tuple[float, float]:
 
 
 def estimated_alignments(K: np.ndarray, codes: np.ndarray) -> tuple[Estimate, Estimate]:
-    r"""Return the alignment of a similarity with the labels, plain and centred, for the distribution behind a sample.
+    r"""Return the alignment of a similarity with the labels, plain and centered, for the distribution behind a sample.
 
     What is estimated: :math:`E[K T] / \sqrt{E[K^2] E[T^2]}` over two independent examples, T as in `alignment`, and the
-    same with K and T centred by their means over one example or both. Each expectation is the mean over tuples of
-    different examples (for centred ones: Song, Smola, Gretton, Bedo and Borgwardt, "Feature Selection via Dependence
+    same with K and T centered by their means over one example or both. Each expectation is the mean over tuples of
+    different examples (for centered ones: Song, Smola, Gretton, Bedo and Borgwardt, "Feature Selection via Dependence
     Maximization", 2012, Theorem 2, here for any K), so the diagonal plays no part: it is the pairs of an object with
     itself, which are a share 1/n of a sample and none of the distribution. The interval is Student's, from the
     jackknife over examples.
@@ -159,7 +159,7 @@ def estimated_alignments(K: np.ndarray, codes: np.ndarray) -> tuple[Estimate, Es
     largest = float(np.abs(pairs).max())
     pairs /= largest if largest > 0 else 1.0
     size = effective_size(codes)
-    return _ratio(pairs, T, _plain_product, size, 2), _ratio(pairs, T, _centred_product, size, 4)
+    return _ratio(pairs, T, _plain_product, size, 2), _ratio(pairs, T, _centered_product, size, 4)
 
 
 def _ratio(K: np.ndarray, T: np.ndarray, product: Any, size: float, order: int) -> Estimate:
@@ -186,7 +186,7 @@ def _plain_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
     return total / (n * (n - 1)), left_out
 
 
-def _centred_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
+def _centered_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
     r"""Return the same for K and T less their means over either example.
 
     It is :math:`E[K_{12} T_{12}] - E[K_{12} T_{13}] - E[K_{12} T_{32}] + E[K_{12} T_{34}]` over different examples.

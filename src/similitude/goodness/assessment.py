@@ -44,7 +44,7 @@ class Goodness(Result):
         The hinge loss as a function of gamma.
     weak : WeakGoodness
         On average: means of classes to classes, ``gamma`` and the class-balanced one.
-    alignment, centred_alignment : Estimate
+    alignment, centered_alignment : Estimate
         The cosine of the similarity and the labels, for two independent examples.
     margin : Separability
         Where the similarity is a kernel of two classes: the largest margin, and the error at margin on held-out
@@ -78,7 +78,7 @@ class Goodness(Result):
     hinge: HingeGoodness | None
     weak: WeakGoodness
     alignment: Estimate
-    centred_alignment: Estimate
+    centered_alignment: Estimate
     margin: Separability
     p_value: PermutationTest
     hardest: np.ndarray
@@ -101,7 +101,7 @@ class Goodness(Result):
             f"How good the similarity is for {self.n:,} examples of {len(self.classes_)} classes ({classes})",
             *[f"Note: {note}" for note in self.notes],
             f"Related to the labels at all? {self.p_value}",
-            f"Alignment {self.alignment}; centred {self.centred_alignment}",
+            f"Alignment {self.alignment}; centered {self.centered_alignment}",
             f"On average (Definition 5), {self.weak}",
             f"All objects alike (Definition 2), {self.strong}",
             "" if self.weighted is None else f"By weight (Definition 3), {self.weighted}",
@@ -164,7 +164,7 @@ def assess(
     >>> found = assess("gaussian", X[50:], y[50:])
     >>> found.p_value.value, found.weighted.error.value < 0.15
     (0.001, True)
-    >>> print(found.centred_alignment)
+    >>> print(found.centered_alignment)
     0.6017 [0.4885, 0.7149] (95 %, ESTIMATE)
     """
     reader = Reader(similarity, engine=engine)
@@ -187,7 +187,7 @@ def _assessed(found: Similarities, who: Plan, notes: list[str], rng: np.random.G
     strong = strong_goodness(K, codes, rng)
     weighted, hinge = _weighted(found, who, rng)
     weak = weak_goodness(K, codes, labels.classes_)
-    plain, centred = estimated_alignments(K, codes)
+    plain, centered = estimated_alignments(K, codes)
     margin = separability(found, who)
     witnesses = who.used[:0] if weighted is None else _witnesses(weighted)
     fewest = int(np.bincount(codes).min()), int(np.bincount(who.landmark_codes).min())
@@ -197,7 +197,7 @@ def _assessed(found: Similarities, who: Plan, notes: list[str], rng: np.random.G
         hinge=hinge,
         weak=weak,
         alignment=plain,
-        centred_alignment=centred,
+        centered_alignment=centered,
         margin=margin,
         p_value=permutation_test(K, codes, rng),
         hardest=who.used[np.argsort(strong.gaps, kind="stable")[:SHOWN]],

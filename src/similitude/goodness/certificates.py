@@ -97,7 +97,7 @@ class HingeGoodness(Curve):
 
     The mean of :math:`\max(0, 1 - gap(x)/\gamma)` for the best weights in [0, 1] (Balcan and Blum, "On a Theory of
     Learning with Similarity Functions", Definition 4, which takes the least over gamma; as that is often reached at
-    gamma = 0, here is the curve). It bounds the error of a separator that minimises this loss.
+    gamma = 0, here is the curve). It bounds the error of a separator that minimizes this loss.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ class Margin(Result):
     Attributes
     ----------
     value : float
-        The margin attained: with `normalised` the smallest ``y <w, phi(x)> / |phi(x)| + y b``, otherwise the
+        The margin attained: with `normalized` the smallest ``y <w, phi(x)> / |phi(x)| + y b``, otherwise the
         smallest ``y (<w, phi(x)> + b)``. (b is 0 unless a bias was asked for.)
     coefficients : array of shape (n,)
         The weights a, signed, zero off the support.
@@ -48,7 +48,7 @@ class Margin(Result):
         Relative duality gap: no separator has a margin above value / (1 - gap).
     intercept : float
         The bias b.
-    bias, normalised : bool
+    bias, normalized : bool
         What was asked for.
     classes_ : array of shape (2,)
         The labels; the second is the positive one.
@@ -62,12 +62,12 @@ class Margin(Result):
     gap: float
     intercept: float
     bias: bool
-    normalised: bool
+    normalized: bool
     classes_: np.ndarray
     validity: Validity
     _model: LargestMargin
 
-    def normalised_margin(self, X: Any) -> np.ndarray:
+    def normalized_margin(self, X: Any) -> np.ndarray:
         """Return ``<w, phi(x)> / (|w| |phi(x)|)`` for each object: positive for ``classes_[1]``.
 
         With a bias, a constant 1 is one more feature, and b its weight. An object with phi(x) = 0 has the value 0.
@@ -78,7 +78,7 @@ class Margin(Result):
             Not for ``kernel="precomputed"``: rows K(new, train) do not tell the length of phi(x). Use
             ``margin(Precomputed(M), indices, y)`` instead.
         """
-        return self._model.normalised_margin(X)
+        return self._model.normalized_margin(X)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain dicts, lists, numbers and strings, without the kernel and its objects."""
@@ -89,7 +89,7 @@ class Margin(Result):
         return f"Margin(value={self.value!r}, support={self.support.tolist()!r}, gap={self.gap!r})"
 
     def __str__(self) -> str:
-        kind = "normalised" if self.normalised else "geometric"
+        kind = "normalized" if self.normalized else "geometric"
         where = f"with intercept {self.intercept:.4g}" if self.bias else "through the origin"
         return (
             f"{kind} margin {self.value:.4g} {where} (relative gap {self.gap:.1g}): {self.classes_[1].item()!r} "
@@ -98,7 +98,7 @@ class Margin(Result):
 
 
 def margin(
-    kernel: Any, X: Any, y: Any, *, bias: bool = False, normalised: bool = True, engine: Engine | None = None
+    kernel: Any, X: Any, y: Any, *, bias: bool = False, normalized: bool = True, engine: Engine | None = None
 ) -> Margin:
     r"""Return the largest margin by which a kernel separates two classes, and the separator.
 
@@ -120,7 +120,7 @@ def margin(
     bias : bool
         True: the separator need not pass through the origin, and the margin is that of y_i (<w, phi> + b): half the
         distance between the two convex hulls (the hard-margin support vector machine).
-    normalised : bool
+    normalized : bool
         False: no division by \|phi(x_i)\|, which gives the geometric margin (Balcan, lecture notes 10-315,
         section 1.1: the distance from the separating hyperplane).
     engine : Engine, optional
@@ -140,18 +140,18 @@ def margin(
     Examples
     --------
     >>> from similitude import margin
-    >>> print(margin("linear", [[1.0], [3.0], [-2.0]], ["a", "a", "b"], bias=True, normalised=False))
+    >>> print(margin("linear", [[1.0], [3.0], [-2.0]], ["a", "a", "b"], bias=True, normalized=False))
     geometric margin 1.5 with intercept -0.5 (relative gap 0): 'b' against 'a', held by 2 of 3 objects
     """
-    model = LargestMargin(kernel, bias=bias, normalised=normalised, engine=engine).fit(X, y)
+    model = LargestMargin(kernel, bias=bias, normalized=normalized, engine=engine).fit(X, y)
     return Margin(
         value=model.value_,
-        coefficients=model.coefficients_,
+        coefficients=model.dual_coef_,
         support=model.support_,
         gap=model.gap_,
         intercept=model.intercept_,
         bias=bias,
-        normalised=normalised,
+        normalized=normalized,
         classes_=model.classes_,
         validity=model.validity_,
         _model=model,
@@ -167,7 +167,7 @@ class MarginCurve(Curve):
     x : array
         Margins gamma.
     y : array
-        The share of examples whose normalised margin is below gamma (strictly).
+        The share of examples whose normalized margin is below gamma (strictly).
     low, high : array
         The exact binomial interval at each gamma, for a gamma that was fixed beforehand.
     level : float
@@ -193,7 +193,7 @@ class MarginCurve(Curve):
 
 
 def error_at_margin(model: Any, X: Any, y: Any, gammas: Any = None) -> MarginCurve:
-    r"""Return how often a fitted model's normalised margin falls short of gamma, on held-out examples.
+    r"""Return how often a fitted model's normalized margin falls short of gamma, on held-out examples.
 
     .. math:: \gamma \mapsto \Pr\Big[\frac{y\,\langle w, \phi(x)\rangle}{\lVert w\rVert\,\lVert\phi(x)\rVert}
               < \gamma\Big]
@@ -208,7 +208,7 @@ def error_at_margin(model: Any, X: Any, y: Any, gammas: Any = None) -> MarginCur
     model : Margin, or a fitted classifier of two classes
         One of:
 
-        - anything with ``classes_`` and a method ``normalised_margin(X)``, which returns for each object the score
+        - anything with ``classes_`` and a method ``normalized_margin(X)``, which returns for each object the score
           divided by the lengths of w and phi(x): a number in [-1, 1], positive for ``classes_[1]``, 0 where
           phi(x) = 0. The result of `margin` is one.
         - a linear classifier with ``coef_`` and ``intercept_``. Unless it was fitted with ``fit_intercept=False``
@@ -236,7 +236,7 @@ def error_at_margin(model: Any, X: Any, y: Any, gammas: Any = None) -> MarginCur
     n = check_objects(X)
     labels = read_labels(y, n)
     at = None if gammas is None else _gammas(gammas)
-    signed = _signs(labels, _classes(model)) * _normalised_margins(model, X, n)
+    signed = _signs(labels, _classes(model)) * _normalized_margins(model, X, n)
     if at is None:
         at = np.linspace(0.0, max(float(signed.max()), 0.0), GRID) if signed.max() > 0 else np.zeros(1)
     below = np.searchsorted(np.sort(signed), at - REACHED * np.abs(at), side="left")
@@ -249,7 +249,7 @@ def error_at_margin(model: Any, X: Any, y: Any, gammas: Any = None) -> MarginCur
 def _gammas(gammas: Any) -> np.ndarray:
     at = np.atleast_1d(np.asarray(gammas, dtype=float))
     if at.ndim != 1 or not len(at) or not (np.abs(at) <= 1).all():  # NaN is not <= 1
-        raise ValueError(f"gammas are normalised margins, numbers from -1 to 1, got {brief(gammas)}")
+        raise ValueError(f"gammas are normalized margins, numbers from -1 to 1, got {brief(gammas)}")
     return at
 
 
@@ -274,18 +274,18 @@ def _signs(labels: np.ndarray, classes: list[Any]) -> np.ndarray:
     return np.array([sign[label] for label in labels.tolist()])
 
 
-def _normalised_margins(model: Any, X: Any, n: int) -> np.ndarray:
-    """Return the signed normalised margins of objects by whichever way the model offers."""
-    if hasattr(model, "normalised_margin"):
-        values = np.asarray(model.normalised_margin(X), dtype=float)
+def _normalized_margins(model: Any, X: Any, n: int) -> np.ndarray:
+    """Return the signed normalized margins of objects by whichever way the model offers."""
+    if hasattr(model, "normalized_margin"):
+        values = np.asarray(model.normalized_margin(X), dtype=float)
     elif hasattr(model, "steps"):
         before, last = model[:-1], model[-1]
-        return _normalised_margins(last, before.transform(X) if len(model.steps) > 1 else X, n)
+        return _normalized_margins(last, before.transform(X) if len(model.steps) > 1 else X, n)
     elif hasattr(model, "coef_"):
         values = _linear_margins(model, X)
     else:
         raise TypeError(
-            f"the margin of {brief(model)} is not known: a model needs a method normalised_margin(X), or coef_ and "
+            f"the margin of {brief(model)} is not known: a model needs a method normalized_margin(X), or coef_ and "
             f"intercept_, or to be a Pipeline that ends in one that has them"
         )
     if values.shape != (n,) or not np.isfinite(values).all():

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from similitude.goodness.alignments import centred_matrix
+from similitude.goodness.alignments import centered_matrix
 from similitude.goodness.resampling import LEVEL
 from similitude.support.results import ESTIMATE, Estimate
 from similitude.theory.intervals import clopper_pearson
@@ -52,8 +52,8 @@ def permutation_test(
 ) -> PermutationTest:
     """Permute the labels and count how often they are aligned as well as the true ones.
 
-    The lengths in the centred alignment do not depend on the order of labels, so its numerator is compared: the sum of
-    the centred K(x, x') over pairs of one class. K need be neither symmetric nor positive.
+    The lengths in the centered alignment do not depend on the order of labels, so its numerator is compared: the sum of
+    the centered K(x, x') over pairs of one class. K need be neither symmetric nor positive.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def permutation_test(
     """
     pairs = K.copy()
     np.fill_diagonal(pairs, 0.0)
-    C = centred_matrix(pairs)
+    C = centered_matrix(pairs)
     observed = _within(C, codes[:, None])[0]
     rounding = 1e-12 * len(C) ** 2 * float(np.abs(C).max())
     reached, left = 0, permutations
@@ -76,7 +76,7 @@ def permutation_test(
     low, high = clopper_pearson(reached, permutations, LEVEL)
     value = (1 + reached) / (1 + permutations)
     return PermutationTest(
-        value, min(float(low), value), max(float(high), value), LEVEL, ESTIMATE, "centred alignment", permutations
+        value, min(float(low), value), max(float(high), value), LEVEL, ESTIMATE, "centered alignment", permutations
     )
 
 

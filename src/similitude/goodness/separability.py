@@ -77,7 +77,7 @@ def separability(found: Similarities, plan: Plan) -> Separability:
     if len(plan.labels.classes_) != 2 or not len(train):
         return _none("margins are of two classes" if len(train) else "there are too few examples", plan, validity)
     signs = 2.0 * plan.codes - 1.0
-    K, zero = _normalised(found.K)
+    K, zero = _normalized(found.K)
     try:
         machine = _machine(K, signs, plan)
     except NotAKernelError as error:
@@ -114,7 +114,7 @@ def _validity(found: Similarities, plan: Plan) -> Validity:
         return check_gram(found.similarity, values, take(found.objects, few), plan.used[few], len(plan.labels.codes))
 
 
-def _normalised(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _normalized(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return K(x, z) / sqrt(K(x, x) K(z, z)), and where K(x, x) is 0, which makes it 0."""
     squares = np.maximum(K.diagonal(), 0.0)
     zero = squares == 0
@@ -140,7 +140,7 @@ class Machine:
     coefficients: np.ndarray
     classes_: tuple[float, float] = (-1.0, 1.0)
 
-    def normalised_margin(self, which: np.ndarray) -> np.ndarray:
+    def normalized_margin(self, which: np.ndarray) -> np.ndarray:
         """Return <w, phi(x)> / |w| of some of the examples; 0 where w has no length."""
         square = float(self.coefficients @ self.K @ self.coefficients)
         if square <= 1e-12 * float(np.abs(self.coefficients).sum()) ** 2:
@@ -154,15 +154,15 @@ def _machine(K: np.ndarray, signs: np.ndarray, plan: Plan) -> Machine:
     for C in COSTS:
         model = KernelSVC(kernel, C=C, fit_intercept=False).fit(plan.fit, signs[plan.fit])
         coefficients = np.zeros(len(K))
-        coefficients[plan.fit[model.support_]] = model.coefficients_
+        coefficients[plan.fit[model.support_]] = model.dual_coef_
         found.append(Machine(K, coefficients))
-    return min(found, key=lambda one: int((signs[plan.choice] * one.normalised_margin(plan.choice) <= 0).sum()))
+    return min(found, key=lambda one: int((signs[plan.choice] * one.normalized_margin(plan.choice) <= 0).sum()))
 
 
 def _errors(machine: Machine, signs: np.ndarray, plan: Plan) -> tuple[Estimate, MarginCurve]:
     """Return how often a machine errs, and falls short of a margin, on examples that played no part."""
-    reach = float((signs[plan.fit] * machine.normalised_margin(plan.fit)).max())
+    reach = float((signs[plan.fit] * machine.normalized_margin(plan.fit)).max())
     gammas = np.linspace(0.0, reach, POINTS) if reach > 0 else np.zeros(1)
     curve = error_at_margin(machine, plan.test, signs[plan.test], gammas)
-    wrong = signs[plan.test] * machine.normalised_margin(plan.test) <= 0
+    wrong = signs[plan.test] * machine.normalized_margin(plan.test) <= 0
     return share(int(wrong.sum()), len(plan.test)), curve

@@ -28,7 +28,7 @@ from similitude.kernels.vectors import Cosine, Linear, Polynomial
 from similitude.similarity import Similarity
 from similitude.similarity.algebra import Exponential, Power, Product, Scaled, Shifted, Sum
 from similitude.similarity.base import image, remembered_images
-from similitude.similarity.wrappers import Normalised, Pullback
+from similitude.similarity.wrappers import Normalized, Pullback
 
 
 def explicit_dimension(kernel: Similarity, n_features: int, degree: int | None = None) -> int:
@@ -76,7 +76,7 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: An
     ----------
     kernel : Similarity
         Linear, Cosine, Polynomial, Gaussian, or made of these by sums, products, whole powers, exp, factors
-        and constants >= 0, normalisation and pull-back. Likewise Spectrum, Gapped, Mismatch of strings,
+        and constants >= 0, normalization and pull-back. Likewise Spectrum, Gapped, Mismatch of strings,
         WeisfeilerLehman, ShortestPath, Graphlet of graphs and Intersection of sets.
     X : sequence of vectors, strings, graphs or sets
         Or of whatever a pulled-back kernel takes. Sparse vectors, strings, graphs and sets have sparse features.
@@ -207,7 +207,7 @@ _RULES: dict[type, Callable[..., _Map]] = {
     Shifted: lambda k, degree, F: F.plus(k.constant),
     Power: lambda k, degree, F: F.power(int(k.exponent)),
     Exponential: lambda k, degree, F: F.power(degree, True),
-    Normalised: lambda k, degree, F: F.then(_unit),
+    Normalized: lambda k, degree, F: F.then(_unit),
     Pullback: lambda k, degree, F: F,
 }
 

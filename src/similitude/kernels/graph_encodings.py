@@ -14,28 +14,28 @@ from similitude.kernels.ragged import ragged_rows, starts_of
 from similitude.support.errors import brief
 from similitude.support.fingerprints import digest
 
-UNLABELLED = 0
+UNLABELED = 0
 """The label of every node or edge of a graph that has no labels: all are alike."""
 
 
 class Graphs:
     """Undirected simple graphs one after the other.
 
-    Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``; node v has the neighbours
-    ``neighbours[starts[v]:starts[v + 1]]``, numbered within their graph and increasing, each edge in both directions.
+    Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``; node v has the neighbors
+    ``neighbors[starts[v]:starts[v + 1]]``, numbered within their graph and increasing, each edge in both directions.
 
     Attributes
     ----------
     node_starts, starts : array of int64
-    neighbours : array of int32
+    neighbors : array of int32
     labels, edge_labels : array of uint64
-        A digest of the label of each node and of each entry of `neighbours`; 0 where a graph has no labels.
+        A digest of the label of each node and of each entry of `neighbors`; 0 where a graph has no labels.
 
     Examples
     --------
     >>> path, triangle = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
     >>> graphs = as_graphs([path, triangle])
-    >>> len(graphs), graphs.neighbours.tolist(), graphs[1:].neighbours.tolist()
+    >>> len(graphs), graphs.neighbors.tolist(), graphs[1:].neighbors.tolist()
     (2, [1, 0, 2, 1, 1, 2, 0, 2, 0, 1], [1, 2, 0, 2, 0, 1])
     """
 
@@ -44,13 +44,13 @@ class Graphs:
         node_starts: np.ndarray,
         labels: np.ndarray,
         starts: np.ndarray,
-        neighbours: np.ndarray,
+        neighbors: np.ndarray,
         edge_labels: np.ndarray,
     ) -> None:
         self.node_starts = node_starts
         self.labels = labels
         self.starts = starts
-        self.neighbours = neighbours
+        self.neighbors = neighbors
         self.edge_labels = edge_labels
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class Graphs:
     def __getitem__(self, which: slice | np.ndarray) -> Graphs:
         node_starts, nodes = ragged_rows(self.node_starts, which)
         starts, ends = ragged_rows(self.starts, nodes)
-        return Graphs(node_starts, self.labels[nodes], starts, self.neighbours[ends], self.edge_labels[ends])
+        return Graphs(node_starts, self.labels[nodes], starts, self.neighbors[ends], self.edge_labels[ends])
 
     @property
     def kinds(self) -> np.ndarray:
@@ -70,13 +70,13 @@ class Graphs:
             (self.starts[self.node_starts], self.edge_labels, 4),
         ):
             some = np.diff(starts) > 0
-            found[some] |= np.where(labels[starts[:-1][some]] == UNLABELLED, 2 * bit, bit).astype(np.uint8)
+            found[some] |= np.where(labels[starts[:-1][some]] == UNLABELED, 2 * bit, bit).astype(np.uint8)
         return found
 
     @property
     def structure(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What the loops over graphs without labels take."""
-        return self.node_starts, self.starts, self.neighbours
+        return self.node_starts, self.starts, self.neighbors
 
 
 SIMPLE = {str, int, float, bool, bytes}
@@ -92,7 +92,7 @@ def _digests(labels: list[Any]) -> np.ndarray:
 
 
 def _digest(label: Any) -> int:
-    return UNLABELLED if is_missing(label) else int.from_bytes(digest(label), "little") or 1
+    return UNLABELED if is_missing(label) else int.from_bytes(digest(label), "little") or 1
 
 
 def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> Graphs:
@@ -128,7 +128,7 @@ def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> Graphs:
     owner = np.repeat(np.arange(len(parts)), counts)
     ends = np.concatenate([one.ends for one in parts])
     _check_ends(parts, ends, owner, sizes)
-    labels = _labels(parts) if nodes else np.full(node_starts[-1], UNLABELLED, np.uint64)
+    labels = _labels(parts) if nodes else np.full(node_starts[-1], UNLABELED, np.uint64)
     adjacency = _adjacency(parts, ends, owner, node_starts, _edge_labels(parts) if edges else None)
     return Graphs(node_starts, labels, *adjacency)
 
@@ -151,7 +151,7 @@ def _labels(parts: list[Parsed]) -> np.ndarray:
     """Return a digest for each node."""
     with_nodes = [g for g, one in enumerate(parts) if one.nodes]
     if all(parts[g].labels is None for g in with_nodes):
-        return np.full(sum(one.nodes for one in parts), UNLABELLED, np.uint64)
+        return np.full(sum(one.nodes for one in parts), UNLABELED, np.uint64)
     _refuse_mixed(with_nodes, [parts[g].labels is not None for g in with_nodes], "node labels")
     values, missing = _joined([parts[g].labels for g in with_nodes])
     if missing is not None:
@@ -181,7 +181,7 @@ def _joined(labels: list[Any]) -> tuple[np.ndarray, tuple[int, int] | None]:
     for some in labels:
         flat += some.tolist() if isinstance(some, np.ndarray) else list(some)
     values = _digests(flat)
-    missing = np.flatnonzero(values == UNLABELLED)
+    missing = np.flatnonzero(values == UNLABELED)
     if not len(missing):
         return values, None
     ends = np.cumsum([len(some) for some in labels])
@@ -193,16 +193,16 @@ def _pair(one: Parsed, edge: int) -> str:
     return " and ".join(one.name(node) for node in one.ends[edge].tolist())
 
 
-def _refuse_mixed(which: list[int], labelled: list[bool], what: str) -> None:
-    if any(labelled) and not all(labelled):
-        without, having = which[labelled.index(False)], which[labelled.index(True)]
+def _refuse_mixed(which: list[int], labeled: list[bool], what: str) -> None:
+    if any(labeled) and not all(labeled):
+        without, having = which[labeled.index(False)], which[labeled.index(True)]
         raise ValueError(f"graph {without} has no {what}, graph {having} has: label all graphs or none")
 
 
 def _adjacency(
     parts: list[Parsed], ends: np.ndarray, owner: np.ndarray, node_starts: np.ndarray, labels: np.ndarray | None
 ) -> Iterator[np.ndarray]:
-    """Yield where the neighbours of each node start, the neighbours, and the labels of the edges to them."""
+    """Yield where the neighbors of each node start, the neighbors, and the labels of the edges to them."""
     n = int(node_starts[-1])
     u, v = (ends[:, side] + node_starts[owner] for side in (0, 1))
     keys = np.concatenate([u * n + v, v * n + u])

@@ -25,7 +25,7 @@ LARGEST = 100
 
 
 class GraphHistograms(Histograms):
-    """Histograms of graphs: those of labelled graphs are not compared with those of others (see `Graphs.kinds`)."""
+    """Histograms of graphs: those of labeled graphs are not compared with those of others (see `Graphs.kinds`)."""
 
     def __init__(self, starts: np.ndarray, keys: np.ndarray, counts: np.ndarray, kinds: np.ndarray) -> None:
         super().__init__(starts, keys, counts)
@@ -78,12 +78,12 @@ class WeisfeilerLehman(HistogramSimilarity):
     r"""The subtree kernel of Weisfeiler and Lehman, :math:`K(G, H) = \sum_{t=0}^{h} \langle c_t(G), c_t(H)\rangle`.
 
     Here :math:`c_t(G)` counts how often each label occurs among the nodes of G after t refinements: the new label of a
-    node stands for its old one and for the old ones of its neighbours, with the labels of the edges to them.
+    node stands for its old one and for the old ones of its neighbors, with the labels of the edges to them.
     (Shervashidze, Schweitzer, van Leeuwen, Mehlhorn and Borgwardt 2011, Weisfeiler-Lehman graph kernels, section 3.2.)
     Without node labels all nodes start alike, so that t = 1 counts degrees; without edge labels all edges are alike.
 
     Refined labels are hashes of 64 bits, the same in every process. Among m different labels of nodes with at most d
-    neighbours two coincide by chance with probability of about :math:`d\,m^2 / 2^{65}` at most: :math:`10^{-7}` for a
+    neighbors two coincide by chance with probability of about :math:`d\,m^2 / 2^{65}` at most: :math:`10^{-7}` for a
     million labels and d = 4. A coincidence adds to some counts and leaves a kernel a kernel.
 
     Parameters

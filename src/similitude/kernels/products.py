@@ -93,7 +93,7 @@ def of_dot_products(A: Any, B: Any, form: Form, out: Any = None) -> Any:
 def of_squared_distances(A: Any, B: Any, form: Form, out: Any = None) -> Any:
     """Return a function of the squared distances |a_i - b_j|^2, safe from cancellation.
 
-    Short vectors are compared entry by entry. Longer ones go through a matrix product after they are centred, so
+    Short vectors are compared entry by entry. Longer ones go through a matrix product after they are centered, so
     that data far from the origin lose nothing, and pairs so close that digits would be lost are compared directly.
     """
     same_dimension(A, B)
@@ -104,7 +104,7 @@ def of_squared_distances(A: Any, B: Any, form: Form, out: Any = None) -> Any:
     if A.shape[1] <= DIRECT:
         _finite_norms(A), _finite_norms(B)
         return of_sums(A, B, "squared_difference", form, out)
-    A, B, out = _ready(*_centred(A, B), out)
+    A, B, out = _ready(*_centered(A, B), out)
     a, b = _finite_norms(A), _finite_norms(B)
     for down, right in _tiles(A, B):
         _multiply(A[down], B[right], out[down, right])
@@ -158,18 +158,18 @@ def _tiles(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, slice]]:
             yield slice(i, i + down), slice(j, j + right)
 
 
-def _centred(A: Any, B: Any) -> tuple[Any, Any]:
+def _centered(A: Any, B: Any) -> tuple[Any, Any]:
     """Return both matrices about the mean of B, where that is far enough from the origin to matter."""
-    centre = B.mean(0)
-    if float((centre * centre).sum()) <= 0.5 * float(squared_norms(B).mean()):
+    center = B.mean(0)
+    if float((center * center).sum()) <= 0.5 * float(squared_norms(B).mean()):
         return A, B
-    left = A - centre
-    return left, (left if A is B else B - centre)
+    left = A - center
+    return left, (left if A is B else B - center)
 
 
 def _squared_distances(A: Any, B: Any) -> Any:
     """Return |a_i - b_j|^2 of tensors."""
-    A, B = _centred(*_alike(A, B))
+    A, B = _centered(*_alike(A, B))
     a = _finite_norms(A)
     b = a if A is B else _finite_norms(B)
     both = a[:, None] + b[None, :]
@@ -207,7 +207,7 @@ def _sparse_inner(A: Any, B: Any, out: Any = None) -> np.ndarray:
 
 
 def _of_sparse_sums(A: Any, B: Any, terms: str, form: Form, out: Any = None) -> np.ndarray:
-    """Return a function of sums over features; sparse rows are not centred, which would fill them."""
+    """Return a function of sums over features; sparse rows are not centered, which would fill them."""
     A, B, out = _sparse_ready(A, B, out)
     if terms != "smaller":
         _refuse_long_rows(A, terms)

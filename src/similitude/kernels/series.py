@@ -152,7 +152,7 @@ class GlobalAlignment(SeriesSimilarity):
     r"""The global alignment kernel: the sum over all alignments of two series, where warping takes the best one.
 
     :math:`k(x, z) = \sum_\pi \prod_{(i, j) \in \pi} \kappa(x_i, z_j)` over all paths :math:`\pi` as in `DTW`, with
-    the local similarity :math:`\kappa = g / (2 - g)`, :math:`g(s, t) = \exp(-|s - t|^2 / (2 \sigma^2))`; normalised,
+    the local similarity :math:`\kappa = g / (2 - g)`, :math:`g(s, t) = \exp(-|s - t|^2 / (2 \sigma^2))`; normalized,
     :math:`K(x, z) = k(x, z) / \sqrt{k(x, x)\,k(z, z)}`. (Cuturi, Vert, Birkenes and Matsui, 2007; Cuturi, "Fast global
     alignment kernels", 2011, whose exp(-phi_sigma) is this local similarity; ``tslearn.metrics.gak`` is the same.)
 
@@ -176,7 +176,7 @@ class GlobalAlignment(SeriesSimilarity):
     claims = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
     reason = (
         "kappa / (1 + kappa) = g / 2 is a kernel, as the Gaussian g is; then the sum over alignments is one (Cuturi, "
-        "Vert, Birkenes and Matsui, 2007, theorem 1), and so is what it becomes by normalisation"
+        "Vert, Birkenes and Matsui, 2007, theorem 1), and so is what it becomes by normalization"
     )
     resolves = ("sigma",)
 

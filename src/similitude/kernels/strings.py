@@ -21,7 +21,7 @@ from similitude.similarity import PSD, SYMMETRIC, Similarity
 MOST_PATTERNS = 5_000
 """Sets of positions at most: each of them makes one feature of every window."""
 
-MOST_NEIGHBOURS = 100_000
+MOST_NEIGHBORS = 100_000
 """Words near a substring at most: each of them is a feature."""
 
 
@@ -238,9 +238,9 @@ class Mismatch(BagSimilarity):
         if self.alphabet is None:
             return
         letters = max(1, len(self._letters()))
-        if self.p * log2(letters) >= 63 or _near(self.p, self.m, letters) > MOST_NEIGHBOURS:
+        if self.p * log2(letters) >= 63 or _near(self.p, self.m, letters) > MOST_NEIGHBORS:
             raise ValueError(
-                f"p = {self.p}, m = {self.m} and {letters} letters: at most {MOST_NEIGHBOURS:,} words near each "
+                f"p = {self.p}, m = {self.m} and {letters} letters: at most {MOST_NEIGHBORS:,} words near each "
                 f"substring can be had, out of 2^63 at most; take a smaller p or m, or Gapped(g, m), which needs no "
                 f"alphabet"
             )
@@ -267,7 +267,7 @@ class Mismatch(BagSimilarity):
         known = np.append(letters, 0)[places] == text if len(letters) else np.zeros(len(text), bool)
         known &= places < len(letters)
         numbers = np.where(known, places, len(letters)).astype(np.uint32)
-        return Bags(loops.neighbour_bags(numbers, starts, len(letters), int(self.p), int(self.m)))
+        return Bags(loops.neighbor_bags(numbers, starts, len(letters), int(self.p), int(self.m)))
 
 
 def _near(p: int, m: int, letters: int) -> int:

@@ -83,25 +83,25 @@ def in_floats(values: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    r"""What the similarities to landmarks are made into before a linear head sees them.
+    r"""What the similarities to landmarks are made into before a linear model sees them.
 
-    On the projection road :math:`F(x) = K(x, L)\,U^{-1}` with :math:`K(L, L) = U^\top U`, so that
-    :math:`F(x) \cdot F(z)` is the kernel as far as the landmarks tell. On the landmark road the similarities
-    themselves, divided by their length where rows are normalised. Either is divided by `unit`.
+    On the projection representation :math:`F(x) = K(x, L)\,U^{-1}` with :math:`K(L, L) = U^\top U`, so that
+    :math:`F(x) \cdot F(z)` is the kernel as far as the landmarks tell. On the landmark representation the similarities
+    themselves, divided by their length where rows are normalized. Either is divided by `unit`.
 
     Attributes
     ----------
     view : View
     factor : array or None
-        U, in float64; None on the landmark road.
-    normalised : bool
+        U, in float64; None on the landmark representation.
+    normalized : bool
         Whether each object's similarities are divided by their length.
     unit : float
     """
 
     view: View
     factor: np.ndarray | None = None
-    normalised: bool = False
+    normalized: bool = False
     unit: float = 1.0
 
     def prepared(self, dtype: Any) -> Ready:
@@ -150,7 +150,7 @@ class Ready:
 
     def for_sums(self, F: np.ndarray) -> Ready:
         """Return what makes only those features of each example that its share in the sums needs; F: those of some."""
-        if self.coordinates.factor is None or self.coordinates.normalised:
+        if self.coordinates.factor is None or self.coordinates.normalized:
             return self
         return replace(self, leading=leading(self.coordinates.factor, F))
 
@@ -158,7 +158,7 @@ class Ready:
         """Turn similarities into features; K may be overwritten."""
         if self.solver is not None:
             K = solve_rows(in_precision(K, self.solver.dtype), self.solver, self.leading)
-        if self.coordinates.normalised:
+        if self.coordinates.normalized:
             K = K / lengths(K)[:, None]
         if self.coordinates.unit != 1.0:
             K = K / float(self.coordinates.unit)
@@ -244,19 +244,19 @@ class Weighted:
     view : View
     weights : array of shape (width, outputs)
         Of every similarity.
-    normalised : bool
+    normalized : bool
         Whether the sum is divided by the length of the object's similarities.
     """
 
     view: View
     weights: np.ndarray
-    normalised: bool
+    normalized: bool
 
     @classmethod
     def of(cls, coordinates: Coordinates, W: np.ndarray) -> Weighted:
-        """Keep the landmarks that have a weight; where rows are normalised their lengths need all of them."""
+        """Keep the landmarks that have a weight; where rows are normalized their lengths need all of them."""
         view, weights = coordinates.view, coordinates.weights(W)
-        if coordinates.normalised:
+        if coordinates.normalized:
             return cls(view, weights, True)
         per_side = (weights != 0).any(axis=1).reshape(-1, view.n_landmarks)
         used = np.flatnonzero(per_side.any(axis=0))
@@ -274,7 +274,7 @@ class Weighted:
             return np.empty(0), np.empty((0, self.weights.shape[1]))
         K = self.view.values(A).astype(np.float64)
         alike = K[0, : self.view.n_landmarks].copy()
-        if self.normalised:
+        if self.normalized:
             K /= lengths(K)[:, None]
         added = K[0][:, None] * self.weights
         return alike, added.reshape(-1, self.view.n_landmarks, self.weights.shape[1]).sum(axis=0)
@@ -290,9 +290,9 @@ class Weighted:
         K = self.view.values(A)
         if not isinstance(K, np.ndarray):
             wide = in_precision(K, self.weights.dtype) @ self.weights
-            return wide / lengths(K)[:, None] if self.normalised else wide
+            return wide / lengths(K)[:, None] if self.normalized else wide
         sums: np.ndarray = np.matmul(K, self.weights, dtype=np.float64) if K.dtype == np.float64 else _wide(K, self)
-        return sums / lengths(K).astype(np.float64)[:, None] if self.normalised else sums
+        return sums / lengths(K).astype(np.float64)[:, None] if self.normalized else sums
 
 
 def _wide(K: np.ndarray, weighted: Weighted) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Which road a similarity takes: projected as a kernel, or as it is."""
+"""Which representation a similarity takes: projected as a kernel, or as it is."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.landmarks.triangular import Factor, factorise
+from similitude.landmarks.triangular import Factor, factorize
 from similitude.similarity import Similarity
 from similitude.support.results import Result
 
-PROJECTION, LANDMARKS = "projection", "landmarks"
+PROJECTION, SIMILARITIES = "projection", "similarities"
 
 ROUNDING = 1e-10
 """The relative error that values may have, in double precision, where there is no proof of how they came about."""
@@ -20,7 +20,7 @@ LOOKED_AT = 500
 
 
 @dataclass(frozen=True)
-class Road(Result):
+class Representation(Result):
     """What the features are, and why.
 
     Attributes
@@ -31,7 +31,7 @@ class Road(Result):
     reason : str
     side : str
         Which similarities are used: ``left`` K(x, l), ``right`` K(l, x), ``both``.
-    normalised : bool
+    normalized : bool
         Whether each object's similarities are divided by their length, because held-out examples were predicted
         better so.
     """
@@ -39,17 +39,17 @@ class Road(Result):
     name: str
     reason: str
     side: str = "left"
-    normalised: bool = False
+    normalized: bool = False
 
     def __str__(self) -> str:
         sides = {"left": "K(x, l)", "right": "K(l, x)", "both": "K(x, l) and K(l, x)"}[self.side]
-        length = ", each object's divided by their length (held-out examples did better so)" if self.normalised else ""
+        length = ", each object's divided by their length (held-out examples did better so)" if self.normalized else ""
         what = "features projected onto the landmarks" if self.name == PROJECTION else f"similarities {sides}{length}"
-        return f"{self.name} road: {what}, because {self.reason}"
+        return f"{self.name}: {what}, because {self.reason}"
 
 
-def decide(k: Similarity, M: np.ndarray | None, side: str, sparse: bool, single: bool = False) -> Road:
-    """Return the road of a similarity.
+def decide(k: Similarity, M: np.ndarray | None, side: str, sparse: bool, single: bool = False) -> Representation:
+    """Return the representation of a similarity.
 
     Parameters
     ----------
@@ -60,28 +60,28 @@ def decide(k: Similarity, M: np.ndarray | None, side: str, sparse: bool, single:
     side : str
         What the user asked for; ``auto``: both sides where they differ.
     sparse : bool
-        Whether the head chooses among landmarks.
+        Whether the penalty chooses among landmarks.
     single : bool
         Whether the values of M came in single precision.
     """
     if side in ("right", "both"):
-        return Road(LANDMARKS, f"side={side!r} was asked for", side)
+        return Representation(SIMILARITIES, f"side={side!r} was asked for", side)
     if sparse:
-        return Road(LANDMARKS, "this head chooses among landmarks", "left")
+        return Representation(SIMILARITIES, "penalty='l1' chooses among landmarks", "left")
     proof = k.proof()
     if proof.holds:
-        return Road(PROJECTION, f"{proof.similarity} is a kernel by proof")
+        return Representation(PROJECTION, f"{proof.similarity} is a kernel by proof")
     if M is None:
-        return Road(LANDMARKS, "there is no Gram matrix of the landmarks", "left")
+        return Representation(SIMILARITIES, "there is no Gram matrix of the landmarks", "left")
     apart = np.abs(M - M.T)
     if apart.max() > tolerance(M, single):
         i, j = (int(place) for place in np.unravel_index(apart.argmax(), apart.shape))
         differ = f"it is not symmetric: K(l{i}, l{j}) = {M[i, j]:.4g} and K(l{j}, l{i}) = {M[j, i]:.4g}"
-        return Road(LANDMARKS, differ, "both" if side == "auto" else "left")
+        return Representation(SIMILARITIES, differ, "both" if side == "auto" else "left")
     lowest = float(np.linalg.eigvalsh(M)[0])
     if lowest < -tolerance(M, single):
-        return Road(LANDMARKS, f"it is not a kernel: an eigenvalue on {len(M)} landmarks is {lowest:.4g}")
-    return Road(PROJECTION, f"there is no proof, but it is positive semi-definite on {len(M)} landmarks")
+        return Representation(SIMILARITIES, f"it is not a kernel: an eigenvalue on {len(M)} landmarks is {lowest:.4g}")
+    return Representation(PROJECTION, f"there is no proof, but it is positive semi-definite on {len(M)} landmarks")
 
 
 def why_not_projected(M: np.ndarray) -> str:
@@ -112,6 +112,6 @@ def projected(M: np.ndarray, single: bool, proven: bool = True) -> Factor | None
     M = (M + M.T) / 2
     precision = max(len(M) * float(np.finfo(np.float64).eps), float(np.finfo(np.float32).eps) if single else 0.0)
     precision = precision if proven else max(precision, ROUNDING)
-    factor = factorise(M, precision * max(float(M.diagonal().max()), 0.0))
+    factor = factorize(M, precision * max(float(M.diagonal().max()), 0.0))
     indefinite = not proven and factor.residual > max(tolerance(M, single), 16 * precision * float(np.abs(M).max()))
     return None if indefinite or not len(factor.pivots) else factor

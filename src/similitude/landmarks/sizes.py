@@ -20,18 +20,18 @@ PAPER = 'Balcan, Blum and Vempala, "On Kernels, Margins, and Low-dimensional Map
 
 @dataclass(frozen=True)
 class Ask:
-    """What is wanted of a map: error `epsilon` at margin `gamma` with probability 1 - `delta`."""
+    """What is wanted of a map: error `epsilon` at `margin` with probability 1 - `delta`."""
 
     epsilon: float | None
-    gamma: float | None
+    margin: float | None
     delta: float | None
 
     @classmethod
-    def of(cls, epsilon: float | None, gamma: float | None, delta: float | None) -> Ask:
+    def of(cls, epsilon: float | None, margin: float | None, delta: float | None) -> Ask:
         """Return what is asked; refuse half a question."""
-        if (epsilon is None) != (gamma is None):
-            raise ValueError(f"epsilon and gamma go together, got epsilon={epsilon!r} and gamma={gamma!r}")
-        ask = cls(epsilon, gamma, delta)
+        if (epsilon is None) != (margin is None):
+            raise ValueError(f"epsilon and margin go together, got epsilon={epsilon!r} and margin={margin!r}")
+        ask = cls(epsilon, margin, delta)
         if ask.complete or delta is not None:
             bounds.landmarks(*ask.numbers())
         return ask
@@ -39,13 +39,13 @@ class Ask:
     @property
     def complete(self) -> bool:
         """Whether a margin was named."""
-        return self.gamma is not None
+        return self.margin is not None
 
     def numbers(self) -> tuple[float, float, float]:
-        """Return epsilon, gamma, delta; where nothing is said, an error of 0.1 with probability 0.95."""
+        """Return epsilon, the margin and delta; where nothing is said, an error of 0.1 with probability 0.95."""
         return (
             0.1 if self.epsilon is None else self.epsilon,
-            1.0 if self.gamma is None else self.gamma,
+            1.0 if self.margin is None else self.margin,
             0.05 if self.delta is None else self.delta,
         )
 
@@ -88,8 +88,8 @@ class Promise:
 
     def landmarks(self, ask: Ask) -> int:
         """Return how many draws the theorem asks for."""
-        epsilon, gamma, delta = ask.numbers()
-        return bounds.landmarks(self.share * epsilon, gamma, self.share * delta)
+        epsilon, margin, delta = ask.numbers()
+        return bounds.landmarks(self.share * epsilon, margin, self.share * delta)
 
     def made(self, ask: Ask, drawn: int, why_not: str | None) -> Guarantee:
         """Return the guarantee for a number of independent draws; `why_not` says what else stands against it.
@@ -97,13 +97,13 @@ class Promise:
         Where no margin was named, it is the smallest for which the draws suffice.
         """
         epsilon, _, delta = ask.numbers()
-        margin = ask.gamma if ask.complete else smallest_margin(drawn, self.share * epsilon, self.share * delta)
+        margin = ask.margin if ask.complete else smallest_margin(drawn, self.share * epsilon, self.share * delta)
         numbers = {"landmarks_drawn": float(drawn), "epsilon": epsilon, "delta": delta}
         if margin is None:
             return self._nothing(f"{drawn} landmarks are too few for any margin", numbers)
-        needed = self.landmarks(replace(ask, gamma=margin))
+        needed = self.landmarks(replace(ask, margin=margin))
         numbers |= {
-            "gamma": margin,
+            "margin": margin,
             "landmarks_theorem": float(needed),
             "landmarks_practical": float(bounds.practical_landmarks(epsilon, margin)),
         }

@@ -28,7 +28,7 @@ class Factor:
     residual: float
 
 
-def factorise(M: np.ndarray, tolerance: float) -> Factor:
+def factorize(M: np.ndarray, tolerance: float) -> Factor:
     """Return the Cholesky factor of M, with pivots only where its rows depend on one another.
 
     Parameters

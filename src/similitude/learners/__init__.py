@@ -3,14 +3,14 @@
 ``KernelPerceptron`` and ``MarginPerceptron`` learn one mistake after another; ``KernelSVC``, ``KernelSVR`` and
 ``KernelSGDSVC`` are support vector machines, ``SeparatorLP`` a separator without errors; ``RepresenterClassifier`` and
 ``RepresenterRegressor`` take any convex loss, ``KernelRidge`` and ``KernelRidgeClassifier`` the squared one;
-``KernelKNeighborsClassifier`` and ``KernelKNeighborsRegressor`` ask the neighbours, ``KernelKMeans`` finds clusters.
+``SimilarityKNeighborsClassifier`` and ``SimilarityKNeighborsRegressor`` ask the neighbors, ``KernelKMeans`` finds clusters.
 ``SimilarityVote``, ``WeakSimilarityVote`` and ``AlignmentVote`` ask nothing of the similarity.
 """
 
 from similitude.learners.clusters import KernelKMeans
 from similitude.learners.margin_perceptron import MarginPerceptron
 from similitude.learners.mistake_bounds import MistakeBound
-from similitude.learners.neighbours import KernelKNeighborsClassifier, KernelKNeighborsRegressor
+from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
 from similitude.learners.perceptron import KernelPerceptron
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
 from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
@@ -22,8 +22,6 @@ from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilar
 __all__ = [
     "AlignmentVote",
     "KernelKMeans",
-    "KernelKNeighborsClassifier",
-    "KernelKNeighborsRegressor",
     "KernelPerceptron",
     "KernelRidge",
     "KernelRidgeClassifier",
@@ -35,6 +33,8 @@ __all__ = [
     "RepresenterClassifier",
     "RepresenterRegressor",
     "SeparatorLP",
+    "SimilarityKNeighborsClassifier",
+    "SimilarityKNeighborsRegressor",
     "SimilarityVote",
     "WeakSimilarityVote",
 ]

@@ -41,7 +41,7 @@ LANDMARKS = 500
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelLearner):
     r"""Partition objects so that those of a cluster are near its mean in the feature space of a kernel.
 
-    Minimises the inertia :math:`\sum_i s_i \, |\phi(x_i) - c_{l(i)}|^2`, where the squared distance from the centre c
+    Minimizes the inertia :math:`\sum_i s_i \, |\phi(x_i) - c_{l(i)}|^2`, where the squared distance from the center c
     of the objects C is
     :math:`K(x, x) - \frac{2}{|C|} \sum_{j \in C} K(x, x_j) + \frac{1}{|C|^2} \sum_{j, l \in C} K(x_j, x_l)`. (Balcan,
     lecture notes 10-315, on what can be kernelised.) Seeds are drawn by k-means++, and Lloyd's iterations need one Gram
@@ -69,13 +69,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     ----------
     labels_ : array of int
     inertia_ : float
-        Of the centres found; with landmarks too it counts distances in the whole feature space.
+        Of the centers found; with landmarks too it counts distances in the whole feature space.
     n_iter_ : int
         Of the run that was kept.
-    road_ : str
+    solver_ : str
         Whether all objects or landmarks were used, and why.
-    support_, support_objects_, coefficients_, centre_norms_
-        Centre c is sum_j coefficients_jc phi(support_j), of squared length centre_norms_c; that of a cluster without
+    support_, support_objects_, dual_coef_, center_norms_
+        Center c is sum_j coefficients_jc phi(support_j), of squared length center_norms_c; that of a cluster without
         members, which remains only if there are fewer different objects than clusters, is infinite.
     kernel_, validity_
         With what data had to fix; what is known of the kernel.
@@ -154,10 +154,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         size, budget = 8 * n * n, self._engine.budget
         figures = f"the Gram matrix of {n:,} objects takes {format_bytes(size)}, the budget is {format_bytes(budget)}"
         if self.n_landmarks is not None:
-            self.road_ = f"landmarks: {self.n_landmarks:,} were asked for"
+            self.solver_ = f"landmarks: {self.n_landmarks:,} were asked for"
         else:
-            self.road_ = f"landmarks: {figures}" if size > budget else f"all objects: {figures}"
-        return self.road_.startswith("landmarks")
+            self.solver_ = f"landmarks: {figures}" if size > budget else f"all objects: {figures}"
+        return self.solver_.startswith("landmarks")
 
     def _fit_all(self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator) -> None:
         objects = Objects(k, X, A, np.arange(len(weights)), self._engine)
@@ -186,9 +186,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         F = F / np.sqrt(unit)
         space = ExplicitSpace(F)
         found = self._best(space, weights, rng)
-        centres = as_numpy(F.T @ beside(found.shares(weights), F))
+        centers = as_numpy(F.T @ beside(found.shares(weights), F))
         coefficients = np.zeros((n, self.n_clusters))
-        coefficients[projection.landmark_indices_] = solve_triangular(projection.factor_, centres) * np.sqrt(unit)
+        coefficients[projection.landmark_indices_] = solve_triangular(projection.factor_, centers) * np.sqrt(unit)
         beyond = squared_lengths(k, A) / unit - as_numpy(space.lengths)
         self.validity_ = projection.validity_
         self._keep(X, A, coefficients)
@@ -214,7 +214,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _note(self, found: Clustering, inertia: float, unit: float) -> None:
         with np.errstate(over="ignore"):
-            self.inertia_, self.centre_norms_ = float(inertia * unit), found.norms * unit
+            self.inertia_, self.center_norms_ = float(inertia * unit), found.norms * unit
         self.labels_, self.n_iter_ = found.labels, found.n_iter
         filled = len(np.unique(found.labels))
         if filled < self.n_clusters:
@@ -241,7 +241,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     @tensors_for_tensors
     def transform(self, X: Any) -> np.ndarray:
-        """Return the distances from every object to every centre.
+        """Return the distances from every object to every center.
 
         With ``"precomputed"`` K(x, x) of new objects is unknown; it is taken to be that of the training objects where
         all of these share one, and refused otherwise.
@@ -260,16 +260,16 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         else:
             own = squared_lengths(k, A)
         squares = own[:, None] + self._apart(k, A)
-        norms = self.centre_norms_[np.isfinite(self.centre_norms_)]
+        norms = self.center_norms_[np.isfinite(self.center_norms_)]
         if squares.min() < -(1e-4 if itemsize(A) == 4 else 1e-10) * (own.max() + norms.max()):
             i, c = (int(place) for place in np.unravel_index(squares.argmin(), squares.shape))
-            problem = f"the squared distance from object {i} to centre {c} would be {squares[i, c]:.6g}"
+            problem = f"the squared distance from object {i} to center {c} would be {squares[i, c]:.6g}"
             raise NotAKernelError(f"{k!r} is not a kernel: {problem}.")
         return np.sqrt(np.maximum(squares, 0.0))
 
     def _apart(self, k: Similarity, A: Encoding) -> np.ndarray:
-        """Return the squared distances from every object to every centre, less K(x, x)."""
-        if not len(self.support_):  # every centre is the origin
-            return np.tile(self.centre_norms_, (count(A), 1))
+        """Return the squared distances from every object to every center, less K(x, x)."""
+        if not len(self.support_):  # every center is the origin
+            return np.tile(self.center_norms_, (count(A), 1))
         blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
-        return self.centre_norms_ - 2 * as_numpy(blocks.times(self.coefficients_))
+        return self.center_norms_ - 2 * as_numpy(blocks.times(self.dual_coef_))

@@ -1,8 +1,8 @@
-r"""Convex minimisation over a span: losses of scores plus a multiple of |w|^2, with a duality gap.
+r"""Convex minimization over a span: losses of scores plus a multiple of |w|^2, with a duality gap.
 
 For :math:`P(w) = \sum_i v_i L(y_i, f_i) + \mu |w|^2` and any slopes :math:`g_i`, Fenchel's inequality gives
 :math:`P \ge -\sum_i v_i L^*(y_i, g_i) - \mu |w_g|^2` with :math:`w_g = -\sum_i v_i g_i \phi(x_i) / (2\mu)`, and
-equality at the minimum. Every road below ends with slopes whose conjugates are known, and so knows how far from the
+equality at the minimum. Every solver below ends with slopes whose conjugates are known, and so knows how far from the
 minimum it may be. Where :math:`g_i` is the slope at a score z, :math:`L^*(y_i, g_i) = g_i z - L(y_i, z)`, whatever the
 loss.
 """
@@ -37,7 +37,7 @@ SHORTEST = 2.0**-40
 
 @dataclass(frozen=True)
 class Problem:
-    """Losses to be minimised.
+    """Losses to be minimized.
 
     Attributes
     ----------
@@ -107,8 +107,8 @@ class Minimum:
         return 2 * self.mu * math.sqrt(max(0.0, self.dual_squared_norm))
 
 
-def minimise(problem: Problem, mu: float, start: Minimum | None = None) -> Minimum:
-    """Return the minimum for the multiplier mu, by the road that the loss allows.
+def minimize(problem: Problem, mu: float, start: Minimum | None = None) -> Minimum:
+    """Return the minimum for the multiplier mu, by the solver that the loss allows.
 
     Straight losses are a box problem, smooth ones take Newton steps, any other is first made smooth; so is a straight
     one where its dual stops early, as it may on a singular Gram matrix.
@@ -123,7 +123,7 @@ def minimise(problem: Problem, mu: float, start: Minimum | None = None) -> Minim
 
 
 def by_newton(problem: Problem, mu: float, start: Minimum | None = None) -> Minimum:
-    """Minimise a smooth loss by Newton steps."""
+    """Minimize a smooth loss by Newton steps."""
     walk = walked(problem, mu, start, BEYOND * problem.tolerance)
     return walk.end(problem, problem.loss.derivative(problem.y, walk.scores), walk.scores, walk.steps)
 
@@ -215,7 +215,7 @@ class _Enough(Exception):  # noqa: N818 (no error: the gap is closed)
 
 
 def by_box(problem: Problem, mu: float) -> Minimum:
-    """Minimise a loss made of straight lines by its dual, a quadratic programme over a box."""
+    """Minimize a loss made of straight lines by its dual, a quadratic program over a box."""
     n, cost = len(problem.y), problem.weights / (2 * mu)
     pieces = problem.loss.pieces(problem.y) or []
     target, low, high = (np.concatenate(part) for part in zip(*pieces, strict=True))
@@ -244,9 +244,9 @@ def by_box(problem: Problem, mu: float) -> Minimum:
 
 
 def by_envelopes(problem: Problem, mu: float, start: Minimum | None = None) -> Minimum:
-    """Minimise any convex loss by its Moreau envelopes, which are smooth: the augmented Lagrangian method.
+    """Minimize any convex loss by its Moreau envelopes, which are smooth: the augmented Lagrangian method.
 
-    The envelope of a shifted loss is minimised by Newton steps, its slopes become the next shift, and the minimum of
+    The envelope of a shifted loss is minimized by Newton steps, its slopes become the next shift, and the minimum of
     the envelopes tends to that of the loss (Rockafellar, 1976).
     """
     y, loss = problem.y, problem.loss

@@ -1,4 +1,4 @@
-"""The dual of support vector machines: a quadratic programme over a box, solved a working set at a time."""
+"""The dual of support vector machines: a quadratic program over a box, solved a working set at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEPS_PER_VARIABLE = 50
 
 @dataclass(frozen=True)
 class BoxProblem:
-    r"""Minimise :math:`\frac12 \beta^\top K \beta - t^\top \beta` with :math:`l \le \beta \le h`.
+    r"""Minimize :math:`\frac12 \beta^\top K \beta - t^\top \beta` with :math:`l \le \beta \le h`.
 
     Attributes
     ----------
@@ -82,9 +82,9 @@ class Solution:
 def solve(
     problem: BoxProblem, K: KernelRows, tolerance: float, look: Callable[[np.ndarray, np.ndarray], None] | None = None
 ) -> Solution:
-    """Return the minimiser, to a violation of at most the tolerance.
+    """Return the minimizer, to a violation of at most the tolerance.
 
-    Each round takes the variables that violate optimality most, keeps half of the last round's, minimises over these
+    Each round takes the variables that violate optimality most, keeps half of the last round's, minimizes over these
     alone, and brings every residual up to date with the rows of those that moved. It ends early where rounding leaves
     nothing to gain, or with a warning after ten million steps; the solution says by how much optimality is missed.
 
@@ -130,7 +130,7 @@ def _warn(violation: float, tolerance: float) -> None:
 
     warnings.warn(
         f"stopped after {MOST_STEPS:,} steps: optimality is missed by {violation:.2g}, not {tolerance:.2g}; bring the "
-        f"kernel's values to about 1 (scale the vectors, or use kernel.normalised()), or lower C",
+        f"kernel's values to about 1 (scale the vectors, or use kernel.normalized()), or lower C",
         ConvergenceWarning,
         stacklevel=2,
     )
@@ -139,7 +139,7 @@ def _warn(violation: float, tolerance: float) -> None:
 def _within(
     problem: BoxProblem, K: KernelRows, working: np.ndarray, beta: np.ndarray, residual: np.ndarray, tolerance: float
 ) -> int:
-    """Minimise over the working set alone, and return the number of steps."""
+    """Minimize over the working set alone, and return the number of steps."""
     examples, place = np.unique(problem.example[working], return_inverse=True)
     square = K.square(examples)
     if len(examples) < len(working) or not (place == np.arange(len(working))).all():

@@ -1,4 +1,4 @@
-"""The whole Gram matrix of a kernel, for learners that factorise it or multiply with it again and again."""
+"""The whole Gram matrix of a kernel, for learners that factorize it or multiply with it again and again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from similitude.support.randomness import generator
 from similitude.validity import Validity, check_gram
 
 WITNESS_OBJECTS = 200
-"""Objects at most among which a counterexample is sought when a factorisation meets a negative eigenvalue."""
+"""Objects at most among which a counterexample is sought when a factorization meets a negative eigenvalue."""
 
 
 class Gram(NamedTuple):

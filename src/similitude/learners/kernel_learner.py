@@ -34,16 +34,16 @@ class KernelLearner(SimilarityEstimator):
         used = coefficients != 0 if coefficients.ndim == 1 else (coefficients != 0).any(axis=1)
         self.support_ = np.flatnonzero(used)
         self.support_objects_ = take(X, self.support_)
-        self.coefficients_ = coefficients[self.support_]
+        self.dual_coef_ = coefficients[self.support_]
         self._support = rows(A, self.support_)
 
     def _weighted(self, X: Any) -> np.ndarray:
         """Return sum_j a_j K(x, x_j) over the kept objects, in float64, without storing K."""
         k, A = self._ask(X)
         if not len(self.support_):
-            return np.zeros((check_objects(X), *self.coefficients_.shape[1:]))
+            return np.zeros((check_objects(X), *self.dual_coef_.shape[1:]))
         blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
-        return as_numpy(blocks.times(self.coefficients_)).astype(np.float64, copy=False)
+        return as_numpy(blocks.times(self.dual_coef_)).astype(np.float64, copy=False)
 
 
 def check_labels(learner: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:

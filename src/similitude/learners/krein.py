@@ -32,7 +32,7 @@ class Spectrum:
             i, j = (int(place) for place in np.unravel_index(apart.argmax(), apart.shape))
             raise NotAKernelError(
                 f"{k!r} is not symmetric: K(X[{i}], X[{j}]) = {K[i, j]:.6g} but K(X[{j}], X[{i}]) = {K[j, i]:.6g}; "
-                f"use k.symmetrised(), or LandmarkMap, which takes it as it is"
+                f"use k.symmetrized(), or LandmarkMap, which takes it as it is"
             )
         return cls(*np.linalg.eigh((K + K.T) / 2))
 

@@ -20,12 +20,12 @@ ROUNDING = 32
 
 
 class LargestMargin(SimilarityEstimator):
-    """The separator of two classes with the largest margin; see `similitude.margin` for what it maximises.
+    """The separator of two classes with the largest margin; see `similitude.margin` for what it maximizes.
 
     Attributes
     ----------
     value_, gap_, intercept_ : float
-    coefficients_ : array of shape (n,)
+    dual_coef_ : array of shape (n,)
     support_ : array of int
     classes_ : array of shape (2,)
     validity_ : Validity
@@ -35,7 +35,7 @@ class LargestMargin(SimilarityEstimator):
     --------
     >>> from similitude.learners.largest_margin import LargestMargin
     >>> model = LargestMargin("linear").fit([[0.0, 1.0], [0.0, -2.0]], ["a", "b"])
-    >>> model.normalised_margin([[3.0, -4.0]])
+    >>> model.normalized_margin([[3.0, -4.0]])
     array([0.8])
     """
 
@@ -44,12 +44,12 @@ class LargestMargin(SimilarityEstimator):
         kernel: Any = "gaussian",
         *,
         bias: bool = False,
-        normalised: bool = True,
+        normalized: bool = True,
         engine: Engine | None = None,
     ) -> None:
         self.kernel = kernel
         self.bias = bias
-        self.normalised = normalised
+        self.normalized = normalized
         self.engine = engine
 
     def fit(self, X: Any, y: Any) -> LargestMargin:
@@ -75,22 +75,22 @@ class LargestMargin(SimilarityEstimator):
         self._keep(place, scale, X, A)
         return self
 
-    def normalised_margin(self, X: Any) -> np.ndarray:
+    def normalized_margin(self, X: Any) -> np.ndarray:
         """Return the signed scores of new objects divided by the lengths of w and phi(x), a bias as in `Margin`."""
         if self._precomputed:
             raise ValueError(
-                "rows K(new, train) of a precomputed matrix do not tell K(x, x) of new objects, which a normalised "
+                "rows K(new, train) of a precomputed matrix do not tell K(x, x) of new objects, which a normalized "
                 "margin needs: use margin(Precomputed(M), indices, y), and indices here too"
             )
         k, B = self._ask(X)
-        scores = Blocks(k, B, self._support, engine=self._engine).times(self.coefficients_[self.support_])
+        scores = Blocks(k, B, self._support, engine=self._engine).times(self.dual_coef_[self.support_])
         lengths = np.sqrt(np.maximum(np.asarray(k.diagonal(B), dtype=np.float64), 0.0))
-        if self.normalised or not self.bias:
+        if self.normalized or not self.bias:
             scores = np.divide(scores, lengths, out=np.zeros(len(scores)), where=lengths > 0)
         if self.bias:
-            sizes = np.full(len(scores), np.sqrt(2.0)) if self.normalised else np.sqrt(1 + lengths**2)
+            sizes = np.full(len(scores), np.sqrt(2.0)) if self.normalized else np.sqrt(1 + lengths**2)
             scores = (scores + self.intercept_) / (np.sqrt(1 + self.intercept_**2) * sizes)
-        zero = (lengths == 0) & (self.normalised or not self.bias)
+        zero = (lengths == 0) & (self.normalized or not self.bias)
         return np.where(zero, 0.0, np.clip(scores, -1.0, 1.0))
 
     def _gram(self, k: Similarity, X: Any, A: Encoding) -> tuple[np.ndarray, Validity]:
@@ -116,9 +116,9 @@ class LargestMargin(SimilarityEstimator):
         if len(negative):
             self._judge(k, X, A, negative)
         zero = np.flatnonzero(squares <= 0)
-        if len(zero) and (self.normalised or not self.bias):
+        if len(zero) and (self.normalized or not self.bias):
             raise self._inseparable(zero, signs, ", for where K(x, x) = 0 no margin is positive")
-        return 1 / np.sqrt(squares) if self.normalised else np.ones(len(squares))
+        return 1 / np.sqrt(squares) if self.normalized else np.ones(len(squares))
 
     def _inseparable(self, conflicts: np.ndarray, signs: np.ndarray, why: str = "") -> Exception:
         where = "" if self.bias else " through the origin"
@@ -130,8 +130,8 @@ class LargestMargin(SimilarityEstimator):
         self.value_ = float(place.lows.sum()) / (parts * length)
         self.gap_ = max(0.0, place.gap / place.square)
         self.intercept_ = float(place.lows[0] - place.lows[-1]) / (2 * length)
-        self.coefficients_ = np.zeros(len(scale))
-        self.coefficients_[place.corners] = place.weights * scale[place.corners] / length
+        self.dual_coef_ = np.zeros(len(scale))
+        self.dual_coef_[place.corners] = place.weights * scale[place.corners] / length
         self.support_ = np.sort(place.corners)
         self.support_objects_ = take(X, self.support_)
         self._support = rows(A, self.support_)

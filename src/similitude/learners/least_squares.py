@@ -1,4 +1,4 @@
-"""Weighted least squares with an unpenalised intercept on a Gram matrix: one penalty by Cholesky, many by `eigh`."""
+"""Weighted least squares with an unpenalized intercept on a Gram matrix: one penalty by Cholesky, many by `eigh`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ON_THE_SPAN = 1e-10
 
 
 @dataclass(frozen=True)
-class Centred:
+class Centered:
     r"""A weighted least-squares problem with its intercept taken out.
 
     With weights :math:`s`, :math:`r = \sqrt s` and :math:`u = r / |r|`, the problem is that of the matrix
@@ -51,7 +51,7 @@ class Centred:
     root: Any
 
     @classmethod
-    def of(cls, K: Any, Y: np.ndarray, weights: np.ndarray, fit_intercept: bool) -> Centred:
+    def of(cls, K: Any, Y: np.ndarray, weights: np.ndarray, fit_intercept: bool) -> Centered:
         """Take out the intercept; K is overwritten."""
         xp, root = namespace(K), beside(np.sqrt(weights), K)
         if bool((root != 1.0).any()):
@@ -120,7 +120,7 @@ class Fit:
     loo_errors: np.ndarray | None = None
 
 
-def solve_one(problem: Centred, lam: float) -> Fit | None:
+def solve_one(problem: Centered, lam: float) -> Fit | None:
     """Return the fit for one lam by Cholesky; None where the matrix may be singular up to rounding."""
     M = problem.matrix
     if not len(M):  # a single example, which the intercept fits
@@ -161,7 +161,7 @@ def _eigen(M: Any) -> tuple[Any, Any]:
     return values, V
 
 
-def solve_all(problem: Centred, lams: np.ndarray, eps: float, objects: Objects, choose: bool) -> Fit:
+def solve_all(problem: Centered, lams: np.ndarray, eps: float, objects: Objects, choose: bool) -> Fit:
     """Return the fit for the lam with the smallest leave-one-out error, from one eigendecomposition.
 
     Directions in which matrix and lam together vanish up to rounding are left out: for lam = 0 that is the

@@ -60,18 +60,18 @@ class ExplicitSpace:
 
 @dataclass(frozen=True)
 class Clustering:
-    """A partition, and centres that it is nearest to.
+    """A partition, and centers that it is nearest to.
 
     Attributes
     ----------
     labels : array of int
-        The nearest centre of each object.
+        The nearest center of each object.
     members : array of int
-        The labels that the centres are the weighted means of; at convergence those above.
+        The labels that the centers are the weighted means of; at convergence those above.
     norms : array
-        The squared length of each centre, infinite where a cluster has no members.
+        The squared length of each center, infinite where a cluster has no members.
     squares : array
-        The squared distance of each object from its centre.
+        The squared distance of each object from its center.
     inertia : float
         The weighted sum of these.
     n_iter : int
@@ -90,7 +90,7 @@ class Clustering:
         return Clustering(labels, members, norms, squares, self.inertia, self.n_iter)
 
     def shares(self, weights: np.ndarray) -> np.ndarray:
-        """Return what each object adds to each centre, of shape (n, clusters)."""
+        """Return what each object adds to each center, of shape (n, clusters)."""
         total = np.bincount(self.members, weights, len(self.norms))
         members = self.members[:, None] == np.arange(len(total))
         return np.where(members, weights[:, None], 0.0) / np.where(total > 0, total, 1.0)
@@ -101,8 +101,8 @@ def cluster(
 ) -> Clustering:
     """Return a local optimum from seeds drawn at random.
 
-    The objective never grows: means are the best centres of a partition, the nearest centre the best label of an
-    object, and a cluster left empty gets the object that is farthest from its centre. Stops when no label changes or
+    The objective never grows: means are the best centers of a partition, the nearest center the best label of an
+    object, and a cluster left empty gets the object that is farthest from its center. Stops when no label changes or
     the objective falls by no more than the share `tol`. All is done where the space is, but for the draw of seeds.
     """
     weights = beside(weights, space.lengths)
@@ -147,7 +147,7 @@ class _Sums:
             self._start()
 
     def assign(self, step: int) -> Clustering:
-        """Return the nearest centre of every object."""
+        """Return the nearest center of every object."""
         xp, members = self.xp, self._weights_of(self.everyone, self.labels)
         total, own = members.sum(0), xp.einsum("ij,ij->j", members, self.inner)
         divisor = xp.where(total > 0, total, 1.0)

@@ -196,7 +196,7 @@ class Huber(Loss):
 
 
 class Quantile(Loss):
-    """The loss whose minimiser is a quantile: tau (y - f) where y >= f, (1 - tau) (f - y) elsewhere.
+    """The loss whose minimizer is a quantile: tau (y - f) where y >= f, (1 - tau) (f - y) elsewhere.
 
     (Koenker and Bassett, 1978.)
 

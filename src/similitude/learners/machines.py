@@ -28,7 +28,7 @@ class Machine:
     squared_norm : float
         |w|^2.
     objective : float
-        |w|^2 / 2 plus the losses, which is minimised.
+        |w|^2 / 2 plus the losses, which is minimized.
     gap : float
         The objective minus the dual's: how far from the minimum it may be at most.
     leave_one_out : array

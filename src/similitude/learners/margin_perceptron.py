@@ -64,7 +64,7 @@ class MarginPerceptron(ScoreClassifier):
         Positions in X of the examples that it learned from.
     support_objects_ : sequence
         These examples.
-    coefficients_ : array of shape (n_support,) or (n_support, n_classes)
+    dual_coef_ : array of shape (n_support,) or (n_support, n_classes)
         Their weights, divided by their lengths: the score of x is the weighted sum of K(x, x_j), which is the product
         of w with x at its own length.
     kernel_ : Similarity

@@ -66,7 +66,7 @@ class KernelPerceptron(StreamLearner):
         Positions of the remembered examples in X, or in the stream.
     support_objects_ : sequence
         The remembered examples.
-    coefficients_ : array of shape (n_support,) or (n_support, n_classes)
+    dual_coef_ : array of shape (n_support,) or (n_support, n_classes)
         Their weights; averaged if `average`.
     n_seen_ : int
         Examples in the stream so far.

@@ -150,7 +150,7 @@ class StreamLearner(ScoreClassifier):
         if not hasattr(self, "_memory"):
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            score = check_finite(self._memory.scores(self.kernel_, self._encode_one(x)[1], self.coefficients_))[0]
+            score = check_finite(self._memory.scores(self.kernel_, self._encode_one(x)[1], self.dual_coef_))[0]
         return self.classes_.tolist()[int(score >= 0) if score.ndim == 0 else int(score.argmax())]
 
     @property
@@ -164,9 +164,9 @@ class StreamLearner(ScoreClassifier):
         return self._fitted_memory("support_objects_").objects.rows
 
     @property
-    def coefficients_(self) -> np.ndarray:  # type: ignore[override]
+    def dual_coef_(self) -> np.ndarray:  # type: ignore[override]
         """The weights of the remembered examples."""
-        memory = self._fitted_memory("coefficients_")
+        memory = self._fitted_memory("dual_coef_")
         return memory.averaged() if self.average else memory.weights.rows
 
     @property

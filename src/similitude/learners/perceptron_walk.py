@@ -285,6 +285,6 @@ def check_finite(scores: np.ndarray) -> np.ndarray:
     if not np.isfinite(scores).all():
         raise ValueError(
             "the kernel's values are so large that their sums overflow: divide the kernel by a constant, k / 1e100, "
-            "or use k.normalised()"
+            "or use k.normalized()"
         )
     return scores

@@ -68,7 +68,7 @@ class Place:
 def nearest_point(Q: np.ndarray, groups: np.ndarray, gap: float = GAP) -> Place:
     r"""Return the point nearest to the origin.
 
-    Minimise :math:`\lambda' Q \lambda` over :math:`\lambda \ge 0` with sum 1 in each group: one group gives the
+    Minimize :math:`\lambda' Q \lambda` over :math:`\lambda \ge 0` with sum 1 in each group: one group gives the
     nearest point of a convex hull, two (with the second one's corners negated) the shortest connection of two hulls.
     The optimum is approached from above; at it :math:`(Q\lambda)_i` is smallest, in each group, on the support.
 

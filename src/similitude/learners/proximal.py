@@ -15,7 +15,7 @@ EPS = np.finfo(np.float64).eps
 class Envelope(Loss):
     r"""The envelope :math:`M(f) = \min_z L(y, z) + (f + w s - z)^2 / (2w)` of a loss shifted along slopes s.
 
-    It is convex and smooth whatever L is; its derivative is :math:`(f + w s - z) / w` at the minimising z, which is a
+    It is convex and smooth whatever L is; its derivative is :math:`(f + w s - z) / w` at the minimizing z, which is a
     slope of L at z.
 
     Parameters
@@ -36,7 +36,7 @@ class Envelope(Loss):
         self._last: tuple[np.ndarray, np.ndarray] | None = None
 
     def nearest(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the minimising z; asked again for the same array, it remembers."""
+        """Return the minimizing z; asked again for the same array, it remembers."""
         if self._last is None or self._last[0] is not f:
             self._last = f, self._sought(y, f)
         return self._last[1]

@@ -17,7 +17,7 @@ from similitude.learners.kernel_learner import KernelLearner, check_labels, chec
 from similitude.learners.losses import Logistic, Loss
 from similitude.learners.own_loss import as_loss, check_convex
 from similitude.learners.regularizers import Regularizer, SquaredNorm, as_regularizer
-from similitude.learners.search import Certificate, regularised
+from similitude.learners.search import Certificate, regularized
 from similitude.learners.spaces import all_objects, check_room, landmarked
 from similitude.scikit.estimator import all_or_nothing
 
@@ -29,7 +29,7 @@ LANDMARKS = 500
 
 
 class Representer(KernelLearner):
-    """What classification and regression share: parameters, the space, the minimisation and its certificate."""
+    """What classification and regression share: parameters, the space, the minimization and its certificate."""
 
     loss: Any
     lam: float
@@ -49,7 +49,7 @@ class Representer(KernelLearner):
         return as_loss(self.loss), as_regularizer(self.regularizer)
 
     def _learn(self, X: Any, targets: np.ndarray, sample_weight: Any) -> None:
-        """Minimise for each column of targets, and keep the model."""
+        """Minimize for each column of targets, and keep the model."""
         loss, regularizer = self._check_params()
         check_convex(loss, targets)
         n = check_objects(X)
@@ -63,15 +63,15 @@ class Representer(KernelLearner):
             place = landmarked(k, X, n_landmarks, self.random_state, self._engine)
         share = weights / weights.sum()
         problems = [Problem(loss, y, share, place.space, self.tol, self.max_iter) for y in targets.T]
-        found = [regularised(problem, regularizer, self.lam) for problem in problems]
-        self.road_, self.validity_ = f"{place.road}; {_method(loss, regularizer)}", place.validity
+        found = [regularized(problem, regularizer, self.lam) for problem in problems]
+        self.solver_, self.validity_ = f"{place.solver}; {_method(loss, regularizer)}", place.validity
         self.objective_ = _figure([one.objective for one in found])
         self.norm_ = _figure([one.norm for one in found])
-        self.certificate_ = Certificate.worst([one.certificate for one in found])
+        self.optimality_ = Certificate.worst([one.certificate for one in found])
         self.n_iter_ = max(1, sum(one.steps for one in found))
         coefficients = place.coefficients(np.stack([one.minimum.point for one in found], axis=1))
         self._keep(X, A, coefficients[:, 0] if self._one_column else coefficients)
-        self.certificate_.warn_if_missed()
+        self.optimality_.warn_if_missed()
 
     def _how_many(self, n: int) -> int | None:
         """Return the number of landmarks; None for the span of all objects."""
@@ -87,15 +87,15 @@ class Representer(KernelLearner):
 class RepresenterClassifier(ClassifierMixin, Representer):
     r"""Classification by any convex loss and any non-decreasing function of the norm.
 
-    Minimises :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)` over the functions
+    Minimizes :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)` over the functions
     :math:`f(x) = \langle w, \phi(x)\rangle` of the kernel, :math:`|f| = |w|`, labels +1 and -1. By the representer
-    theorem a minimiser is :math:`f = \sum_j a_j K(x_j, \cdot)`: all of feature space is searched by n numbers. (Baros,
+    theorem a minimizer is :math:`f = \sum_j a_j K(x_j, \cdot)`: all of feature space is searched by n numbers. (Baros,
     Kernel Methods, equations 26 and 27; with ``loss="hinge"`` it is the soft support vector machine there, equation
     10.) There is no intercept: add a constant to the kernel, ``kernel + 1.0``. Several classes: one against the rest.
 
     Losses made of straight lines are solved by their dual, smooth ones by Newton steps, any other (and a straight one
     whose dual is slow) by Newton steps on its Moreau envelopes. For a regularizer other than the squared norm, the
-    multiplier of the squared norm that has the same minimiser is searched for.
+    multiplier of the squared norm that has the same minimizer is searched for.
 
     Parameters
     ----------
@@ -125,13 +125,13 @@ class RepresenterClassifier(ClassifierMixin, Representer):
 
     Attributes
     ----------
-    classes_, support_, support_objects_, coefficients_
+    classes_, support_, support_objects_, dual_coef_
         The classes; the objects that carry f, and what each weighs; one column per class where there are several.
     objective_, norm_ : float or array
-        What was minimised, and ``|f|``; for each class where there are several.
-    certificate_ : Certificate
+        What was minimized, and ``|f|``; for each class where there are several.
+    optimality_ : Certificate
         How far from the minimum this may be.
-    road_ : str
+    solver_ : str
         Where the minimum was searched for, and how.
     n_iter_ : int
         Steps, all together.
@@ -144,7 +144,7 @@ class RepresenterClassifier(ClassifierMixin, Representer):
     >>> model = RepresenterClassifier("linear", loss="hinge", lam=1.0).fit([[1.0], [-1.0]], ["up", "down"])
     >>> model.decision_function([[1.0]]), model.objective_
     (array([0.5]), 0.75)
-    >>> print(RepresenterClassifier(lam=0.01).fit([[1.0], [-1.0]], [1, 0]).certificate_.name)
+    >>> print(RepresenterClassifier(lam=0.01).fit([[1.0], [-1.0]], [1, 0]).optimality_.name)
     duality gap
     """
 
@@ -173,7 +173,7 @@ class RepresenterClassifier(ClassifierMixin, Representer):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresenterClassifier:
-        """Learn from labelled objects.
+        """Learn from labeled objects.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class RepresenterClassifier(ClassifierMixin, Representer):
 class RepresenterRegressor(RegressorMixin, Representer):
     r"""Regression by any convex loss and any non-decreasing function of the norm.
 
-    Minimises :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)`; see :class:`RepresenterClassifier`. With the
+    Minimizes :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)`; see :class:`RepresenterClassifier`. With the
     squared error it is kernel ridge regression, with ``Quantile(tau)`` it predicts quantiles. Several targets are
     learned one by one.
 
@@ -230,7 +230,7 @@ class RepresenterRegressor(RegressorMixin, Representer):
 
     Attributes
     ----------
-    support_, support_objects_, coefficients_, objective_, norm_, certificate_, road_, n_iter_, kernel_, validity_
+    support_, support_objects_, dual_coef_, objective_, norm_, optimality_, solver_, n_iter_, kernel_, validity_
         See :class:`RepresenterClassifier`; one column or entry per target where there are several.
 
     Examples

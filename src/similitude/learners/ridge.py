@@ -14,7 +14,7 @@ from similitude.compute.encodings import as_numpy
 from similitude.compute.engines import Engine
 from similitude.learners.grams import Objects
 from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets, check_weights
-from similitude.learners.least_squares import Centred, Fit, Units, solve_all, solve_one
+from similitude.learners.least_squares import Centered, Fit, Units, solve_all, solve_one
 from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
 from similitude.support.errors import brief
 from similitude.validity import Validity
@@ -56,13 +56,13 @@ class LeastSquares(KernelLearner):
         """Return the fit, the lams that were tried, and what is known of the kernel."""
         K, eps, validity = objects.gram()
         if isinstance(K, np.ndarray):
-            self._note_cpu("the Gram matrix was factorised")
+            self._note_cpu("the Gram matrix was factorized")
         units = Units.of(K, weights, Y)
         if units.kernel != 1.0:
             K /= units.kernel
         Y, weights = Y / units.target, weights / units.weight
         middle = Y[0] + np.average(Y - Y[0], axis=0, weights=weights) if self.fit_intercept else np.zeros(Y.shape[1])
-        problem = Centred.of(K, Y - middle, weights, bool(self.fit_intercept))
+        problem = Centered.of(K, Y - middle, weights, bool(self.fit_intercept))
         del K
         with np.errstate(over="ignore", under="ignore"):
             scale = units.kernel * units.weight
@@ -92,7 +92,7 @@ def _asked(lam: Any) -> float | np.ndarray | None:
 class KernelRidge(RegressorMixin, LeastSquares):
     r"""Ridge regression on a kernel, with exact leave-one-out to choose its penalty.
 
-    Minimises :math:`\sum_i s_i (y_i - \langle w, \phi(x_i)\rangle - b)^2 + \lambda |w|^2` over w and an unpenalised
+    Minimizes :math:`\sum_i s_i (y_i - \langle w, \phi(x_i)\rangle - b)^2 + \lambda |w|^2` over w and an unpenalized
     b. Without b and with weights :math:`s_i = 1` the solution is :math:`f(x) = \sum_i a_i K(x, x_i)` with
     :math:`a = (K + \lambda I)^{-1} y`; for :math:`\lambda = 0` it is kernel linear regression, with the pseudo-inverse.
     (Balcan, lecture notes 10-315, on what can be kernelised.) Given several :math:`\lambda`, one eigendecomposition
@@ -106,7 +106,7 @@ class KernelRidge(RegressorMixin, LeastSquares):
     lam : float, sequence of float, or "auto"
         The penalty. Of several the one with the smallest squared leave-one-out error is taken, summed over outputs;
         an example is left out with all of its weight. ``"auto"``: 20 values from 1e-6 to 1e4 times the mean
-        eigenvalue of the (centred) Gram matrix. A single number needs a Cholesky factor only, and gives no
+        eigenvalue of the (centered) Gram matrix. A single number needs a Cholesky factor only, and gives no
         leave-one-out errors; a list of one number does.
     fit_intercept : bool
         Learn b.
@@ -119,7 +119,7 @@ class KernelRidge(RegressorMixin, LeastSquares):
     lams_, loo_errors_ : array
         The penalties tried and their mean squared leave-one-out errors (one column per output where y has columns).
         Only where `lam` is not a single number.
-    support_, support_objects_, coefficients_, intercept_
+    support_, support_objects_, dual_coef_, intercept_
         The prediction is sum_j coefficients_j K(x, support_j) + intercept.
     kernel_, validity_
         With what data had to fix; what is known of the kernel.
@@ -202,7 +202,7 @@ class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
     Attributes
     ----------
     classes_ : array
-    lam_, lams_, loo_errors_, support_, support_objects_, coefficients_, intercept_, kernel_, validity_
+    lam_, lams_, loo_errors_, support_, support_objects_, dual_coef_, intercept_, kernel_, validity_
         See :class:`KernelRidge`.
 
     Examples
@@ -231,7 +231,7 @@ class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidgeClassifier:
-        """Learn from labelled objects.
+        """Learn from labeled objects.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 r"""Any regularizer by way of the squared norm, and the certificate of what was found.
 
-For any non-decreasing R a minimiser of mean loss + lam R(|w|) also minimises mean loss + mu |w|^2 for some mu: it has
+For any non-decreasing R a minimizer of mean loss + lam R(|w|) also minimizes mean loss + mu |w|^2 for some mu: it has
 the least loss among all w that are no longer. So the path of the minima w(mu) is searched for
 :math:`\lambda R'(|w|) = 2 \mu |w|`.
 """
@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from similitude.learners.convex import Minimum, Problem, minimise
+from similitude.learners.convex import Minimum, Problem, minimize
 from similitude.learners.regularizers import Regularizer, SquaredNorm
 from similitude.support.results import Result
 
@@ -138,7 +138,7 @@ class Found:
     ----------
     minimum : Minimum
     objective, norm : float
-        What was minimised, and |w|.
+        What was minimized, and |w|.
     certificate : Certificate
     steps : int
     """
@@ -150,8 +150,8 @@ class Found:
     steps: int
 
 
-def regularised(problem: Problem, regularizer: Regularizer, lam: float) -> Found:
-    """Minimise mean loss + lam R(|w|); the problem's tolerance is a share of the loss of w = 0."""
+def regularized(problem: Problem, regularizer: Regularizer, lam: float) -> Found:
+    """Minimize mean loss + lam R(|w|); the problem's tolerance is a share of the loss of w = 0."""
     none = np.zeros(len(problem.y))
     with np.errstate(over="ignore"):
         at_zero = problem.mean_loss(none)
@@ -166,11 +166,11 @@ def regularised(problem: Problem, regularizer: Regularizer, lam: float) -> Found
     size = float(np.abs(problem.y).max()) or 1.0
     if isinstance(regularizer, SquaredNorm):
         mu = lam / problem.space.scale
-        one = minimise(problem, max(mu, RANGE[1] * at_zero / size**2))
+        one = minimize(problem, max(mu, RANGE[1] * at_zero / size**2))
         name, distance, steps = DUALITY_GAP, one.gap if one.mu == mu else math.inf, one.steps
     else:
         finer = replace(problem, tolerance=FINER * problem.tolerance)
-        search = Search(lambda mu, start: minimise(finer, mu, start), penalty, at_zero, size)
+        search = Search(lambda mu, start: minimize(finer, mu, start), penalty, at_zero, size)
         one, name, distance = search.run()
         steps = search.steps
     objective = one.mean_loss + penalty.value(one.norm)
@@ -215,7 +215,7 @@ class Search:
 
     @property
     def steps(self) -> int:
-        """Steps of all minimisations together."""
+        """Steps of all minimizations together."""
         return sum(one.steps for one in self.seen.values())
 
     def run(self) -> tuple[Minimum, str, float]:

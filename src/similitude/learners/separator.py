@@ -51,7 +51,7 @@ class SeparatorLP(ClassifierMixin, BaseEstimator):
         The labels in sorted order. A decision >= 0 means ``classes_[1]``; of several classes the one with the largest
         decision is taken, the first of them on a tie.
     margin_ : float
-        The Euclidean normalised margin attained on the training data as given,
+        The Euclidean normalized margin attained on the training data as given,
         ``min y_i (<w, x_i> + b) / (|(w, b)| |(x_i, 1)|)``, or without an intercept
         ``min y_i <w, x_i> / (|w| |x_i|)``. For several classes the smallest over all pairs of classes.
     n_features_in_ : int

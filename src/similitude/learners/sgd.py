@@ -41,11 +41,11 @@ SOURCE = "Shalev-Shwartz and Ben-David, Understanding Machine Learning, Theorem 
 class KernelSGDSVC(ClassifierMixin, KernelLearner):
     r"""The soft support vector machine by stochastic gradient steps.
 
-    Minimises :math:`\lambda |w|^2 + \frac{1}{m} \sum_i \max(0, 1 - y_i \langle w, \phi(x_i)\rangle)`. With
+    Minimizes :math:`\lambda |w|^2 + \frac{1}{m} \sum_i \max(0, 1 - y_i \langle w, \phi(x_i)\rangle)`. With
     :math:`\beta = 0` at first and :math:`\mu = 2\lambda`, step t = 1, ..., T takes :math:`a = \beta / (\mu t)`, draws
     an example i, and adds :math:`y_i` to :math:`\beta_i` if :math:`y_i \sum_j a_j K(x_j, x_i) < 1`. The model is the
     mean of a over all steps, the first of which is 0. (Baros, Kernel Methods, the SGD algorithm. As printed there it
-    takes :math:`\mu = \lambda` and so minimises :math:`\frac{\lambda}{2} |w|^2` plus the losses, not its own equation
+    takes :math:`\mu = \lambda` and so minimizes :math:`\frac{\lambda}{2} |w|^2` plus the losses, not its own equation
     10: ``as_printed=True`` does that.) There is no intercept: add a constant to the kernel, ``kernel + 1.0``. Several
     classes: one against the rest, on the same examples in the same order.
 
@@ -69,7 +69,7 @@ class KernelSGDSVC(ClassifierMixin, KernelLearner):
 
     Attributes
     ----------
-    classes_, support_, support_objects_, coefficients_
+    classes_, support_, support_objects_, dual_coef_
         The classes; the objects that carry the score, and what each weighs; one column per class where there are
         several.
     beta_ : array of shape (n,) or (n, classes)
@@ -77,7 +77,7 @@ class KernelSGDSVC(ClassifierMixin, KernelLearner):
     n_updates_ : int or array
         How many steps changed beta.
     objective_ : float, array or None
-        What was minimised, at the model. None where that would need more than 1e8 kernel values.
+        What was minimized, at the model. None where that would need more than 1e8 kernel values.
     suboptimality_ : float, array or None
         By how much the objective may exceed the minimum: its distance from a dual value. Up to 1,000 examples (200
         where a Python function is called) whose Gram matrix fits into memory, None beyond.
@@ -95,7 +95,7 @@ class KernelSGDSVC(ClassifierMixin, KernelLearner):
     --------
     >>> from similitude.learners.sgd import KernelSGDSVC
     >>> model = KernelSGDSVC("precomputed", lam=0.5, as_printed=True)
-    >>> model.fit([[1.0, 0.5], [0.5, 1.0]], [1, -1], order=[0, 1, 0, 1]).coefficients_
+    >>> model.fit([[1.0, 0.5], [0.5, 1.0]], [1, -1], order=[0, 1, 0, 1]).dual_coef_
     array([ 0.666667, -0.291667])
     >>> model.beta_
     array([ 2., -2.])
@@ -122,7 +122,7 @@ class KernelSGDSVC(ClassifierMixin, KernelLearner):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, order: Any = None) -> KernelSGDSVC:
-        """Learn from labelled objects.
+        """Learn from labeled objects.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Where the minimiser lives: the span of all training objects, by their Gram matrix, or a space of explicit features.
+"""Where the minimizer lives: the span of all training objects, by their Gram matrix, or a space of explicit features.
 
 By the representer theorem w = sum_i a_i phi(x_i), so a point is its n coefficients and its scores are G a. In a space
 of features a point is w itself and its scores are F w. Both are scaled so that the longest phi(x_i) has length 1.
@@ -29,7 +29,7 @@ STRIP = 8192
 """Rows of features that are weighted at once."""
 
 LARGER_SHIFTS = 10.0 ** np.arange(0, 9, 2)
-"""What is added to a diagonal where a factorisation fails, times rounding."""
+"""What is added to a diagonal where a factorization fails, times rounding."""
 
 
 class Space(Protocol):
@@ -54,7 +54,7 @@ class Space(Protocol):
         """Return the inner product of two points; the scores of the second are known."""
 
     def newton(self, curvature: np.ndarray, b: np.ndarray, mu: float) -> np.ndarray:
-        """Return the minimiser of sum_i (curvature_i f_i^2 / 2 - b_i f_i) + mu |w|^2."""
+        """Return the minimizer of sum_i (curvature_i f_i^2 / 2 - b_i f_i) + mu |w|^2."""
 
     def rows(self) -> KernelRows:
         """Return the rows of the Gram matrix."""
@@ -166,14 +166,14 @@ class FeatureSpace:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a minimiser is searched for.
+    """Where a minimizer is searched for.
 
     Attributes
     ----------
     space : Space
     coefficients : callable
         Makes points, one in each column, weights of all training objects.
-    road : str
+    solver : str
         Which space, in words.
     validity : Validity
         What is known of the kernel.
@@ -181,7 +181,7 @@ class Place:
 
     space: Space
     coefficients: Callable[[np.ndarray], np.ndarray]
-    road: str
+    solver: str
     validity: Validity
 
 
@@ -226,8 +226,8 @@ def landmarked(k: Similarity, X: Any, n_landmarks: int, random_state: Any, engin
         weights[m.landmark_indices_] = solve_triangular(m.factor_, points / np.sqrt(space.scale))
         return weights
 
-    road = f"the span of {m.rank_:,} landmarks among {n:,} objects, chosen by randomly pivoted Cholesky"
-    return Place(space, coefficients, road, m.validity_)
+    solver = f"the span of {m.rank_:,} landmarks among {n:,} objects, chosen by randomly pivoted Cholesky"
+    return Place(space, coefficients, solver, m.validity_)
 
 
 def _positive(scale: float) -> float:

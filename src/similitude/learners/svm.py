@@ -73,10 +73,10 @@ class SupportVectorMachine(KernelLearner):
 class KernelSVC(ClassifierMixin, SupportVectorMachine):
     r"""Support vector classification, solved exactly by its dual.
 
-    Minimises :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i(\langle w, \phi(x_i)\rangle + b))`; with ``lam`` given,
+    Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i(\langle w, \phi(x_i)\rangle + b))`; with ``lam`` given,
     :math:`\lambda |w|^2 + \frac1m \sum_i \max(0, \dots)`, which is the same with :math:`C = 1/(2\lambda m)`. (Baros,
     Kernel Methods, equations 10 and 27.) Several classes: one machine for every two of them, and votes. A round of the
-    solver takes about a thousand variables, whose kernel rows come as tiles, and minimises over these by pairs with
+    solver takes about a thousand variables, whose kernel rows come as tiles, and minimizes over these by pairs with
     the second-order rule of Fan, Chen and Lin (2005).
 
     Parameters
@@ -90,7 +90,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
     hard : bool
         No violation is allowed; inseparable data raise an error that names conflicting examples.
     fit_intercept : bool
-        Learn b, unpenalised.
+        Learn b, unpenalized.
     tol : float
         By how much the conditions of optimality may be missed. From 1e-5 on, vectors are compared in single precision
         where a sample shows that this suffices.
@@ -105,10 +105,10 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
     ----------
     classes_, support_, support_objects_, n_support_
         The classes; positions of the support objects in X, the objects, and how many each class has.
-    coefficients_, intercept_
+    dual_coef_, intercept_
         The score is sum_j coefficients_j K(x, support_j) + intercept; one column for every two classes.
     objective_, dual_gap_, margin_
-        What was minimised, how far from the minimum it may be, and ``1/|w|``.
+        What was minimized, how far from the minimum it may be, and ``1/|w|``.
     precision_ : str
         The precision of the kernel values in the solver.
     scale_ : float
@@ -154,7 +154,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVC:
-        """Learn from labelled objects.
+        """Learn from labeled objects.
 
         Parameters
         ----------
@@ -203,14 +203,14 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         """
         return probabilities(self.decision_function(X), self.scale_)
 
-    def normalised_margin(self, X: Any) -> np.ndarray:
+    def normalized_margin(self, X: Any) -> np.ndarray:
         r"""Return the signed margin of each object as a cosine, for two classes: see `similitude.error_at_margin`.
 
         It is :math:`\langle w, \phi(x)\rangle / (|w| |\phi(x)|)`, an intercept counted as the weight of one more
         feature that is 1 throughout; 0 where an object has no length.
         """
         if len(self.classes_) > 2 or self._precomputed:
-            raise ValueError("normalised margins are those of two classes, and need K(x, x): use no precomputed rows")
+            raise ValueError("normalized margins are those of two classes, and need K(x, x): use no precomputed rows")
         constant = float(self.fit_intercept)
         k, A = self._ask(X)
         squares = np.maximum(np.asarray(k.diagonal(A), dtype=np.float64), 0.0) + constant
@@ -283,7 +283,7 @@ class KernelSVC(ClassifierMixin, SupportVectorMachine):
         weighing = np.flatnonzero(weights)
         some = weighing[np.unique(np.linspace(0, len(weighing) - 1, CALIBRATED).astype(int))]
         blocks = k.blocks(rows(A, some), self._support, self._engine)
-        scores = blocks.times(self.coefficients_) + self.intercept_
+        scores = blocks.times(self.dual_coef_) + self.intercept_
         for column, pair in enumerate(pairs):
             inside = np.isin(some, pair.members)
             scores[inside, column] = pair.machine.leave_one_out[np.searchsorted(pair.members, some[inside])]
@@ -301,7 +301,7 @@ class Pair:
 class KernelSVR(RegressorMixin, SupportVectorMachine):
     r"""Support vector regression, solved exactly by its dual.
 
-    Minimises :math:`\frac12 |w|^2 + C \sum_i \max(0, |y_i - \langle w, \phi(x_i)\rangle - b| - \epsilon)`, with
+    Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, |y_i - \langle w, \phi(x_i)\rangle - b| - \epsilon)`, with
     the same solver as :class:`KernelSVC`.
 
     Parameters
@@ -315,7 +315,7 @@ class KernelSVR(RegressorMixin, SupportVectorMachine):
 
     Attributes
     ----------
-    support_, support_objects_, coefficients_, intercept_, objective_, dual_gap_, precision_, kernel_, validity_
+    support_, support_objects_, dual_coef_, intercept_, objective_, dual_gap_, precision_, kernel_, validity_
         See :class:`KernelSVC`.
 
     Examples

@@ -18,42 +18,42 @@ from similitude.linear.tensors import features_of
 from similitude.support.randomness import generator
 
 PENALTIES = 10.0 ** np.arange(1.0, -8.01, -1.0)
-"""Penalties of the dense heads, as parts of the trace of the features' Gram matrix, largest first."""
+"""Strengths of the l2 penalty, as parts of the trace of the features' Gram matrix, largest first."""
 
 SPARSE_PENALTIES = 10.0 ** np.arange(-0.25, -4.01, -0.25)
-"""Penalties of the sparse head, as parts of the one at which all weights are zero."""
+"""Strengths of the l1 penalty, as parts of the one at which all weights are zero."""
 
 
 def fit_classes(
-    head: str, F: Any, numbers: np.ndarray, n_classes: int, weights: np.ndarray, random_state: Any
+    loss: str, penalty: str, F: Any, numbers: np.ndarray, n_classes: int, weights: np.ndarray, random_state: Any
 ) -> tuple[Linear, Trial, np.ndarray]:
-    """Fit a head to classes; return the model, how held-out examples fared, and which these are.
+    """Fit a linear model to classes; return the model, how held-out examples fared, and which these are.
 
-    Features that are a tensor stay where they are; only the sparse head needs an array.
+    Features that are a tensor stay where they are; only penalty='l1' needs an array.
     """
     signs = np.where(numbers[:, None] == np.arange(n_classes), 1.0, -1.0)
     signs = signs[:, 1:] if n_classes == 2 else signs
-    if head == "logistic":
+    if penalty == "l1":
+        made = _sparse(F, signs, weights, loss)
+    elif loss == "logistic":
         made = Head(
             lambda rows: _trace(F[rows], weights[rows]) * PENALTIES,
             lambda rows, path: logistic(F[rows], numbers[rows], n_classes, weights[rows], path),
             lambda scores, rows: _surprise(scores, numbers[rows]),
         )
-    elif head == "squared_hinge":
+    else:
         made = Head(
             lambda rows: _trace(F[rows], weights[rows]) * PENALTIES,
             lambda rows, path: squared_hinge(F[rows], signs[rows], weights[rows], path),
             lambda scores, rows: (np.maximum(0.0, 1.0 - signs[rows] * scores) ** 2).sum(axis=1),
         )
-    else:
-        made = _sparse(F, signs, weights, "squared_hinge")
     return _fitted(made, F, signs, weights, random_state)
 
 
 def fit_numbers(
     F: np.ndarray, Y: np.ndarray, weights: np.ndarray, random_state: Any
 ) -> tuple[Linear, Trial, np.ndarray]:
-    """Fit the sparse head to numbers; return the model, how held-out examples fared, and which these are."""
+    """Fit a sparse linear model to numbers; return the model, how held-out examples fared, and which these are."""
     return _fitted(_sparse(F, Y, weights, "squared"), F, Y, weights, random_state)
 
 
@@ -83,7 +83,7 @@ def _fitted(
 
 
 def _trace(F: Any, weights: np.ndarray) -> float:
-    """Return the trace of the Gram matrix of the centred features; 1 where they are constant."""
+    """Return the trace of the Gram matrix of the centered features; 1 where they are constant."""
     features = features_of(F, weights)
     trace = float(features.spread.sum())
     whole = trace + features.total * float(features.mean @ features.mean)

@@ -89,10 +89,10 @@ def together(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return apart(A, B).sum().repeat(A.shape[1])
 
 
-def minimisers(
+def minimizers(
     features: AnyFeatures, loss: Loss, penalties: object, start: Linear | None = None, tolerance: float = TOLERANCE
 ) -> Iterator[Linear]:
-    """Yield the minimiser for each penalty, each sought from the one before and the way it came.
+    """Yield the minimizer for each penalty, each sought from the one before and the way it came.
 
     The estimate on which it stops is half the squared gradient in the norm of the preconditioner: what a Newton step
     would gain if all rows bent alike. It is noted on the host; all else is where the features are.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import namespace
-from similitude.linear.conjugate import TOLERANCE, Move, apart, minimisers
+from similitude.linear.conjugate import TOLERANCE, Move, apart, minimizers
 from similitude.linear.line_search import Along
 from similitude.linear.linear import Linear, check_weights
 from similitude.linear.tensors import features_of
@@ -28,7 +28,7 @@ def squared_hinge(
     start: Linear | None = None,
     tolerance: float = TOLERANCE,
 ) -> Iterator[Linear]:
-    r"""Yield the minimiser of :math:`\sum_i s_i \max(0, 1 - y_i f(x_i))^2 + \lambda |w|^2` for each penalty.
+    r"""Yield the minimizer of :math:`\sum_i s_i \max(0, 1 - y_i f(x_i))^2 + \lambda |w|^2` for each penalty.
 
     Each output (one against the rest, for several classes) is a problem of its own, with a free intercept.
 
@@ -41,7 +41,7 @@ def squared_hinge(
     weights : array of shape (n,)
         s, not negative: 2 is the same as the row twice, 0 the same as no row.
     penalties : sequence of float
-        Positive; from large to small is fastest, as each minimiser is sought from the one before.
+        Positive; from large to small is fastest, as each minimizer is sought from the one before.
     gram : array of shape (d, d), optional
         The sum of s_i x_i x_i', where it is known; it only serves to take fewer steps.
     start : Linear, optional
@@ -67,7 +67,7 @@ def squared_hinge(
     for first in range(0, columns.shape[1], MOST_OUTPUTS):
         block = slice(first, first + MOST_OUTPUTS)
         here = None if start is None else Linear(start.weights[:, block], start.intercept[block])
-        paths.append(minimisers(features, SquaredHinge(columns[:, block], s), penalties, here, tolerance))
+        paths.append(minimizers(features, SquaredHinge(columns[:, block], s), penalties, here, tolerance))
     for parts in zip(*paths, strict=True):
         weight = np.hstack([part.weights for part in parts])
         yield Linear(weight, np.concatenate([part.intercept for part in parts]), max(part.gap for part in parts))

@@ -19,8 +19,8 @@ STRIP_BYTES = 2**22
 CELLS = 2**24
 """Values of a tensor that are widened at once."""
 
-OFF_CENTRE = 100.0
-"""Squared mean over variance of a feature from which on strips are centred before they are multiplied."""
+OFF_CENTER = 100.0
+"""Squared mean over variance of a feature from which on strips are centered before they are multiplied."""
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,9 @@ class Features:
         return total
 
     @cached_property
-    def off_centre(self) -> np.ndarray | None:
-        """The mean, where it dwarfs the spread of a feature: rows are then centred before they are multiplied."""
-        far = self.total * self.mean**2 > OFF_CENTRE * self.spread
+    def off_center(self) -> np.ndarray | None:
+        """The mean, where it dwarfs the spread of a feature: rows are then centered before they are multiplied."""
+        far = self.total * self.mean**2 > OFF_CENTER * self.spread
         return self.mean if bool(far.any()) else None
 
     def scores(self, V: np.ndarray, *, rough: bool = False) -> np.ndarray:
@@ -167,9 +167,9 @@ class Features:
         kind = self.F.dtype.type if rough else np.float64
         answer = np.empty((len(self.F), V.shape[1]))
         narrow = V[:-1].astype(kind, copy=False)
-        for rows, strip in strips(self.F, self.off_centre, kind):
+        for rows, strip in strips(self.F, self.off_center, kind):
             answer[rows] = strip @ narrow
-        answer += V[-1] if self.off_centre is not None else V[-1] - self.mean @ V[:-1]
+        answer += V[-1] if self.off_center is not None else V[-1] - self.mean @ V[:-1]
         return answer
 
     def combine(self, R: np.ndarray, *, rough: bool = False) -> np.ndarray:
@@ -180,10 +180,10 @@ class Features:
         kind = self.F.dtype.type if rough else np.float64
         answer = np.zeros((self.F.shape[1] + 1, R.shape[1]))
         narrow = R.astype(kind, copy=False)
-        for rows, strip in strips(self.F, self.off_centre, kind):
+        for rows, strip in strips(self.F, self.off_center, kind):
             answer[:-1] += strip.T @ narrow[rows]
         answer[-1] = R.sum(axis=0)
-        if self.off_centre is None:
+        if self.off_center is None:
             answer[:-1] -= np.outer(self.mean, answer[-1])
         return answer
 

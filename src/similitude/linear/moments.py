@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 
 from similitude.compute.encodings import in_precision, namespace
 
-OFF_CENTRE = 100.0
+OFF_CENTER = 100.0
 """Squared mean over variance from which on a feature in single precision is moved before it is multiplied."""
 
 LOOKED_AT, STRIP = 256, 2048
@@ -134,7 +134,7 @@ class Moments:
         """Return the weighted means of the features and of the targets."""
         return self.features / self.weight, self.targets / self.weight
 
-    def centred(self) -> tuple[np.ndarray, np.ndarray]:
+    def centered(self) -> tuple[np.ndarray, np.ndarray]:
         """Return Gram and cross products of the features and targets less their means."""
         mean, middle = self.means()
         gram = self.gram - np.outer(self.features, mean)
@@ -152,5 +152,5 @@ def _shift(F: Any) -> Any:
         return xp.zeros(1, dtype=F.dtype)
     some = in_precision(F[:LOOKED_AT], xp.float64)
     mean = xp.mean(some, axis=0)
-    far = mean**2 > OFF_CENTRE * xp.var(some, axis=0)
+    far = mean**2 > OFF_CENTER * xp.var(some, axis=0)
     return in_precision(xp.where(far, mean, xp.zeros_like(mean)), F.dtype)

@@ -1,4 +1,4 @@
-r"""What the sparse head minimises: a loss of linear scores plus :math:`\lambda \sum_j |w_j|`, and how near it is.
+r"""What the sparse head minimizes: a loss of linear scores plus :math:`\lambda \sum_j |w_j|`, and how near it is.
 
 w_j holds the weights of feature j for all outputs.
 """

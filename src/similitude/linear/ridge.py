@@ -1,4 +1,4 @@
-"""Ridge regression from moments: every penalty from one factorisation, and the error that each would have had."""
+"""Ridge regression from moments: every penalty from one factorization, and the error that each would have had."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DETERMINED = 1e-8
 
 
 class Seen(Protocol):
-    """Rows of features as a factorisation sees them."""
+    """Rows of features as a factorization sees them."""
 
     def scores(self, lam: float) -> np.ndarray:
         """Return f' (gram + lam)^-1 cross for every row f."""
@@ -114,8 +114,8 @@ class _ByTriangles:
         return found
 
 
-def factorised(gram: np.ndarray, cross: np.ndarray) -> ByEigenvectors | ByCholesky:
-    """Return whichever factorisation costs less."""
+def factorized(gram: np.ndarray, cross: np.ndarray) -> ByEigenvectors | ByCholesky:
+    """Return whichever factorization costs less."""
     return (ByEigenvectors if len(gram) <= BY_EIGENVECTORS else ByCholesky)(gram, cross)
 
 
@@ -155,7 +155,7 @@ Judge = Callable[[float], Trial | None]
 
 
 class Ridge:
-    r"""Minimise :math:`\sum_i s_i |y_i - w^\top f_i - b|^2 + \lambda |w|^2`, from moments, for any :math:`\lambda`.
+    r"""Minimize :math:`\sum_i s_i |y_i - w^\top f_i - b|^2 + \lambda |w|^2`, from moments, for any :math:`\lambda`.
 
     Parameters
     ----------
@@ -174,14 +174,14 @@ class Ridge:
     def __init__(self, moments: Moments, only: float | None = None) -> None:
         self.moments = moments
         self.mean, self.middle = moments.means()
-        gram, cross = moments.centred()
+        gram, cross = moments.centered()
         self.unit = max(float(np.trace(gram)), moments.eps * float(np.trace(moments.gram))) or 1.0
         above_rounding = only is not None and only > moments.eps * float(np.trace(moments.gram))
-        self.factorisation = (ByCholesky if above_rounding else factorised)(gram, cross)
+        self.factorization = (ByCholesky if above_rounding else factorized)(gram, cross)
 
     def fit(self, lam: float) -> Linear:
-        """Return the minimiser."""
-        W = self.factorisation.solve(lam)
+        """Return the minimizer."""
+        W = self.factorization.solve(lam)
         return Linear(W, self.middle - self.mean @ W)
 
     def left_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Judge:
@@ -189,7 +189,7 @@ class Ridge:
 
         The features and targets are those of the moments. No verdict where an example decides its prediction alone.
         """
-        seen = self.factorisation.seen(F - self.mean.astype(F.dtype))
+        seen = self.factorization.seen(F - self.mean.astype(F.dtype))
 
         def judge(lam: float) -> Trial | None:
             left = 1.0 - weights * (seen.leverages(lam).astype(np.float64) + 1.0 / self.moments.weight)
@@ -202,7 +202,7 @@ class Ridge:
 
     def held_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Judge:
         """Judge examples that have no part in the moments."""
-        seen = self.factorisation.seen(F - self.mean.astype(F.dtype))
+        seen = self.factorization.seen(F - self.mean.astype(F.dtype))
         return lambda lam: Trial.of(lam, seen.scores(lam) + self.middle, Y, weights)
 
     def best(self, judge: Judge, near: float | None = None) -> Trial:
@@ -226,7 +226,7 @@ class Ridge:
             trial = trials[i]
             return np.inf if trial is None else trial.loss
 
-        if isinstance(self.factorisation, ByEigenvectors):
+        if isinstance(self.factorization, ByEigenvectors):
             place = min(reversed(range(len(PENALTIES))), key=loss)
         else:
             start = 1e-5 if near is None else near
@@ -250,7 +250,7 @@ def _judged(judge: Judge, lam: float) -> Trial | None:
 
 
 def downhill(loss: Callable[[int], float], place: int, step: int) -> int:
-    """Return where neither neighbour is better."""
+    """Return where neither neighbor is better."""
     for direction in (step, -step):
         while loss(place + direction) < loss(place):
             place += direction

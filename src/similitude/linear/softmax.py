@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from similitude.compute.encodings import moved, namespace
-from similitude.linear.conjugate import TOLERANCE, Loss, Move, apart, minimisers
+from similitude.linear.conjugate import TOLERANCE, Loss, Move, apart, minimizers
 from similitude.linear.line_search import Along
 from similitude.linear.linear import Linear, check_weights
 from similitude.linear.tensors import features_of
@@ -30,7 +30,7 @@ def logistic(
     start: Linear | None = None,
     tolerance: float = TOLERANCE,
 ) -> Iterator[Linear]:
-    r"""Yield the minimiser of :math:`-\sum_i s_i \log p_{c_i}(x_i) + \lambda |w|^2` for each penalty.
+    r"""Yield the minimizer of :math:`-\sum_i s_i \log p_{c_i}(x_i) + \lambda |w|^2` for each penalty.
 
     Two classes have one output, the log odds of the second: :math:`p_1 = 1 / (1 + e^{-f})`. More have one output
     each, :math:`p_c = e^{f_c} / \sum_k e^{f_k}` (multinomial), which add up to zero. The intercepts are free.
@@ -40,13 +40,13 @@ def logistic(
     F : array or tensor of shape (n, d), float32 or float64
         A tensor: the work is done on its device.
     codes : array of shape (n,)
-        c, the class of each row: 0 to `n_classes` - 1. A class without a row is allowed: where there is no minimiser
+        c, the class of each row: 0 to `n_classes` - 1. A class without a row is allowed: where there is no minimizer
         (some intercept would fall for ever), the one returned is within the tolerance of the infimum.
     n_classes : int
     weights : array of shape (n,)
         s, not negative: 2 is the same as the row twice, 0 the same as no row.
     penalties : sequence of float
-        Positive; from large to small is fastest, as each minimiser is sought from the one before.
+        Positive; from large to small is fastest, as each minimizer is sought from the one before.
     gram : array of shape (d, d), optional
         The sum of s_i x_i x_i', where it is known; it only serves to take fewer steps.
     start : Linear, optional
@@ -75,8 +75,8 @@ def logistic(
         loss = Binary(np.where(numbers[:, None] == 1, 1.0, -1.0), s)
     else:
         loss = Multinomial((np.arange(len(F)), numbers), n_classes, s)
-    for found in minimisers(features, loss, penalties, start, tolerance):
-        yield found if n_classes == 2 else _centred(found)
+    for found in minimizers(features, loss, penalties, start, tolerance):
+        yield found if n_classes == 2 else _centered(found)
 
 
 def check_codes(codes: np.ndarray, n: int, n_classes: int) -> np.ndarray:
@@ -92,7 +92,7 @@ def check_codes(codes: np.ndarray, n: int, n_classes: int) -> np.ndarray:
     return numbers
 
 
-def _centred(found: Linear) -> Linear:
+def _centered(found: Linear) -> Linear:
     """Return the same probabilities from outputs that add up to zero."""
     weights = found.weights - found.weights.mean(axis=1, keepdims=True)
     return Linear(weights, found.intercept - found.intercept.mean(), found.gap)

@@ -1,7 +1,7 @@
 r"""Few landmarks: a penalty :math:`\lambda \sum_j |w_j|_2` that leaves most features without weight.
 
 (Balcan, Blum and Srebro, "Improved Guarantees for Learning via Similarity Functions", 2008: a linear separator of
-bounded L1 norm on similarities to landmarks; here penalised, and with the squared hinge for the hinge. For several
+bounded L1 norm on similarities to landmarks; here penalized, and with the squared hinge for the hinge. For several
 outputs the norms of the features' weights are added, so that a landmark is dropped for all of them at once: Yuan and
 Lin, "Model Selection and Estimation in Regression with Grouped Variables", 2006.)
 """
@@ -44,10 +44,10 @@ def sparse(
     start: Linear | None = None,
     tolerance: float = TOLERANCE,
 ) -> Iterator[Linear]:
-    r"""Yield the minimiser of :math:`\sum_i s_i L(y_i, f(x_i)) + \lambda \sum_j |w_j|_2` for each penalty.
+    r"""Yield the minimizer of :math:`\sum_i s_i L(y_i, f(x_i)) + \lambda \sum_j |w_j|_2` for each penalty.
 
     w_j holds the weights of feature j for all outputs; the intercepts are free. Weights are exactly zero where the
-    minimiser says so.
+    minimizer says so.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def sparse(
     weights : array of shape (n,)
         s, not negative: 2 is the same as the row twice, 0 the same as no row.
     penalties : sequence of float
-        Positive; from large to small is fastest, as each minimiser is sought from the one before, on the features
+        Positive; from large to small is fastest, as each minimizer is sought from the one before, on the features
         that it or the gradient proposes.
     loss : {"squared_hinge", "squared"}
         L: max(0, 1 - y f)^2 or (y - f)^2, summed over outputs.
@@ -115,8 +115,8 @@ def _loss(name: str, targets: np.ndarray, features: Features) -> tuple[Loss, np.
     if Y.ndim != 2 or len(Y) != n or Y.shape[1] == 0 or not np.isfinite(Y).all():
         raise ValueError(f"{n} rows need finite targets of shape ({n}, outputs), got shape {np.shape(targets)}")
     mean = s @ Y / s.sum()
-    centred = Y - mean
-    return Squared(np.where(np.abs(centred) > 8 * EPS * np.abs(mean), centred, 0.0), s), mean
+    centered = Y - mean
+    return Squared(np.where(np.abs(centered) > 8 * EPS * np.abs(mean), centered, 0.0), s), mean
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class Path:
         self.V, self.Z = V, Z
 
     def after(self, lam: float) -> Linear:
-        """Go on to the minimiser for the next penalty and return it."""
+        """Go on to the minimizer for the next penalty and return it."""
         objective = Objective(self.features, self.loss, lam)
         self.ties.weights *= min(max(lam / max(self.last, TINY), 1e-6), 1e6) ** SCALING
         point = objective.at(self.V, self.Z)
@@ -222,7 +222,7 @@ class Path:
         return len(more) > 0
 
     def _solve(self, objective: Objective, working: np.ndarray) -> float:
-        """Minimise over the working set; return the duality gap of the whole."""
+        """Minimize over the working set; return the duality gap of the whole."""
         chosen = np.flatnonzero(working)
         rows = np.append(chosen, len(self.V) - 1)
         few = objective.features if working.all() else objective.features.columns(chosen)

@@ -1,4 +1,4 @@
-"""Minimise a loss of linear scores plus a penalty that makes weights zero, on a working set of features.
+"""Minimize a loss of linear scores plus a penalty that makes weights zero, on a working set of features.
 
 The alternating direction method of multipliers (Boyd et al., "Distributed Optimization and Statistical Learning via
 the Alternating Direction Method of Multipliers", 2011): weights that fit a quadratic, weights that are sparse, and

@@ -1,4 +1,4 @@
-"""Newton steps on the features that have weight, where what they minimise is smooth."""
+"""Newton steps on the features that have weight, where what they minimize is smooth."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude.compute.encodings import as_numpy, beside, in_precision, namespace
 from similitude.linear.factors import Factors
-from similitude.linear.linear import OFF_CENTRE, Features, Linear, check_features, check_weights, stretches
+from similitude.linear.linear import OFF_CENTER, Features, Linear, check_features, check_weights, stretches
 
 
 class TensorFeatures:
@@ -69,26 +69,26 @@ class TensorFeatures:
         return self._sum((strip * strip).T @ self.weights[rows] for rows, strip in strips)
 
     @cached_property
-    def off_centre(self) -> Any:
-        """The mean, where it dwarfs the spread of a feature: rows are then centred before they are multiplied."""
-        far = self.total * self.mean**2 > OFF_CENTRE * self.spread
+    def off_center(self) -> Any:
+        """The mean, where it dwarfs the spread of a feature: rows are then centered before they are multiplied."""
+        far = self.total * self.mean**2 > OFF_CENTER * self.spread
         return self.mean if bool(far.any()) else None
 
     def scores(self, V: Any, *, rough: bool = False) -> Any:
         """Return (x - m)' w + b for each row; roughly, in the precision of the rows."""
         narrow = in_precision(V[:-1], self.F.dtype) if rough else V[:-1]
-        parts = [strip @ narrow for _, strip in stretches(self.F, self.off_centre, rough=rough)]
+        parts = [strip @ narrow for _, strip in stretches(self.F, self.off_center, rough=rough)]
         answer = in_precision(self.xp.concat(parts), V.dtype)
-        answer += V[-1] if self.off_centre is not None else V[-1] - self.mean @ V[:-1]
+        answer += V[-1] if self.off_center is not None else V[-1] - self.mean @ V[:-1]
         return answer
 
     def combine(self, R: Any, *, rough: bool = False) -> Any:
         """Return the sums of r_i (x_i - m), and below them those of r_i; roughly, in the precision of the rows."""
         narrow = in_precision(R, self.F.dtype) if rough else R
-        strips = stretches(self.F, self.off_centre, rough=rough)
+        strips = stretches(self.F, self.off_center, rough=rough)
         top = self._sum(in_precision(strip.T @ narrow[rows], R.dtype) for rows, strip in strips)
         sums = R.sum(0)
-        if self.off_centre is None:
+        if self.off_center is None:
             top -= self.xp.outer(self.mean, sums)
         return self.xp.concat([top, sums[None]])
 

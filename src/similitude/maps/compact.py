@@ -36,14 +36,14 @@ class CompactMap(ProjectionMap):
     kernel : Similarity, str or callable
         One that is not PSD on the landmarks is refused with its witness.
     n_components : int, optional
-        The number of features d. Default: what `epsilon` and `gamma` ask for if that is fewer than the rank of the
+        The number of features d. Default: what `epsilon` and `margin` ask for if that is fewer than the rank of the
         first stage, which otherwise stays as it is; without them 100.
     n_landmarks : int, optional
-        Landmarks of the first stage. Default: what `epsilon` and `gamma` ask for, or else 100, of X at most.
+        Landmarks of the first stage. Default: what `epsilon` and `margin` ask for, or else 100, of X at most.
     projection : {"gaussian", "sign", "sparse", "hadamard"}
-        The entries of A: normal, plus or minus one, mostly zero, or a subsampled randomised Hadamard transform. The
+        The entries of A: normal, plus or minus one, mostly zero, or a subsampled randomized Hadamard transform. The
         theorem speaks of the first two.
-    epsilon, gamma, delta, landmarks, landmark_indices, random_state, engine
+    epsilon, margin, delta, landmarks, landmark_indices, random_state, engine
         See :class:`LandmarkMap`.
 
     Attributes
@@ -73,7 +73,7 @@ class CompactMap(ProjectionMap):
         n_landmarks: int | None = None,
         projection: str = "gaussian",
         epsilon: float | None = None,
-        gamma: float | None = None,
+        margin: float | None = None,
         delta: float | None = None,
         landmarks: Any = "uniform",
         landmark_indices: Any = None,
@@ -84,7 +84,7 @@ class CompactMap(ProjectionMap):
             kernel,
             n_components=n_components,
             epsilon=epsilon,
-            gamma=gamma,
+            margin=margin,
             delta=delta,
             landmarks=landmarks,
             landmark_indices=landmark_indices,
@@ -120,17 +120,17 @@ class CompactMap(ProjectionMap):
     def _promised(self, ask: Ask, drawn: int) -> Guarantee:
         """Return what both stages together promise; a first stage left as it is keeps more than the theorem asks."""
         made = self._promise.made(ask, drawn, self._why_not())
-        if self.sketch_ is None or "gamma" not in made.numbers:
+        if self.sketch_ is None or "margin" not in made.numbers:
             return made
-        epsilon, gamma, delta = (made.numbers[name] for name in ("epsilon", "gamma", "delta"))
-        asked = bounds.compact_dimension(epsilon, gamma, delta)
+        epsilon, margin, delta = (made.numbers[name] for name in ("epsilon", "margin", "delta"))
+        asked = bounds.compact_dimension(epsilon, margin, delta)
         few = f"the theorem asks for {asked:,} features, not {self.n_features_out_:,}"
         other = f"the theorem is about normal or plus-or-minus-one entries, not projection={self.projection!r}"
         why_not = few if self.n_features_out_ < asked else other if self.projection in ("sparse", "hadamard") else None
         beside = {
             "features": float(self.n_features_out_),
             "features_theorem": float(asked),
-            "features_practical": float(bounds.compact_dimension(epsilon, gamma, delta, practical=True)),
+            "features_practical": float(bounds.compact_dimension(epsilon, margin, delta, practical=True)),
         }
         made = self._promise.made(ask, drawn, self._why_not() or why_not)
         return replace(made, numbers={**made.numbers, **beside})

@@ -67,7 +67,7 @@ class FourierMap(FeatureMap):
 
     Notes
     -----
-    In single precision angles lose digits where data lie far from the origin: centre them first.
+    In single precision angles lose digits where data lie far from the origin: center them first.
 
     Examples
     --------

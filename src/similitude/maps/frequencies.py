@@ -86,7 +86,7 @@ class Draw:
     def orthogonal(self) -> Matrix:
         """Return frequencies whose directions are orthogonal in blocks of d; each alone follows the law.
 
-        The signs of the directions are those that the factorisation gives: cosines and pairs do not depend on them.
+        The signs of the directions are those that the factorization gives: cosines and pairs do not depend on them.
         """
         blocks, rest = divmod(self.m, self.d)
         with one_blas_thread:  # several would wait for each other more than they work

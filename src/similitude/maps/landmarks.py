@@ -31,7 +31,7 @@ class LandmarkedMap(FeatureMap):
     landmarks: Any
     landmark_indices: Any
     epsilon: float | None
-    gamma: float | None
+    margin: float | None
     delta: float | None
     random_state: Any
 
@@ -44,7 +44,7 @@ class LandmarkedMap(FeatureMap):
         X : sequence of objects, source or dask collection
             For ``"precomputed"`` the square matrix of their similarities. Of a source (see
             :class:`similitude.sources.Source`) or a collection landmarks are chosen among a uniform sample of 20,000
-            rows; by the rules ``kmeans++`` and ``rpcholesky`` among all rows of a collection. Its ``note_`` says so.
+            rows; by the rules ``kmeans++`` and ``rpcholesky`` among all rows of a collection. Its ``notes_`` says so.
         y : sequence of labels, optional
             Used by ``landmarks="stratified"`` alone.
         """
@@ -66,7 +66,7 @@ class LandmarkedMap(FeatureMap):
         """Return the landmarks, with their positions in what was given; of a collection say what was looked at."""
         n = None if given.whole is None else int(given.whole.sizes.sum())
         if n is not None and self._rule is not None:
-            self._keep_note(looked_at(self._rule, SAMPLE, n))
+            self.notes_.append(looked_at(self._rule, SAMPLE, n))
         if given.whole is not None and n is not None and n > SAMPLE and self._rule in AMONG_ALL:
             objects, places = choose_among_all(self._rule, k, given.whole, self._number(ask, n))
             return Chosen(objects, k._encoded(objects, "X"), places)
@@ -119,7 +119,7 @@ class LandmarkedMap(FeatureMap):
             raise ValueError("give the landmarks themselves or their landmark_indices, not both")
         if self._precomputed and not isinstance(self.landmarks, str):
             raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")
-        return Ask.of(self.epsilon, self.gamma, self.delta)
+        return Ask.of(self.epsilon, self.margin, self.delta)
 
     def _n_wanted(self, ask: Ask) -> int | None:
         """Return how many landmarks were asked for, by number or by theorem; None where nothing was said."""
@@ -185,8 +185,8 @@ class LandmarkMap(LandmarkedMap):
     similarity : Similarity, str or callable
         ``"precomputed"``: X is the matrix K(train, train), then K(new, train), and landmarks are columns.
     n_components : int, optional
-        The number of landmarks. Default: what `epsilon` and `gamma` ask for, or else 100, of X at most.
-    epsilon, gamma, delta : float, optional
+        The number of landmarks. Default: what `epsilon` and `margin` ask for, or else 100, of X at most.
+    epsilon, margin, delta : float, optional
         The error and the margin of the theorem, and the probability of failure (0.05).
     landmarks : str or sequence of objects
         A rule (``uniform stratified kmeans++ rpcholesky leverage diverse``), or the objects themselves.
@@ -207,7 +207,7 @@ class LandmarkMap(LandmarkedMap):
         What the theorem promises, under which assumption.
     rank_ : int
         The number of landmarks.
-    note_ : str
+    notes_ : list of str
         Of a dask collection: among which of its rows landmarks were chosen.
 
     Examples
@@ -230,7 +230,7 @@ class LandmarkMap(LandmarkedMap):
         *,
         n_components: int | None = None,
         epsilon: float | None = None,
-        gamma: float | None = None,
+        margin: float | None = None,
         delta: float | None = None,
         landmarks: Any = "uniform",
         landmark_indices: Any = None,
@@ -241,7 +241,7 @@ class LandmarkMap(LandmarkedMap):
         self.similarity = similarity
         self.n_components = n_components
         self.epsilon = epsilon
-        self.gamma = gamma
+        self.margin = margin
         self.delta = delta
         self.landmarks = landmarks
         self.landmark_indices = landmark_indices

@@ -23,7 +23,7 @@ from similitude.compute.encodings import (
 from similitude.compute.engines import Engine
 from similitude.landmarks.chosen_landmarks import Chosen
 from similitude.landmarks.sizes import WIDE, Ask
-from similitude.landmarks.triangular import Factor, factorise, solve_rows, solver
+from similitude.landmarks.triangular import Factor, factorize, solve_rows, solver
 from similitude.maps.landmarks import LandmarkedMap
 from similitude.scikit.estimator import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.similarity import Similarity
@@ -48,8 +48,8 @@ class ProjectionMap(LandmarkedMap):
     kernel : Similarity, str or callable
         One that is not PSD on the landmarks is refused with its witness.
     n_components : int, optional
-        The number of landmarks. Default: what `epsilon` and `gamma` ask for, or else 100, of X at most.
-    epsilon, gamma, delta, landmarks, landmark_indices, random_state, engine
+        The number of landmarks. Default: what `epsilon` and `margin` ask for, or else 100, of X at most.
+    epsilon, margin, delta, landmarks, landmark_indices, random_state, engine
         See :class:`LandmarkMap`.
 
     Attributes
@@ -83,7 +83,7 @@ class ProjectionMap(LandmarkedMap):
         *,
         n_components: int | None = None,
         epsilon: float | None = None,
-        gamma: float | None = None,
+        margin: float | None = None,
         delta: float | None = None,
         landmarks: Any = "uniform",
         landmark_indices: Any = None,
@@ -93,7 +93,7 @@ class ProjectionMap(LandmarkedMap):
         self.kernel = kernel
         self.n_components = n_components
         self.epsilon = epsilon
-        self.gamma = gamma
+        self.margin = margin
         self.delta = delta
         self.landmarks = landmarks
         self.landmark_indices = landmark_indices
@@ -101,23 +101,23 @@ class ProjectionMap(LandmarkedMap):
         self.engine = engine
 
     def _learn(self, k: Similarity, chosen: Chosen, ask: Ask) -> Chosen:
-        factor = self._factorise(k, chosen)
+        factor = self._factorize(k, chosen)
         self.factor_, self.rank_ = factor.U, len(factor.pivots)
         self.n_features_out_ = self.rank_
         self.guarantee_ = self._promise.made(ask, count(chosen.encoding), self._why_not())
         self._ready: dict[np.dtype, np.ndarray] = {}  # made from the factor when asked for, never pickled
         return chosen.only(factor.pivots)
 
-    def _factorise(self, k: Similarity, chosen: Chosen) -> Factor:
+    def _factorize(self, k: Similarity, chosen: Chosen) -> Factor:
         """Return the factor of the landmarks' Gram matrix, computed in float64; refuse an indefinite one."""
         m = count(chosen.encoding)
         check_fits(m, m, 8, self._engine)
         M = self._landmark_gram(k, chosen)
         largest = float(M.diagonal().max())
-        # Below this a squared length is rounding: that of the factorisation, or that of K(x, l) in single precision.
+        # Below this a squared length is rounding: that of the factorization, or that of K(x, l) in single precision.
         single = float(np.finfo(np.float32).eps) if itemsize(chosen.encoding) == 4 else 0.0
         precision = max(m * float(np.finfo(np.float64).eps), single)
-        factor = factorise(M, precision * max(largest, 0.0))
+        factor = factorize(M, precision * max(largest, 0.0))
         if factor.residual > 16 * precision * float(np.abs(M).max(initial=0.0)):
             self.validity_ = demand_valid(self._examined(k, M, chosen, np.arange(m)), ADVICE)
         if not len(factor.pivots):

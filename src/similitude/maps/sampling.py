@@ -72,14 +72,14 @@ def _of_source(estimator: Any, X: Any, y: Any, seed: int) -> Sampled:
     source = X if isinstance(X, Source) else Source(X, y)
     source.demand_passes(2, "one to see how large rows are, one to draw a sample")
     ends, budget = Ends(SAMPLE, 0, seed), estimator._engine.budget
-    labelled = False
+    labeled = False
     for batch in read_ahead(source.batches(batch_rows(next(source.batches(256)).objects, budget))):
         with about(batch):
             Z = estimator._checked(batch.objects, reset=batch.start == 0)
-        places, labelled = np.arange(batch.start, batch.stop), batch.labels is not None
-        ends.add(Z, batch.labels if labelled else places, np.ones(len(batch)), places)
+        places, labeled = np.arange(batch.start, batch.stop), batch.labels is not None
+        ends.add(Z, batch.labels if labeled else places, np.ones(len(batch)), places)
         check_sample(ends, Z, budget)
-    return Sampled(ends.objects, ends.labels if labelled else None, ends.positions)
+    return Sampled(ends.objects, ends.labels if labeled else None, ends.positions)
 
 
 def _of_collection(estimator: Any, X: Any, y: Any, seed: int) -> Sampled:

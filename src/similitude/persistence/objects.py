@@ -55,7 +55,7 @@ def _is_transparent(value: Any) -> bool:
     return named or dataclasses.is_dataclass(value) or hasattr(value, "get_params")
 
 
-OF_THE_ENGINE = ("note_", "_engine_of_tensors")
+OF_THE_ENGINE = ("_engine_of_tensors",)
 """What an estimator keeps of the engine that it was fitted with; it belongs to the machine as well."""
 
 

@@ -30,25 +30,25 @@ data.datasets.FewObjects: labels masses points similarities
 data.datasets.LowerBound: alpha inside labels n_bits
 data.datasets.Paper: authors keywords title year
 estimators.classifier.SimilarityClassifier: _coordinates _model _so_far _temperature class_weight classes_ engine
-    feature_names_in_ growth_ guarantee_ head head_ held_out_error_ intercept_ lam_ landmark_indices landmark_indices_
-    landmarks landmarks_ n_features_in_ n_landmarks n_similarity_calls_ random_state road_ side similarity similarity_
-    unlabeled
+    feature_names_in_ guarantee_ held_out_error_ intercept_ lam_ landmark_curve_ landmark_indices landmark_indices_
+    landmarks landmarks_ loss loss_ n_features_in_ n_landmarks n_similarity_calls_ notes_ penalty penalty_
+    random_state representation_ side similarity similarity_ unlabeled
 estimators.explanation.Explanation: contributions intercept landmarks positions prediction score similarities
-estimators.landmark_count.Growth: grade high level low reason x y
+estimators.landmark_count.LandmarkCurve: grade high level low reason x y
 estimators.regressor.SimilarityRegressor: _coordinates _model _one_output _so_far constant_error_ engine
-    feature_names_in_ growth_ guarantee_ head head_ held_out_error_ intercept_ lam_ landmark_indices landmark_indices_
-    landmarks landmarks_ n_features_in_ n_landmarks n_similarity_calls_ random_state road_ side similarity similarity_
-    unlabeled
+    feature_names_in_ guarantee_ held_out_error_ intercept_ lam_ landmark_curve_ landmark_indices landmark_indices_
+    landmarks landmarks_ loss loss_ n_features_in_ n_landmarks n_similarity_calls_ notes_ penalty penalty_
+    random_state representation_ side similarity similarity_ unlabeled
 estimators.streams.Model: parts
 estimators.streams.Stream: held moments
-goodness.assessment.Goodness: alignment centred_alignment classes_ hardest hinge left_out margin n notes p_value scale
-    sizes strong used weak weighted witnesses
+goodness.assessment.Goodness: alignment centered_alignment classes_ hardest hinge left_out margin n notes p_value
+    scale sizes strong used weak weighted witnesses
 goodness.certificates.HingeGoodness: fitted grade high level low x y
 goodness.certificates.WeightedGoodness: credit error error_at_gap fits fitted grade high landmarks level low n_choice
     n_fitted n_held_out vote_error weights x y
 goodness.class_means.WeakGoodness: balanced classes_ gamma grade high level low means
 goodness.gaps.StrongGoodness: gaps grade high level low x y
-goodness.margins.Margin: _model bias classes_ coefficients gap intercept normalised support validity value
+goodness.margins.Margin: _model bias classes_ coefficients gap intercept normalized support validity value
 goodness.margins.MarginCurve: band_high band_low grade high level low n x y
 goodness.permutation.PermutationTest: grade high level low permutations statistic value
 goodness.separability.Separability: error error_at_margin n reason support validity value
@@ -81,16 +81,16 @@ kernels.vectors.Linear:
 kernels.vectors.Polynomial: coef0 degree scale
 kernels.vectors.Sigmoid: coef0 scale
 landmarks.chosen_landmarks.Chosen: encoding objects positions
-landmarks.features.Coordinates: factor normalised unit view
+landmarks.features.Coordinates: factor normalized unit view
 landmarks.features.View: landmarks side similarity
-landmarks.features.Weighted: normalised view weights
-landmarks.representation.Road: name normalised reason side
+landmarks.features.Weighted: normalized view weights
+landmarks.representation.Representation: name normalized reason side
 landmarks.reservoir.Reservoir: objects positions rng seen size
-learners.clusters.KernelKMeans: _lengths _sklearn_output_config _support centre_norms_ coefficients_ engine
+learners.clusters.KernelKMeans: _lengths _sklearn_output_config _support center_norms_ dual_coef_ engine
     feature_names_in_ inertia_ kernel kernel_ labels_ max_iter n_clusters n_features_in_ n_init n_iter_ n_landmarks
-    random_state road_ support_ support_objects_ tol validity_
-learners.largest_margin.LargestMargin: _support bias classes_ coefficients_ engine feature_names_in_ gap_ intercept_
-    kernel kernel_ n_features_in_ normalised support_ support_objects_ validity_ value_
+    notes_ random_state solver_ support_ support_objects_ tol validity_
+learners.largest_margin.LargestMargin: _support bias classes_ dual_coef_ engine feature_names_in_ gap_ intercept_
+    kernel kernel_ n_features_in_ normalized notes_ support_ support_objects_ validity_ value_
 learners.losses.EpsilonInsensitive: epsilon
 learners.losses.Hinge:
 learners.losses.Huber: delta
@@ -98,75 +98,75 @@ learners.losses.Logistic:
 learners.losses.Quantile: tau
 learners.losses.Squared:
 learners.losses.SquaredHinge:
-learners.margin_perceptron.MarginPerceptron: _support classes_ coefficients_ converged_ engine epochs
-    feature_names_in_ kernel kernel_ longest_ margin_ n_features_in_ n_iter_ support_ support_objects_ update_bound_
-    updates_ validity_
+learners.margin_perceptron.MarginPerceptron: _support classes_ converged_ dual_coef_ engine epochs feature_names_in_
+    kernel kernel_ longest_ margin_ n_features_in_ n_iter_ notes_ support_ support_objects_ update_bound_ updates_
+    validity_
 learners.mistake_bounds.MistakeBound: grade margin radius reason value
 learners.nearest.Lengths: eps equal values
-learners.neighbours.KernelKNeighborsClassifier: _lengths _numbers _support classes_ coefficients_ engine
-    feature_names_in_ kernel kernel_ n_features_in_ n_neighbors n_samples_fit_ support_ support_objects_ validity_
-    weights
-learners.neighbours.KernelKNeighborsRegressor: _lengths _support _targets coefficients_ engine feature_names_in_
-    kernel kernel_ n_features_in_ n_neighbors n_samples_fit_ support_ support_objects_ validity_ weights
+learners.neighbors.SimilarityKNeighborsClassifier: _lengths _numbers _support classes_ dual_coef_ engine
+    feature_names_in_ kernel kernel_ n_features_in_ n_neighbors n_samples_fit_ notes_ support_ support_objects_
+    validity_ weights
+learners.neighbors.SimilarityKNeighborsRegressor: _lengths _support _targets dual_coef_ engine feature_names_in_
+    kernel kernel_ n_features_in_ n_neighbors n_samples_fit_ notes_ support_ support_objects_ validity_ weights
 learners.own_loss.OwnLoss: given
 learners.perceptron.KernelPerceptron: _memory average budget classes_ engine epochs feature_names_in_ kernel kernel_
-    mistake_bound_ mistakes_per_epoch_ n_features_in_ tie validity_
+    mistake_bound_ mistakes_per_epoch_ n_features_in_ notes_ tie validity_
 learners.perceptron_memory.Growing: _end _room _size
 learners.perceptron_memory.Joined: rows
 learners.perceptron_memory.Memory: encoding moments objects positions seen squared_length time weights
 learners.regularizers.Norm:
 learners.regularizers.OwnRegularizer: given
 learners.regularizers.SquaredNorm:
-learners.representer.RepresenterClassifier: _support certificate_ classes_ coefficients_ engine feature_names_in_
-    kernel kernel_ lam loss max_iter n_features_in_ n_iter_ n_landmarks norm_ objective_ random_state regularizer
-    road_ support_ support_objects_ tol validity_
-learners.representer.RepresenterRegressor: _columns _support certificate_ coefficients_ engine feature_names_in_
-    kernel kernel_ lam loss max_iter n_features_in_ n_iter_ n_landmarks norm_ objective_ random_state regularizer
-    road_ support_ support_objects_ tol validity_
-learners.ridge.KernelRidge: _support coefficients_ engine feature_names_in_ fit_intercept intercept_ kernel kernel_
-    lam lam_ lams_ loo_errors_ n_features_in_ support_ support_objects_ validity_
-learners.ridge.KernelRidgeClassifier: _support class_weight classes_ coefficients_ engine feature_names_in_
-    fit_intercept intercept_ kernel kernel_ lam lam_ lams_ loo_errors_ n_features_in_ support_ support_objects_
-    validity_
+learners.representer.RepresenterClassifier: _support classes_ dual_coef_ engine feature_names_in_ kernel kernel_ lam
+    loss max_iter n_features_in_ n_iter_ n_landmarks norm_ notes_ objective_ optimality_ random_state regularizer
+    solver_ support_ support_objects_ tol validity_
+learners.representer.RepresenterRegressor: _columns _support dual_coef_ engine feature_names_in_ kernel kernel_ lam
+    loss max_iter n_features_in_ n_iter_ n_landmarks norm_ notes_ objective_ optimality_ random_state regularizer
+    solver_ support_ support_objects_ tol validity_
+learners.ridge.KernelRidge: _support dual_coef_ engine feature_names_in_ fit_intercept intercept_ kernel kernel_ lam
+    lam_ lams_ loo_errors_ n_features_in_ notes_ support_ support_objects_ validity_
+learners.ridge.KernelRidgeClassifier: _support class_weight classes_ dual_coef_ engine feature_names_in_ fit_intercept
+    intercept_ kernel kernel_ lam lam_ lams_ loo_errors_ n_features_in_ notes_ support_ support_objects_ validity_
 learners.search.Certificate: name tolerance value
 learners.separator.SeparatorLP: classes_ coef_ feature_names_in_ fit_intercept intercept_ margin_ n_features_in_
-learners.sgd.KernelSGDSVC: _support as_printed average beta_ classes_ coefficients_ engine feature_names_in_
-    guarantee_ kernel kernel_ lam n_features_in_ n_iter n_iter_ n_updates_ objective_ random_state suboptimality_
+learners.sgd.KernelSGDSVC: _support as_printed average beta_ classes_ dual_coef_ engine feature_names_in_ guarantee_
+    kernel kernel_ lam n_features_in_ n_iter n_iter_ n_updates_ notes_ objective_ random_state suboptimality_
     suboptimality_bound_ support_ support_objects_ validity_
-learners.svm.KernelSVC: C _support class_weight classes_ coefficients_ dual_gap_ engine feature_names_in_
-    fit_intercept hard intercept_ kernel kernel_ krein lam margin_ n_features_in_ n_iter_ n_support_ objective_
-    precision_ scale_ support_ support_objects_ tol validity_
-learners.svm.KernelSVR: C _support coefficients_ dual_gap_ engine epsilon feature_names_in_ fit_intercept intercept_
-    kernel kernel_ lam margin_ n_features_in_ n_iter_ objective_ precision_ support_ support_objects_ tol validity_
-learners.votes.means.AlignmentVote: _support classes_ coefficients_ engine feature_names_in_ guarantee_ n_features_in_
-    similarity similarity_ support_ support_objects_ totals_ validity_
-learners.votes.means.SimilarityVote: _support classes_ coefficients_ engine feature_names_in_ guarantee_
-    n_features_in_ similarity similarity_ support_ support_objects_ totals_ validity_ weights
-learners.votes.weak.WeakSimilarityVote: _seed _support balanced class_similarities_ classes_ coefficients_ engine
-    feature_names_in_ gap_ guarantee_ n_features_in_ offsets_ random_state scale_ shrink_ similarity similarity_
-    support_ support_objects_ totals_ validity_
+learners.svm.KernelSVC: C _support class_weight classes_ dual_coef_ dual_gap_ engine feature_names_in_ fit_intercept
+    hard intercept_ kernel kernel_ krein lam margin_ n_features_in_ n_iter_ n_support_ notes_ objective_ precision_
+    scale_ support_ support_objects_ tol validity_
+learners.svm.KernelSVR: C _support dual_coef_ dual_gap_ engine epsilon feature_names_in_ fit_intercept intercept_
+    kernel kernel_ lam margin_ n_features_in_ n_iter_ notes_ objective_ precision_ support_ support_objects_ tol
+    validity_
+learners.votes.means.AlignmentVote: _support classes_ dual_coef_ engine feature_names_in_ guarantee_ n_features_in_
+    notes_ similarity similarity_ support_ support_objects_ totals_ validity_
+learners.votes.means.SimilarityVote: _support classes_ dual_coef_ engine feature_names_in_ guarantee_ n_features_in_
+    notes_ similarity similarity_ support_ support_objects_ totals_ validity_ weights
+learners.votes.weak.WeakSimilarityVote: _seed _support balanced class_similarities_ classes_ dual_coef_ engine
+    feature_names_in_ gap_ guarantee_ n_features_in_ notes_ offsets_ random_state scale_ shrink_ similarity
+    similarity_ support_ support_objects_ totals_ validity_
 linear.moments.Moments: cross eps features gram targets weight
 maps.compact.CompactMap: _landmarks _ready _reservoir _sklearn_output_config delta engine epsilon factor_
-    feature_names_in_ gamma guarantee_ kernel kernel_ landmark_indices landmark_indices_ landmarks landmarks_
-    n_components n_features_in_ n_features_out_ n_landmarks projection random_state rank_ sketch_ validity_
+    feature_names_in_ guarantee_ kernel kernel_ landmark_indices landmark_indices_ landmarks landmarks_ margin
+    n_components n_features_in_ n_features_out_ n_landmarks notes_ projection random_state rank_ sketch_ validity_
 maps.fourier.FourierMap: _sklearn_output_config engine feature_names_in_ guarantee_ kernel kernel_ kind n_components
-    n_features_in_ n_features_out_ random_state waves_
+    n_features_in_ n_features_out_ notes_ random_state waves_
 maps.fourier.Waves: amplitude angles phase width
 maps.frequencies.Matrix: weights
 maps.frequencies.Structured: lengths signs size
-maps.landmarks.LandmarkMap: _landmarks _reservoir _sklearn_output_config delta engine epsilon feature_names_in_ gamma
-    guarantee_ landmark_indices landmark_indices_ landmarks landmarks_ n_components n_features_in_ n_features_out_
-    random_state rank_ side similarity similarity_
+maps.landmarks.LandmarkMap: _landmarks _reservoir _sklearn_output_config delta engine epsilon feature_names_in_
+    guarantee_ landmark_indices landmark_indices_ landmarks landmarks_ margin n_components n_features_in_
+    n_features_out_ notes_ random_state rank_ side similarity similarity_
 maps.polynomial_sketch.Form: coef0 degree factor scale unit
 maps.polynomial_sketch.PolynomialSketchMap: _sklearn_output_config engine feature_names_in_ guarantee_ kernel kernel_
-    n_components n_features_in_ n_features_out_ random_state sketch_
+    n_components n_features_in_ n_features_out_ notes_ random_state sketch_
 maps.polynomial_sketch.TensorSketch: form signs sums width
 maps.projection.ProjectionMap: _landmarks _ready _reservoir _sklearn_output_config delta engine epsilon factor_
-    feature_names_in_ gamma guarantee_ kernel kernel_ landmark_indices landmark_indices_ landmarks landmarks_
-    n_components n_features_in_ n_features_out_ random_state rank_ validity_
+    feature_names_in_ guarantee_ kernel kernel_ landmark_indices landmark_indices_ landmarks landmarks_ margin
+    n_components n_features_in_ n_features_out_ notes_ random_state rank_ validity_
 maps.sketches.Sketch: kind n_in n_out seed
 selection.side_by_side.SideBySide: landmarks similarities units
-selection.tables.Row: as_good candidate difference error loss n_similarity_calls penalty road seconds shared
+selection.tables.Row: as_good candidate difference error loss n_similarity_calls penalty representation seconds shared
     similarity
 selection.tables.Selection: best folds landmark_indices n_examples n_similarity_calls notes table task
 similarity.adapters.FromBlocks: _claims f objects
@@ -182,9 +182,9 @@ similarity.algebra.Scaled: factor k
 similarity.algebra.Shifted: constant k
 similarity.algebra.Sum: _parts
 similarity.claims.Proof: holds premises reason similarity
-similarity.wrappers.Normalised: k
+similarity.wrappers.Normalized: k
 similarity.wrappers.Pullback: batched f k
-similarity.wrappers.Symmetrised: k
+similarity.wrappers.Symmetrized: k
 support.results.Curve: grade high level low x y
 support.results.Estimate: grade high level low value
 support.results.Guarantee: assumption grade numbers statement theorem

@@ -1,4 +1,4 @@
-"""What the figures share: colours, axes, names on them."""
+"""What the figures share: colors, axes, names on them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from similitude.support.results import Curve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#767676"
+BLUE, ORANGE, GREEN, PURPLE, GRAY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#767676"
 CLASSES = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9", "#000000")
-"""Colours of classes; of more classes, the largest have one and the others share grey."""
+"""Colors of classes; of more classes, the largest have one and the others share gray."""
 
 NAMED = 12
 """Classes up to which each is named on an axis, and cells of a confusion matrix hold their number."""
@@ -43,10 +43,10 @@ def part_of(found: Any, name: str, *kinds: type) -> Any:
     return part
 
 
-def band(ax: Axes, curve: Curve, colour: str, marker: str, label: str) -> None:
+def band(ax: Axes, curve: Curve, color: str, marker: str, label: str) -> None:
     """Draw a curve and its intervals."""
-    ax.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
-    ax.plot(curve.x, curve.y, color=colour, marker=marker, label=label)
+    ax.fill_between(curve.x, curve.low, curve.high, color=color, alpha=0.18, linewidth=0)
+    ax.plot(curve.x, curve.y, color=color, marker=marker, label=label)
 
 
 def name_ticks(ax: Axes, which: str, names: list[str], places: np.ndarray | None = None) -> None:

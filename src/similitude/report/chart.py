@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from similitude.report.drawings.snippets import COLOURS
+from similitude.report.drawings.snippets import COLORS
 from similitude.support.results import Curve
 
 GOOD, BAD, MARKED, QUIET = "var(--c0)", "var(--c1)", "var(--c2)", "var(--quiet)"
-"""Colours by meaning; the style sheet says what they are, by day and by night."""
+"""Colors by meaning; the style sheet says what they are, by day and by night."""
 
 CONFIG: dict[str, Any] = {
     "background": "transparent",
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
-    "range": {"category": [f"var(--c{i})" for i in range(COLOURS)]},
+    "range": {"category": [f"var(--c{i})" for i in range(COLORS)]},
     "axis": {
         "labelColor": "var(--soft-ink)",
         "titleColor": "var(--ink)",

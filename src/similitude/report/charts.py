@@ -29,8 +29,8 @@ from similitude.support.results import Curve
 ROWS = 15
 """Classes that have a row of their own where all would not fit."""
 
-COLOURED = 8
-"""Classes up to which each has a colour."""
+COLORED = 8
+"""Classes up to which each has a color."""
 
 BARS = 200
 """Eigenvalues that are drawn."""
@@ -66,7 +66,7 @@ def class_counts(labels: ClassCounts) -> Chart:
 
 
 def spectrum(found: Spectrum) -> Chart:
-    """Return the eigenvalues, those below zero in another colour; of many, the two ends."""
+    """Return the eigenvalues, those below zero in another color; of many, the two ends."""
     values, n = found.values, len(found.values)
     head = min(n, BARS * 3 // 4)
     drawn = np.arange(n) if n <= BARS else np.concatenate([np.arange(head), np.arange(n - (BARS - head), n)])
@@ -126,7 +126,7 @@ def gaps(values: np.ndarray, labels: np.ndarray) -> Chart:
         f"{percent(1 - below)} of the {len(values):,} examples are to the right of zero: more like their own class "
         f"than like any other, on average."
     )
-    many = len(groups) > COLOURED
+    many = len(groups) > COLORED
     spec = _gap_rows(groups) if many else _gap_bars(groups)
     if len(groups) > ROWS:
         finding += f" The {ROWS} classes with the lowest median are drawn."

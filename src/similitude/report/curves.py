@@ -116,7 +116,7 @@ def learning_curve(
     error = Curve(np.array(sizes, float), y, low, high, LEVEL, errors[0].grade)
     measure = "share of errors" if subject.task == CLASSIFICATION else "root mean squared error"
     theorem_sizes = () if goodness is None else _theorem_sizes(goodness)
-    return LearningCurve(np.array(sizes), error, measure, theorem_sizes, chosen, model.growth_.reason)
+    return LearningCurve(np.array(sizes), error, measure, theorem_sizes, chosen, model.landmark_curve_.reason)
 
 
 def _halved(chosen: int, least: int) -> list[int]:

@@ -1,7 +1,7 @@
 """The figures of the report for Matplotlib.
 
 Each function takes findings, or the part of them that it draws, and an axes to draw on; it returns the axes. Without
-one it makes a figure of its own. Colours are told apart by everybody (Okabe and Ito, 2008).
+one it makes a figure of its own. Colors are told apart by everybody (Okabe and Ito, 2008).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from similitude.report.about import About, ClassCounts
 from similitude.report.axes import (
     BLUE,
     CLASSES,
+    GRAY,
     GREEN,
-    GREY,
     NAMED,
     ORANGE,
     axes_of,
@@ -88,7 +88,7 @@ def spectrum(found: Findings | Spectrum, ax: Axes | None = None) -> Axes:
     ax = axes_of(ax)
     rank = np.arange(1, len(part.values) + 1)
     negative = part.values < -part.rounding
-    ax.axhline(0, color=GREY, linewidth=0.8)
+    ax.axhline(0, color=GRAY, linewidth=0.8)
     ax.scatter(rank[~negative], part.values[~negative], s=12, color=BLUE, label="not negative beyond rounding")
     if negative.any():
         seen = f"negative: {100 * part.negative_share:.2g} % of the absolute sum"
@@ -106,7 +106,7 @@ def gaps(found: Findings | Goodness, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     found : Findings or Goodness
-        Findings know the labels, and each class gets a colour; goodness alone does not.
+        Findings know the labels, and each class gets a color; goodness alone does not.
     ax : Axes, optional
     """
     part = part_of(found, "goodness", Goodness)
@@ -114,10 +114,10 @@ def gaps(found: Findings | Goodness, ax: Axes | None = None) -> Axes:
     values = part.strong.gaps
     whose = _by_class(values, found.gap_labels) if isinstance(found, Findings) else [("all examples", values, BLUE)]
     edges = np.histogram_bin_edges(values, bins=min(40, max(5, len(values) // 10))).tolist()
-    for name, some, colour in whose:
-        ax.hist(some, edges, histtype="stepfilled", alpha=0.35, color=colour)
-        ax.hist(some, edges, histtype="step", color=colour, label=f"{plain(name)} ({len(some):,})")
-    ax.axvline(0, color=GREY, linewidth=1.2)
+    for name, some, color in whose:
+        ax.hist(some, edges, histtype="stepfilled", alpha=0.35, color=color)
+        ax.hist(some, edges, histtype="step", color=color, label=f"{plain(name)} ({len(some):,})")
+    ax.axvline(0, color=GRAY, linewidth=1.2)
     ax.set(xlabel="mean similarity to the own class less that to the nearest other", ylabel="examples")
     ax.set_title(f"{100 * (values > 0).mean():.0f} % of {len(values):,} examples are closest to their own class")
     ax.legend()
@@ -125,13 +125,13 @@ def gaps(found: Findings | Goodness, ax: Axes | None = None) -> Axes:
 
 
 def _by_class(values: np.ndarray, y: np.ndarray) -> list[tuple[str, np.ndarray, str]]:
-    """Return the values of each class with a colour; small ones together where there are many."""
+    """Return the values of each class with a color; small ones together where there are many."""
     classes, counts = np.unique(y, return_counts=True)
     large = classes[np.argsort(-counts, kind="stable")]
     shown = large if len(large) <= len(CLASSES) else large[: len(CLASSES) - 1]
-    groups = [(f"class {c}", values[y == c], colour) for c, colour in zip(shown.tolist(), CLASSES, strict=False)]
+    groups = [(f"class {c}", values[y == c], color) for c, color in zip(shown.tolist(), CLASSES, strict=False)]
     rest = ~np.isin(y, shown)
-    return [(f"{len(large) - len(shown)} other classes", values[rest], GREY), *groups] if rest.any() else groups
+    return [(f"{len(large) - len(shown)} other classes", values[rest], GRAY), *groups] if rest.any() else groups
 
 
 def goodness_curve(found: Findings | Goodness, ax: Axes | None = None) -> Axes:
@@ -147,7 +147,7 @@ def goodness_curve(found: Findings | Goodness, ax: Axes | None = None) -> Axes:
     band(ax, part.strong, BLUE, "o", f"all objects alike ({part.strong.grade})")
     if part.weighted is not None:
         band(ax, part.weighted, ORANGE, "s", f"by weight, on others ({part.weighted.grade})")
-    ax.axhline(0, color=GREY, linewidth=0.8)
+    ax.axhline(0, color=GRAY, linewidth=0.8)
     ax.set(xlabel="share of examples that may fall short, epsilon", ylabel="gap, gamma")
     ax.set_title(f"How good the similarity is ({100 * part.strong.level:g} % intervals)")
     bound = 1.2 * float(np.abs(np.concatenate([part.strong.low, part.strong.high])).max())
@@ -214,7 +214,7 @@ def learning_curve(found: Findings | LearningCurve, ax: Axes | None = None) -> A
 
 
 def confusion(found: Findings | ModelFindings, ax: Axes | None = None) -> Axes:
-    """Draw which classes were taken for which, as shares of each class; colour and, for few classes, numbers.
+    """Draw which classes were taken for which, as shares of each class; color and, for few classes, numbers.
 
     Parameters
     ----------
@@ -232,8 +232,8 @@ def confusion(found: Findings | ModelFindings, ax: Axes | None = None) -> Axes:
     names = [str(name) for name in part.classes]
     if len(names) <= NAMED:
         for i, j in np.ndindex(*shares.shape):
-            colour = "white" if shares[i, j] > 0.5 else "black"
-            ax.text(j, i, f"{part.confusion[i, j]:.3g}", ha="center", va="center", color=colour)
+            color = "white" if shares[i, j] > 0.5 else "black"
+            ax.text(j, i, f"{part.confusion[i, j]:.3g}", ha="center", va="center", color=color)
     name_ticks(ax, "x", names)
     name_ticks(ax, "y", names)
     ax.set(
@@ -261,7 +261,7 @@ def residuals(found: Findings | ModelFindings, ax: Axes | None = None) -> Axes:
     ax = axes_of(ax, 5.0, 5.0)
     truth, predicted = part.residuals.labels, part.residuals.predicted
     ends = [min(truth.min(), predicted.min()), max(truth.max(), predicted.max())]
-    ax.plot(ends, ends, color=GREY, linewidth=1, label="as it should be")
+    ax.plot(ends, ends, color=GRAY, linewidth=1, label="as it should be")
     ax.scatter(truth, predicted, s=14, color=BLUE, alpha=0.6, label="held-out examples")
     ax.set(xlabel="true number", ylabel="predicted number", title=f"{part.measure} {_short(part)}")
     ax.legend()
@@ -281,14 +281,14 @@ def calibration(found: Findings | ModelFindings | Calibration, ax: Axes | None =
     if curve is None:
         raise TypeError("this figure draws probabilities, and the model predicts numbers: see residuals")
     ax = axes_of(ax, 5.0, 5.0)
-    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1)
+    ax.plot([0, 1], [0, 1], color=GRAY, linewidth=1)
     reach = np.stack([curve.y - curve.low, curve.high - curve.y])
     ax.errorbar(curve.x, curve.y, reach, fmt="o", color=BLUE, capsize=3)
     for x, y, n in zip(curve.x, curve.high, curve.counts, strict=True):
-        ax.annotate(f"{n:,}", (x, y), (0, 3), textcoords="offset points", ha="center", fontsize="small", color=GREY)
+        ax.annotate(f"{n:,}", (x, y), (0, 3), textcoords="offset points", ha="center", fontsize="small", color=GRAY)
     ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.08))
     ax.set(xlabel=plain(f"probability that {curve.event}"), ylabel="share that came true")
-    ax.set_title(f"Do probabilities come true? ({100 * curve.level:g} %, {curve.grade})\ngrey: as it should be")
+    ax.set_title(f"Do probabilities come true? ({100 * curve.level:g} %, {curve.grade})\ngray: as it should be")
     return ax
 
 
@@ -305,9 +305,9 @@ def landmarks(found: Findings | Sequence[LandmarkFinding], ax: Axes | None = Non
     shown = [one for one in part if one.rank <= BARS]
     directions = sorted({one.direction for one in shown})
     few = len(directions) <= len(CLASSES)
-    for direction, colour in zip(directions, CLASSES if few else (BLUE,) * len(directions), strict=False):
+    for direction, color in zip(directions, CLASSES if few else (BLUE,) * len(directions), strict=False):
         own = {at: one.importance for at, one in enumerate(shown) if one.direction == direction}
-        ax.barh(list(own), list(own.values()), color=colour, label=f"for {plain(direction)}")
+        ax.barh(list(own), list(own.values()), color=color, label=f"for {plain(direction)}")
     ax.set_yticks(np.arange(len(shown)), [plain(f"X[{one.index}] ({cut(one.label)})") for one in shown])
     ax.invert_yaxis()
     ax.ticklabel_format(axis="x", scilimits=(-3, 4))

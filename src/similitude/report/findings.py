@@ -136,7 +136,7 @@ def investigate(
 ) -> Findings:
     """Find out whether a similarity is a kernel, whether it is good for these labels, and what a model makes of it.
 
-    A quarter of each class is held out, seen by nothing but the last judgement (below 40 examples cross-validation is
+    A quarter of each class is held out, seen by nothing but the last judgment (below 40 examples cross-validation is
     repeated instead). Validity is checked on 500 examples at most, goodness on 2,000, the Gram matrix shown has 400.
 
     Parameters

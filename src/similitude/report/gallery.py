@@ -44,7 +44,7 @@ class Gallery:
         return self._spent >= BUDGET
 
     def legend(self) -> Markup:
-        """Return what colours and marks mean."""
+        """Return what colors and marks mean."""
         return Markup(self.drawer.legend())
 
     def show(self, one: Any, near: Any = None) -> Markup:

@@ -1,4 +1,4 @@
-"""The matrix of similarities as an image: one point per pair, one colour per value."""
+"""The matrix of similarities as an image: one point per pair, one color per value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from similitude.report.drawings.png import BLUE_RED, VIRIDIS, data_uri, palette
 from similitude.report.matrix import GramSample
 
 STOPS = 11
-"""Colours of the scale beside the image."""
+"""Colors of the scale beside the image."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class HeatMap:
     image : str
         The address that holds it.
     low, high : float
-        What the first and the last colour mean.
+        What the first and the last color mean.
     stops : str
-        The colours in between, as a style sheet names them.
+        The colors in between, as a style sheet names them.
     bands : list of Band
         Classes from the top; none where numbers are predicted.
     pairs : dict
-        What hovering tells: colours, ends, positions in X, and labels.
+        What hovering tells: colors, ends, positions in X, and labels.
     n : int
     """
 
@@ -65,21 +65,21 @@ def heat_map(gram: GramSample) -> HeatMap:
     low, high = float(gram.matrix.min()), float(gram.matrix.max())
     if low < 0:
         low, high = -max(-low, high), max(-low, high)
-        colours = palette(BLUE_RED)
+        colors = palette(BLUE_RED)
     else:
-        colours = palette(VIRIDIS)
+        colors = palette(VIRIDIS)
     share = (gram.matrix - low) / ((high - low) or 1.0)
     counts = np.diff(gram.boundaries).tolist() if len(gram.classes) else []
     bands = [Band(str(name), n, n / len(share)) for name, n in zip(gram.classes, counts, strict=False) if n]
-    steps = colours[np.linspace(0, 255, STOPS).astype(int)].tolist()
+    steps = colors[np.linspace(0, 255, STOPS).astype(int)].tolist()
     return HeatMap(
-        image=data_uri(share, colours),
+        image=data_uri(share, colors),
         low=low,
         high=high,
         stops=", ".join(f"rgb({r} {g} {b})" for r, g, b in steps),
         bands=bands,
         pairs={
-            "colours": ["".join(f"{part:02x}" for part in colour) for colour in colours.tolist()],
+            "colors": ["".join(f"{part:02x}" for part in color) for color in colors.tolist()],
             "low": low,
             "high": high,
             "indices": gram.indices.tolist(),

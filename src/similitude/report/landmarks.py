@@ -1,7 +1,7 @@
 """Which landmarks matter.
 
-On the landmark road a prediction is a sum over landmarks, and what a landmark adds tells what it does. On the
-projection road landmarks stand in for each other, terms are large and cancel: there, what a landmark does is by how
+On the landmark representation a prediction is a sum over landmarks, and what a landmark adds tells what it does. On the
+projection representation landmarks stand in for each other, terms are large and cancel: there, what a landmark does is by how
 much a score changes when it is taken away and the others take over what they can.
 """
 
@@ -27,11 +27,11 @@ MEASURES = {
         "by how much scores change, on average over {whom}, when the landmark is taken away and the others take over "
         "what they can (a small number says that they can)"
     ),
-    "landmarks": (
+    "similarities": (
         "how far what the landmark adds to scores is, on average over {whom}, from what it adds to an average one"
     ),
 }
-"""What importance is, by road."""
+"""What importance is, by representation."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,9 @@ class Roles:
     sides : tuple of arrays of shape (landmarks, outputs)
         Weights of K(x, l), of K(l, x), or of both.
     takeover : array or None
-        On the projection road the inverse of K(L, L), each column divided by its diagonal entry.
+        On the projection representation the inverse of K(L, L), each column divided by its diagonal entry.
     average : tuple of arrays
-        On the landmark road the mean over examples of what each weight is multiplied by.
+        On the landmark representation the mean over examples of what each weight is multiplied by.
     importance : array
         Of each landmark.
     measure : str
@@ -97,7 +97,7 @@ class Roles:
 
     def similarities(self, X: Any) -> np.ndarray:
         """Return K(x, l), or K(l, x) where only that is used."""
-        side = self.model.road_.side
+        side = self.model.representation_.side
         return _faced(self.model.similarity_, X, self.objects, "left" if side == "both" else side)
 
     def factors(self, X: Any) -> tuple[np.ndarray, ...]:
@@ -119,12 +119,12 @@ def _faced(k: Any, X: Any, landmarks: Any, side: str) -> np.ndarray:
 
 
 def _factors(model: Any, X: Any, landmarks: Any, takeover: np.ndarray | None) -> tuple[np.ndarray, ...]:
-    road = model.road_
-    sides = ("left", "right") if road.side == "both" else (road.side,)
+    representation = model.representation_
+    sides = ("left", "right") if representation.side == "both" else (representation.side,)
     values = [_faced(model.similarity_, X, landmarks, side) for side in sides]
     if takeover is not None:
         return (values[0] @ takeover,)
-    if road.normalised:
+    if representation.normalized:
         size = lengths(np.concatenate(values, axis=1))[:, None]
         values = [K / size for K in values]
     return tuple(values)
@@ -136,13 +136,15 @@ def roles(subject: Subject, parts: Parts, model: Any) -> Roles:
     m = part.view.n_landmarks
     sides = tuple(part.weights[start : start + m] for start in range(0, len(part.weights), m)) if m else ()
     objects, positions = part.view.landmarks.objects, parts.learned[model.landmark_indices_]
-    takeover = _takeover(model.similarity_, objects) if m and model.road_.name == PROJECTION else None
+    takeover = _takeover(model.similarity_, objects) if m and model.representation_.name == PROJECTION else None
     few = parts.tested[subject.rng().permutation(len(parts.tested))[:MOST]]
     raw = _factors(model, take(subject.X, few), objects, takeover) if m else ()
     average = tuple(factor.mean(axis=0) for factor in raw)
     if takeover is None:
         raw = tuple(factor - mean for factor, mean in zip(raw, average, strict=True))
-    measure = MEASURES[model.road_.name].format(whom="held-out examples" if parts.held_out else "all examples")
+    measure = MEASURES[model.representation_.name].format(
+        whom="held-out examples" if parts.held_out else "all examples"
+    )
     return Roles(model, objects, positions, sides, takeover, average, _importance(raw, sides), measure)
 
 

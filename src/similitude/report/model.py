@@ -75,11 +75,11 @@ class ModelFindings(Result):
         As Python writes it.
     similarity : str
         With what data had to fix.
-    road : str
+    representation : str
         What the features are, and why.
-    road_name : str
+    representation_name : str
         projection or landmarks.
-    head : str
+    loss : str
         How the linear function was found.
     n_landmarks : int
         Landmarks with a weight: what one prediction costs.
@@ -112,9 +112,9 @@ class ModelFindings(Result):
     task: str
     estimator: str
     similarity: str
-    road: str
-    road_name: str
-    head: str
+    representation: str
+    representation_name: str
+    loss: str
     n_landmarks: int
     measure: str
     held_out: Estimate
@@ -139,7 +139,7 @@ class ModelFindings(Result):
             f"always the same answer: {self.baseline:.4g}",
             "" if self.explained is None else f"R² {self.explained}",
             "" if self.residuals is None else str(self.residuals),
-            f"{self.n_landmarks:,} landmarks, {self.head} head, {self.road}",
+            f"{self.n_landmarks:,} landmarks, {self.loss} loss, {self.representation}",
             *[f"  {pair}" for pair in self.worst],
             str(self.guarantee),
         ]
@@ -154,9 +154,9 @@ def judge(subject: Subject, parts: Parts, model: Any, trial: Trial) -> ModelFind
         task=subject.task,
         estimator=" ".join(repr(model).split()),
         similarity=repr(model.similarity_),
-        road=str(model.road_),
-        road_name=model.road_.name,
-        head=model.head_,
+        representation=str(model.representation_),
+        representation_name=model.representation_.name,
+        loss=model.loss_,
         n_landmarks=model.n_similarity_calls_,
         measure="share of errors" if classes else "root mean squared error",
         held_out=trial.error(subject.seed),

@@ -82,7 +82,7 @@ def error_beside_guessing(model: ModelFindings) -> Chart:
     ]
     axis = {"format": ".0%", "tickCount": 6} if share else {"tickCount": 6}
     y = {"field": "who", "type": "nominal", "sort": None, "title": None}
-    colour = {
+    color = {
         "field": "who",
         "type": "nominal",
         "sort": None,
@@ -92,7 +92,7 @@ def error_beside_guessing(model: ModelFindings) -> Chart:
     tooltip = tip(who="who", value=model.measure, low="low", high="high")
     x = field("value", f"{model.measure}, held out", axis=axis, scale={"zero": True})
     layers = [
-        layer({"type": "bar", "height": 16, "cornerRadiusEnd": 3}, y=y, x=x, color=colour, tooltip=tooltip),
+        layer({"type": "bar", "height": 16, "cornerRadiusEnd": 3}, y=y, x=x, color=color, tooltip=tooltip),
         layer(
             {"type": "rule", "strokeWidth": 2, "color": "var(--ink)"},
             y=y,

@@ -13,7 +13,7 @@ function themes() {
     const chosen = root.dataset.theme;
     return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   };
-  const show = () => { button.textContent = dark() ? "Light colours" : "Dark colours"; };
+  const show = () => { button.textContent = dark() ? "Light colors" : "Dark colors"; };
   try {
     const kept = localStorage.getItem("similitude-theme");
     if (kept === "dark" || kept === "light") root.dataset.theme = kept;
@@ -27,7 +27,7 @@ function themes() {
   show();
 }
 
-// Charts take their colours from the style sheet, so that they follow day and night by themselves.
+// Charts take their colors from the style sheet, so that they follow day and night by themselves.
 async function charts() {
   const { config, specs } = read("chart-data");
   const options = { config, renderer: "svg", actions: false, ast: true, defaultStyle: false, logLevel: 1 };
@@ -97,11 +97,11 @@ function table() {
   filter();
 }
 
-// Hovering over the matrix names the pair; its value is read back from the colour.
+// Hovering over the matrix names the pair; its value is read back from the color.
 function matrix() {
   const image = byId("matrix-image"), told = byId("pair");
-  const { colours, low, high, indices, labels } = read("matrix-data");
-  const level = new Map(colours.map((colour, i) => [colour, i]));
+  const { colors, low, high, indices, labels } = read("matrix-data");
+  const level = new Map(colors.map((color, i) => [color, i]));
   const canvas = document.createElement("canvas");
   const points = canvas.getContext("2d", { willReadFrequently: true });
   const start = () => {
@@ -113,8 +113,8 @@ function matrix() {
     const box = image.getBoundingClientRect(), n = indices.length;
     const place = (at, from, size) => Math.min(n - 1, Math.max(0, Math.floor(((at - from) / size) * n)));
     const i = place(event.clientY, box.top, box.height), j = place(event.clientX, box.left, box.width);
-    const colour = [...points.getImageData(j, i, 1, 1).data].slice(0, 3);
-    const at = level.get(colour.map((part) => part.toString(16).padStart(2, "0")).join(""));
+    const color = [...points.getImageData(j, i, 1, 1).data].slice(0, 3);
+    const at = level.get(color.map((part) => part.toString(16).padStart(2, "0")).join(""));
     const value = at === undefined ? "" : `, about ${(low + ((high - low) * at) / 255).toPrecision(3)}`;
     told.textContent = `Similarity of example ${indices[i]} (${labels[i]}) to example ${indices[j]} (${labels[j]})${value}`;
   };

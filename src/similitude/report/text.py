@@ -118,7 +118,7 @@ def _good(findings: Findings) -> Iterator[str]:
     points = [f"{words.percent(1 - x)} by {y:.3g}" for x, y in zip(curve.x, curve.y, strict=True)]
     shown = f"{', '.join(points[1::2])} ({curve.grade})"
     yield f"Closer to the own class than to any other, on average and at least: {shown}."
-    yield f"Centred alignment with the labels: {goodness.centred_alignment}."
+    yield f"Centered alignment with the labels: {goodness.centered_alignment}."
     if goodness.weighted is not None:
         yield f"A vote of weighted landmarks errs on held-out examples: {goodness.weighted.error}."
     yield f"Largest margin as a kernel: {goodness.margin}."
@@ -148,7 +148,7 @@ def _model(findings: Findings) -> Iterator[str]:
         off = np.average(np.abs(curve.x - curve.y), weights=curve.counts)
         bins = words.counted(len(curve.x), "bin")
         yield f"Probabilities are {100 * off:.0f} points of a hundred off on average, in {bins}."
-    yield f"{model.n_landmarks:,} landmarks, {model.head} head; {model.road}."
+    yield f"{model.n_landmarks:,} landmarks, {model.loss} loss; {model.representation}."
 
 
 def _landmarks(findings: Findings) -> Iterator[str]:

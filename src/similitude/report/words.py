@@ -49,7 +49,7 @@ class Answer:
     short : str
         The answer in a word or a number.
     tone : str
-        good, bad or open: which colour it gets.
+        good, bad or open: which color it gets.
     sentence : str
     section : str
         Where the page says more.

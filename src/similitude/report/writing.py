@@ -31,7 +31,7 @@ def write_report(
     random_state: Any = None,
     engine: Engine | None = None,
 ) -> Findings:
-    """Investigate a similarity on labelled objects and write what was found to a file.
+    """Investigate a similarity on labeled objects and write what was found to a file.
 
     Parameters
     ----------

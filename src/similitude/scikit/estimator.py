@@ -76,7 +76,7 @@ class SimilarityEstimator(BaseEstimator):
 
     engine: Engine | None
     n_features_in_: int
-    note_: str
+    notes_: list[str]
     _takes_tensors = False
 
     @property
@@ -184,20 +184,12 @@ class SimilarityEstimator(BaseEstimator):
 
     def _note_engine(self, similarities: Sequence[Similarity]) -> None:
         """Keep what the engine says of similarities that it does not compute where it is asked for."""
-        notes = [note for note in map(self._engine.note, similarities) if note is not None]
-        self.__dict__.pop("note_", None)
-        for note in notes:
-            self._keep_note(note)
-
-    def _keep_note(self, note: str) -> None:
-        """Keep what was decided in ``note_``, after what is there."""
-        self.note_ = "; ".join([self.note_, note] if hasattr(self, "note_") else [note])
+        self.notes_ = [note for note in map(self._engine.note, similarities) if note is not None]
 
     def _note_cpu(self, what: str) -> None:
         """Add to the note that something was done on the CPU, where the engine computes on a device."""
         if isinstance(self._engine, TorchEngine):
-            said = f"{what} on the CPU, not on {self._engine.device}"
-            self.note_ = "; ".join([*filter(None, [getattr(self, "note_", None)]), said])
+            self.notes_.append(f"{what} on the CPU, not on {self._engine.device}")
 
     def _ask(self, X: Any) -> tuple[Similarity, Encoding]:
         """Return the fitted similarity and the encoding of new objects."""

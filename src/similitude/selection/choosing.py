@@ -11,7 +11,7 @@ import numpy as np
 
 from similitude.compute.encodings import check_objects, itemsize
 from similitude.compute.engines import Engine, LocalEngine, SpreadEngine, current_engine
-from similitude.landmarks.representation import Road
+from similitude.landmarks.representation import Representation
 from similitude.selection.comparing import differences, error_of, widening
 from similitude.selection.coordinates import coordinates, variants
 from similitude.selection.folds import MOST_PARTS, Folds, check_cv, read_folds
@@ -59,7 +59,7 @@ def choose_kernel(
     (``"median"``) are fixed on X once. Both look at objects of all folds, but at no label.
 
     In each fold the penalty is the one that does best on the held-out examples of the other folds, of 21 from
-    :math:`10^{-9}` to 10 times the sum of squares of the centred features. Candidates are ranked by held-out error.
+    :math:`10^{-9}` to 10 times the sum of squares of the centered features. Candidates are ranked by held-out error.
     Differences to the best are paired by example. Their normal intervals hold for all pairs of candidates at once, so
     that it does no harm that the best was chosen by the same errors, and allow for models that share training examples
     (Nadeau and Bengio, "Inference for the Generalization Error", 2003). What they cover is the difference that models
@@ -137,7 +137,7 @@ class Tried:
 
     place: int
     named: Named
-    road: Road
+    representation: Representation
     judged: Judged
     seconds: float
     family: int
@@ -183,20 +183,20 @@ def _family(bench: Bench, family: int, places: Sequence[int], engine: Engine) ->
     for place in places:
         began, one = time.perf_counter(), bench.named[place]
         with speaking_of(one.name):
-            road, judged = _judged(one, pairs, bench.targets, bench.folds)
+            representation, judged = _judged(one, pairs, bench.targets, bench.folds)
         seconds = common + time.perf_counter() - began
-        so_far.append(Tried(place, one, road, judged, seconds, family, pairs.shared))
+        so_far.append(Tried(place, one, representation, judged, seconds, family, pairs.shared))
     return [replace(one, n_calls=pairs.n_calls) for one in so_far]
 
 
-def _judged(one: Named, pairs: Pairs, targets: Targets, folds: Folds) -> tuple[Road, Judged]:
-    """Judge a candidate; rows of similarities are normalised where that gains clearly."""
-    road, F = coordinates(one.similarity, pairs)
-    best: tuple[Road, Judged] | None = None
-    for normalised, features in variants(road, F):
+def _judged(one: Named, pairs: Pairs, targets: Targets, folds: Folds) -> tuple[Representation, Judged]:
+    """Judge a candidate; rows of similarities are normalized where that gains clearly."""
+    representation, F = coordinates(one.similarity, pairs)
+    best: tuple[Representation, Judged] | None = None
+    for normalized, features in variants(representation, F):
         judged = judge(features, targets, folds)
         if best is None or judged.loss < best[1].loss - best[1].deviation:
-            best = replace(road, normalised=normalised), judged
+            best = replace(representation, normalized=normalized), judged
     assert best is not None
     return best
 
@@ -223,7 +223,7 @@ def _row(one: Tried, difference: Estimate, of_classes: bool, wider: float) -> Ro
         difference=difference,
         as_good=difference.low <= 0.0,
         loss=one.judged.loss,
-        road=one.road,
+        representation=one.representation,
         penalty=one.judged.penalty,
         seconds=one.seconds,
         n_similarity_calls=one.n_calls,

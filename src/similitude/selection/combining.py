@@ -60,7 +60,7 @@ def combine(
     ``"uniform"``
         The mean of the kernels, each divided by its mean K(x, x); y is not looked at.
     ``"alignment"``
-        The weights whose sum is best aligned with the targets, after centring: :math:`\min_{v \ge 0} v^\top M v -
+        The weights whose sum is best aligned with the targets, after centering: :math:`\min_{v \ge 0} v^\top M v -
         2 v^\top a` with :math:`M_{kl} = \langle K^c_k, K^c_l\rangle` and :math:`a_k = \langle K^c_k, YY^\top\rangle`
         (Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based on Centered Alignment", 2012). Y is
         :math:`\pm 1`, in a column for each class where there are several, or the numbers to be predicted.

@@ -80,7 +80,7 @@ def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 
     r"""Return by how much each candidate is worse than one of them, with intervals that hold for all pairs at once.
 
     Errors are paired by example. An interval is the mean difference :math:`\pm c` standard errors, where c is the
-    quantile of the largest standardised difference between any two candidates whose errors vary together as these do;
+    quantile of the largest standardized difference between any two candidates whose errors vary together as these do;
     for two candidates it is that of Student's t. Because all pairs are covered at once, so is the one with the best,
     which was chosen by the same errors. (Hothorn, Bretz and Westfall, "Simultaneous Inference in General Parametric
     Models", 2008.) See `around_mean` and `around_proportions`.
@@ -115,9 +115,9 @@ def around_proportions(apart: np.ndarray, steps: float) -> tuple[float, float]:
     (-0.02010076, 0.02010076)
     """
     n = len(apart) + 2
-    centre = float(apart.sum()) / n
-    spread = steps * float(np.sqrt(((apart**2).sum() + 1 - n * centre**2) / n / (n - 1)))
-    return centre - spread, centre + spread
+    center = float(apart.sum()) / n
+    spread = steps * float(np.sqrt(((apart**2).sum() + 1 - n * center**2) / n / (n - 1)))
+    return center - spread, center + spread
 
 
 def _steps(errors: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""The features of examples under one similarity, by the road that it takes."""
+"""The features of examples under one similarity, by the representation that it takes."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Iterator
 import numpy as np
 
 from similitude.landmarks.features import lengths
-from similitude.landmarks.representation import LANDMARKS, LOOKED_AT, PROJECTION, Road, decide, projected
+from similitude.landmarks.representation import LOOKED_AT, PROJECTION, SIMILARITIES, Representation, decide, projected
 from similitude.landmarks.triangular import solve_rows, solver
 from similitude.selection.pairs import Pairs
 from similitude.similarity import Similarity
 
 
-def coordinates(k: Similarity, pairs: Pairs) -> tuple[Road, np.ndarray]:
-    """Return the road of a similarity, and the features: projected, or the similarities to landmarks themselves."""
+def coordinates(k: Similarity, pairs: Pairs) -> tuple[Representation, np.ndarray]:
+    """Return the representation of a similarity, and the features: projected, or the similarities to landmarks themselves."""
     K = pairs.left(k)
     M = pairs.between(k, K)
-    road = decide(k, None if k.proof().holds else M[:LOOKED_AT, :LOOKED_AT], "auto", False)
-    if road.name == PROJECTION:
+    representation = decide(k, None if k.proof().holds else M[:LOOKED_AT, :LOOKED_AT], "auto", False)
+    if representation.name == PROJECTION:
         F = projection(K, M)
         if F is not None:
-            return road, F
+            return representation, F
         reason = f"the Gram matrix of {len(M)} landmarks is {'indefinite' if M.any() else 'zero'}"
-        return Road(LANDMARKS, reason, "left"), K
-    return road, np.concatenate([K, pairs.right(k)], axis=1) if road.side == "both" else K
+        return Representation(SIMILARITIES, reason, "left"), K
+    return representation, np.concatenate([K, pairs.right(k)], axis=1) if representation.side == "both" else K
 
 
 def projection(K: np.ndarray, M: np.ndarray) -> np.ndarray | None:
@@ -37,8 +37,8 @@ def projection(K: np.ndarray, M: np.ndarray) -> np.ndarray | None:
     return solve_rows(K, solver(factor.U, K.dtype))
 
 
-def variants(road: Road, F: np.ndarray) -> Iterator[tuple[bool, np.ndarray]]:
-    """Yield the features, and on the landmark road also each object's divided by their length."""
+def variants(representation: Representation, F: np.ndarray) -> Iterator[tuple[bool, np.ndarray]]:
+    """Yield the features, and on the landmark representation also each object's divided by their length."""
     yield False, F
-    if road.name == LANDMARKS:
+    if representation.name == SIMILARITIES:
         yield True, F / lengths(F)[:, None]

@@ -47,8 +47,8 @@ def judge(F: np.ndarray, targets: Targets, folds: Folds) -> Judged:
     to the larger penalty. Every fold is solved by one eigendecomposition for all penalties.
     """
     total, each = folds.moments(F, targets.Y)
-    centred, plain = float(np.trace(total.centred()[0])), float(np.trace(total.gram))
-    penalties = PENALTIES * (centred if centred > np.finfo(float).eps * plain else 1.0)
+    centered, plain = float(np.trace(total.centered()[0])), float(np.trace(total.gram))
+    penalties = PENALTIES * (centered if centered > np.finfo(float).eps * plain else 1.0)
     tried = [
         _held_out(F, targets, test, Ridge(one), penalties) for one, (_, test) in zip(each, folds.pairs, strict=True)
     ]

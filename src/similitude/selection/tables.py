@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.landmarks.representation import Road
+from similitude.landmarks.representation import Representation
 from similitude.selection.reading import CLASSIFICATION
 from similitude.similarity import Similarity
 from similitude.support.results import Estimate, Result
@@ -37,7 +37,7 @@ class Row(Result):
         Whether that interval holds zero: this candidate has not been shown to be worse than the best.
     loss : float
         The mean squared error of the scores, by which penalties are chosen.
-    road : Road
+    representation : Representation
         What the features were, and why.
     penalty : float
         The :math:`\lambda` that is best for all folds together.
@@ -55,14 +55,14 @@ class Row(Result):
     difference: Estimate
     as_good: bool
     loss: float
-    road: Road
+    representation: Representation
     penalty: float
     seconds: float
     n_similarity_calls: int
     shared: bool
 
     def __str__(self) -> str:
-        return f"{self.candidate}: {self.error}; worse than the best by {self.difference}; {self.road}"
+        return f"{self.candidate}: {self.error}; worse than the best by {self.difference}; {self.representation}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class Selection(Result):
         what = "error" if self.task == CLASSIFICATION else "squared error"
         m = len(self.landmark_indices)
         head = f"{self.task}: {self.folds}, {self.n_examples:,} examples, {m:,} landmarks"
-        titles = ("", "candidate", f"{what} [95 %]", "worse by [95 %]", "road", "penalty", "seconds", "pairs")
+        titles = ("", "candidate", f"{what} [95 %]", "worse by [95 %]", "representation", "penalty", "seconds", "pairs")
         cells = [titles, *(_cells(row) for row in self.table)]
         widths = [max(len(line[column]) for line in cells) for column in range(len(titles))]
         lines = ["  ".join(_aligned(line, widths)).rstrip() for line in cells]
@@ -122,7 +122,11 @@ def _flat(row: Row) -> dict[str, Any]:
     for name, figure in (("error", row.error), ("difference", row.difference)):
         cells |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
     names = ("as_good", "loss", "penalty", "seconds", "n_similarity_calls", "shared")
-    return cells | {"road": row.road.name, "reason": row.road.reason} | {name: getattr(row, name) for name in names}
+    return (
+        cells
+        | {"representation": row.representation.name, "reason": row.representation.reason}
+        | {name: getattr(row, name) for name in names}
+    )
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -132,7 +136,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         _short(row.candidate),
         f"{error.value:.4g} [{error.low:.3g}, {error.high:.3g}]",
         "-" if worse.low == worse.high == 0 else f"{worse.value:.3g} [{worse.low:.3g}, {worse.high:.3g}]",
-        row.road.name,
+        row.representation.name,
         f"{row.penalty:.2g}",
         f"{row.seconds:.2g}",
         f"{row.n_similarity_calls:,}{' shared' if row.shared else ''}",

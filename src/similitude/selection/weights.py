@@ -9,7 +9,7 @@ import numpy as np
 from similitude.linear.hinge import squared_hinge
 
 FLAT = 1e-10
-"""Centred features shorter than this part of the features are rounding: the kernel is constant."""
+"""Centered features shorter than this part of the features are rounding: the kernel is constant."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -21,12 +21,12 @@ TOLERANCE = 1e-8
 
 
 def aligned(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarray:
-    r"""Return the weights whose sum of kernels is best aligned with the targets, after centring.
+    r"""Return the weights whose sum of kernels is best aligned with the targets, after centering.
 
     .. math:: \min_{v \ge 0} v^\top M v - 2 v^\top a, \qquad
               M_{kl} = \langle HK_kH, HK_lH \rangle, \quad a_k = \langle HK_kH, YY^\top \rangle
 
-    with :math:`H = I - \frac{1}{n} 11^\top`: the direction v maximises the centred alignment of
+    with :math:`H = I - \frac{1}{n} 11^\top`: the direction v maximizes the centered alignment of
     :math:`\sum_k v_k K_k` with :math:`YY^\top` (Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based
     on Centered Alignment", 2012, Proposition 9). With :math:`K_k = F_k F_k^\top`, :math:`M_{kl} = |F_k^\top H
     F_l|^2` and :math:`a_k = |F_k^\top H Y|^2`, in the norm of Frobenius.
@@ -49,20 +49,20 @@ def aligned(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarray:
     """
     from scipy.optimize import nnls
 
-    Y = _centred(Y / max(float(np.abs(Y).max()), TINY))
+    Y = _centered(Y / max(float(np.abs(Y).max()), TINY))
     if not Y.any():
         raise ValueError("y is constant: there is nothing to align kernels with")
-    centred, lengths = [], np.ones(len(features))
+    centered, lengths = [], np.ones(len(features))
     for k, F in enumerate(features):
-        C = _centred(F)
+        C = _centered(F)
         length = np.sqrt(np.linalg.norm(C.T @ C))
         lengths[k] = length if length > 0 else 1.0
-        centred.append(C / lengths[k])
-    M = np.zeros((len(centred), len(centred)))
-    for k, C in enumerate(centred):
+        centered.append(C / lengths[k])
+    M = np.zeros((len(centered), len(centered)))
+    for k, C in enumerate(centered):
         for j in range(k + 1):
-            M[k, j] = M[j, k] = np.linalg.norm(C.T @ centred[j]) ** 2
-    a = np.array([np.linalg.norm(C.T @ Y) ** 2 for C in centred])
+            M[k, j] = M[j, k] = np.linalg.norm(C.T @ centered[j]) ** 2
+    a = np.array([np.linalg.norm(C.T @ Y) ** 2 for C in centered])
     if not a.any():
         raise ValueError("no kernel varies with y: every one is constant on these examples")
     a /= a.max()
@@ -73,7 +73,7 @@ def aligned(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarray:
     return np.asarray(v) / lengths**2
 
 
-def _centred(F: np.ndarray) -> np.ndarray:
+def _centered(F: np.ndarray) -> np.ndarray:
     """Return features less their mean; exactly zero where that is all there is but rounding."""
     C = F - F.mean(axis=0)
     return C if np.linalg.norm(C) > FLAT * np.linalg.norm(F) else np.zeros_like(C)
@@ -111,7 +111,7 @@ def easy(features: Sequence[np.ndarray], signs: np.ndarray) -> np.ndarray:
     >>> easy([y, np.array([[1.0], [-1.0], [1.0], [-1.0]])], y).round(4)
     array([1., 0.])
     """
-    features = [_centred(F) for F in features]  # which changes no distance between points of two hulls
+    features = [_centered(F) for F in features]  # which changes no distance between points of two hulls
     F = np.concatenate(features, axis=1) / np.sqrt(len(features))
     if F.shape[0] < F.shape[1]:
         F = np.ascontiguousarray(np.asarray(np.linalg.qr(F.T, mode="r")).T)  # the same dot products in fewer features

@@ -26,7 +26,7 @@ def as_similarity(similarity: Any) -> Similarity:
     ----------
     similarity : Similarity, str, callable or array
         A `Similarity` is returned as it is; a name such as ``"gaussian"`` gives that one with its defaults, and a text
-        such as ``"spectrum(p=3).normalised() + 0.5*edit"`` what it would be in Python (see
+        such as ``"spectrum(p=3).normalized() + 0.5*edit"`` what it would be in Python (see
         `similarity.expressions.parse`; nothing in it is executed); a function ``f(x, z) -> number`` gives
         ``FromPairs(f)``; a matrix gives ``Precomputed(M)``. A function of two whole collections is wrapped explicitly:
         ``FromBlocks(f)``.

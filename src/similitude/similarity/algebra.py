@@ -1,6 +1,6 @@
 """The algebra of similarities: small nodes that combine values and carry claims by the closure rules.
 
-Closed (kernels in, kernel out): c K for c >= 0, sums, products, integer powers, exp, adding c >= 0, normalisation,
+Closed (kernels in, kernel out): c K for c >= 0, sums, products, integer powers, exp, adding c >= 0, normalization,
 pull-back (the last two in ``wrappers``). Not closed: differences, negative factors, absolute values, minima, maxima
 and other powers: possible as similarities, but nothing then proves them kernels. Sources: Balcan, lecture notes 10-315,
 section 1.2.3 (sums, products); Schoelkopf and Smola, Learning with Kernels, 2002, section 13.1 (the others).

@@ -341,13 +341,17 @@ class Similarity(Parametric, ABC):
         """Return exp(K)."""
         return _algebra().Exponential(self)
 
-    def normalised(self) -> Similarity:
+    def normalized(self) -> Similarity:
         """Return K(x, z) / sqrt(K(x, x) K(z, z)); zero where an object has K(x, x) = 0."""
-        return _wrappers().Normalised(self)
+        return _wrappers().Normalized(self)
 
-    def symmetrised(self) -> Similarity:
+    normalised = normalized
+
+    def symmetrized(self) -> Similarity:
         """Return (K(x, z) + K(z, x)) / 2."""
-        return _wrappers().Symmetrised(self)
+        return _wrappers().Symmetrized(self)
+
+    symmetrised = symmetrized
 
     def pullback(self, f: Callable[[Any], Any], batched: bool = False) -> Similarity:
         """Return K(f(x), f(z)): a user's own feature map is ``Linear().pullback(phi)``.

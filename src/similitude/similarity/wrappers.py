@@ -1,4 +1,4 @@
-"""Similarities that look at another one's objects anew: normalised, symmetrised, pulled back."""
+"""Similarities that look at another one's objects anew: normalized, symmetrized, pulled back."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Wrapped(Similarity):
         return self.k.works_on_tensors()
 
 
-class Normalised(Wrapped):
+class Normalized(Wrapped):
     """K(x, z) / sqrt(K(x, x) K(z, z)), and 0 for an object with K(x, x) = 0."""
 
     def __init__(self, k: Similarity) -> None:
@@ -47,7 +47,7 @@ class Normalised(Wrapped):
         bounded = {BOUNDED} if PSD in self.k.claims else set()
         return self.k.claims & {SYMMETRIC, PSD, UNIT_DIAGONAL} | bounded
 
-    reason = "a kernel stays one when normalised: its features, scaled to length 1"
+    reason = "a kernel stays one when normalized: its features, scaled to length 1"
 
     def encode(self, objects: Any) -> Encoding:
         """Return the part's encoding and 1 / sqrt(K(x, x)) per object."""
@@ -55,7 +55,7 @@ class Normalised(Wrapped):
         diagonal = self.k.diagonal(encoded)
         for i, value in enumerate(diagonal.tolist()):
             if not value >= 0:
-                raise ValueError(f"object {i}: K(x, x) = {value:.6g} < 0, so {self.k!r} cannot be normalised")
+                raise ValueError(f"object {i}: K(x, x) = {value:.6g} < 0, so {self.k!r} cannot be normalized")
         xp = namespace(diagonal)
         ones = xp.ones_like(diagonal)
         return encoded, xp.where(diagonal > 0, ones / xp.sqrt(xp.where(diagonal > 0, diagonal, ones)), 0 * ones)
@@ -75,19 +75,19 @@ class Normalised(Wrapped):
         return xp.where(scale > 0, xp.ones_like(scale), xp.zeros_like(scale))
 
     def __repr__(self) -> str:
-        return f"{in_brackets(self.k)}.normalised()"
+        return f"{in_brackets(self.k)}.normalized()"
 
 
 def _refuse_zero_norm(values: Any, left: Any, right: Any) -> None:
-    """A similarity that is not PSD may have K(x, x) = 0 and yet K(x, z) != 0: that pair has no normalised value."""
+    """A similarity that is not PSD may have K(x, x) = 0 and yet K(x, z) != 0: that pair has no normalized value."""
     zero = (left == 0)[:, None] | (right == 0)[None, :]
     bad = np.argwhere(as_numpy(zero & (values != 0)))
     if len(bad):
         i, j = (int(position) for position in bad[0])
-        raise PairError(i, j, f"K(x, z) = {float(values[i, j]):.6g} cannot be normalised, for K(x, x) or K(z, z) is 0")
+        raise PairError(i, j, f"K(x, z) = {float(values[i, j]):.6g} cannot be normalized, for K(x, x) or K(z, z) is 0")
 
 
-class Symmetrised(Wrapped):
+class Symmetrized(Wrapped):
     """The symmetric part (K(x, z) + K(z, x)) / 2."""
 
     def __init__(self, k: Similarity) -> None:
@@ -120,7 +120,7 @@ class Symmetrised(Wrapped):
         return self.k.diagonal(A)
 
     def __repr__(self) -> str:
-        return f"{in_brackets(self.k)}.symmetrised()"
+        return f"{in_brackets(self.k)}.symmetrized()"
 
 
 class Pullback(Wrapped):

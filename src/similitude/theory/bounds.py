@@ -155,7 +155,7 @@ def separable_sample(error: float, delta: float) -> int:
 
 
 def consistent_sample(dimension: int, epsilon: float, delta: float) -> int:
-    r"""Return how many labelled examples suffice for any learner that makes no error on them.
+    r"""Return how many labeled examples suffice for any learner that makes no error on them.
 
     :math:`\lceil\max(\frac{4}{\epsilon}\log_2\frac{2}{\delta}, \frac{8d}{\epsilon}\log_2\frac{13}{\epsilon})\rceil`:
     with probability at least 1 - delta, every separator through the origin of :math:`R^d` that is right on all of them

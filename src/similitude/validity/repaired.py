@@ -132,7 +132,7 @@ def repair(similarity: Any, X: Any, *, how: str = "clip") -> Similarity:
     """Make a kernel of an indefinite similarity, from its Gram matrix on a sample.
 
     Nothing is hidden: ``.changes`` and the repr of the result say what was changed. An asymmetric similarity is
-    refused: take ``k.symmetrised()`` first if its symmetric part is what you mean.
+    refused: take ``k.symmetrized()`` first if its symmetric part is what you mean.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def repair(similarity: Any, X: Any, *, how: str = "clip") -> Similarity:
     if pair is not None:
         raise ValueError(
             f"{k!r} is not symmetric (objects {pair[0]} and {pair[1]} differ by {asymmetry:.4g}): repair needs a "
-            f"symmetric similarity, for instance k.symmetrised()"
+            f"symmetric similarity, for instance k.symmetrized()"
         )
     w, U = np.linalg.eigh((S + S.T) / 2)
     negative, changes = _negatives(w)

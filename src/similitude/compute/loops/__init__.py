@@ -41,7 +41,7 @@ if COMPILED:
     from similitude.compute.loops.compiled_sets import of_shared, shared_bits
     from similitude.compute.loops.compiled_strings import (
         levenshtein,
-        neighbour_bags,
+        neighbor_bags,
         set_bits,
         shared_features,
         window_bags,
@@ -77,7 +77,7 @@ else:
     from similitude.compute.loops.reference_sets import of_shared, shared_bits
     from similitude.compute.loops.reference_strings import (
         levenshtein,
-        neighbour_bags,
+        neighbor_bags,
         set_bits,
         shared_features,
         window_bags,
@@ -105,7 +105,7 @@ __all__ = [
     "keyed_products",
     "levenshtein",
     "mirror",
-    "neighbour_bags",
+    "neighbor_bags",
     "of_products",
     "of_shared",
     "of_sparse_sums",

@@ -14,9 +14,9 @@ def window_bags(text: Any, starts: Any, patterns: Patterns) -> Bags:
     return Bags(codes, counts, places, ends, text, starts)
 
 
-def neighbour_bags(text: Any, starts: Any, letters: int, length: int, most: int) -> Bags:
-    """See `reference_strings.neighbour_bags`."""
-    codes, counts, places, ends = _compiled.neighbours(text, starts, letters, length, most)
+def neighbor_bags(text: Any, starts: Any, letters: int, length: int, most: int) -> Bags:
+    """See `reference_strings.neighbor_bags`."""
+    codes, counts, places, ends = _compiled.neighbors(text, starts, letters, length, most)
     return Bags(codes, counts, places, ends, text, starts)
 
 

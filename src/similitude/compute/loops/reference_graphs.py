@@ -10,8 +10,8 @@ import numpy as np
 from similitude.compute.loops.reference import Array
 
 Structure = tuple[Array, Array, Array]
-"""Node starts, starts and neighbours: graph g owns the nodes node_starts[g]:node_starts[g + 1], and node v has the
-neighbours neighbours[starts[v]:starts[v + 1]], numbered within their graph and increasing."""
+"""Node starts, starts and neighbors: graph g owns the nodes node_starts[g]:node_starts[g + 1], and node v has the
+neighbors neighbors[starts[v]:starts[v + 1]], numbered within their graph and increasing."""
 
 Keyed = tuple[Array, Array, Array]
 """Starts, keys and counts: histogram g has keys[starts[g]:starts[g + 1]], each so many times."""
@@ -23,14 +23,14 @@ def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iter
     """Return the histogram of the labels that the nodes of each graph have after 0, 1, …, `iterations` refinements.
 
     A new label is a hash of the old one, of the number of the iteration, and of the sum of the hashes of the
-    neighbours' labels (with those of the edges to them), so that their order does not matter.
+    neighbors' labels (with those of the edges to them), so that their order does not matter.
 
     Parameters
     ----------
     graphs : triple of arrays
         Of int64, int64 and int32.
     labels, edge_labels : array of uint64
-        One for each node, and one for each entry of neighbours.
+        One for each node, and one for each entry of neighbors.
 
     Examples
     --------
@@ -39,10 +39,10 @@ def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iter
     >>> sorted(counts.tolist())  # one label of all, then those of the ends and of the middle
     [1.0, 2.0, 3.0]
     """
-    node_starts, starts, neighbours = graphs
+    node_starts, starts, neighbors = graphs
     owner = np.repeat(np.arange(len(node_starts) - 1), np.diff(node_starts))
     source = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    target = node_starts[owner[source]] + neighbours
+    target = node_starts[owner[source]] + neighbors
     salts = _mix(edge_labels + _GOLDEN)
     refined = [_mix(labels + _GOLDEN)]
     for t in range(1, iterations + 1):
@@ -87,7 +87,7 @@ def shortest_paths(graphs: Structure, labels: Array) -> Keyed:
     node_starts = graphs[0]
     salted = _mix(labels + _GOLDEN)
     histograms = []
-    for g, joined in enumerate(_neighbour_lists(graphs)):
+    for g, joined in enumerate(_neighbor_lists(graphs)):
         first, found = node_starts[g], Counter[int]()
         for u in range(len(joined)):
             for v, distance in _distances(joined, u).items():
@@ -98,9 +98,9 @@ def shortest_paths(graphs: Structure, labels: Array) -> Keyed:
     return _joined(histograms)
 
 
-def _neighbour_lists(graphs: Structure) -> list[list[list[int]]]:
-    node_starts, starts, neighbours = graphs
-    each = [neighbours[a:b].tolist() for a, b in pairwise(starts)]
+def _neighbor_lists(graphs: Structure) -> list[list[list[int]]]:
+    node_starts, starts, neighbors = graphs
+    each = [neighbors[a:b].tolist() for a, b in pairwise(starts)]
     return [each[a:b] for a, b in pairwise(node_starts)]
 
 
@@ -133,7 +133,7 @@ def graphlets(graphs: Structure, p: int, of_code: Array, contains: Array) -> Arr
     """
     counts = np.zeros((len(graphs[0]) - 1, len(contains)))
     pairs = [(i, j) for j in range(p) for i in range(j)]
-    for row, joined in zip(counts, _neighbour_lists(graphs), strict=True):
+    for row, joined in zip(counts, _neighbor_lists(graphs), strict=True):
         adjacent = [set(one) for one in joined]
         for chosen in combinations(range(len(joined)), p):
             code = sum((chosen[j] in adjacent[chosen[i]]) << bit for bit, (i, j) in enumerate(pairs))

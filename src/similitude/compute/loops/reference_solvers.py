@@ -14,7 +14,7 @@ SMALLEST_CURVATURE = 1e-12
 def smo(
     K: Array, u: Doubles, beta: Doubles, low: Doubles, high: Doubles, tolerance: float, most_steps: int, keep_sum: bool
 ) -> int:
-    """Minimise ``beta' K beta / 2 - t' beta`` over a box, by small steps; return their number.
+    """Minimize ``beta' K beta / 2 - t' beta`` over a box, by small steps; return their number.
 
     Where the sum of beta must stay as it is, a step moves a pair: the variable of largest residual that can rise, and
     the partner that gains most (Fan, Chen and Lin, 2005). Otherwise it moves the single variable that gains most. It

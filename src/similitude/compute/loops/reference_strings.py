@@ -64,7 +64,7 @@ def window_bags(text: Array, starts: Array, patterns: Patterns) -> Bags:
     return _bagged(text, starts, features)
 
 
-def neighbour_bags(text: Array, starts: Array, letters: int, length: int, most: int) -> Bags:
+def neighbor_bags(text: Array, starts: Array, letters: int, length: int, most: int) -> Bags:
     """Return every word that differs from a window at `most` places at most, and from how many windows it does.
 
     The text holds numbers below `letters`; any other number agrees with no letter. The code of a word is the number
@@ -74,7 +74,7 @@ def neighbour_bags(text: Array, starts: Array, letters: int, length: int, most: 
     def features(string: list[int]) -> Iterator[tuple[Any, int, int]]:
         for at in range(len(string) - length + 1):
             window = string[at : at + length]
-            for word in _neighbours(window, letters, most):
+            for word in _neighbors(window, letters, most):
                 code = 0
                 for letter in word:
                     code = code * letters + letter
@@ -83,7 +83,7 @@ def neighbour_bags(text: Array, starts: Array, letters: int, length: int, most: 
     return _bagged(text, starts, features)
 
 
-def _neighbours(window: list[int], letters: int, most: int) -> list[tuple[int, ...]]:
+def _neighbors(window: list[int], letters: int, most: int) -> list[tuple[int, ...]]:
     """Return the words at most `most` letters away, in alphabetical order."""
     found: set[tuple[int, ...]] = set()
     for free in combinations(range(len(window)), min(most, len(window))):

@@ -1,9 +1,9 @@
 """Small real data sets of every kind of object, and the sources' toy problems. Nothing is fetched from anywhere.
 
-Real data sets and samples of toy problems are a `Dataset`: objects, labels, a description, the source and the licence;
+Real data sets and samples of toy problems are a `Dataset`: objects, labels, a description, the source and the license;
 ``X, y = iris()`` takes the objects and the labels, ``print(iris())`` tells the rest.
 
-| function | kind | objects | label column: labels | file | licence | what |
+| function | kind | objects | label column: labels | file | license | what |
 |---|---|---|---|---|---|---|
 | `iris` | vectors | 150 | species: 3 | iris.csv | CC BY 4.0 | lengths of flowers |
 | `promoters` | strings | 106 | label: +, - | promoters.csv | CC BY 4.0 | DNA of a bacterium |
@@ -17,7 +17,7 @@ Real data sets and samples of toy problems are a `Dataset`: objects, labels, a d
 | `two_groups` | similarities | n | 1, -1 | generated | | the 0.2-similarity: good and no kernel |
 
 `path` gives the file of a real data set, for the command line: ``path("promoters")``. ``README.md`` beside the files
-says more about sources, licences and changes.
+says more about sources, licenses and changes.
 
 Problems whose whole distribution is known are classes of their own: samples are drawn from them, and what the theory
 says of them can be computed exactly.

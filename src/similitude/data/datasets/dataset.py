@@ -12,7 +12,7 @@ import numpy as np
 from similitude.support.errors import brief
 
 GENERATED = "none needed: the data are generated"
-"""The licence of a toy problem."""
+"""The license of a toy problem."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +33,7 @@ class Dataset:
         vectors, strings, graphs, series, sets, table, or similarities (a square matrix, for ``"precomputed"``).
     source : str
         Who gathered the data, and where they are published.
-    licence : str
+    license : str
         What may be done with them.
 
     Examples
@@ -44,7 +44,7 @@ class Dataset:
     Sequences of 57 letters of the DNA of the bacterium E. coli: is each the promoter of a gene, where reading starts?
     Source: C. Harley, R. Reynolds, M. Noordewier (1990), Molecular Biology (Promoter Gene Sequences), UCI Machine
     Learning Repository, https://doi.org/10.24432/C5S01D; names left out, order changed
-    Licence: CC BY 4.0
+    License: CC BY 4.0
     """
 
     objects: Any
@@ -53,7 +53,7 @@ class Dataset:
     name: str
     kind: str
     source: str
-    licence: str
+    license: str
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.objects, self.labels))
@@ -62,7 +62,7 @@ class Dataset:
         return f"<Dataset {self._summary()}>"
 
     def __str__(self) -> str:
-        return f"{self._summary()}\n{self.description}\nSource: {self.source}\nLicence: {self.licence}"
+        return f"{self._summary()}\n{self.description}\nSource: {self.source}\nLicense: {self.license}"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"

@@ -36,7 +36,7 @@ def beyond_two(n: int = 100, random_state: int | np.random.Generator | None = No
         name="beyond_two",
         kind="vectors",
         source='S. Baros, "Kernel Methods", section 1.2',
-        licence=GENERATED,
+        license=GENERATED,
     )
 
 
@@ -75,5 +75,5 @@ def rings(n: int = 200, n_features: int = 2, random_state: int | np.random.Gener
         name="rings",
         kind="vectors",
         source='"Lecture 6: Kernels", the opening example',
-        licence=GENERATED,
+        license=GENERATED,
     )

@@ -46,7 +46,7 @@ def path(name: str) -> Path:
 
 
 def iris() -> Dataset:
-    """Fisher's iris flowers: four lengths in centimetres of 150 flowers of three species.
+    """Fisher's iris flowers: four lengths in centimeters of 150 flowers of three species.
 
     Returns
     -------
@@ -65,12 +65,12 @@ def iris() -> Dataset:
     return Dataset(
         np.array([[float(row[column]) for column in columns] for row in rows]),
         np.array([row["species"] for row in rows]),
-        "Sepal length, sepal width, petal length and petal width of iris flowers, in centimetres: which species?",
+        "Sepal length, sepal width, petal length and petal width of iris flowers, in centimeters: which species?",
         name="iris",
         kind="vectors",
         source="R. A. Fisher (1936), Iris, UCI Machine Learning Repository, https://doi.org/10.24432/C56C76; "
         "samples 35 and 38 as printed in Fisher's paper",
-        licence=_CC_BY,
+        license=_CC_BY,
     )
 
 
@@ -99,7 +99,7 @@ def promoters() -> Dataset:
         kind="strings",
         source="C. Harley, R. Reynolds, M. Noordewier (1990), Molecular Biology (Promoter Gene Sequences), UCI Machine "
         "Learning Repository, https://doi.org/10.24432/C5S01D; names left out, order changed",
-        licence=_CC_BY,
+        license=_CC_BY,
     )
 
 
@@ -126,7 +126,7 @@ def messages() -> Dataset:
         kind="strings",
         source="T. Almeida, J. Hidalgo (2011), SMS Spam Collection, UCI Machine Learning Repository, "
         "https://doi.org/10.24432/C5CC84; the first 693 ham and 107 spam without repeats and without coarse words",
-        licence=_CC_BY,
+        license=_CC_BY,
     )
 
 
@@ -159,7 +159,7 @@ def adult() -> Dataset:
         kind="table",
         source="B. Becker, R. Kohavi (1996), Adult, UCI Machine Learning Repository, https://doi.org/10.24432/C5XW20; "
         "the first 1,000 rows, columns named with _ for -",
-        licence=_CC_BY,
+        license=_CC_BY,
     )
 
 
@@ -189,7 +189,7 @@ def vowels() -> Dataset:
         kind="series",
         source="M. Kudo, J. Toyama, M. Shimbo (1999), Japanese Vowels, UCI Machine Learning Repository, "
         "https://doi.org/10.24432/C5NS47; 16 training utterances of each speaker, 3 decimals, speakers renamed",
-        licence=_CC_BY,
+        license=_CC_BY,
     )
 
 
@@ -214,11 +214,11 @@ def molecules() -> Dataset:
         [([tuple(ends) for ends in line["edges"]], line["labels"], line["edge_labels"]) for line in lines],
         np.array([line["label"] for line in lines]),
         "Common organic molecules as graphs of atoms and bonds, without hydrogen: does more than 10 g dissolve in a "
-        "litre of water at 25 °C? (Clear cases only.)",
+        "liter of water at 25 °C? (Clear cases only.)",
         name="molecules",
         kind="graphs",
         source="written for this package from general chemical knowledge; facts are not subject to copyright",
-        licence=_CC0,
+        license=_CC0,
     )
 
 
@@ -284,7 +284,7 @@ def papers() -> Dataset:
         name="papers",
         kind="sets",
         source="compiled for this package",
-        licence=_CC0,
+        license=_CC0,
     )
 
 

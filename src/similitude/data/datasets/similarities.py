@@ -215,7 +215,7 @@ def two_groups(
         name="two_groups",
         kind="similarities",
         source='M.-F. Balcan, A. Blum (2006), "On a Theory of Learning with Similarity Functions", after Definition 2',
-        licence=GENERATED,
+        license=GENERATED,
     )
 
 

@@ -1,7 +1,7 @@
 """Columns of a file: what their cells are, and the numbers, texts and lists that they hold.
 
 A column is an Arrow array, or a list of Python objects where Arrow has no type for them. Those of CSV and TSV are text
-until :func:`recognised` looks at all of their cells.
+until :func:`recognized` looks at all of their cells.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Column(NamedTuple):
         return value.as_py() if hasattr(value, "as_py") else value
 
 
-def recognised(cells: Any) -> Column:
+def recognized(cells: Any) -> Column:
     """Return a column of text as numbers, or as true and false, where every cell is one; an empty cell is missing."""
     compute, pa = needed("pyarrow.compute", "a table"), needed("pyarrow", "a table")
     numbers = as_numbers(cells)
@@ -156,7 +156,7 @@ def _type_of_objects(cells: list[Any]) -> str:
 
 def demanded(name: str, cells: Any, wanted: str, is_text: bool, first: int) -> Column:
     """Return a column as what it held before, or name the first cell that is not."""
-    column = _recognised_as(name, cells, wanted, first) if is_text else typed(cells)
+    column = _recognized_as(name, cells, wanted, first) if is_text else typed(cells)
     if not _is_same(column, wanted):
         row = _first_other(column, wanted)
         raise wrong_cell(
@@ -187,9 +187,9 @@ def _first_other(column: Column, wanted: str) -> int:
     return int(rows[0])
 
 
-def _recognised_as(name: str, cells: Any, wanted: str, first: int) -> Column:
+def _recognized_as(name: str, cells: Any, wanted: str, first: int) -> Column:
     if wanted not in ("text", *NUMERIC):
-        return recognised(cells)
+        return recognized(cells)
     if wanted == "text":
         return Column("text", plain_text(cells))
     numbers = as_numbers(cells)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.data.files.columns import CALLED, NUMERIC, Column, labels_of, plain_text, recognised, typed
+from similitude.data.files.columns import CALLED, NUMERIC, Column, labels_of, plain_text, recognized, typed
 from similitude.data.files.objects import check_fits, objects_of
 from similitude.data.files.problems import listed, near, needed, unknown_column
 from similitude.data.files.schema import KINDS, Schema
@@ -97,7 +97,7 @@ def _feature_columns(cells: Mapping[str, Any], wishes: Wishes, is_text: bool) ->
         return {name: typed(column) for name, column in cells.items()}
     if wishes.kind == "strings" and len(cells) == 1:
         return {name: Column("text", column) for name, column in cells.items()}
-    columns = {name: recognised(column) for name, column in cells.items()}
+    columns = {name: recognized(column) for name, column in cells.items()}
     if len(columns) == 1 and wishes.kind is None:
         (name, column), (raw,) = next(iter(columns.items())), cells.values()
         if column.type in ("text", "boolean", "missing") or _has_leading_zeros(raw):
@@ -112,7 +112,7 @@ def _has_leading_zeros(cells: Any) -> bool:
 
 def _label_column(cells: Any, is_text: bool) -> Column:
     """Return labels: numbers where all are, and else the text that stands there."""
-    column = recognised(cells) if is_text else typed(cells)
+    column = recognized(cells) if is_text else typed(cells)
     if not is_text or column.type in NUMERIC:
         return column
     return Column("text", plain_text(cells))

@@ -27,16 +27,16 @@ def read_tu(path: Path) -> Whole:
     labels = _integers(parts, "graph_labels", 1)[:, 0] if "graph_labels" in parts else None
     count = int(indicator.max()) if labels is None else len(labels)
     graphs = _graphs(indicator - 1, edges, _hashable(node_labels), _hashable(edge_labels), count)
-    said = [f"{name}: undirected graphs, {_labelled(node_labels, edge_labels)}"]
+    said = [f"{name}: undirected graphs, {_labeled(node_labels, edge_labels)}"]
     left_out = [part for part in IGNORED if part in parts]
     if left_out:
         said.append(f"ignored: {listed(left_out)}")
     return Whole("graphs", graphs, labels, tuple(said), None if labels is None else "label")
 
 
-def _labelled(node_labels: Any, edge_labels: Any) -> str:
+def _labeled(node_labels: Any, edge_labels: Any) -> str:
     there = [what for what, labels in (("nodes", node_labels), ("edges", edge_labels)) if labels is not None]
-    return f"{' and '.join(there)} labelled" if there else "without labels of nodes and edges"
+    return f"{' and '.join(there)} labeled" if there else "without labels of nodes and edges"
 
 
 def _parts(path: Path) -> tuple[dict[str, Any], str]:

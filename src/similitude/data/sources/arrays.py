@@ -67,9 +67,9 @@ class Shards:
             raise SourceError(f"{folder}: there are no shards X_*.npy in it, and no Parquet files")
         place = labels or folder
         self.shards = [(one, place / f"y{one.name[1:]}") for one in names]
-        self.labelled = labels is not None or any(y.exists() for _, y in self.shards)
+        self.labeled = labels is not None or any(y.exists() for _, y in self.shards)
         for X, y in self.shards:
-            if self.labelled and not y.exists():
+            if self.labeled and not y.exists():
                 raise SourceError(f"shard {X} has no labels: there is no {y}")
         self.sizes = [len(_opened(X)) for X, _ in self.shards]
         self.n: int | None = sum(self.sizes)
@@ -78,7 +78,7 @@ class Shards:
         """Yield batches from a row on."""
         at = 0
         for (path, beside), size in zip(self.shards, self.sizes, strict=True):
-            X, y = _opened(path), _opened(beside) if self.labelled else None
+            X, y = _opened(path), _opened(beside) if self.labeled else None
             name = f"shard {path.name}"
             if size == 0:
                 raise SourceError(f"{name} is empty: leave it out")

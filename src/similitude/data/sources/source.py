@@ -82,9 +82,9 @@ class Source:
 
     def batches(self, rows: int = ROWS, start: int = 0) -> Iterator[Batch]:
         """Yield batches of exactly so many rows (the last of fewer) from a row on, however the data are stored."""
-        return cut(alike(self._labelled(rows, start)), rows)
+        return cut(alike(self._labeled(rows, start)), rows)
 
-    def _labelled(self, rows: int, start: int) -> Iterator[Batch]:
+    def _labeled(self, rows: int, start: int) -> Iterator[Batch]:
         """Yield what the reader gives, with the labels and weights that came in arrays or columns of their own."""
         stop = start
         for piece in self._reader.pieces(rows, start):

@@ -1,4 +1,4 @@
-"""Votes: labelled examples decide by how similar they are.
+"""Votes: labeled examples decide by how similar they are.
 
 Nothing is solved and nothing is asked of the similarity: PSD or not, symmetric or not.
 """

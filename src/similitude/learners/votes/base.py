@@ -1,4 +1,4 @@
-"""What votes share: labelled examples, how much each is trusted, and sums of similarities to those of each class."""
+"""What votes share: labeled examples, how much each is trusted, and sums of similarities to those of each class."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from similitude.support.errors import brief
 
 
 class Voting(ClassifierMixin, KernelLearner):
-    """A classifier that keeps labelled examples and sums up similarities to those of each class."""
+    """A classifier that keeps labeled examples and sums up similarities to those of each class."""
 
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return the objects, their class numbers, and how often each counts; set ``classes_`` and ``totals_``."""
@@ -36,7 +36,7 @@ class Voting(ClassifierMixin, KernelLearner):
 
     def _sums(self, k: Similarity, A: Encoding) -> np.ndarray:
         """Return the sum of votes times similarities over the examples of each class, tile by tile."""
-        return Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A)).times(self.coefficients_)
+        return Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A)).times(self.dual_coef_)
 
     def mean_similarities(self, X: Any) -> np.ndarray:
         """Return the mean similarity of every object to the examples of each class, times their weights if any.

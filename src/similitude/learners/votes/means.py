@@ -1,4 +1,4 @@
-"""SimilarityVote and AlignmentVote: labelled examples vote by how similar they are on average."""
+"""SimilarityVote and AlignmentVote: labeled examples vote by how similar they are on average."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SimilarityVote(Scoring):
         How many examples each class has, or what their `sample_weight` adds up to.
     support_, support_objects_
         Positions in X of the examples with a vote, and they themselves.
-    coefficients_ : array of shape (examples, classes)
+    dual_coef_ : array of shape (examples, classes)
         The votes of these, in the column of their class.
     similarity_ : Similarity
         With what data had to fix.
@@ -79,7 +79,7 @@ class SimilarityVote(Scoring):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SimilarityVote:
-        """Remember labelled objects.
+        """Remember labeled objects.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class AlignmentVote(Scoring):
 
     Attributes
     ----------
-    classes_, totals_, support_, support_objects_, coefficients_, similarity_
+    classes_, totals_, support_, support_objects_, dual_coef_, similarity_
         See :class:`SimilarityVote`.
     guarantee_ : Guarantee
         What a given alignment promises.
@@ -147,7 +147,7 @@ class AlignmentVote(Scoring):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AlignmentVote:
-        """Remember labelled objects.
+        """Remember labeled objects.
 
         Parameters
         ----------

@@ -58,7 +58,7 @@ class WeakSimilarityVote(Voting):
 
     Attributes
     ----------
-    classes_, totals_, support_, support_objects_, coefficients_, similarity_
+    classes_, totals_, support_, support_objects_, dual_coef_, similarity_
         See :class:`SimilarityVote`.
     scale_ : float
         Similarities are divided by this: the largest magnitude among the examples if above 1, or else 1. New objects
@@ -104,7 +104,7 @@ class WeakSimilarityVote(Voting):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> WeakSimilarityVote:
-        """Remember labelled objects, and compare all pairs of them once.
+        """Remember labeled objects, and compare all pairs of them once.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class WeakSimilarityVote(Voting):
         k, X, A = self._start(X, self.random_state)
         self._seed = int(generator(self.random_state).integers(2**63))
         self._remember(X, A, numbers, counts)
-        self._weigh(PairMeans.of(k, A, self.coefficients_, self._engine))
+        self._weigh(PairMeans.of(k, A, self.dual_coef_, self._engine))
         each, C = int(self.totals_.min()), len(self.classes_)
         why_not = obstacle(self.similarity, counts)
         self.guarantee_ = of_weak_vote(each, C, self.scale_, self.shrink_, why_not)
@@ -184,7 +184,7 @@ class WeakSimilarityVote(Voting):
             raise ValueError(
                 f"object {i} has the mean similarities {brief((means[i] * self.scale_).tolist())} to the classes, but "
                 f"no two examples have one beyond scale_ = {self.scale_:.4g}: there is no probability. Use a "
-                f"similarity that is bounded, such as a normalised one, or one divided by its largest value"
+                f"similarity that is bounded, such as a normalized one, or one divided by its largest value"
             )
         shares = np.clip(shares, 0.0, 1.0)  # no more than rounding
         return shares / shares.sum(axis=1, keepdims=True)

@@ -25,7 +25,7 @@ def drawer(
     names: list[str] | None = None,
     image_shape: tuple[int, int] | None = None,
 ) -> Drawer:
-    """Return what draws objects of a kind, all on one scale and in the same colours.
+    """Return what draws objects of a kind, all on one scale and in the same colors.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ SHORT = 120
 class Drawer:
     """Draws objects of one kind as HTML.
 
-    A drawer is made for a collection of objects, so that all of them have the same scale and the same colours. This
+    A drawer is made for a collection of objects, so that all of them have the same scale and the same colors. This
     one writes the repr of anything; others know their kind better.
 
     Examples
@@ -36,7 +36,7 @@ class Drawer:
         return ""
 
     def legend(self) -> str:
-        """Return what colours mean, or nothing."""
+        """Return what colors mean, or nothing."""
         return ""
 
 

@@ -1,4 +1,4 @@
-"""Graphs as drawn nodes and edges; labels are letters on coloured nodes."""
+"""Graphs as drawn nodes and edges; labels are letters on colored nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from similitude.kernels.graph_inputs import Parsed, parsed
 from similitude.report.drawings.anything import Drawer
 from similitude.report.drawings.layout import places
-from similitude.report.drawings.snippets import COLOURS, escaped, picture, swatches
+from similitude.report.drawings.snippets import COLORS, escaped, picture, swatches
 
 STEP, RADIUS, EDGE = 26.0, 8.0, 12.0
 WIDEST, HIGHEST = 260.0, 200.0
@@ -23,7 +23,7 @@ LETTERS = 2
 
 
 class Graphs(Drawer):
-    """Draws graphs; a label has the same colour in all of them.
+    """Draws graphs; a label has the same color in all of them.
 
     >>> graphs = Graphs([([(0, 1)], ["C", "O"])])
     >>> graphs.draw(([(0, 1)], ["C", "O"])).count("<circle")
@@ -34,7 +34,7 @@ class Graphs(Drawer):
         graphs = [_read(one) for one in objects]
         counts = Counter(str(label) for graph in graphs for label in _labels(graph))
         self.labels = sorted(counts, key=lambda label: (-counts[label], label))
-        self.colour = {label: i % COLOURS for i, label in enumerate(self.labels)}
+        self.color = {label: i % COLORS for i, label in enumerate(self.labels)}
 
     def draw(self, one: Any, near: Any = None) -> str:
         """Return the drawing, or a sentence where there are too many nodes."""
@@ -47,8 +47,8 @@ class Graphs(Drawer):
         return picture(f'<path class="edges" d="{edges}"/>{self._nodes(graph, at)}', width, height, label, "graph")
 
     def legend(self) -> str:
-        """Return the labels with their colours."""
-        named = self.labels[:COLOURS]
+        """Return the labels with their colors."""
+        named = self.labels[:COLORS]
         return swatches(named, "node labels") if named else ""
 
     def _nodes(self, graph: Parsed, at: np.ndarray) -> str:
@@ -56,9 +56,9 @@ class Graphs(Drawer):
             return "".join(f'<circle class="fill-0" cx="{x:.1f}" cy="{y:.1f}" r="5"/>' for x, y in at.tolist())
         drawn = []
         for (x, y), label in zip(at.tolist(), map(str, graph.labels), strict=True):
-            colour = self.colour.get(label, 0)
+            color = self.color.get(label, 0)
             drawn.append(
-                f'<circle class="fill-{colour}" cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS:g}"/>'
+                f'<circle class="fill-{color}" cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS:g}"/>'
                 f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em">{escaped(label[:LETTERS])}</text>'
             )
         return "".join(drawn)

@@ -28,7 +28,7 @@ def places(nodes: int, ends: np.ndarray) -> np.ndarray:
     Returns
     -------
     array of shape (nodes, 2)
-        Neighbours are about 1 apart.
+        Neighbors are about 1 apart.
 
     Examples
     --------
@@ -79,8 +79,8 @@ def _starts(steps: np.ndarray) -> list[np.ndarray]:
     Nodes are moved a little, so that no two coincide.
     """
     n = len(steps)
-    centring = np.eye(n) - 1 / n
-    values, vectors = np.linalg.eigh(-centring @ steps**2 @ centring / 2)
+    centering = np.eye(n) - 1 / n
+    values, vectors = np.linalg.eigh(-centering @ steps**2 @ centering / 2)
     vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(n)])  # their signs are arbitrary
     at = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1]
     angles = 2.399963 * np.arange(n)  # the golden angle

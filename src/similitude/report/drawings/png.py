@@ -27,53 +27,53 @@ BLUE_RED = (
 """Blue to red through white (ColorBrewer RdBu)."""
 
 
-def palette(colours: tuple[str, ...]) -> np.ndarray:
-    """Return 256 colours between the given ones, as an array of uint8 of shape (256, 3).
+def palette(colors: tuple[str, ...]) -> np.ndarray:
+    """Return 256 colors between the given ones, as an array of uint8 of shape (256, 3).
 
     >>> palette(("000000", "ffffff"))[[0, 128, 255]].tolist()
     [[0, 0, 0], [128, 128, 128], [255, 255, 255]]
     """
-    given = np.array([list(bytes.fromhex(colour)) for colour in colours], dtype=float)
+    given = np.array([list(bytes.fromhex(color)) for color in colors], dtype=float)
     at = np.linspace(0, len(given) - 1, 256)
     mixed = np.column_stack([np.interp(at, np.arange(len(given)), given[:, i]) for i in range(3)])
     return np.rint(mixed).astype(np.uint8)
 
 
-def greys() -> np.ndarray:
+def grays() -> np.ndarray:
     """Return black to white."""
     return palette(("000000", "ffffff"))
 
 
 def levels(share: np.ndarray) -> np.ndarray:
-    """Return shares from 0 to 1 as numbers of colours."""
+    """Return shares from 0 to 1 as numbers of colors."""
     return np.rint(np.clip(share, 0.0, 1.0) * 255).astype(np.uint8)
 
 
-def png(share: np.ndarray, colours: np.ndarray) -> bytes:
-    """Return the file of an image: one point per entry, coloured by its share of 256 colours.
+def png(share: np.ndarray, colors: np.ndarray) -> bytes:
+    """Return the file of an image: one point per entry, colored by its share of 256 colors.
 
     Parameters
     ----------
     share : array of shape (rows, columns)
         From 0 to 1.
-    colours : array of uint8, shape (256, 3)
+    colors : array of uint8, shape (256, 3)
 
     Examples
     --------
-    >>> png(np.eye(2), greys())[1:4]
+    >>> png(np.eye(2), grays())[1:4]
     b'PNG'
     """
     indices = levels(share)
     rows, columns = indices.shape
     lines = np.hstack([np.zeros((rows, 1), np.uint8), indices])  # each line begins with its filter: none
     header = struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0)
-    chunks = [(b"IHDR", header), (b"PLTE", colours.tobytes()), (b"IDAT", zlib.compress(lines.tobytes(), 9))]
+    chunks = [(b"IHDR", header), (b"PLTE", colors.tobytes()), (b"IDAT", zlib.compress(lines.tobytes(), 9))]
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in [*chunks, (b"IEND", b"")])
 
 
-def data_uri(share: np.ndarray, colours: np.ndarray) -> str:
+def data_uri(share: np.ndarray, colors: np.ndarray) -> str:
     """Return the image as the address that holds it."""
-    return "data:image/png;base64," + base64.b64encode(png(share, colours)).decode("ascii")
+    return "data:image/png;base64," + base64.b64encode(png(share, colors)).decode("ascii")
 
 
 def _chunk(name: bytes, content: bytes) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from similitude.report.drawings.anything import Drawer
-from similitude.report.drawings.snippets import COLOURS, escaped, number, picture, swatches
+from similitude.report.drawings.snippets import COLORS, escaped, number, picture, swatches
 
 WIDTH, HEIGHT, EDGE = 240.0, 90.0, 4.0
 
@@ -38,7 +38,7 @@ class SeriesPlots(Drawer):
         drawn = min(values.shape[1], CHANNELS)
         points = POINTS // max(drawn, 1)
         lines = "".join(
-            f'<polyline class="line-{channel % COLOURS}" points="{self._points(values[:, channel], points)}"/>'
+            f'<polyline class="line-{channel % COLORS}" points="{self._points(values[:, channel], points)}"/>'
             for channel in range(drawn)
         )
         several = f" and {values.shape[1]} channels" if values.shape[1] > 1 else ""
@@ -52,7 +52,7 @@ class SeriesPlots(Drawer):
         text = f'<p class="legend">All plots have the same scale, {escaped(scale)}.</p>'
         if self.channels == 1:
             return text
-        if self.channels > COLOURS:
+        if self.channels > COLORS:
             only = f"; the first {CHANNELS} are drawn" if self.channels > CHANNELS else ""
             return f'{text}<p class="legend">{self.channels} channels, one line each{only}.</p>'
         return text + swatches([f"channel {i}" for i in range(self.channels)], "channels")

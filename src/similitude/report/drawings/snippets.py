@@ -6,8 +6,8 @@ import html
 import reprlib
 from typing import Any
 
-COLOURS = 10
-"""Colours for labels and channels; further ones begin again."""
+COLORS = 10
+"""Colors for labels and channels; further ones begin again."""
 
 TITLE_LIMIT = 2000
 """Characters of an object's full text that are kept."""
@@ -61,8 +61,8 @@ def picture(body: str, width: float, height: float, label: str, kind: str) -> st
 
 
 def swatches(names: list[Any], what: str) -> str:
-    """Return a legend: one coloured square per name."""
+    """Return a legend: one colored square per name."""
     items = "".join(
-        f'<li><span class="swatch fill-{i % COLOURS}"></span>{escaped(name)}</li>' for i, name in enumerate(names)
+        f'<li><span class="swatch fill-{i % COLORS}"></span>{escaped(name)}</li>' for i, name in enumerate(names)
     )
     return f'<ul class="legend" aria-label="{escaped(what)}">{items}</ul>'

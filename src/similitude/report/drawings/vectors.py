@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from similitude.report.drawings.anything import Drawer
-from similitude.report.drawings.png import data_uri, greys
+from similitude.report.drawings.png import data_uri, grays
 from similitude.report.drawings.snippets import escaped, number, picture
 
 WIDTH, HEIGHT = 240.0, 70.0
@@ -73,7 +73,7 @@ class Vectors(Drawer):
 
 
 class Images(Drawer):
-    """Draws vectors as grey images of a given shape, dark for small numbers, on one scale.
+    """Draws vectors as gray images of a given shape, dark for small numbers, on one scale.
 
     >>> Images([[0.0, 1.0, 1.0, 0.0]], (2, 2)).draw([0.0, 1.0, 1.0, 0.0])[:60]
     '<img class="drawing image" alt="image of 2 x 2 points" src="'
@@ -89,7 +89,7 @@ class Images(Drawer):
         values = np.nan_to_num(_dense(one).reshape(self.shape))
         share = (values - self.low) / ((self.high - self.low) or 1.0)
         rows, columns = self.shape
-        return f'<img class="drawing image" alt="image of {rows} x {columns} points" src="{data_uri(share, greys())}">'
+        return f'<img class="drawing image" alt="image of {rows} x {columns} points" src="{data_uri(share, grays())}">'
 
 
 def _dense(one: Any) -> np.ndarray:

@@ -15,8 +15,8 @@ LONGEST = 10_000
 
 DEFAULTS = {
     "vectors": "gaussian",
-    "strings": "spectrum(p=6, blended=True).normalised()",
-    "graphs": "weisfeiler_lehman(iterations=3).normalised()",
+    "strings": "spectrum(p=6, blended=True).normalized()",
+    "graphs": "weisfeiler_lehman(iterations=3).normalized()",
     "series": "global_alignment",
     "sets": "jaccard",
     "table": "gower",
@@ -34,7 +34,7 @@ def parse(text: str, function: FromModule | None = None) -> Similarity:
 
     It is written as in Python: names (``gaussian``, or ``Gaussian`` as similarities are printed) with arguments or
     without, numbers, texts, tuples, lists, sets and dicts, ``+ - * / **`` with brackets, ``abs(...)``, and the methods
-    ``.normalised() .symmetrised() .exp() .minimum(k) .maximum(k)``. The columns of a table may stand as keywords:
+    ``.normalized() .symmetrized() .exp() .minimum(k) .maximum(k)``. The columns of a table may stand as keywords:
     ``columns(age=gaussian, job=equal, how="product")``; in a dict where their names are no identifiers.
 
     Parameters
@@ -52,8 +52,8 @@ def parse(text: str, function: FromModule | None = None) -> Similarity:
     Examples
     --------
     >>> from similitude.similarity.expressions import parse
-    >>> parse("spectrum(p=3).normalised() + 0.5*edit")
-    Spectrum(p=3, counts=False, blended=False).normalised() + 0.5*Edit()
+    >>> parse("spectrum(p=3).normalized() + 0.5*edit")
+    Spectrum(p=3, counts=False, blended=False).normalized() + 0.5*Edit()
     >>> parse("columns(age=gaussian(sigma=5), job=or_missing(equal))")
     Columns({'age': Gaussian(sigma=5), 'job': OrMissing(k=Equal(), alike=0.0)}, how='mean')
     >>> parse("2*gaussan")

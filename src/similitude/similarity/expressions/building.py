@@ -61,8 +61,8 @@ METHODS: dict[str, Callable[..., Similarity]] = {
     "exp": Similarity.exp,
     "maximum": Similarity.maximum,
     "minimum": Similarity.minimum,
-    "normalised": Similarity.normalised,
-    "symmetrised": Similarity.symmetrised,
+    "normalized": Similarity.normalized,
+    "symmetrized": Similarity.symmetrized,
 }
 """Methods of every similarity."""
 

@@ -14,7 +14,7 @@ def partitions(X: Any) -> list[Handle]:
     """Return the partitions of a collection, each with whole rows.
 
     Those of arrays and bags keep their names, so that what X and its labels have in common is computed once. Frames are
-    optimised by dask: they read the columns that are asked for.
+    optimized by dask: they read the columns that are asked for.
     """
     if not is_spread(X) or not hasattr(X, "to_delayed"):
         raise TypeError(f"a dask array, dataframe or bag is needed, got {type(X).__name__}")

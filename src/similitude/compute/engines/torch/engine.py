@@ -34,7 +34,7 @@ class TorchEngine(Engine):
     computed; tensors stay where they are, and their results are tensors. Products of a Gaussian, Laplace, Matern,
     rational quadratic, polynomial, sigmoid or linear kernel, or of a weighted sum of these, with a vector never write
     the matrix (float32, by Triton where it is installed). What has no form for a device (strings, graphs, sparse rows,
-    a function of your own) is computed on the CPU, and the model's ``note_`` says so.
+    a function of your own) is computed on the CPU, and the model's ``notes_`` says so.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class TorchEngine(Engine):
     precision : {"float32", "tf32"}
         How float32 numbers are multiplied. ``"float32"``: with errors of single precision, on tensor cores by three
         products of split numbers. ``"tf32"``: by one product of 10 bits, several times faster and a thousand times
-        less exact. float64 numbers are computed in float64, and factorisations always are.
+        less exact. float64 numbers are computed in float64, and factorizations always are.
     memory : int or str, optional
         Budget for tiles and results. Default: four fifths of the card's memory; 2 GiB on the CPU.
 

@@ -101,18 +101,18 @@ class Rows:
     ----------
     X : tensor of shape (n, d), float32
     term : Term
-    centre : tensor of shape (d,)
+    center : tensor of shape (d,)
         Taken off before distances are computed, the same on both sides.
     """
 
-    def __init__(self, X: torch.Tensor, term: Term, centre: torch.Tensor | None) -> None:
+    def __init__(self, X: torch.Tensor, term: Term, center: torch.Tensor | None) -> None:
         self.X, self.term = X, term
-        self.centre = None if term.sums == "product" else centre
+        self.center = None if term.sums == "product" else center
         self._made: dict[str, Any] = {}
 
     def only(self, which: Any) -> Rows:
         """Return some of the rows."""
-        return Rows(self.X[which], self.term, self.centre)
+        return Rows(self.X[which], self.term, self.center)
 
     def forget(self) -> None:
         """Drop the forms that were made."""
@@ -121,9 +121,9 @@ class Rows:
 
     def _scaled(self) -> torch.Tensor:
         """Return the vectors in units in which the dot product is what the function needs."""
-        if self.centre is None:
+        if self.center is None:
             return self.X
-        return (self.X - self.centre) * _unit(self.term)
+        return (self.X - self.center) * _unit(self.term)
 
     @functools.cached_property
     def _norms(self) -> torch.Tensor:
@@ -164,7 +164,7 @@ class Rows:
     def direct(self) -> Direct:
         """Return the features, one in each row."""
         if "direct" not in self._made:
-            X = self.X if self.centre is None else self.X - self.centre
+            X = self.X if self.center is None else self.X - self.center
             wide = torch.zeros(X.shape[1], kernels().padded(len(X)), device=X.device)
             wide[:, : len(X)] = X.T
             self._made["direct"] = Direct(wide, len(X))

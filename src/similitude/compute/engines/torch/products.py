@@ -291,7 +291,7 @@ class Product:
             cells = min(CELLS[self.engine.place.type], max(1, self.engine.budget // 64))
             return Blockwise(self._checked_block, a, self.b, cells)
         parts = {term: _vectors(a, term) for term in self.profile.terms}
-        ready = {term: fused.Rows(X, term, self._columns[term].centre) for term, X in parts.items()}
+        ready = {term: fused.Rows(X, term, self._columns[term].center) for term, X in parts.items()}
         return Fused(self.profile, ready, self._columns, self.engine.precision)
 
     @cached_property

@@ -1,6 +1,6 @@
 r"""Ridge regression on similarities to m landmarks: normal equations of some rows, conjugate gradients for all.
 
-Minimises :math:`\sum_i s_i |y_i - K(x_i, L) a - b|^2 + \lambda\, a^\top K(L, L) a` over a and a free b. The equations
+Minimizes :math:`\sum_i s_i |y_i - K(x_i, L) a - b|^2 + \lambda\, a^\top K(L, L) a` over a and a free b. The equations
 of a few rows for each landmark, in float64, are solved at once for any penalty; their Cholesky factor is the
 preconditioner for all rows, of which only fused products are taken. With c rows for each landmark the condition number
 is at most about :math:`((1 + c^{-1/2}) / (1 - c^{-1/2}))^2`, 9 for c = 4, so that a few steps are enough.
@@ -186,11 +186,11 @@ class Equations:
         return T.T
 
     def solve(self, lam: float) -> Solution:
-        """Return the minimiser for these examples."""
+        """Return the minimizer for these examples."""
         return self.solution(self.factor(lam))
 
     def solution(self, factor: torch.Tensor) -> Solution:
-        """Return the minimiser for these examples, by the factor for a penalty."""
+        """Return the minimizer for these examples, by the factor for a penalty."""
         means = self.sums[:-1] / self.total
         a = _solved(factor, self.right[:, :-1] - self.right[:, -1:] * means)
         return Solution(back(a), back(means - self.right[:, -1] @ a / self.total))
@@ -218,7 +218,7 @@ class Problem:
     def solve(
         self, lam: float, near: torch.Tensor, start: Solution, steps: int = MOST_STEPS, tolerance: float = TOLERANCE
     ) -> Solution:
-        """Return the minimiser for a penalty, sought from another solution.
+        """Return the minimizer for a penalty, sought from another solution.
 
         `near` is the factor of the equations of some of the examples, for that penalty times the part of all weights
         that is theirs: it shows the way.

@@ -53,12 +53,12 @@ template <class T> Matrix<const T> in(const In<T> &A) {
 }
 
 template <class T> Matrix<T> out(const Out<T> &A) {
-    require(A.shape(1) <= 1 || A.stride(1) == 1, "the entries of each row must be neighbours");
+    require(A.shape(1) <= 1 || A.stride(1) == 1, "the entries of each row must be neighbors");
     return {A.data(), A.shape(0), A.shape(1), A.stride(0)};
 }
 
 template <class T> Matrix<const T> view(const InView<T> &A) {
-    require(A.shape(1) <= 1 || A.stride(1) == 1, "the entries of each row must be neighbours");
+    require(A.shape(1) <= 1 || A.stride(1) == 1, "the entries of each row must be neighbors");
     return {A.data(), A.shape(0), A.shape(1), A.stride(0)};
 }
 

@@ -98,8 +98,8 @@ Bagged bag_windows(Strings strings, Patterns patterns) {
 
 namespace {
 
-// Walks through the neighbours of a window letter by letter.
-struct Neighbours {
+// Walks through the neighbors of a window letter by letter.
+struct Neighbors {
     std::size_t letters, length;
     Bagging &bags;
 
@@ -121,14 +121,14 @@ struct Neighbours {
 
 } // namespace
 
-Bagged bag_neighbours(Strings strings, std::size_t letters, std::size_t length, std::size_t most) {
+Bagged bag_neighbors(Strings strings, std::size_t letters, std::size_t length, std::size_t most) {
     Bagged bagged;
     Bagging bags(bagged);
-    const Neighbours neighbours{letters, length, bags};
+    const Neighbors neighbors{letters, length, bags};
     for (std::size_t i = 0; i < strings.count; ++i) {
         bags.begin();
         for (std::int64_t at = 0; at + static_cast<std::int64_t>(length) <= strings.length(i); ++at)
-            neighbours.visit(strings.begin(i) + at, 0, 0, most);
+            neighbors.visit(strings.begin(i) + at, 0, 0, most);
         bags.end();
     }
     return bagged;

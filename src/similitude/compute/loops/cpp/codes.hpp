@@ -53,7 +53,7 @@ Bagged bag_windows(Strings strings, Patterns patterns);
 
 // Every word over `letters` letters that differs from a window of `length` at `most` places at most. Letters of the
 // strings are numbers below `letters`; any other number agrees with none of them.
-Bagged bag_neighbours(Strings strings, std::size_t letters, std::size_t length, std::size_t most);
+Bagged bag_neighbors(Strings strings, std::size_t letters, std::size_t length, std::size_t most);
 
 // Numbers the features that occur in both A and B from 0 on, in the order in which B has them; -1 for all others.
 // Returns how many there are.

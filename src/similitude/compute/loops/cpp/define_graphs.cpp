@@ -7,15 +7,15 @@
 using Keys = InRow<std::uint64_t>;
 
 // Graphs that are safe to walk.
-static Graphs graphs(const Starts &node_starts, const Starts &starts, const InRow<std::int32_t> &neighbours) {
-    check_starts(starts, neighbours.shape(0));
+static Graphs graphs(const Starts &node_starts, const Starts &starts, const InRow<std::int32_t> &neighbors) {
+    check_starts(starts, neighbors.shape(0));
     check_starts(node_starts, starts.shape(0) - 1);
-    const Graphs found{node_starts.data(), starts.data(), neighbours.data(), node_starts.shape(0) - 1};
+    const Graphs found{node_starts.data(), starts.data(), neighbors.data(), node_starts.shape(0) - 1};
     for (std::size_t g = 0; g < found.count; ++g) {
         bool inside = true;
         for (std::int64_t p = found.starts[found.node_starts[g]]; p < found.starts[found.node_starts[g + 1]]; ++p)
-            inside &= found.neighbours[p] >= 0 && static_cast<std::size_t>(found.neighbours[p]) < found.nodes(g);
-        require(inside, "a neighbour is outside of its graph");
+            inside &= found.neighbors[p] >= 0 && static_cast<std::size_t>(found.neighbors[p]) < found.nodes(g);
+        require(inside, "a neighbor is outside of its graph");
     }
     return found;
 }
@@ -25,11 +25,11 @@ static nb::tuple arrays(Histograms &&found) {
 }
 
 static nb::tuple define_weisfeiler_lehman(const Starts &node_starts, const Starts &starts,
-                                          const InRow<std::int32_t> &neighbours, const Keys &labels,
+                                          const InRow<std::int32_t> &neighbors, const Keys &labels,
                                           const Keys &edge_labels, std::size_t iterations) {
-    const Graphs given = graphs(node_starts, starts, neighbours);
+    const Graphs given = graphs(node_starts, starts, neighbors);
     require(labels.shape(0) == given.all_nodes(), "one label per node");
-    require(edge_labels.shape(0) == neighbours.shape(0), "one edge label per neighbour");
+    require(edge_labels.shape(0) == neighbors.shape(0), "one edge label per neighbor");
     Histograms found;
     {
         nb::gil_scoped_release release;
@@ -39,8 +39,8 @@ static nb::tuple define_weisfeiler_lehman(const Starts &node_starts, const Start
 }
 
 static nb::tuple define_shortest_paths(const Starts &node_starts, const Starts &starts,
-                                       const InRow<std::int32_t> &neighbours, const Keys &labels) {
-    const Graphs given = graphs(node_starts, starts, neighbours);
+                                       const InRow<std::int32_t> &neighbors, const Keys &labels) {
+    const Graphs given = graphs(node_starts, starts, neighbors);
     require(labels.shape(0) == given.all_nodes(), "one label per node");
     Histograms found;
     {
@@ -50,10 +50,10 @@ static nb::tuple define_shortest_paths(const Starts &node_starts, const Starts &
     return arrays(std::move(found));
 }
 
-static void define_graphlets(const Starts &node_starts, const Starts &starts, const InRow<std::int32_t> &neighbours,
+static void define_graphlets(const Starts &node_starts, const Starts &starts, const InRow<std::int32_t> &neighbors,
                              const InRow<std::int32_t> &of_code, const In<std::int64_t> &contains, std::size_t p,
                              const Out<double> &result) {
-    const Graphs given = graphs(node_starts, starts, neighbours);
+    const Graphs given = graphs(node_starts, starts, neighbors);
     const Matrix<double> to = out<double>(result);
     const Types types{of_code.data(), contains.data(), p, contains.shape(0)};
     require(p >= 2 && p <= 5, "p must be from 2 to 5");
@@ -89,11 +89,11 @@ static void define_keyed_products(const Out<double> &result, const Starts &a_sta
 void define_graphs(nb::module_ &m) {
     using nb::arg;
     m.def("weisfeiler_lehman", &define_weisfeiler_lehman, arg("node_starts").noconvert(), arg("starts").noconvert(),
-          arg("neighbours").noconvert(), arg("labels").noconvert(), arg("edge_labels").noconvert(), arg("iterations"));
+          arg("neighbors").noconvert(), arg("labels").noconvert(), arg("edge_labels").noconvert(), arg("iterations"));
     m.def("shortest_paths", &define_shortest_paths, arg("node_starts").noconvert(), arg("starts").noconvert(),
-          arg("neighbours").noconvert(), arg("labels").noconvert());
+          arg("neighbors").noconvert(), arg("labels").noconvert());
     m.def("graphlets", &define_graphlets, arg("node_starts").noconvert(), arg("starts").noconvert(),
-          arg("neighbours").noconvert(), arg("of_code").noconvert(), arg("contains").noconvert(), arg("p"),
+          arg("neighbors").noconvert(), arg("of_code").noconvert(), arg("contains").noconvert(), arg("p"),
           arg("out").noconvert());
     m.def("keyed_products", &define_keyed_products, arg("out").noconvert(), arg("a_starts").noconvert(),
           arg("a_keys").noconvert(), arg("a").noconvert(), arg("b_starts").noconvert(), arg("b_keys").noconvert(),

@@ -41,13 +41,13 @@ static Found windows(const InRow<std::uint32_t> &text, const Integers &starts, c
     return found(std::move(bagged));
 }
 
-static Found neighbours(const InRow<std::uint32_t> &text, const Integers &starts, std::size_t letters,
+static Found neighbors(const InRow<std::uint32_t> &text, const Integers &starts, std::size_t letters,
                         std::size_t length, std::size_t most) {
     const Strings strings = strings_of(text, starts);
     Bagged bagged;
     {
         nb::gil_scoped_release release;
-        bagged = bag_neighbours(strings, letters, length, most);
+        bagged = bag_neighbors(strings, letters, length, most);
     }
     return found(std::move(bagged));
 }
@@ -127,7 +127,7 @@ static void levenshtein(const Out<double> &result, const InRow<std::int32_t> &qu
 void define_strings(nb::module_ &m) {
     m.def("windows", &windows, arg("text").noconvert(), arg("starts").noconvert(), arg("positions").noconvert(),
           arg("pattern_starts").noconvert(), arg("spans").noconvert());
-    m.def("neighbours", &neighbours, arg("text").noconvert(), arg("starts").noconvert(), arg("letters"), arg("length"),
+    m.def("neighbors", &neighbors, arg("text").noconvert(), arg("starts").noconvert(), arg("letters"), arg("length"),
           arg("most"));
     m.def("shared", &shared);
     m.def("set_bits", &set_bits, arg("out").noconvert(), arg("numbers").noconvert(), arg("starts").noconvert());

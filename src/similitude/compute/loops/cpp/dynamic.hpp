@@ -1,6 +1,6 @@
 // Dynamic programming of series against series, one target per lane.
 //
-// A recurrence gives the borders of the table and the value of a cell from its three neighbours and the squared
+// A recurrence gives the borders of the table and the value of a cell from its three neighbors and the squared
 // difference of the two entries. The table is filled target position by target position, and only the current column
 // is kept. Lanes whose target has ended go on with zeros; their results were taken when they ended.
 #pragma once
@@ -129,7 +129,7 @@ template <class T, std::size_t most, class F> SIMD_INLINE void with_registers(st
     f(std::integral_constant<std::size_t, most>{});
 }
 
-// All pairs of A with B; if half, A is B and each pair is computed once. `order` sorts B by length: neighbours of equal
+// All pairs of A with B; if half, A is B and each pair is computed once. `order` sorts B by length: neighbors of equal
 // length waste no lanes. `take(i, j, cell, power)` gets the results.
 template <class T, class Recurrence, class Take>
 void align(Recurrence step, Series<T> A, Series<T> B, const std::int64_t *order, Band band, bool half, Take take) {

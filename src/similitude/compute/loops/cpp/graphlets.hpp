@@ -46,7 +46,7 @@ template <class Whole> class Summation {
         sum_ = {};
         sum_.n = static_cast<Whole>(graph.nodes);
         for (std::size_t u = 0; u < graph.nodes; ++u)
-            p >= 4 ? add_neighbours(u) : add_degree(u);
+            p >= 4 ? add_neighbors(u) : add_degree(u);
         sum_.edges /= 2;
         for (std::size_t u = 0; p >= 3 && u < graph.nodes; ++u)
             if (graph.degree(u) >= 2)
@@ -66,7 +66,7 @@ template <class Whole> class Summation {
         sum_.wedges += choose2(d);
     }
 
-    void add_neighbours(std::size_t u) {
+    void add_neighbors(std::size_t u) {
         const Graph graph = *graph_;
         const Whole d = graph.degree(u);
         Whole around = 0;
@@ -78,7 +78,7 @@ template <class Whole> class Summation {
         sum_.degrees_in_wedges += choose2(d) * d + (d - 1) * around;
     }
 
-    // Pairs of u and a larger node, by the number of their common neighbours.
+    // Pairs of u and a larger node, by the number of their common neighbors.
     void add_around(std::size_t u, bool larger) {
         Whole squares = 0;
         over_two_steps(u, [&](std::int32_t &shared) { squares += shared++; });

@@ -7,10 +7,10 @@
 
 namespace { // names of this kind are common: they stay in the one file that uses them
 
-// Graph g owns the nodes node_starts[g] .. node_starts[g + 1]; neighbours are numbered within their graph.
+// Graph g owns the nodes node_starts[g] .. node_starts[g + 1]; neighbors are numbered within their graph.
 struct Graphs {
     const std::int64_t *node_starts, *starts;
-    const std::int32_t *neighbours;
+    const std::int32_t *neighbors;
     std::size_t count;
 
     std::size_t nodes(std::size_t g) const { return static_cast<std::size_t>(node_starts[g + 1] - node_starts[g]); }
@@ -20,14 +20,14 @@ struct Graphs {
 // One of them, its nodes numbered from 0.
 struct Graph {
     const std::int64_t *starts;
-    const std::int32_t *neighbours;
+    const std::int32_t *neighbors;
     std::size_t nodes;
 
     Graph(const Graphs &graphs, std::size_t g)
-        : starts(graphs.starts + graphs.node_starts[g]), neighbours(graphs.neighbours), nodes(graphs.nodes(g)) {}
+        : starts(graphs.starts + graphs.node_starts[g]), neighbors(graphs.neighbors), nodes(graphs.nodes(g)) {}
 
-    const std::int32_t *begin(std::size_t v) const { return neighbours + starts[v]; }
-    const std::int32_t *end(std::size_t v) const { return neighbours + starts[v + 1]; }
+    const std::int32_t *begin(std::size_t v) const { return neighbors + starts[v]; }
+    const std::int32_t *end(std::size_t v) const { return neighbors + starts[v + 1]; }
     std::int64_t degree(std::size_t v) const { return starts[v + 1] - starts[v]; }
 };
 
@@ -65,7 +65,7 @@ inline void refine(const Graphs &graphs, const std::uint64_t *edge_salts, std::s
             for (std::int64_t v = graphs.node_starts[g]; v < graphs.node_starts[g + 1]; ++v) {
                 std::uint64_t sum = mix(before[v] + golden * (t + 1));
                 for (std::int64_t p = graphs.starts[v]; p < graphs.starts[v + 1]; ++p)
-                    sum += mix(own[graphs.neighbours[p]] + edge_salts[p]);
+                    sum += mix(own[graphs.neighbors[p]] + edge_salts[p]);
                 after[v] = mix(sum);
             }
         }

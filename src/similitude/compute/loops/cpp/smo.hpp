@@ -1,4 +1,4 @@
-// Sequential minimal optimisation on a small dense problem, and sums of weighted rows.
+// Sequential minimal optimization on a small dense problem, and sums of weighted rows.
 #pragma once
 
 #include <cmath>

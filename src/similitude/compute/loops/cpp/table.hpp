@@ -7,7 +7,7 @@
 // What every instruction set shares must leave no copy behind that the linker could pick for all of them.
 #define INLINED [[gnu::always_inline]]
 
-// A matrix: rows of `columns` neighbouring entries, `stride` entries apart.
+// A matrix: rows of `columns` neighboring entries, `stride` entries apart.
 template <class T> struct Matrix {
     T *entries;
     std::size_t rows, columns;

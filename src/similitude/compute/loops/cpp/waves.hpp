@@ -26,7 +26,7 @@ template <class T> struct Wave {
     Vector<T> cosine, sine;
 };
 
-// Errors below 1 unit in the last place of 1, measured over the tests' grids. Where neighbouring numbers are half a
+// Errors below 1 unit in the last place of 1, measured over the tests' grids. Where neighboring numbers are half a
 // quarter turn apart or more, from 2^22 (float) or 2^51 (double) on, the result is in [-1, 1] and means nothing.
 template <class T> SIMD_INLINE Wave<T> wave(Vector<T> turns) {
     constexpr unsigned to_sign = 8 * sizeof(T) - 2;

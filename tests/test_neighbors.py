@@ -1,4 +1,4 @@
-"""Nearest neighbours in feature space: against a plain sort of plainly computed distances."""
+"""Nearest neighbors in feature space: against a plain sort of plainly computed distances."""
 
 import pickle
 
@@ -23,7 +23,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Polynomial
 from similitude.learners.nearest import Nearest
-from similitude.learners.neighbours import KernelKNeighborsClassifier, KernelKNeighborsRegressor
+from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 3))
@@ -34,7 +34,7 @@ WORDS = ["kernel", "colonel", "kern", "lek", "margin", "map", "maps", "gram", "g
 TINY = LocalEngine(threads=1, memory=4000)
 
 
-@parametrize_with_checks([KernelKNeighborsClassifier(), KernelKNeighborsRegressor()])
+@parametrize_with_checks([SimilarityKNeighborsClassifier(), SimilarityKNeighborsRegressor()])
 def test_scikit_learn_is_content(estimator, check):
     check(estimator)
 
@@ -51,10 +51,10 @@ NAIVE = {"linear": (Linear(), linear()), "polynomial": (Polynomial(2, coef0=0.0)
 @pytest.mark.parametrize("engine", [None, TINY])
 @pytest.mark.parametrize("k", [1, 3, 40])
 @pytest.mark.parametrize("name", NAIVE)
-def test_neighbours_are_those_of_a_plain_sort(name, k, engine):
+def test_neighbors_are_those_of_a_plain_sort(name, k, engine):
     kernel, plain = NAIVE[name]
     distances, which = by_sorting(matrix(kernel_distance(plain), Z, X), k)
-    model = KernelKNeighborsRegressor(kernel, n_neighbors=k, engine=engine).fit(X, Y)
+    model = SimilarityKNeighborsRegressor(kernel, n_neighbors=k, engine=engine).fit(X, Y)
     found, indices = model.kneighbors(Z)
     assert (indices == which).all()
     assert found == pytest.approx(distances)
@@ -63,7 +63,7 @@ def test_neighbours_are_those_of_a_plain_sort(name, k, engine):
 
 
 def test_the_oracles_of_the_theory():
-    model = KernelKNeighborsRegressor(Polynomial(2, coef0=0.0), n_neighbors=1)
+    model = SimilarityKNeighborsRegressor(Polynomial(2, coef0=0.0), n_neighbors=1)
     assert model.fit([[0.0, 1.0]], [0.0]).kneighbors([[1.0, 0.0]])[0] == pytest.approx(np.sqrt(2))
     assert model.fit([[3.0, -1.0]], [0.0]).kneighbors([[1.0, 2.0]])[0] == pytest.approx(np.sqrt(123))
 
@@ -72,13 +72,13 @@ def test_the_oracles_of_the_theory():
 def test_the_gaussian_ranking_is_the_euclidean_one(sigma):
     far = np.vstack([X, 4 * X])
     euclidean = NearestNeighbors(n_neighbors=80).fit(far)
-    model = KernelKNeighborsRegressor(Gaussian(sigma), n_neighbors=80).fit(far, far)
+    model = SimilarityKNeighborsRegressor(Gaussian(sigma), n_neighbors=80).fit(far, far)
     assert (model.kneighbors(Z, return_distance=False) == euclidean.kneighbors(Z)[1]).all()
 
 
 @pytest.mark.parametrize("engine", [None, TINY])
-def test_training_objects_are_not_their_own_neighbours(engine):
-    model = KernelKNeighborsClassifier(Gaussian(1.0), n_neighbors=4, engine=engine).fit(X, LABELS)
+def test_training_objects_are_not_their_own_neighbors(engine):
+    model = SimilarityKNeighborsClassifier(Gaussian(1.0), n_neighbors=4, engine=engine).fit(X, LABELS)
     D = np.sqrt(2 - 2 * rbf_kernel(X, gamma=0.5))
     np.fill_diagonal(D, np.inf)
     found, indices = model.kneighbors()
@@ -105,34 +105,34 @@ def test_equally_near_ones_are_taken_by_index_however_the_columns_are_cut(data):
 @pytest.mark.parametrize("weights", ["uniform", "distance", lambda d: np.exp(-d)])
 def test_predictions_are_those_of_scikit_learn_on_the_linear_kernel(weights):
     near = np.vstack([Z, X[:5]])  # some at distance zero
-    mine = KernelKNeighborsClassifier("linear", weights=weights).fit(X, LABELS)
+    mine = SimilarityKNeighborsClassifier("linear", weights=weights).fit(X, LABELS)
     peer = KNeighborsClassifier(weights=weights).fit(X, LABELS)
     assert mine.predict_proba(near) == pytest.approx(peer.predict_proba(near), abs=1e-6)
     assert (mine.predict(near) == peer.predict(near)).all()
     for y in (Y, Y[:, 0]):
-        mine = KernelKNeighborsRegressor("linear", weights=weights).fit(X, y)
+        mine = SimilarityKNeighborsRegressor("linear", weights=weights).fit(X, y)
         peer = KNeighborsRegressor(weights=weights).fit(X, y)
         assert mine.predict(near) == pytest.approx(peer.predict(near), abs=1e-6)
 
 
 def test_votes_that_are_equal_go_to_the_first_class():
-    model = KernelKNeighborsClassifier("linear", n_neighbors=2).fit([[0.0], [2.0]], [True, False])
+    model = SimilarityKNeighborsClassifier("linear", n_neighbors=2).fit([[0.0], [2.0]], [True, False])
     assert model.predict_proba([[1.0]]) == pytest.approx(np.array([[0.5, 0.5]]))
     assert not model.predict([[1.0]])[0]
 
 
 def test_duplicates_decide_alone_by_distance():
     x = np.array([[0.1, 0.7], [0.1, 0.7], [0.3, 0.9], [5.0, 5.0]])
-    model = KernelKNeighborsRegressor(Polynomial(3), n_neighbors=4, weights="distance").fit(x, [1.0, 3.0, 7.0, 9.0])
+    model = SimilarityKNeighborsRegressor(Polynomial(3), n_neighbors=4, weights="distance").fit(x, [1.0, 3.0, 7.0, 9.0])
     assert model.predict(x[:1]) == pytest.approx(2.0)
     assert (model.kneighbors(x[:1])[0][0, :2] == 0).all()
-    same = KernelKNeighborsRegressor(n_neighbors=3).fit(np.ones((5, 2)), np.arange(5))
+    same = SimilarityKNeighborsRegressor(n_neighbors=3).fit(np.ones((5, 2)), np.arange(5))
     assert (same.kneighbors(np.ones((2, 2)))[1] == [0, 1, 2]).all()
 
 
 def test_single_precision_in_and_out():
-    single = KernelKNeighborsRegressor(Gaussian(1.0)).fit(X.astype(np.float32), Y)
-    double = KernelKNeighborsRegressor(Gaussian(1.0)).fit(X, Y)
+    single = SimilarityKNeighborsRegressor(Gaussian(1.0)).fit(X.astype(np.float32), Y)
+    double = SimilarityKNeighborsRegressor(Gaussian(1.0)).fit(X, Y)
     for query in (Z, Z.astype(np.float32)):
         assert single.kneighbors(query)[0] == pytest.approx(double.kneighbors(query)[0], abs=1e-3)
         assert (single.kneighbors(query)[1] == double.kneighbors(query)[1]).all()
@@ -140,10 +140,10 @@ def test_single_precision_in_and_out():
 
 
 def test_huge_values_do_not_overflow():
-    huge = KernelKNeighborsRegressor(1e307 * Gaussian(1.0), n_neighbors=3).fit(X, Y)
-    plain = KernelKNeighborsRegressor(Gaussian(1.0), n_neighbors=3).fit(X, Y)
+    huge = SimilarityKNeighborsRegressor(1e307 * Gaussian(1.0), n_neighbors=3).fit(X, Y)
+    plain = SimilarityKNeighborsRegressor(Gaussian(1.0), n_neighbors=3).fit(X, Y)
     assert huge.kneighbors(Z)[0] == pytest.approx(plain.kneighbors(Z)[0] * np.sqrt(1e307))
-    lengths = KernelKNeighborsRegressor(Linear(), n_neighbors=40).fit(X * 1e153, Y)
+    lengths = SimilarityKNeighborsRegressor(Linear(), n_neighbors=40).fit(X * 1e153, Y)
     assert (lengths.kneighbors(Z * 1e153)[1] == by_sorting(matrix(kernel_distance(linear()), Z, X), 40)[1]).all()
 
 
@@ -172,24 +172,24 @@ OBJECTS = {
 def test_objects_of_every_kind(kind):
     kernel, objects = OBJECTS[kind]
     n = objects.shape[0] if hasattr(objects, "shape") else len(objects)
-    model = KernelKNeighborsClassifier(kernel, n_neighbors=3).fit(objects, LABELS[:n])
+    model = SimilarityKNeighborsClassifier(kernel, n_neighbors=3).fit(objects, LABELS[:n])
     distances = by_sorting(np.asarray(model.kernel_.distance(objects), dtype=float), 3)[0]
     assert model.kneighbors(objects)[0] == pytest.approx(distances, abs=1e-3)
     assert pickle.loads(pickle.dumps(model)).predict(objects).tolist() == model.predict(objects).tolist()
-    regressor = KernelKNeighborsRegressor(kernel, n_neighbors=3).fit(objects, np.arange(n))
+    regressor = SimilarityKNeighborsRegressor(kernel, n_neighbors=3).fit(objects, np.arange(n))
     assert clone(regressor).fit(objects, np.arange(n)).predict(objects).shape == (n,)
 
 
 def test_a_precomputed_matrix_is_the_kernel_it_came_from():
     K, y = rbf_kernel(X, gamma=0.5), (X[:, 0] > 0).astype(int)
     for weights in ("uniform", "distance"):
-        by_matrix = cross_val_score(KernelKNeighborsClassifier("precomputed", weights=weights), K, y, cv=4)
-        by_kernel = cross_val_score(KernelKNeighborsClassifier(Gaussian(1.0), weights=weights), X, y, cv=4)
+        by_matrix = cross_val_score(SimilarityKNeighborsClassifier("precomputed", weights=weights), K, y, cv=4)
+        by_kernel = cross_val_score(SimilarityKNeighborsClassifier(Gaussian(1.0), weights=weights), X, y, cv=4)
         assert (by_matrix == by_kernel).all()
 
 
 def test_a_precomputed_matrix_gives_distances_only_where_all_lengths_are_equal():
-    model = KernelKNeighborsRegressor("precomputed").fit(X @ X.T, Y)
+    model = SimilarityKNeighborsRegressor("precomputed").fit(X @ X.T, Y)
     euclidean = NearestNeighbors().fit(X)
     assert (model.kneighbors(Z @ X.T, return_distance=False) == euclidean.kneighbors(Z)[1]).all()
     assert model.predict(Z @ X.T) == pytest.approx(Y[euclidean.kneighbors(Z)[1]].mean(axis=1))
@@ -204,11 +204,11 @@ def test_a_precomputed_matrix_gives_distances_only_where_all_lengths_are_equal()
 def test_grid_search_reaches_into_the_kernel():
     kernel = Gaussian().pullback(lambda x: x[:1]) + Gaussian()
     grid = {"kernel__k2__sigma": [0.5, 2.0], "n_neighbors": [1, 3]}
-    search = GridSearchCV(KernelKNeighborsClassifier(kernel), grid, cv=2).fit(X, X[:, 0] > 0)
+    search = GridSearchCV(SimilarityKNeighborsClassifier(kernel), grid, cv=2).fit(X, X[:, 0] > 0)
     assert search.best_score_ > 0.7
 
 
-@pytest.mark.parametrize("make", [KernelKNeighborsClassifier, KernelKNeighborsRegressor])
+@pytest.mark.parametrize("make", [SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor])
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -231,36 +231,36 @@ def not_to_be_called(s, t):
 
 def test_bad_targets_are_refused():
     with pytest.raises(ValueError, match="one class"):
-        KernelKNeighborsClassifier(not_to_be_called).fit(WORDS, ["a"] * 11)
+        SimilarityKNeighborsClassifier(not_to_be_called).fit(WORDS, ["a"] * 11)
     with pytest.raises(ValueError, match="NaN"):
-        KernelKNeighborsRegressor(not_to_be_called).fit(WORDS, [np.nan] * 11)
+        SimilarityKNeighborsRegressor(not_to_be_called).fit(WORDS, [np.nan] * 11)
     with pytest.raises(ValueError, match="inconsistent"):
-        KernelKNeighborsRegressor(not_to_be_called).fit(WORDS, np.arange(10))
+        SimilarityKNeighborsRegressor(not_to_be_called).fit(WORDS, np.arange(10))
 
 
 @pytest.mark.parametrize("function", [lambda d: d[:, :1], lambda d: -d - 1, lambda d: d / 0.0])
 def test_bad_weight_functions_are_refused(function):
-    model = KernelKNeighborsRegressor(weights=function).fit(X, Y)
+    model = SimilarityKNeighborsRegressor(weights=function).fit(X, Y)
     with pytest.raises(ValueError, match="numbers >= 0"), np.errstate(all="ignore"):
         model.predict(X)
-    nothing = KernelKNeighborsRegressor(weights=np.zeros_like, n_neighbors=2).fit(X, Y)
-    plain = KernelKNeighborsRegressor(n_neighbors=2).fit(X, Y)
+    nothing = SimilarityKNeighborsRegressor(weights=np.zeros_like, n_neighbors=2).fit(X, Y)
+    plain = SimilarityKNeighborsRegressor(n_neighbors=2).fit(X, Y)
     assert nothing.predict(Z) == pytest.approx(plain.predict(Z))
 
 
 def test_what_is_not_a_kernel_is_refused():
     overlap = lambda x, z: float(bool(set(x) & set(z)))  # noqa: E731
     with pytest.raises(NotAKernelError):
-        KernelKNeighborsClassifier(overlap, n_neighbors=1).fit(["ab", "bc", "cd"], [0, 1, 0])
+        SimilarityKNeighborsClassifier(overlap, n_neighbors=1).fit(["ab", "bc", "cd"], [0, 1, 0])
     # What training objects cannot show is met with the first query that does: K(x_2, x_2) = 1, but K(x_2, x_0) = 3.
     late = Precomputed(np.array([[1.0, 0, 3], [0, 1, 0], [3, 0, 1]]))
-    model = KernelKNeighborsRegressor(late, n_neighbors=1).fit([0, 1], [0.0, 1.0])
+    model = SimilarityKNeighborsRegressor(late, n_neighbors=1).fit([0, 1], [0.0, 1.0])
     with pytest.raises(PairError, match=r"pair \(0, 0\): .* = -4 < 0: K is not a kernel"):
         model.kneighbors([2])
 
 
 def test_a_failed_fit_leaves_the_estimator_as_it_was():
-    model = KernelKNeighborsRegressor(FromPairs(lambda s, t: 1 / 0))
+    model = SimilarityKNeighborsRegressor(FromPairs(lambda s, t: 1 / 0))
     with pytest.raises(ValueError, match="ZeroDivision"):
         model.fit(WORDS, np.arange(11))
     assert not [name for name in vars(model) if name.endswith("_")]
@@ -276,7 +276,7 @@ def test_never_all_pairs_at_once():
         return A @ B.T
 
     few = LocalEngine(threads=1, memory=40_000)
-    model = KernelKNeighborsRegressor(FromBlocks(watched, claims=["SYMMETRIC", "PSD"]), engine=few)
+    model = SimilarityKNeighborsRegressor(FromBlocks(watched, claims=["SYMMETRIC", "PSD"]), engine=few)
     model.fit(X, Y)
     widest.clear()
     model.predict(np.vstack([Z] * 20))

@@ -1,4 +1,4 @@
-"""KernelKNeighborsClassifier and KernelKNeighborsRegressor: the nearest objects in the feature space of a kernel."""
+"""SimilarityKNeighborsClassifier and SimilarityKNeighborsRegressor: the nearest objects in the feature space of a kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from similitude.similarity import Similarity
 from similitude.support.errors import brief
 
 
-class Neighbours(KernelLearner):
+class Neighbors(KernelLearner):
     """What classification and regression share: the nearest training objects and their weights."""
 
     _takes_tensors = True
@@ -37,7 +37,7 @@ class Neighbours(KernelLearner):
         Parameters
         ----------
         X : sequence of objects, optional
-            Default: the training objects, none of which is its own neighbour.
+            Default: the training objects, none of which is its own neighbor.
         n_neighbors : int, optional
             Default: that of the estimator.
         return_distance : bool
@@ -61,7 +61,7 @@ class Neighbours(KernelLearner):
         there = self._engine.here(A) if k.works_on_tensors() else A
         nearest: Nearest | NearestThere | None = None
         with (
-            self._engine.algebra(f"the search for {wanted:,} neighbours of {count(A):,} objects"),
+            self._engine.algebra(f"the search for {wanted:,} neighbors of {count(A):,} objects"),
             closing(Blocks(k, there, self._support, engine=self._engine, itemsize=itemsize(A)).tiles()) as tiles,
         ):
             for tile, values in tiles:
@@ -103,7 +103,7 @@ class Neighbours(KernelLearner):
         self._lengths = Lengths(k, A)
         self.support_objects_, self._support, self.n_samples_fit_ = X, A, count(A)
 
-    def _weighted_neighbours(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _weighted_neighbors(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest training objects of every object and their weights, which add up to one."""
         check_is_fitted(self)
         self._check_params()
@@ -138,12 +138,12 @@ def _given(function: Callable[[np.ndarray], np.ndarray], distances: np.ndarray) 
     return weights
 
 
-class KernelKNeighborsClassifier(ClassifierMixin, Neighbours):
+class SimilarityKNeighborsClassifier(ClassifierMixin, Neighbors):
     r"""The class that prevails among the nearest training objects.
 
     Near is what the kernel says: :math:`D_K(x, z) = \sqrt{K(x, x) + K(z, z) - 2 K(x, z)}` is the distance of x and z
-    in feature space. (Lecture 6: Kernels, "kernelised distance" and k nearest neighbours.) Under a Gaussian kernel the
-    neighbours are the Euclidean ones. Distances are computed tile by tile, and never is more kept than the nearest.
+    in feature space. (Lecture 6: Kernels, "kernelised distance" and k nearest neighbors.) Under a Gaussian kernel the
+    neighbors are the Euclidean ones. Distances are computed tile by tile, and never is more kept than the nearest.
 
     Parameters
     ----------
@@ -154,8 +154,8 @@ class KernelKNeighborsClassifier(ClassifierMixin, Neighbours):
     n_neighbors : int
         How many; equally near ones are taken by index.
     weights : {"uniform", "distance"} or callable
-        What a neighbour's vote counts: the same for all, 1 / distance (neighbours at distance zero, if any, decide
-        alone), or what a function makes of an array of distances (where that is zero for all neighbours, they count
+        What a neighbor's vote counts: the same for all, 1 / distance (neighbors at distance zero, if any, decide
+        alone), or what a function makes of an array of distances (where that is zero for all neighbors, they count
         the same).
     engine : Engine, optional
 
@@ -169,9 +169,9 @@ class KernelKNeighborsClassifier(ClassifierMixin, Neighbours):
 
     Examples
     --------
-    >>> from similitude.learners.neighbours import KernelKNeighborsClassifier
+    >>> from similitude.learners.neighbors import SimilarityKNeighborsClassifier
     >>> words = ["aab", "abab", "xyz", "zzx", "bba"]
-    >>> model = KernelKNeighborsClassifier(lambda s, t: len(set(s) & set(t)), n_neighbors=3)
+    >>> model = SimilarityKNeighborsClassifier(lambda s, t: len(set(s) & set(t)), n_neighbors=3)
     >>> model.fit(words, ["ab", "ab", "xz", "xz", "ab"]).predict(["ba", "zy"])
     array(['ab', 'xz'], dtype='<U2')
     """
@@ -190,8 +190,8 @@ class KernelKNeighborsClassifier(ClassifierMixin, Neighbours):
         self.engine = engine
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> KernelKNeighborsClassifier:
-        """Remember labelled objects.
+    def fit(self, X: Any, y: Any) -> SimilarityKNeighborsClassifier:
+        """Remember labeled objects.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class KernelKNeighborsClassifier(ClassifierMixin, Neighbours):
         -------
         array of shape (n, classes)
         """
-        which, weights = self._weighted_neighbours(X)
+        which, weights = self._weighted_neighbors(X)
         n, classes = len(which), len(self.classes_)
         cells = np.arange(n)[:, None] * classes + self._numbers[which]
         return np.bincount(cells.ravel(), weights.ravel(), minlength=n * classes).reshape(n, classes)
@@ -234,13 +234,13 @@ class KernelKNeighborsClassifier(ClassifierMixin, Neighbours):
         return self.classes_[shares.argmax(axis=1)]
 
 
-class KernelKNeighborsRegressor(RegressorMixin, Neighbours):
+class SimilarityKNeighborsRegressor(RegressorMixin, Neighbors):
     """The mean target of the nearest training objects, near in the feature space of a kernel.
 
     Parameters
     ----------
     kernel, n_neighbors, weights, engine
-        See :class:`KernelKNeighborsClassifier`.
+        See :class:`SimilarityKNeighborsClassifier`.
 
     Attributes
     ----------
@@ -251,8 +251,8 @@ class KernelKNeighborsRegressor(RegressorMixin, Neighbours):
 
     Examples
     --------
-    >>> from similitude.learners.neighbours import KernelKNeighborsRegressor
-    >>> model = KernelKNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [5.0]], [0.0, 1.0, 5.0])
+    >>> from similitude.learners.neighbors import SimilarityKNeighborsRegressor
+    >>> model = SimilarityKNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [5.0]], [0.0, 1.0, 5.0])
     >>> model.predict([[0.4], [4.0]])
     array([0.5, 3. ])
     """
@@ -276,7 +276,7 @@ class KernelKNeighborsRegressor(RegressorMixin, Neighbours):
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> KernelKNeighborsRegressor:
+    def fit(self, X: Any, y: Any) -> SimilarityKNeighborsRegressor:
         """Remember objects and their targets.
 
         Parameters
@@ -303,5 +303,5 @@ class KernelKNeighborsRegressor(RegressorMixin, Neighbours):
         -------
         array of shape (n,) or (n, outputs)
         """
-        which, weights = self._weighted_neighbours(X)
+        which, weights = self._weighted_neighbors(X)
         return np.einsum("nk,nk...->n...", weights, self._targets[which])
