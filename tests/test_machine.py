@@ -7,14 +7,14 @@ from collections import Counter
 import numpy as np
 import pytest
 from objectives import OBJECTIVES
+from similitude.estimators.order import Drawn, seed_of
+from similitude.estimators.streams import Stream
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from similitude import FromBlocks, FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, bounds
 from similitude.estimators import landmarking
-from similitude.estimators.order import Drawn, seed_of
 from similitude.estimators.scales import MULTIPLES
-from similitude.estimators.streams import Stream
 from similitude.kernels import Cosine, Gaussian, Linear
 from similitude.learners import KernelRidge
 from similitude.results import NONE, PROVEN

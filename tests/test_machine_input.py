@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from objectives import OBJECTIVES
+from similitude.estimators.order import Drawn, seed_of
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -17,7 +18,6 @@ from similitude.checks import check_learner
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError, PairError
 from similitude.estimators import landmarking
-from similitude.estimators.order import Drawn, seed_of
 from similitude.kernels import Gaussian, Linear
 
 rng = np.random.default_rng(0)

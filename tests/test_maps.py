@@ -18,8 +18,8 @@ from similitude import FromPairs, Precomputed, bounds
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Linear, Polynomial, explicit_map
+from similitude.landmarks.projection import PANEL, factorize, solve_rows, solver
 from similitude.landmarks.reservoir import Reservoir
-from similitude.landmarks.triangular import PANEL, factorize, solve_rows, solver
 from similitude.maps import CompactMap, LandmarkMap, ProjectionMap
 from similitude.results import NONE, PROVEN
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from similitude.compute.encodings import as_numpy, is_tensor
 from similitude.compute.engines import Engine
-from similitude.estimators.base import LandmarkEstimator
-from similitude.estimators.distributed import lazily
 from similitude.estimators.explanation import Explanation
-from similitude.estimators.online import next_batch
-from similitude.estimators.targets import Classes, codes
+from similitude.estimators.landmark_estimator import LandmarkEstimator, lazy_for_collections
+from similitude.estimators.options import FitOptions
+from similitude.estimators.targets import ClassTargets, class_codes, class_numbers, class_weights
 from similitude.learners.calibration import probabilities, temperature
 from similitude.learners.kernel_learner import check_labels, check_weights
-from similitude.linear.choosing import fit_classes
-from similitude.linear.linear import Linear
-from similitude.linear.ridge import Trial
+from similitude.linear import Linear, Trial, fit_classes
 from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
 from similitude.support.results import ESTIMATE, Estimate
 from similitude.theory.intervals import clopper_pearson
@@ -154,15 +151,15 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             What the loss of each example is multiplied by.
         """
         self._check_params()
-        self._forget_batches()
-        fitted = self._fit_apart(X, y, sample_weight)
+        self._forget_stream()
+        fitted = self._fit_elsewhere(X, y, sample_weight)
         if fitted is None:
             X = self._checked(X, reset=True)
             self.classes_, numbers = check_labels(self, X, y)
             weights = self._weights(numbers, sample_weight)
-            fitted = self._train(X, codes(numbers, len(self.classes_)), weights, sample_weight, numbers)
-        told, weights = fitted.judged
-        self._judge(fitted.trial, self._numbered(told), weights)
+            fitted = self._train(X, class_codes(numbers, len(self.classes_)), weights, sample_weight, numbers)
+        codes, weights = fitted.held_out
+        self._judge(fitted.trial, class_numbers(codes), weights)
         return self
 
     @all_or_nothing
@@ -184,7 +181,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         self._check_params()
         if isinstance(self.class_weight, str):
             raise ValueError("class_weight='balanced' needs all labels at once: give a dict of weights to partial_fit")
-        first = not hasattr(self, "_so_far")
+        first = not hasattr(self, "_stream")
         X = self._checked(X, reset=first)
         if first:
             self.classes_ = np.unique(np.asarray(y if classes is None else classes))
@@ -194,8 +191,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             raise ValueError(f"classes were {self.classes_.tolist()} in the first batch: leave them out, or start anew")
         numbers = self._known(X, y)
         weights = self._weights(numbers, sample_weight)
-        trial, judged = next_batch(self, X, codes(numbers, len(self.classes_)), weights, sample_weight, numbers)
-        self._judge(trial, self._numbered(judged), np.ones(len(judged)))
+        codes = class_codes(numbers, len(self.classes_))
+        trial, judged = self._partial_train(X, codes, weights, sample_weight, numbers)
+        self._judge(trial, class_numbers(judged), np.ones(len(judged)))
         return self
 
     def _known(self, X: Any, y: Any) -> np.ndarray:
@@ -211,49 +209,38 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     def _weights(self, numbers: np.ndarray, sample_weight: Any) -> np.ndarray:
         """Return the weight of each example, times that of its class."""
         weights = check_weights(sample_weight, len(numbers))
-        weights = weights * self._class_weights(np.bincount(numbers, weights, minlength=len(self.classes_)))[numbers]
+        totals = np.bincount(numbers, weights, minlength=len(self.classes_))
+        weights = weights * class_weights(self.class_weight, self.classes_, totals)[numbers]
         missing = np.bincount(numbers, weights > 0, minlength=len(self.classes_)) == 0
-        if missing.any() and not hasattr(self, "_so_far") and len(np.unique(numbers)) == len(self.classes_):
+        if missing.any() and not hasattr(self, "_stream") and len(np.unique(numbers)) == len(self.classes_):
             name = self.classes_[missing].tolist()[0]
             raise ValueError(f"class {name!r} has examples of weight zero only: leave it out")
         return weights
 
-    def _class_weights(self, totals: np.ndarray) -> np.ndarray:
-        """Return what the weights of each class are multiplied by, given their sums."""
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            each = np.divide(totals.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
-        else:
-            each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
-        if (each < 0).any():
-            raise ValueError(f"class_weight holds {each.min()}: weights must not be negative")
-        return np.asarray(each)
+    def _targets(self) -> ClassTargets:
+        given = self.class_weight
+        excluded = [label for label, weight in given.items() if weight == 0] if isinstance(given, dict) else []
+        return ClassTargets(type(self).__name__, functools.partial(class_weights, given), excluded)
 
-    def _reading(self) -> Classes:
-        return Classes(self)
+    def _learn_targets(self, targets: Any) -> None:
+        self.classes_ = targets.classes
 
-    def _numbered(self, coded: np.ndarray) -> np.ndarray:
-        """Return the class numbers that codes stand for."""
-        return self._decided(coded[:, 0] if coded.shape[1] == 1 else coded)
-
-    def _fit_all(
-        self, loss: str, penalty: str, F: Any, Y: np.ndarray, weights: np.ndarray
+    def _fit_linear(
+        self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
     ) -> tuple[Linear, Trial, np.ndarray]:
-        return fit_classes(loss, penalty, F, self._numbered(Y), len(self.classes_), weights, self.random_state)
+        numbers, k = class_numbers(Y), len(self.classes_)
+        return fit_classes(options.loss, options.penalty, F, numbers, k, weights, self.random_state)
 
     def _judge(self, trial: Trial, numbers: np.ndarray, weights: np.ndarray) -> None:
         """Keep what held-out examples tell: the scale of probabilities, and the error."""
         scores = trial.scores[:, 0] if trial.scores.shape[1] == 1 else trial.scores
         counted = weights > 0
         self._temperature = 1.0 if self.loss_ == "logistic" else temperature(scores, numbers, weights)
-        wrong = int((self._decided(scores) != numbers)[counted].sum())
+        wrong = int((class_numbers(scores) != numbers)[counted].sum())
         low, high = clopper_pearson(wrong, int(counted.sum()))
         self.held_out_error_ = Estimate(wrong / max(1, int(counted.sum())), float(low), float(high), 0.95, ESTIMATE)
 
-    @staticmethod
-    def _decided(scores: np.ndarray) -> np.ndarray:
-        return (scores >= 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-
-    @lazily
+    @lazy_for_collections
     @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of every object: one number for two classes, one per class for several.
@@ -265,7 +252,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    @lazily
+    @lazy_for_collections
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of every object.
@@ -274,10 +261,10 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         ----------
         X : sequence of objects
         """
-        decided = self._decided(as_numpy(self.decision_function(X)))
+        decided = class_numbers(as_numpy(self.decision_function(X)))
         return self.classes_[decided]
 
-    @lazily
+    @lazy_for_collections
     @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class; the largest belongs to the predicted class.
@@ -308,6 +295,6 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             For two classes the score of ``classes_[1]``, for several that of the predicted class.
         """
         scores = as_numpy(self.decision_function(X))
-        decided = self._decided(scores)
+        decided = class_numbers(scores)
         columns = np.zeros(len(decided), dtype=np.intp) if scores.ndim == 1 else decided
         return self._explain(X, self.classes_[decided], columns)

@@ -8,15 +8,12 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from similitude.compute.engines import Engine
-from similitude.estimators.base import LandmarkEstimator
-from similitude.estimators.distributed import lazily
 from similitude.estimators.explanation import Explanation
-from similitude.estimators.online import next_batch
-from similitude.estimators.targets import Numbers
+from similitude.estimators.landmark_estimator import LandmarkEstimator, lazy_for_collections
+from similitude.estimators.options import FitOptions
+from similitude.estimators.targets import NumberTargets
 from similitude.learners.kernel_learner import check_targets, check_weights
-from similitude.linear.choosing import fit_numbers
-from similitude.linear.linear import Linear
-from similitude.linear.ridge import Trial
+from similitude.linear import Linear, Trial, fit_numbers
 from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
 from similitude.support.results import ESTIMATE, Estimate
 
@@ -139,14 +136,14 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
             What the loss of each example is multiplied by.
         """
         self._check_params()
-        self._forget_batches()
-        fitted = self._fit_apart(X, y, sample_weight)
+        self._forget_stream()
+        fitted = self._fit_elsewhere(X, y, sample_weight)
         if fitted is None:
             X = self._checked(X, reset=True)
-            Y = self._targets(X, y, first=True)
+            Y = self._columns(X, y, first=True)
             weights = check_weights(sample_weight, len(Y))
             fitted = self._train(X, Y, weights, sample_weight, None)
-        self._judge(fitted.trial, *fitted.judged)
+        self._judge(fitted.trial, *fitted.held_out)
         return self
 
     @all_or_nothing
@@ -164,15 +161,15 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
         sample_weight : sequence of float, optional
         """
         self._check_params()
-        first = not hasattr(self, "_so_far")
+        first = not hasattr(self, "_stream")
         X = self._checked(X, reset=first)
-        Y = self._targets(X, y, first)
+        Y = self._columns(X, y, first)
         weights = check_weights(sample_weight, len(Y))
-        trial, judged = next_batch(self, X, Y, weights, sample_weight, None)
+        trial, judged = self._partial_train(X, Y, weights, sample_weight, None)
         self._judge(trial, judged, np.ones(len(judged)))
         return self
 
-    def _targets(self, X: Any, y: Any, first: bool) -> np.ndarray:
+    def _columns(self, X: Any, y: Any, first: bool) -> np.ndarray:
         """Return the targets as columns."""
         y = check_targets(self, X, y)
         if first:
@@ -181,11 +178,14 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
             raise ValueError(f"y has shape {y.shape}, earlier batches had {len(self.intercept_)} outputs")
         return y[:, None] if y.ndim == 1 else y
 
-    def _reading(self) -> Numbers:
-        return Numbers(self)
+    def _targets(self) -> NumberTargets:
+        return NumberTargets(type(self).__name__)
 
-    def _fit_all(
-        self, loss: str, penalty: str, F: Any, Y: np.ndarray, weights: np.ndarray
+    def _learn_targets(self, targets: Any) -> None:
+        self._one_output = targets.one_output
+
+    def _fit_linear(
+        self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
     ) -> tuple[Linear, Trial, np.ndarray]:
         return fit_numbers(F, Y, weights, self.random_state)
 
@@ -196,7 +196,7 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
         self.constant_error_ = float(np.average(squares, weights=weights))
         self.held_out_error_ = Estimate(trial.loss, max(0.0, trial.loss - spread), trial.loss + spread, 0.95, ESTIMATE)
 
-    @lazily
+    @lazy_for_collections
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object.

@@ -19,11 +19,11 @@ import numpy as np
 from similitude.compute.encodings import join, join_all, rows, take
 from similitude.compute.engines import LocalEngine
 from similitude.compute.engines.distributed import Handle, SpreadEngine
-from similitude.landmarks.partitions import Apart, Look, Proposed, Reader, Standing, Turn, Unexplained, placed, propose
+from similitude.landmarks.partitions import Apart, Candidates, Look, Proposed, Standing, Turn, Unexplained, propose
 from similitude.landmarks.pivots import FEWEST, Residual
 from similitude.landmarks.rules import Nearest, Pool
 from similitude.similarity import Similarity
-from similitude.support.errors import SourceError
+from similitude.support.errors import SourceError, objects_at
 
 SPARE = 10.0
 """Standard deviations by which more rows are drawn than are needed: in vain once in 10^20 times."""
@@ -39,14 +39,14 @@ LEAST_SHARE = 1 / 16
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class Collection:
     """All rows of a collection, on workers.
 
     Attributes
     ----------
     engine : SpreadEngine
         With a session.
-    reader : Reader
+    candidates : Candidates
     columns : list of lists of handles
         The partitions of objects, and of what stands beside them.
     sizes : array of int
@@ -57,7 +57,7 @@ class Whole:
     """
 
     engine: SpreadEngine
-    reader: Reader
+    candidates: Candidates
     columns: Sequence[Sequence[Handle]]
     sizes: np.ndarray
     seed: int
@@ -70,7 +70,7 @@ class Whole:
         starts = np.cumsum(self.sizes) - self.sizes
         barred = np.sort(np.concatenate([self.barred, chosen]))
         cut = np.split(barred, np.searchsorted(barred, starts[1:]))
-        turn = Turn(self.reader, k, standing, chosen, rate, self.seed, number, self.engine.memory)
+        turn = Turn(self.candidates, k, standing, chosen, rate, self.seed, number, self.engine.memory)
         turns = [self.engine.broadcast(turn)] * len(starts)
         calls = self.engine.map(propose, turns, range(len(starts)), starts.tolist(), cut, *self.columns)
         parts: list[Proposed] = list(self.engine.collect(calls))
@@ -144,7 +144,7 @@ class Growing:
         objects = objects if self.objects is None else join(self.objects, objects)
         places = np.concatenate([self.places, places])
         pool = Pool(self.k, self.k._encoded(objects, "X"), self.engine, None, rng, objects)
-        with placed(places):
+        with objects_at(places):
             accepted, share = self.sift(pool, m + proposed, most)
         if not len(accepted):
             return 0
@@ -207,19 +207,19 @@ AMONG_ALL: dict[str, Callable[[Similarity, int | str], Growing]] = {"kmeans++": 
 """Rules that choose among all rows of a collection; the others choose among a uniform sample."""
 
 
-def looked_at(rule: str, sample: int, n: int) -> str:
+def describe_choice(rule: str, sample: int, n: int) -> str:
     """Say among which rows of a collection landmarks were chosen.
 
-    >>> looked_at("kmeans++", 20, 1_000)
+    >>> describe_choice("kmeans++", 20, 1_000)
     "landmarks='kmeans++' chose among all 1,000 rows"
-    >>> looked_at("diverse", 20, 1_000)
+    >>> describe_choice("diverse", 20, 1_000)
     "landmarks='diverse' chose among a uniform sample of 20 of 1,000 rows"
     """
     few = rule not in AMONG_ALL and sample < n
     return f"landmarks={rule!r} chose among {f'a uniform sample of {sample:,} of' if few else 'all'} {n:,} rows"
 
 
-def choose_among_all(rule: str, k: Similarity, whole: Whole, n: int) -> tuple[Any, np.ndarray]:
+def choose_among_all(rule: str, k: Similarity, collection: Collection, n: int) -> tuple[Any, np.ndarray]:
     """Choose landmarks among all rows of a collection.
 
     Parameters
@@ -228,7 +228,7 @@ def choose_among_all(rule: str, k: Similarity, whole: Whole, n: int) -> tuple[An
         A name in `AMONG_ALL`.
     k : Similarity
         Resolved.
-    whole : Whole
+    collection : Collection
     n : int
         How many at most; fewer where no further row would add anything.
 
@@ -238,13 +238,13 @@ def choose_among_all(rule: str, k: Similarity, whole: Whole, n: int) -> tuple[An
     places : array of int
         Where they stand in the collection, in the order chosen.
     """
-    so_far = AMONG_ALL[rule](k, whole.engine.memory)
-    rng, number = np.random.default_rng(whole.seed), 0
+    so_far = AMONG_ALL[rule](k, collection.engine.memory)
+    rng, number = np.random.default_rng(collection.seed), 0
     while len(so_far.places) < n:
         left = n - len(so_far.places)
         wanted = min(max(FEWEST, PER_LANDMARK * left), MOST_PROPOSED)
         rate = wanted / so_far.total if so_far.total else 0.0
-        total, objects, places, times = whole.proposals(k, so_far.standing(), so_far.places, rate, number)
+        total, objects, places, times = collection.proposals(k, so_far.standing(), so_far.places, rate, number)
         so_far.total, number = total, number + 1
         proposed = rng.permutation(np.repeat(np.arange(len(times)), times))[: 2 * MOST_PROPOSED]
         added = 0 if objects is None else so_far.add(objects, places, proposed, left, rng)

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from similitude.compute.encodings import Encoding, rows
-from similitude.landmarks.pivots import Exactness, named, refuse
+from similitude.landmarks.pivots import Exactness, refuse
+from similitude.support.errors import pairs_at
 
 if TYPE_CHECKING:
     from similitude.landmarks.rules import Pool
@@ -95,7 +96,7 @@ class _Sample:
         values, vectors = self._eigen(exact)
         ridge = _ridge(values, math.ceil(s / (4 * _oversampling(s))), exact)
         solved = vectors / np.sqrt(self.probabilities)[:, None] / np.sqrt(values + ridge)
-        with named(candidates, self.positions):
+        with pairs_at(candidates, self.positions):
             for strip, K in pool.similarity.blocks(A, rows(pool.encoding, self.positions), pool.engine).rows():
                 left[strip] -= ((np.asarray(K) @ solved) ** 2).sum(axis=1)
         negative = exact.impossible(left, exact.diagonal[candidates])

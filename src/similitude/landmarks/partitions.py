@@ -8,8 +8,8 @@ of the others.
 
 from __future__ import annotations
 
-import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -18,17 +18,12 @@ import numpy as np
 from similitude.compute.encodings import Encoding, as_numpy, join, join_all, take
 from similitude.compute.engines import LocalEngine
 from similitude.data.sources import Batch, about, batches_in, described, in_partition, keys, opened
-from similitude.landmarks.pivots import ROUNDING, Exactness, named, placed
+from similitude.landmarks.pivots import ROUNDING, Exactness
+from similitude.landmarks.projection import solve_rows, solver
 from similitude.landmarks.rules import Pool
-from similitude.landmarks.triangular import solve_rows, solver
+from similitude.scikit.input_check import InputCheck
 from similitude.similarity import Similarity
-
-
-def for_workers(estimator: Any, memory: int | str) -> Any:
-    """Return a copy of an estimator that computes in one thread."""
-    made = copy.copy(estimator)
-    made.engine = LocalEngine(threads=1, memory=memory)
-    return made
+from similitude.support.errors import objects_at, pairs_at
 
 
 @dataclass
@@ -53,33 +48,28 @@ class Look:
     inputs: dict[str, Any] = field(default_factory=dict)
 
 
-def inputs_of(estimator: Any) -> dict[str, Any]:
-    """Return what an estimator noted of its input."""
-    return {name: value for name, value in vars(estimator).items() if name in ("n_features_in_", "feature_names_in_")}
-
-
-def look(estimator: Any, number: int, *columns: Any) -> Look:
-    """Count and check the rows of a partition."""
-    reader, found = copy.copy(estimator), Look(number)
+def look(check: InputCheck, number: int, *columns: Any) -> Look:
+    """Count and validate the rows of a partition."""
+    check, found = check.copy(), Look(number)
     with in_partition(number):
         source = opened(*columns)
         if source is None:
             return found
-        for batch in batches_in(source, reader.engine.budget):
+        for batch in batches_in(source, check.engine.budget):
             found.described = found.described or described(batch)
             with about(batch):
-                reader._checked(batch.objects, reset=batch.start == 0)
+                check(batch.objects, reset=batch.start == 0)
             found.n = batch.stop
-    found.inputs = inputs_of(reader)
+    found.inputs = check.attributes
     return found
 
 
-def draw(estimator: Any, seed: int, below: int, number: int, start: int, *columns: Any) -> Any:
-    """Return objects, labels and places of the rows of a partition whose keys are small; None if there are none."""
+def draw(check: InputCheck, seed: int, below: int, number: int, start: int, *columns: Any) -> Any:
+    """Return objects, labels and positions of the rows of a partition with small keys; None if there are none."""
     with in_partition(number):
         source = opened(*columns)
         found = []
-        for batch in [] if source is None else batches_in(source, estimator.engine.budget):
+        for batch in [] if source is None else batches_in(source, check.engine.budget):
             places = np.arange(start + batch.start, start + batch.stop)
             which = np.flatnonzero(keys(places, seed) <= np.uint64(below))
             if len(which):
@@ -138,14 +128,23 @@ class Unexplained:
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
-    """Reads batches as an estimator does, which computes in one thread."""
+class Candidates:
+    """Reads batches of rows that may become landmarks.
 
-    estimator: Any
+    Attributes
+    ----------
+    check : InputCheck
+    eligible : callable, optional
+        Returns which rows of a batch may become landmarks. Default: all.
+    """
+
+    check: InputCheck
+    eligible: Callable[[Batch], np.ndarray] | None = None
 
     def read(self, batch: Batch) -> tuple[Any, np.ndarray]:
-        """Return checked objects, and which of them may become landmarks."""
-        return self.estimator._checked(batch.objects, reset=False), np.ones(len(batch), dtype=bool)
+        """Return validated objects, and which of them may become landmarks."""
+        X = self.check(batch.objects, reset=False)
+        return X, np.ones(len(batch), dtype=bool) if self.eligible is None else self.eligible(batch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +153,7 @@ class Turn:
 
     Attributes
     ----------
-    reader : Reader
+    candidates : Candidates
     similarity : Similarity
         Resolved.
     standing : Standing
@@ -169,7 +168,7 @@ class Turn:
         Budget of a worker.
     """
 
-    reader: Reader
+    candidates: Candidates
     similarity: Similarity
     standing: Standing
     places: np.ndarray
@@ -212,7 +211,7 @@ def propose(turn: Turn, number: int, start: int, barred: np.ndarray, *columns: A
             return found
         for batch in batches_in(source, engine.budget):
             with about(batch):
-                X, counted = turn.reader.read(batch)
+                X, counted = turn.candidates.read(batch)
                 A = turn.similarity._encoded(X, "X")
             places = np.arange(start + batch.start, start + batch.stop)
             counted[np.isin(places, barred)] = False
@@ -222,9 +221,9 @@ def propose(turn: Turn, number: int, start: int, barred: np.ndarray, *columns: A
 
 
 def _proposed(turn: Turn, pool: Pool, places: np.ndarray, counted: np.ndarray) -> Proposed:
-    with placed(places):
+    with objects_at(places):
         exact = Exactness(pool)
-    with named(places, turn.places):
+    with pairs_at(places, turn.places):
         left, scale, rounding = turn.standing.weigh(exact)
     impossible = exact.impossible(left, scale)
     left[~counted | (left <= rounding * scale)] = 0.0

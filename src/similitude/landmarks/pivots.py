@@ -12,9 +12,7 @@ approximation by accelerated randomly pivoted Cholesky, 2024.)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
@@ -33,10 +31,10 @@ from similitude.compute.encodings import (
     tensor_in,
 )
 from similitude.compute.engines.engine import format_bytes
-from similitude.landmarks.triangular import solve_rows, solver
+from similitude.landmarks.projection import solve_rows, solver
 from similitude.scikit.estimator import whole_gram
 from similitude.similarity import Similarity
-from similitude.support.errors import NotAKernelError, PairError
+from similitude.support.errors import NotAKernelError, pairs_at
 from similitude.validity import check_gram
 from similitude.validity.witness import Doubt, asymmetric_pair
 
@@ -94,30 +92,6 @@ def _next_size(size: int, rate: float, left: int, n: int) -> int:
     """Return how many to propose next: as many as it takes, as far as their Gram matrix stays cheap."""
     cheap = max(FEWEST, int(PROPOSAL_SHARE * n * rate))
     return max(1, min(math.ceil(left / rate), 2 * size, MOST, cheap))
-
-
-@contextmanager
-def named(down: np.ndarray | None, right: np.ndarray | None) -> Iterator[None]:
-    """Let an error name its pair by the positions of these rows and columns in the pool; None: of all objects."""
-    try:
-        yield
-    except PairError as error:
-        i = error.i if down is None else int(down[error.i])
-        j = error.j if right is None else int(right[error.j])
-        raise PairError(i, j, error.problem) from error.__cause__
-
-
-@contextmanager
-def placed(places: np.ndarray) -> Iterator[None]:
-    """Let an error name objects, be it a pair or a counterexample, by these places in a larger whole."""
-    try:
-        with named(places, places):
-            yield
-    except NotAKernelError as error:
-        if error.witness is None:
-            raise
-        at = tuple(int(places[i]) for i in error.witness.indices)
-        raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error
 
 
 class Exactness:
@@ -270,7 +244,7 @@ class Residual:
         against = (rows(A, accepted), known[accepted], solver(self.triangle.T, dtype))
         fresh = _Fresh(self.pool.similarity)
         columns = Blocks(fresh, (A, known), against, False, self.pool.engine, dtype.itemsize, whole_rows=True)
-        with named(None, accepted):
+        with pairs_at(None, accepted):
             columns.whole(out=self.factor[:, new])
         self.diagonal -= np.einsum("ij,ij->i", self.factor[:, new], self.factor[:, new], dtype=np.float64)
         self.pivots = np.concatenate([self.pivots, accepted])

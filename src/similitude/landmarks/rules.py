@@ -17,9 +17,9 @@ from similitude.compute.blocks import Blocks
 from similitude.compute.encodings import Encoding, as_numpy, count, rows
 from similitude.compute.engines import Engine
 from similitude.landmarks.leverage import leverage
-from similitude.landmarks.pivots import Exactness, named, refuse, rpcholesky, sample
+from similitude.landmarks.pivots import Exactness, refuse, rpcholesky, sample
 from similitude.similarity import Similarity
-from similitude.support.errors import PairError
+from similitude.support.errors import PairError, pairs_at
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Pool:
 
     def columns(self, chosen: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) of every object (rows) with the chosen ones (columns)."""
-        with named(None, chosen):
+        with pairs_at(None, chosen):
             return _floats(self.against(chosen).whole())
 
     def against(self, chosen: np.ndarray) -> Blocks:
@@ -61,7 +61,7 @@ class Pool:
 
     def gram(self, chosen: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) of the chosen objects among themselves."""
-        with named(chosen, chosen):
+        with pairs_at(chosen, chosen):
             return _floats(self.similarity.blocks(rows(self.encoding, chosen), None, self.engine).whole())
 
     def diagonal(self) -> np.ndarray:
@@ -184,7 +184,7 @@ def diverse(pool: Pool, n: int) -> np.ndarray:
     for i in range(1, n):
         latest = chosen[i - 1 : i]
         row = pool.similarity.blocks(rows(pool.encoding, latest), pool.encoding, pool.engine)
-        with named(latest, None):
+        with pairs_at(latest, None):
             total += as_numpy(row.whole())[0]
         total[latest] = np.inf
         chosen[i] = total.argmin()
@@ -239,7 +239,7 @@ class Nearest:
     def add(self, accepted: np.ndarray) -> None:
         """Compare every object with the accepted ones, strip by strip."""
         everyone = np.arange(len(self.pool))
-        with named(None, accepted):
+        with pairs_at(None, accepted):
             for strip, values in self.pool.against(accepted).rows():
                 nearest = self._squares(as_numpy(values), everyone[strip], accepted).min(axis=1)
                 np.minimum(self.current[strip], nearest, out=self.current[strip])
