@@ -11,7 +11,7 @@ from similitude.checks import check_engine
 from similitude.compute.encodings import as_numpy
 from similitude.engines import LocalEngine, TorchEngine, current_engine, engine_of
 from similitude.errors import PairError
-from similitude.estimators import landmarking, online, products, training
+from similitude.estimators import choose_landmarks, fit, landmark_estimator, products
 from similitude.kernels import (
     Cosine,
     Gaussian,
@@ -306,7 +306,7 @@ def test_other_learners_take_tensors_as_arrays():
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", PRECISIONS)
 def test_one_pass_over_many_examples_is_that_of_the_local_engine(monkeypatch, dtype, device):
-    for module in (training, landmarking):
+    for module in (choose_landmarks,):
         monkeypatch.setattr(module, "PILOT", 100)
     X, new = vectors(600, dtype), vectors(20, dtype, seed=1)
     y = np.sin(2 * X[:, 0]) + X[:, 1]
@@ -355,7 +355,7 @@ def test_a_matrix_is_kept_only_where_it_fits(device):
 @pytest.mark.parametrize(("whole", "chosen_on"), [(5, 5), (5, 20), (20, 20)])
 @pytest.mark.parametrize("device", DEVICES)
 def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chosen_on):
-    for module, name in ((training, "PILOT"), (landmarking, "PILOT"), (products, "MANY"), (online, "MANY")):
+    for module, name in ((choose_landmarks, "PILOT"), (products, "MANY"), (landmark_estimator, "MANY")):
         monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)
     monkeypatch.setattr(products, "WHOLE", whole)
     monkeypatch.setattr(products, "CHOSEN_ON", chosen_on)
@@ -375,7 +375,7 @@ def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chose
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("memory", ["1GiB", "1MiB"], ids=["stays", "in pieces"])
 def test_a_memory_map_is_solved_by_products_too(monkeypatch, tmp_path, device, memory):
-    for module, name in ((training, "PILOT"), (landmarking, "PILOT"), (products, "MANY")):
+    for module, name in ((choose_landmarks, "PILOT"), (products, "MANY")):
         monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)
     X = vectors(9_000, np.float32)
     y = np.sin(2 * X[:, 0]) * X[:, 1] > 0.2
@@ -384,7 +384,7 @@ def test_a_memory_map_is_solved_by_products_too(monkeypatch, tmp_path, device, m
     how = {"n_landmarks": 30, "random_state": 0, "engine": TorchEngine(device=device, memory=memory)}
     seen = []
     solve = products.solve_by_products
-    monkeypatch.setattr(training, "solve_by_products", lambda *given: seen.append(given) or solve(*given))
+    monkeypatch.setattr(fit, "solve_by_products", lambda *given: seen.append(given) or solve(*given))
     from_file = SimilarityClassifier(Gaussian(sigma=1.0), **how).fit(mapped, y)
     from_array = SimilarityClassifier(Gaussian(sigma=1.0), **how).fit(X, y)
     assert len(seen) == 2 and (
