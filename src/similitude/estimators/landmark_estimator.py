@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute.encodings import Encoding, as_numpy, as_objects, check_objects, itemsize, rows, take
-from similitude.compute.engines import LocalEngine, use_engine
+from similitude.compute.engines import Engine, LocalEngine, use_engine
 from similitude.compute.engines.distributed import is_spread, own_engine
 from similitude.data.sources import Source, about, looks_like_source
 from similitude.estimators.batches import Sampled, batches_to_predict, sample_source
@@ -37,7 +37,7 @@ from similitude.landmarks.landmarks import Landmarks, check_positions
 from similitude.landmarks.representation import Representation
 from similitude.landmarks.rules import RULES
 from similitude.linear import Linear, Trial
-from similitude.scikit.estimator import SimilarityEstimator
+from similitude.scikit.estimator import SimilarityEstimator, all_or_nothing
 from similitude.scikit.input_check import InputCheck
 from similitude.similarity import Similarity
 from similitude.similarity.adapters import Precomputed, as_similarity
@@ -93,6 +93,31 @@ class LandmarkEstimator(SimilarityEstimator):
     n_similarity_calls_: int
     intercept_: np.ndarray
     _model: LandmarkModel
+
+    def __init__(
+        self,
+        similarity: Any = "gaussian",
+        *,
+        landmarks: Any = "auto",
+        landmark_indices: Any = None,
+        n_landmarks: int | str = "auto",
+        loss: str = "auto",
+        penalty: str = "l2",
+        side: str = "auto",
+        unlabeled: Any = None,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.similarity = similarity
+        self.landmarks = landmarks
+        self.landmark_indices = landmark_indices
+        self.n_landmarks = n_landmarks
+        self.loss = loss
+        self.penalty = penalty
+        self.side = side
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+        self.engine = engine
 
     # Parameters.
 
@@ -186,6 +211,40 @@ class LandmarkEstimator(SimilarityEstimator):
             raise type(error)(f"{name}: {error}") from error
 
     # Fitting.
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from objects and their labels or targets.
+
+        Parameters
+        ----------
+        X : sequence of objects, or source
+            A source (see :class:`similitude.sources.Source`: a memory map, a path, a dataset, a function of batches)
+            is read twice: once to count its rows and to draw a sample of 20,000, on which all choices are made, and
+            once to compute similarities. A Dask array, dataframe or bag stays on its workers (see
+            :class:`similitude.engines.DaskEngine`); its predictions are a lazy array.
+        y : sequence of labels, or array of targets of shape (n,) or (n, outputs)
+            For a source also the name of a column; None if the source brings them along.
+        sample_weight : sequence of float, optional
+            Multiplies the loss of each row.
+        """
+        self._check_params()
+        self._forget_stream()
+        fitted = self._fit_elsewhere(X, y, sample_weight)
+        if fitted is None:
+            X = self._checked(X, reset=True)
+            Y, weights, labels = self._read(X, y, sample_weight)
+            fitted = self._train(X, Y, weights, sample_weight, labels)
+        self._judge(fitted.trial, *fitted.held_out)
+        return self
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return targets as columns, weights, and class numbers if there are classes; a subclass writes it."""
+        raise NotImplementedError
+
+    def _judge(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
+        """Keep what the predictions for held-out rows show; a subclass writes it."""
+        raise NotImplementedError
 
     def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> Fitted | None:
         """Fit to rows read in batches or held by workers; None if X is in memory."""
@@ -313,8 +372,8 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _partial_train(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
-    ) -> tuple[Trial, np.ndarray]:
-        """Learn from a further batch; return the trial of all rows held out so far, and their targets."""
+    ) -> tuple[Trial, np.ndarray, np.ndarray]:
+        """Learn from a further batch; return the trial of all rows held out so far, their targets, and weights of 1."""
         if self._precomputed:
             raise ValueError("a stream has no matrix of all pairs: partial_fit needs objects in X")
         if self._objective() != ("squared", "l2"):
@@ -335,7 +394,7 @@ class LandmarkEstimator(SimilarityEstimator):
         self._stream = stream
         self._set_model(stream.features, linear)
         self.lam_ = trial.lam
-        return trial, judged
+        return trial, judged, np.ones(len(judged))
 
     def _forget_stream(self) -> None:
         """Drop what `partial_fit` learned."""
