@@ -79,8 +79,8 @@ class Explanation(Result):
         lines = [f"{self.prediction!r}: score {self.score:.4g} = {self.intercept:+.4g} (intercept)"]
         for i in range(min(SHOWN, len(self.landmarks))):
             where = "" if self.positions is None else f" (object {self.positions[i]})"
-            alike = f"similarity {self.similarities[i]:.4g}"
-            lines.append(f"  {self.contributions[i]:+.4g}  {brief(self.landmarks[i])}{where}, {alike}")
+            similarity = f"similarity {self.similarities[i]:.4g}"
+            lines.append(f"  {self.contributions[i]:+.4g}  {brief(self.landmarks[i])}{where}, {similarity}")
         rest = self.contributions[SHOWN:]
         if len(rest):
             lines.append(f"  {rest.sum():+.4g}  {len(rest)} other landmarks")

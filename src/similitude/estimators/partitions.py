@@ -1,4 +1,4 @@
-"""What workers compute on one partition of a collection: its size, a sample, sums over features, features, predictions."""
+"""What workers compute on one partition: its size, a sample, sums over features, features, predictions."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ TRIAL: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
 
 
 def reads_memory_map(X: Any, y: Any, one_pass: bool, n_landmarks: Any, engine: Engine) -> bool:
-    """Tell whether a memory map is fitted by products, like an array in memory, because the device reads it in pieces."""
+    """Tell whether a memory map is fitted by products, like an array in memory: the device reads it in pieces."""
     return (
         isinstance(X, np.memmap)
         and X.ndim == 2

@@ -25,7 +25,7 @@ class FeatureUnion:
 
     @classmethod
     def of(cls, parts: Sequence[LandmarkFeatures], itemsize: int) -> FeatureUnion:
-        """Prepare features for objects whose values take so many bytes."""
+        """Prepare features for objects whose values have a size in bytes."""
         return cls(tuple(part.ready(np.float32 if itemsize == 4 else np.float64) for part in parts))
 
     def __len__(self) -> int:

@@ -1,9 +1,9 @@
-"""What workers do with one partition of a collection while landmarks are chosen: look, draw a sample, propose rows.
+"""What workers compute on one partition while landmarks are chosen: a first look, a sample, proposals.
 
 To choose among all rows, a rule gives every row a weight, its squared distance from the landmarks so far. Each row is
-proposed a random number of times, Poisson with a mean of `rate` times its weight. Whatever the rate, the proposals of
-all partitions in a random order are then independent draws in proportion to the weights, and no partition needs to know
-of the others.
+proposed a random number of times, Poisson with mean `rate` times its weight. Whatever the rate, the proposals of all
+partitions in random order are then independent draws in proportion to the weights, and no partition needs to know about
+the others.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from similitude.support.errors import objects_at, pairs_at
 
 @dataclass
 class Look:
-    """What a first look at a partition tells.
+    """What a first look at a partition shows.
 
     Attributes
     ----------
     number : int
-        Of the partition.
+        The number of the partition.
     n : int
-        Its rows.
+        The number of its rows.
     described : dict of str
-        What must be the same in all partitions.
+        Properties that must be equal in all partitions.
     inputs : dict
-        What the estimator notes of its input.
+        Input attributes of the estimator, such as ``n_features_in_``.
     """
 
     number: int
@@ -81,20 +81,20 @@ def draw(check: InputCheck, seed: int, below: int, number: int, start: int, *col
 
 
 class Standing(Protocol):
-    """How a rule weighs rows by the landmarks so far."""
+    """How a rule weights rows given the landmarks so far."""
 
     def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return squared distances, their scale, and below which share of it they are rounding."""
+        """Return squared distances, their scale, and the share of the scale below which they are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Apart:
-    """The squared distance from the nearest landmark; one where there is none yet."""
+    """The squared distance from the nearest landmark; 1 before the first."""
 
     landmarks: Encoding = None
 
     def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return squared distances, their scale, and below which share of it they are rounding."""
+        """Return squared distances, their scale, and the share of the scale below which they are rounding."""
         pool, own = exact.pool, exact.diagonal
         if self.landmarks is None:
             return np.ones(len(pool)), np.zeros(len(pool)), 0.0
@@ -116,7 +116,7 @@ class Unexplained:
     triangle: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return squared distances, their scale, and below which share of it they are rounding."""
+        """Return squared distances, their scale, and the share of the scale below which they are rounding."""
         pool, left = exact.pool, exact.diagonal.copy()
         if self.landmarks is not None:
             T = solver(self.triangle.T, np.dtype(np.float64))
@@ -158,14 +158,14 @@ class Turn:
         Resolved.
     standing : Standing
     places : array of int
-        Of the landmarks so far, for errors.
+        Positions of the landmarks so far, for errors.
     rate : float
-        The number of proposals expected for a weight of one.
+        Expected number of proposals per unit of weight.
     seed : int
     number : int
-        How many turns came before.
+        Number of rounds before this one.
     memory : int or str
-        Budget of a worker.
+        Memory budget of a worker.
     """
 
     candidates: Candidates
@@ -180,9 +180,9 @@ class Turn:
 
 @dataclass(frozen=True, eq=False)
 class Proposed:
-    """The sum of all weights, and the objects proposed: their places, and how often each.
+    """The sum of all weights, and the proposed objects with their positions and counts.
 
-    Those that show that the similarity is no kernel come along, proposed not once.
+    Objects that show that the similarity is not a kernel are included with count zero.
     """
 
     total: float = 0.0
@@ -191,7 +191,7 @@ class Proposed:
     times: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __add__(self, other: Proposed) -> Proposed:
-        """Return both, one after the other."""
+        """Concatenate two sets of proposals."""
         objects = [one.objects for one in (self, other) if one.objects is not None]
         return Proposed(
             self.total + other.total,
@@ -202,7 +202,7 @@ class Proposed:
 
 
 def propose(turn: Turn, number: int, start: int, barred: np.ndarray, *columns: Any) -> Proposed:
-    """Weigh the rows of a partition, and propose some; those at the barred places have no weight."""
+    """Weight the rows of a partition, and propose some; barred rows have weight zero."""
     rng = np.random.default_rng([turn.seed, turn.number, number])
     found, engine = Proposed(), LocalEngine(threads=1, memory=turn.memory)
     with in_partition(number, 0):

@@ -110,7 +110,7 @@ def solve_rows(K: np.ndarray, T: np.ndarray, leading: int | None = None) -> np.n
     >>> solve_rows(np.array([[2., 5.]]), solver(U, U.dtype))
     array([[2., 3.]])
     """
-    with np.errstate(invalid="ignore"):  # OpenBLAS sometimes reports one that is none, for a single float32 row
+    with np.errstate(invalid="ignore"):  # OpenBLAS sometimes sets this flag without cause for a single float32 row
         if leading is None:
             _solve(K, T)
         elif leading:

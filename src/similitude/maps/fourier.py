@@ -56,7 +56,7 @@ class FourierMap(FeatureMap):
     Attributes
     ----------
     kernel_ : Similarity
-        With what data had to fix.
+        With data-dependent parameters resolved.
     frequencies_ : array of shape (ceil(D / 2), d)
         The frequencies, one in each row; made when asked for.
     waves_ : Waves

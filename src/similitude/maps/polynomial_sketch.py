@@ -127,7 +127,7 @@ class Form:
 
 
 def form_of(kernel: Any) -> Form:
-    """Return a kernel as a power of a dot product; refuse what is none."""
+    """Return a kernel as a power of a dot product; raise an error for other kernels."""
     form = _form_of(kernel)
     if form is None:
         raise TypeError(
