@@ -107,7 +107,7 @@ def classifier(engine=None, **settings):
 
 
 def bits(model):
-    return [part.weights.tobytes() for part in model._model.parts] + [model.intercept_.tobytes()]
+    return [model.landmark_weights_.tobytes(), model.intercept_.tobytes()]
 
 
 def alike(one, other, X, tolerance=1e-6):
@@ -455,7 +455,7 @@ def test_maps_refuse_what_does_not_fit(client):
     with pytest.raises(ValueError, match="partition 3 has width 3, partition 0 has 4"):
         made.fit(X)
     assert not hasattr(made, "landmarks_") and not hasattr(made, "n_features_in_")
-    with pytest.raises(ValueError, match="positions in memory: of a collection give the landmarks themselves"):
+    with pytest.raises(ValueError, match="positions in memory: for a collection give the landmarks themselves"):
         LandmarkMap(landmark_indices=[0]).fit(X)
     with pytest.raises(TypeError, match="LandmarkMap fits to objects in memory"):
         LandmarkMap("precomputed").fit(X)

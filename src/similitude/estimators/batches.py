@@ -23,8 +23,8 @@ from similitude.data.sources import (
     check_sample,
     read_ahead,
 )
-from similitude.estimators.passes import features_of, sums_over
-from similitude.estimators.rows import MOST_HELD_OUT, PILOT, Design, Marks, Sampling
+from similitude.estimators.passes import Marks, features_of, sums_over
+from similitude.estimators.rows import MOST_HELD_OUT, PILOT, Design, Sampling
 from similitude.estimators.targets import Targets
 from similitude.landmarks.feature_union import FeatureUnion
 from similitude.learners.kernel_learner import check_weights

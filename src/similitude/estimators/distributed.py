@@ -24,7 +24,8 @@ from similitude.estimators.partitions import (
     partition_sample,
     partition_sums,
 )
-from similitude.estimators.rows import MOST_HELD_OUT, Design, Marks, Sampling
+from similitude.estimators.passes import Marks
+from similitude.estimators.rows import MOST_HELD_OUT, Design, Sampling
 from similitude.estimators.targets import Targets
 from similitude.landmarks.distributed import Collection, check_alike, key_below
 from similitude.landmarks.feature_union import FeatureUnion

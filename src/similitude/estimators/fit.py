@@ -66,6 +66,7 @@ def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -
     """Choose the number of landmarks and the penalty on a sample of rows, then fit ridge regression to all rows."""
     which, n_train = data.pilot(choice.pilot)
     everything, sizes, projection = len(which) == data.n, choice.sizes, None
+    levels: list[Level] = []
     with data.located(choice.landmarks):
         samples = _samples(data, choice.landmarks, options, which)
         if not everything and len(sizes) == len(samples) == 1 and samples[0].representation.name == PROJECTION:
@@ -74,7 +75,11 @@ def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -
                 return fitted
             projection = samples[0].projection(sizes[0])
         if projection is None:
-            levels = _levels(samples, sizes, Validation(data.Y[which], data.weights[which], n_train))
+            validation = Validation(data.Y[which], data.weights[which], n_train)
+            for level in doubled(samples, sizes, validation):
+                if len(levels) > 1:  # the features of earlier levels are not needed any more
+                    levels[-2] = replace(levels[-2], F=np.empty((0, 0)), ridge=None)  # type: ignore[arg-type]
+                levels.append(level)
     if projection is not None:  # nothing is left to choose on a sample
         return _fit_in_one_pass(data, projection[:1], samples, choice, options, sizes[0])
     best = min([one for one in levels[-2:] if one.agrees_with(samples)], key=lambda one: one.trial.loss)
@@ -91,16 +96,6 @@ def _samples(data: TrainingRows, landmarks: Landmarks, options: FitOptions, whic
         known = landmarks.encoded(k, A)
         made.append(SampleFeatures(k, rows(A, which), which, known, options.side, options.sparse, options.engine))
     return made
-
-
-def _levels(samples: Sequence[SampleFeatures], sizes: Sequence[int], validation: Validation) -> list[Level]:
-    """Return the numbers of landmarks tried, with the features of the last two only."""
-    levels: list[Level] = []
-    for level in doubled(samples, sizes, validation):
-        if len(levels) > 1:
-            levels[-2] = replace(levels[-2], F=np.empty((0, 0)), ridge=None)  # type: ignore[arg-type]
-        levels.append(level)
-    return levels
 
 
 def _fit_sample(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -12,7 +11,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute.encodings import Encoding, as_numpy, as_objects, check_objects, itemsize, rows, take
+from similitude.compute.encodings import (
+    Encoding,
+    as_numpy,
+    as_objects,
+    check_objects,
+    is_tensor,
+    itemsize,
+    namespace,
+    rows,
+    take,
+)
 from similitude.compute.engines import Engine, LocalEngine, use_engine
 from similitude.compute.engines.distributed import is_spread, own_engine
 from similitude.data.sources import Source, about, looks_like_source
@@ -26,7 +35,6 @@ from similitude.estimators.model import LandmarkModel, WeightedLandmarks
 from similitude.estimators.options import FitOptions
 from similitude.estimators.partial_fit import Stream
 from similitude.estimators.partitions import Prediction, partition_prediction
-from similitude.estimators.passes import scores_of
 from similitude.estimators.products import MANY, reads_memory_map
 from similitude.estimators.rows import PILOT, Sampling, TrainingRows, draw_seed
 from similitude.estimators.scales import choose_scales, n_models, open_scales
@@ -45,25 +53,6 @@ from similitude.similarity.base import remembered_images
 from similitude.support.results import Guarantee
 
 SIDES = ("auto", "left", "right", "both")
-
-
-def lazy_for_collections(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Let a method that predicts for every object return a lazy array for a Dask collection."""
-
-    @functools.wraps(method)
-    def predict(self: Any, X: Any) -> Any:
-        if not is_spread(X):
-            return method(self, X)
-        check_is_fitted(self)
-        engine = own_engine(self._engine)
-        one_row, helper = copy.copy(self), copy.copy(self)
-        one_row._scores = lambda X: np.zeros((1, len(self.intercept_)))
-        helper.engine = LocalEngine(threads=1, memory=engine.memory)
-        helper.landmarks, helper.unlabeled = "auto", None
-        asked = Prediction(helper, method.__name__, method(one_row, None))
-        return engine.lazily(partition_prediction, asked, X, asked.like)
-
-    return predict
 
 
 class LandmarkEstimator(SimilarityEstimator):
@@ -423,6 +412,15 @@ class LandmarkEstimator(SimilarityEstimator):
         self.landmark_indices_ = kept[0].positions if alone else [one.positions for one in kept]
         self.n_similarity_calls_ = sum([part.n_used for part in parts])
 
+    @property
+    def landmark_weights_(self) -> Any:
+        """The weights of the similarities to ``landmarks_``, a column per output; a list for several similarities.
+
+        With both sides, the weights of K(x, l) come first and those of K(l, x) second.
+        """
+        weights = [part.weights for part in self._model.parts]
+        return weights[0] if len(weights) == 1 else weights
+
     # Prediction.
 
     def _source(self, X: Any, y: Any = None, sample_weight: Any = None) -> Source | None:
@@ -437,9 +435,35 @@ class LandmarkEstimator(SimilarityEstimator):
             raise TypeError("a Source brings its labels and weights along: give them where it is made")
         return X
 
+    def _predictions(self, X: Any, method: str, of_scores: Callable[[np.ndarray], np.ndarray]) -> Any:
+        """Return what a method says of every object: a tensor for a tensor, a lazy array for a Dask collection.
+
+        Parameters
+        ----------
+        X : sequence of objects, source or collection
+        method : str
+            The name of the method, which workers call.
+        of_scores : callable
+            Turns scores into predictions.
+        """
+        self._check_fitted()
+        if is_spread(X):
+            engine, helper = own_engine(self._engine), copy.copy(self)
+            helper.engine = LocalEngine(threads=1, memory=engine.memory)
+            helper.landmarks, helper.unlabeled = "auto", None
+            asked = Prediction(helper, method, of_scores(np.zeros((1, len(self.intercept_)))))
+            return engine.lazily(partition_prediction, asked, X, asked.like)
+        values = of_scores(self._scores(X))
+        if not is_tensor(X):
+            return values
+        return moved(values, lambda array: namespace(X).asarray(array, device=X.device))
+
+    def _check_fitted(self) -> None:
+        if "_model" not in vars(self):
+            check_is_fitted(self)
+
     def _asked(self, X: Any) -> tuple[LandmarkModel, tuple[Encoding, ...]]:
         """Return the model, and new objects encoded for each of its parts."""
-        check_is_fitted(self)
         X = self._checked(X, reset=False)
         if not self._precomputed:
             return self._model, tuple([part.features.similarity._encoded(X, "X") for part in self._model.parts])
@@ -450,12 +474,11 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores, one column per output, in float64."""
-        check_is_fitted(self)
         source = self._source(X)
         if source is not None:
             return self._scores_of_source(source)
         model, encodings = self._asked(X)
-        scores = scores_of(model, encodings, self._engine, itemsize(encodings[0]))
+        scores = model.scores(encodings, self._engine, itemsize(encodings[0]))
         return as_numpy(scores).astype(np.float64, copy=False) + self.intercept_
 
     def _scores_of_source(self, source: Source) -> np.ndarray:
@@ -464,7 +487,7 @@ class LandmarkEstimator(SimilarityEstimator):
         for batch in batches_to_predict(source, getattr(self, "n_features_in_", None), self._engine):
             with about(batch):
                 model, encodings = self._asked(batch.objects)
-            part = scores_of(model, encodings, self._engine.quiet(), itemsize(encodings[0])) + self.intercept_
+            part = model.scores(encodings, self._engine.quiet(), itemsize(encodings[0])) + self.intercept_
             if scores is None:
                 parts.append(part)
             else:
@@ -483,7 +506,7 @@ class LandmarkEstimator(SimilarityEstimator):
         X : source
             See :class:`similitude.sources.Source`; an iterator that can be read only once will do.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         source = self._source(X)
         if source is None:
             raise TypeError(f"predict_batches reads a source, got {type(X).__name__} in memory: use predict")

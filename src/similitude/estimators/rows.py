@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from similitude.compute.encodings import Encoding, itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.compute.engines.folding import Encoded
 from similitude.data.sources import ROWS, in_order, keys
-from similitude.estimators.passes import features_where_computed, sums_over
+from similitude.estimators.passes import Marks, features_where_computed, sums_over
 from similitude.landmarks.feature_union import FeatureUnion
 from similitude.landmarks.landmarks import Landmarks
 from similitude.linear import HELD_OUT, Moments, n_fitted
@@ -27,9 +27,6 @@ PILOT = 20_000
 
 MOST_HELD_OUT = 5_000
 """Most rows that a pass over all rows holds out."""
-
-Marks = Callable[[], dict[str, str]]
-"""Describes what the sums of a pass belong to, for its checkpoint."""
 
 Design = tuple[Any, np.ndarray, np.ndarray]
 """Features, targets and weights of rows."""

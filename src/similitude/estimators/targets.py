@@ -19,13 +19,6 @@ def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
     return 2 * which.astype(np.int8) - 1
 
 
-def class_numbers(scores: np.ndarray) -> np.ndarray:
-    """Return the class that scores, or codes, decide for: the sign of one column, the largest of several."""
-    if scores.ndim == 1 or scores.shape[1] == 1:
-        return (scores.reshape(len(scores)) >= 0).astype(np.intp)
-    return scores.argmax(axis=1)
-
-
 def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Return what the weights of each class are multiplied by.
 

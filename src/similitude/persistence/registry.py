@@ -35,6 +35,9 @@ estimators.classifier.SimilarityClassifier: _model _stream _temperature class_we
     side similarity similarity_ unlabeled
 estimators.explanation.Explanation: contributions intercept landmarks positions prediction score similarities
 estimators.landmark_count.LandmarkCurve: grade high level low reason x y
+estimators.landmark_estimator.LandmarkEstimator: _model _stream engine feature_names_in_ guarantee_ intercept_ lam_
+    landmark_curve_ landmark_indices landmark_indices_ landmarks landmarks_ loss loss_ n_features_in_ n_landmarks
+    n_similarity_calls_ notes_ penalty penalty_ random_state representation_ side similarity similarity_ unlabeled
 estimators.model.LandmarkModel: parts
 estimators.model.WeightedLandmarks: features weights
 estimators.partial_fit.Stream: features held_out sums

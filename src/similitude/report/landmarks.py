@@ -132,10 +132,9 @@ def _factors(model: Any, X: Any, landmarks: Any, takeover: np.ndarray | None) ->
 
 def roles(subject: Subject, parts: Parts, model: Any) -> Roles:
     """Return what the landmarks of a model do, judged by examples that were held out."""
-    (part,) = model._model.parts
-    m = part.view.n_landmarks
-    sides = tuple(part.weights[start : start + m] for start in range(0, len(part.weights), m)) if m else ()
-    objects, positions = part.view.landmarks.objects, parts.learned[model.landmark_indices_]
+    weights, m = model.landmark_weights_, len(model.landmark_indices_)
+    sides = tuple(weights[start : start + m] for start in range(0, len(weights), m)) if m else ()
+    objects, positions = model.landmarks_, parts.learned[model.landmark_indices_]
     takeover = _takeover(model.similarity_, objects) if m and model.representation_.name == PROJECTION else None
     few = parts.tested[subject.rng().permutation(len(parts.tested))[:MOST]]
     raw = _factors(model, take(subject.X, few), objects, takeover) if m else ()
