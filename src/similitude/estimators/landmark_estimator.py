@@ -18,6 +18,7 @@ from similitude.compute.encodings import (
     check_objects,
     is_tensor,
     itemsize,
+    moved,
     namespace,
     rows,
     take,
