@@ -28,9 +28,8 @@ from similitude.landmarks.representation import Representation
 from similitude.linear.linear import Linear
 from similitude.linear.ridge import Trial
 from similitude.scikit.estimator import SimilarityEstimator
-from similitude.similarity import Similarity
+from similitude.similarity import Similarity, remembered_images
 from similitude.similarity.adapters import Precomputed, as_similarity
-from similitude.similarity.base import remembered_images
 from similitude.support.results import Guarantee
 
 SIDES = ("auto", "left", "right", "both")
@@ -129,7 +128,7 @@ class LandmarkEstimator(SimilarityEstimator):
         weighted = None if sample_weight is None else np.asarray(sample_weight)[some]
         with remembered_images():
             resolved = k.resolve(take(X, some), self.random_state, weighted)
-            return resolved, resolved._encoded(X, "X")
+            return resolved, resolved.encode_checked(X, "X")
 
     def _train(
         self,
@@ -259,7 +258,7 @@ class LandmarkEstimator(SimilarityEstimator):
                 raise ValueError(f"X has {X.shape[1]} columns, the model was fitted on {self.n_features_in_} objects")
             parts = tuple(replace(one, view=replace(one.view, similarity=k)) for one in self._model.parts)
             return Model(parts), (k.encode(np.arange(len(X))),)
-        return self._model, tuple(part.view.similarity._encoded(X, "X") for part in self._model.parts)
+        return self._model, tuple(part.view.similarity.encode_checked(X, "X") for part in self._model.parts)
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores, one column per output, in float64."""

@@ -195,7 +195,7 @@ def _among_all(rule: str, X: Any, examples: Examples, most: int) -> tuple[Any, E
     X, n = join(X, objects), len(examples.Y)
     examples = replace(
         examples,
-        encodings=tuple(k._encoded(X, "X") for k in examples.similarities),
+        encodings=tuple(k.encode_checked(X, "X") for k in examples.similarities),
         Y=np.concatenate([examples.Y, np.zeros_like(examples.Y[:1]).repeat(len(places), axis=0)]),
         weights=np.concatenate([examples.weights, np.zeros(len(places))]),
         places=np.concatenate([examples.places, places]),

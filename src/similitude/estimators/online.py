@@ -38,7 +38,7 @@ def next_batch(
         machine._so_far = Stream()
         machine._coordinates = fitted.coordinates
     stream, coordinates = machine._so_far, machine._coordinates
-    encodings = tuple(one.view.similarity._encoded(X, "X") for one in coordinates)
+    encodings = tuple(one.view.similarity.encode_checked(X, "X") for one in coordinates)
     size = max(itemsize(A) for A in encodings)
     together = Together.of(coordinates, np.float32 if size == 4 else np.float64)
     F = mapped(together, encodings, machine._engine, size)

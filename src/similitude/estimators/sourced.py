@@ -115,7 +115,7 @@ class Streamed:
             with about(batch):
                 X = self.machine._checked(batch.objects, reset=False)
                 Y, weights = self.targets.read(batch.labels, weights_of(batch))
-                encodings = tuple(k._encoded(X, "X") for k in similarities)
+                encodings = tuple(k.encode_checked(X, "X") for k in similarities)
             stop = batch.stop
             yield Encoded((encodings, Y, weights), batch.start, stop)
         if stop != self.n_rows:

@@ -141,7 +141,7 @@ def on_tensors(together: Together | Model) -> bool:
 
 def is_threadsafe(together: Together | Model) -> bool:
     """Tell whether every similarity gains from threads."""
-    return all(view.similarity.threadsafe for view in _views(together))
+    return all(view.similarity.hints.threadsafe for view in _views(together))
 
 
 def _views(together: Together | Model) -> list[View]:

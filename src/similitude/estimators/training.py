@@ -35,8 +35,7 @@ from similitude.linear.held_out import HELD_OUT, n_fitted
 from similitude.linear.linear import Linear
 from similitude.linear.moments import Moments
 from similitude.linear.ridge import Ridge, Trial
-from similitude.similarity import Similarity
-from similitude.similarity.base import remembered_images
+from similitude.similarity import Similarity, remembered_images
 from similitude.support.errors import NotAKernelError
 from similitude.support.fingerprints import digest
 

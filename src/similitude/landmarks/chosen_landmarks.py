@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import Encoding, count, rows, take
-from similitude.similarity import Similarity
+from similitude.similarity import Hints, Similarity
 from similitude.support.errors import PairError
 
 
@@ -38,7 +38,7 @@ class Landmarks:
     def seen_by(self, k: Similarity, A: Encoding | None) -> Chosen:
         """Return them as a similarity sees them; A is the encoding of X, or None if they are not of X."""
         if A is None or self.positions is None:
-            return Chosen(self.objects, k._encoded(self.objects, "landmarks"), self.positions)
+            return Chosen(self.objects, k.encode_checked(self.objects, "landmarks"), self.positions)
         return Chosen(self.objects, rows(A, self.positions), self.positions)
 
     def only(self, n: int) -> Landmarks:
@@ -96,17 +96,9 @@ class Facing:
     similarity: Similarity
 
     @property
-    def threadsafe(self) -> bool:
-        """As the similarity is."""
-        return self.similarity.threadsafe
-
-    def works_on_tensors(self) -> bool:
-        """Tell that it is not made for a device: landmarks come with names of sides."""
-        return False
-
-    def is_finite(self) -> bool:
-        """Tell whether values need no check."""
-        return self.similarity.is_finite()
+    def hints(self) -> Hints:
+        """Those of the similarity; not on tensors, because landmarks come with names of sides."""
+        return Hints(finite=self.similarity.hints.finite, threadsafe=self.similarity.hints.threadsafe)
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return K(a, l) where the landmark stands on the left side of the map, K(l, a) where on the right."""

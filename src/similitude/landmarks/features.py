@@ -51,7 +51,7 @@ class View:
     @property
     def on_tensors(self) -> bool:
         """Whether a device can compute it."""
-        return self.side == "left" and bool(self.similarity.works_on_tensors())
+        return self.side == "left" and bool(self.similarity.hints.on_tensors)
 
     def moved(self, move: Callable[[Any], Any]) -> View:
         """Return the view with its landmarks' arrays passed through `move`."""

@@ -14,7 +14,7 @@ from similitude.landmarks.chosen_landmarks import Chosen
 from similitude.landmarks.sizes import COMPACT, DEFAULT, Ask, at_most, positive_whole
 from similitude.maps.projection import Against, ProjectionMap
 from similitude.maps.sketches import KINDS, Sketch
-from similitude.similarity import Similarity
+from similitude.similarity import Hints, Similarity
 from similitude.support.randomness import generator
 from similitude.support.results import Guarantee
 from similitude.theory import bounds
@@ -154,17 +154,10 @@ class Multiplied:
     kernel: Similarity
 
     @property
-    def threadsafe(self) -> bool:
-        """As the kernel is."""
-        return self.kernel.threadsafe
-
-    def works_on_tensors(self) -> bool:
-        """Tell whether a device can run it."""
-        return self.kernel.works_on_tensors()
-
-    def is_finite(self) -> bool:
-        """Tell that the features need no check: the kernel's values have been looked at."""
-        return True
+    def hints(self) -> Hints:
+        """Those of the kernel, whose values are checked."""
+        hints = self.kernel.hints
+        return Hints(finite=True, on_tensors=hints.on_tensors, threadsafe=hints.threadsafe)
 
     def block(self, A: Encoding, B: Against, out: Any = None) -> Any:
         """Return the features of the encoded objects."""

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import loops
+from similitude.compute import as_matrix, loops
 from similitude.compute.blocks import Blocks, check_fits
 from similitude.compute.encodings import Encoding, itemsize, namespace
 from similitude.compute.engines import Engine
-from similitude.kernels.matrix import as_matrix
 from similitude.maps.base import FeatureMap
 from similitude.maps.frequencies import Draw, Law, Matrix, Structured, law_of
 from similitude.maps.sampling import connected, sampled

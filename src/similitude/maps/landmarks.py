@@ -69,7 +69,7 @@ class LandmarkedMap(FeatureMap):
             self.notes_.append(looked_at(self._rule, SAMPLE, n))
         if given.whole is not None and n is not None and n > SAMPLE and self._rule in AMONG_ALL:
             objects, places = choose_among_all(self._rule, k, given.whole, self._number(ask, n))
-            return Chosen(objects, k._encoded(objects, "X"), places)
+            return Chosen(objects, k.encode_checked(objects, "X"), places)
         chosen = self._choose(k, X, A, labels, ask)
         if given.places is None or chosen.positions is None:
             return chosen
@@ -149,7 +149,7 @@ class LandmarkedMap(FeatureMap):
         if self.landmark_indices is None:
             try:
                 objects = self._checked(self.landmarks, reset=False)
-                return Chosen(objects, k._encoded(objects, "landmarks"), None)
+                return Chosen(objects, k.encode_checked(objects, "landmarks"), None)
             except ValueError as error:
                 raise ValueError(f"landmarks: {error}") from error
         n, positions = check_objects(X), np.asarray(self.landmark_indices)

@@ -26,7 +26,7 @@ from similitude.landmarks.sizes import WIDE, Ask
 from similitude.landmarks.triangular import Factor, factorize, solve_rows, solver
 from similitude.maps.landmarks import LandmarkedMap
 from similitude.scikit.estimator import CHECKED_OBJECTS, demand_valid, whole_gram
-from similitude.similarity import Similarity
+from similitude.similarity import Hints, Similarity
 from similitude.validity import Validity, check_gram
 
 ADVICE = "LandmarkMap takes any similarity, or use repair(...) first"
@@ -197,17 +197,10 @@ class Projected:
     kernel: Similarity
 
     @property
-    def threadsafe(self) -> bool:
-        """As the kernel is."""
-        return self.kernel.threadsafe
-
-    def works_on_tensors(self) -> bool:
-        """Tell whether a device can run it."""
-        return self.kernel.works_on_tensors()
-
-    def is_finite(self) -> bool:
-        """Tell that the features need no check: the kernel's values have been looked at."""
-        return True
+    def hints(self) -> Hints:
+        """Those of the kernel, whose values are checked."""
+        hints = self.kernel.hints
+        return Hints(finite=True, on_tensors=hints.on_tensors, threadsafe=hints.threadsafe)
 
     def block(self, A: Encoding, B: Against, out: Any = None) -> Any:
         """Return the features of the encoded objects."""
