@@ -142,26 +142,27 @@ def beside(array: np.ndarray, like: Any) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _origins(cls: type) -> frozenset[str]:
-    """Return the libraries that a class and its base classes come from, and whether it is a torch tensor."""
-    found = {base.__module__.split(".")[0] for base in cls.__mro__}
-    tensor = any(base.__module__.split(".")[0] == "torch" and base.__name__ == "Tensor" for base in cls.__mro__)
-    return frozenset(found | {"tensor"} if tensor else found)
+def _kind_of(cls: Any) -> str:
+    """Return "tensor" for torch tensors, "frame" for classes of pandas and polars, "" for all others."""
+    bases = [(base.__module__.split(".")[0], base.__name__) for base in cls.__mro__]
+    if ("torch", "Tensor") in bases:
+        return "tensor"
+    return "frame" if {"pandas", "polars"} & {library for library, _ in bases} else ""
 
 
 def is_tensor(X: Any) -> bool:
     """Tell whether X is a torch tensor."""
-    return "tensor" in _origins(type(X))
+    return _kind_of(X.__class__) == "tensor"
 
 
 def is_table(X: Any) -> bool:
     """Tell whether X is a pandas or polars data frame."""
-    return not _origins(type(X)).isdisjoint(("pandas", "polars")) and hasattr(X, "columns")
+    return _kind_of(X.__class__) == "frame" and hasattr(X, "columns")
 
 
 def is_column(X: Any) -> bool:
     """Tell whether X is a pandas or polars series."""
-    return not _origins(type(X)).isdisjoint(("pandas", "polars")) and hasattr(X, "dtype")
+    return _kind_of(X.__class__) == "frame" and hasattr(X, "dtype")
 
 
 def is_sparse(X: Any) -> bool:

@@ -100,7 +100,7 @@ class Profile:
         return Profile(tuple(term._replace(part=parts[term.part]) for term in self.terms), self.constant)
 
 
-def profile_of(similarity: Any) -> Profile | None:
-    """Return the profile of a similarity, or None if it has none."""
+def profile_of(similarity: Any) -> Any:
+    """Return the `Profile` of a similarity, or None if it has none."""
     profile = similarity.hints.profile
     return None if profile is None else profile(similarity)

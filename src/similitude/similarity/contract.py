@@ -96,7 +96,7 @@ class Similarity(Parametric, ABC):
         if _stated_for_other_code(cls, "reason"):
             cls.reason = None
         if _stated_for_other_code(cls, "hints"):
-            cls.hints = _cautions(cls.hints)  # type: ignore[method-assign, assignment]
+            cls.hints = _cautions(cls.hints)  # type: ignore[method-assign]
 
     __array_ufunc__ = None  # so that np.float64(2) * k is algebra on k
 

@@ -163,7 +163,7 @@ def check_positive(name: str, value: Any) -> float:
 
 def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> int:
     """Validate an integer from `least` to `most`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
         limits = f">= {least}" if most == math.inf else f"from {least} to {most}"
         raise ValueError(f"{name} must be a whole number {limits}, got {value!r}")
     return int(value)

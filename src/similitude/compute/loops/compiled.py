@@ -93,12 +93,14 @@ set_bits = _compiled.set_bits
 
 def window_bags(text: Any, starts: Any, patterns: Patterns) -> BagArrays:
     """See `reference.strings.window_bags`."""
-    return BagArrays(*_compiled.windows(text, starts, *patterns), text, starts)
+    codes, counts, places, ends = _compiled.windows(text, starts, *patterns)
+    return BagArrays(codes, counts, places, ends, text, starts)
 
 
 def neighbor_bags(text: Any, starts: Any, letters: int, length: int, most: int) -> BagArrays:
     """See `reference.strings.neighbor_bags`."""
-    return BagArrays(*_compiled.neighbors(text, starts, letters, length, most), text, starts)
+    codes, counts, places, ends = _compiled.neighbors(text, starts, letters, length, most)
+    return BagArrays(codes, counts, places, ends, text, starts)
 
 
 def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Array, Array, int]:

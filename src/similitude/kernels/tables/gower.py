@@ -145,7 +145,8 @@ class Gower(Similarity):
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return the mean similarity of the columns in which both rows have a value."""
         out = np.empty((len(A[0]), len(B[0]))) if out is None else out
-        loops.gower(out, *(tuple(map(np.ascontiguousarray, one)) for one in (A, B)))
+        a, b = ((np.ascontiguousarray(numbers), np.ascontiguousarray(keys)) for numbers, keys in (A, B))
+        loops.gower(out, a, b)
         return out
 
     def diagonal(self, A: Encoding) -> np.ndarray:
