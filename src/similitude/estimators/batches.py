@@ -123,7 +123,7 @@ class SourceRows:
             with about(batch):
                 X = self.check(batch.objects, reset=False)
                 Y, weights = self.targets.read(batch.labels, batch_weights(batch))
-                encodings = tuple(k._encoded(X, "X") for k in similarities)
+                encodings = tuple(k.encode_checked(X, "X") for k in similarities)
             stop = batch.stop
             yield Encoded((encodings, Y, weights), batch.start, stop)
         if stop != self.n_rows:

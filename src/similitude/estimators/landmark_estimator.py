@@ -48,9 +48,7 @@ from similitude.landmarks.rules import RULES
 from similitude.linear import Linear, Trial
 from similitude.scikit.estimator import SimilarityEstimator, all_or_nothing
 from similitude.scikit.input_check import InputCheck
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import Precomputed, as_similarity
-from similitude.similarity.base import remembered_images
+from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
 from similitude.support.results import Guarantee
 
 SIDES = ("auto", "left", "right", "both")
@@ -342,7 +340,7 @@ class LandmarkEstimator(SimilarityEstimator):
         weighted = None if sample_weight is None else np.asarray(sample_weight)[some]
         with remembered_images():
             resolved = k.resolve(take(X, some), self.random_state, weighted)
-            return resolved, resolved._encoded(X, "X")
+            return resolved, resolved.encode_checked(X, "X")
 
     def _refit(self, fitted: Fitted, data: TrainingRows, options: FitOptions) -> Fitted:
         """Return the fit by another loss or penalty on the same features."""
@@ -467,7 +465,7 @@ class LandmarkEstimator(SimilarityEstimator):
         """Return the model, and new objects encoded for each of its parts."""
         X = self._checked(X, reset=False)
         if not self._precomputed:
-            return self._model, tuple([part.features.similarity._encoded(X, "X") for part in self._model.parts])
+            return self._model, tuple([part.features.similarity.encode_checked(X, "X") for part in self._model.parts])
         k = Precomputed(X)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} columns, the model was fitted on {self.n_features_in_} objects")

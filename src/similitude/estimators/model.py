@@ -110,7 +110,7 @@ class LandmarkModel:
         known = self._by_products(encodings, engine) if on_tensors else None
         if known is not None:
             return known
-        threadsafe = all([part.features.similarity.threadsafe for part in self.parts])
+        threadsafe = all([part.features.similarity.hints.threadsafe for part in self.parts])
         return run_on_strips(ScoresTask(threadsafe, on_tensors), encodings, self, engine, itemsize)
 
     def _by_products(self, encodings: Sequence[Encoding], engine: Engine) -> Any:

@@ -38,7 +38,7 @@ class Stream:
 
     def learn(self, X: Any, Y: np.ndarray, weights: np.ndarray, random_state: Any, engine: Engine) -> Stream:
         """Return the stream after a further batch; a fifth of each batch is held out, up to 5,000 rows in all."""
-        encodings = tuple(one.similarity._encoded(X, "X") for one in self.features)
+        encodings = tuple(one.similarity.encode_checked(X, "X") for one in self.features)
         size = max(map(itemsize, encodings))
         F = features_of(FeatureUnion.of(self.features, size), encodings, engine, size)
         held = self._chosen(weights, random_state)

@@ -143,7 +143,7 @@ class Growing:
         m = len(self.places)
         objects = objects if self.objects is None else join(self.objects, objects)
         places = np.concatenate([self.places, places])
-        pool = Pool(self.k, self.k._encoded(objects, "X"), self.engine, None, rng, objects)
+        pool = Pool(self.k, self.k.encode_checked(objects, "X"), self.engine, None, rng, objects)
         with objects_at(places):
             accepted, share = self.sift(pool, m + proposed, most)
         if not len(accepted):

@@ -43,7 +43,7 @@ class FeatureUnion:
     @property
     def threadsafe(self) -> bool:
         """Whether threads may share the work."""
-        return all(part.similarity.threadsafe for part in self.parts)
+        return all(part.similarity.hints.threadsafe for part in self.parts)
 
     @property
     def on_tensors(self) -> bool:

@@ -212,7 +212,7 @@ def propose(turn: Turn, number: int, start: int, barred: np.ndarray, *columns: A
         for batch in batches_in(source, engine.budget):
             with about(batch):
                 X, counted = turn.candidates.read(batch)
-                A = turn.similarity._encoded(X, "X")
+                A = turn.similarity.encode_checked(X, "X")
             places = np.arange(start + batch.start, start + batch.stop)
             counted[np.isin(places, barred)] = False
             pool = Pool(turn.similarity, A, engine, None, rng, X)

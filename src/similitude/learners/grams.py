@@ -70,7 +70,7 @@ class Objects:
         k, n = self.kernel, len(self.used)
         check_fits(n, n, 8, self.engine)
         A = self.encoding if n == check_objects(self.objects) else rows(self.encoding, self.used)
-        there = self.engine.here(A, room=16 * n * n) if k.works_on_tensors() else A
+        there = self.engine.here(A, room=16 * n * n) if k.hints.on_tensors else A
         values = k.blocks(there, engine=self.engine).whole()
         single = itemsize(values) == 4 or itemsize(A) == 4
         eps, proof = float(np.finfo(np.float32 if single else np.float64).eps), k.proof()

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from similitude.compute import as_matrix
 from similitude.compute.blocks import Blocks
 from similitude.compute.encodings import (
     Encoding,
@@ -24,7 +25,6 @@ from similitude.compute.encodings import (
 from similitude.compute.engines import Engine, TorchEngine, current_engine, engine_of
 from similitude.compute.engines.distributed import is_spread
 from similitude.compute.engines.torch.engine import check_device
-from similitude.kernels.matrix import as_matrix
 from similitude.similarity import Similarity
 from similitude.similarity.adapters import Precomputed, as_similarity
 from similitude.support.errors import NotAKernelError

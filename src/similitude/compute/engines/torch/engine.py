@@ -99,7 +99,7 @@ class TorchEngine(Engine):
 
     def note(self, similarity: Any) -> str | None:
         """Say where a similarity is computed, if not on the device."""
-        if similarity.works_on_tensors():
+        if similarity.hints.on_tensors:
             return None
         return f"{similarity!r} has no form for a device: its values were computed on the CPU, not on {self.device}"
 
@@ -113,8 +113,7 @@ class TorchEngine(Engine):
         from similitude.compute.engines.torch.products import Product
         from similitude.compute.engines.torch.transfer import movable
 
-        works = getattr(similarity, "works_on_tensors", None)
-        if works is None or not works() or not movable(A) or not movable(B):
+        if not similarity.hints.on_tensors or not movable(A) or not movable(B):
             return None
         check_device(self, A)
         check_device(self, B, "Z")

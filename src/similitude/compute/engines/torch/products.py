@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from similitude.compute.encodings import Encoding, count, is_tensor, itemsize, moved, rows, tensor_in
-from similitude.compute.engines.profiles import Profile, Term
 from similitude.compute.engines.torch import fused
 from similitude.compute.engines.torch.transfer import Mover, ahead, back, nbytes
+from similitude.compute.hints import Profile, Term, profile_of
 
 RESIDENT = 0.4
 """The part of the memory budget up to which all rows stay on the device, beside what they are made into."""
@@ -177,7 +177,7 @@ class Product:
         self.dtype = torch.float32 if itemsize(A) == itemsize(B) == 4 else torch.float64
         self.b = self._here(B)
         self.a: Encoding = None
-        self.profile = similarity.described()
+        self.profile = profile_of(similarity)
         self.fused = fused.can_fuse(self.profile, engine.place, self.dtype)
 
     @property
