@@ -12,9 +12,8 @@ from objectives import OBJECTIVES
 from scipy.sparse import csr_matrix
 
 from similitude import SimilarityClassifier, SimilarityRegressor, use_engine
-from similitude.compute.engines import checkpoints
+from similitude.compute.engines import checkpoints, with_progress
 from similitude.compute.engines.checkpoints import Checkpoint
-from similitude.compute.engines.progress import with_rows
 from similitude.engines import LocalEngine
 from similitude.errors import CheckpointError, CheckpointWarning, PairError, SourceError
 from similitude.estimators import sourced
@@ -260,9 +259,9 @@ class Terminal(io.StringIO):
 
 def test_progress_tells_rows_a_second_and_time_left():
     screen = Terminal()
-    assert list(with_rows(iter([5, 5]), lambda n: n, 10, 20, screen)) == [5, 5]
+    assert list(with_progress(iter([5, 5]), 20, int, 10, "rows", screen)) == [5, 5]
     assert "100% of 20 rows" in screen.getvalue() and "a second, 0 s left" in screen.getvalue()
-    list(with_rows(iter([5]), lambda n: n, 0, None, Terminal()))
+    list(with_progress(iter([5]), None, int, 0, "rows", Terminal()))
 
 
 def test_progress_of_a_fit(monkeypatch, small_batches):
@@ -283,7 +282,7 @@ CHILD = """
     from similitude.kernels import Gaussian
     from similitude.estimators import sourced
 
-    checkpoints.EVERY, checkpoints.SHARE = 0.0, 1e9
+    checkpoints.WRITE_INTERVAL, checkpoints.WRITE_SHARE = 0.0, 1e9
     sourced.batch_rows = lambda X, budget: 4096
     X, Y = np.load(sys.argv[1]), np.load(sys.argv[2])
     passes = iter(range(9))
@@ -346,8 +345,8 @@ def interrupted(path, X=X, Y=Y, **ask):
 
 @pytest.fixture
 def at_once(monkeypatch, small_batches):
-    monkeypatch.setattr(checkpoints, "EVERY", 0.0)
-    monkeypatch.setattr(checkpoints, "SHARE", 1e9)
+    monkeypatch.setattr(checkpoints, "WRITE_INTERVAL", 0.0)
+    monkeypatch.setattr(checkpoints, "WRITE_SHARE", 1e9)
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path, at_once, monkeypatch):
@@ -392,7 +391,7 @@ def test_damaged_and_strange_files(tmp_path, at_once):
         model.fit(Source(X, Y))
     for text in (b"hello", b"", b"[1]\n", b'{"is": "else"}\n'):
         path.write_bytes(text)
-        with pytest.raises(CheckpointError, match="no checkpoint of similitude"):
+        with pytest.raises(CheckpointError, match="not a checkpoint of similitude"):
             model.fit(Source(X, Y))
         assert path.read_bytes() == text
 

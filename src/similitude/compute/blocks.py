@@ -20,8 +20,7 @@ import numpy as np
 
 from similitude.compute import loops
 from similitude.compute.encodings import Encoding, as_numpy, count, namespace, rows, tensor_in
-from similitude.compute.engines import Engine, Tile, current_engine
-from similitude.compute.engines.engine import TILE_EDGE, Target, format_bytes
+from similitude.compute.engines import TILE_EDGE, Engine, Target, Tile, current_engine, format_bytes
 from similitude.support.errors import PairError, brief
 
 T = TypeVar("T")
@@ -183,9 +182,9 @@ class Blocks:
         rows_out, rows_in = self.shape[::-1] if transposed else self.shape
         if v.shape[0] != rows_in:
             raise ValueError(f"the vector has {v.shape[0]} rows, the matrix of shape {self.shape} needs {rows_in}")
-        known = self.engine.times(self.similarity, self.A, self._columns, v, transposed)
-        if known is not None:
-            return known
+        operator = self.engine.operator(self.similarity, self.A, self._columns)
+        if operator is not None:
+            return operator.product(v, transposed)
         total = np.zeros((rows_out, *v.shape[1:]))
         with closing(self.tiles()) as tiles:
             for (down, right), values in tiles:
@@ -229,7 +228,7 @@ class Blocks:
     def _may_be_wide(self) -> bool:
         fits = math.prod(WIDE_TILE) <= self._affordable_cells()
         task = BlockTask(self.similarity)
-        usual = self.engine.edge == TILE_EDGE < self.shape[1]
+        usual = self.engine.tile_edge == TILE_EDGE < self.shape[1]
         return fits and usual and not self._half and task.fills and not task.heavy
 
     @property
@@ -256,7 +255,7 @@ class Blocks:
         task = BlockTask(self.similarity)
         affordable = max(1, math.isqrt(self._affordable_cells()))
         if task.threadsafe:
-            workers, edge = self.engine.workers(task), self.engine.edge
+            workers, edge = self.engine.workers(task), self.engine.tile_edge
             shared = max(HEAVY_TILE_EDGE, math.ceil(size / (workers + 1))) if workers > 1 and task.heavy else edge
             return min(edge, affordable, shared)
         enough_for_all = math.ceil(size / (2 * math.sqrt(self.engine.workers(task))))

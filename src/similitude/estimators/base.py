@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute.encodings import Encoding, as_numpy, as_objects, itemsize, rows, take
-from similitude.compute.engines.distributed import is_spread
+from similitude.compute.engines import is_distributed
 from similitude.data.sources import Source, about, looks_like_source
 from similitude.estimators.distributed import fit_spread
 from similitude.estimators.explanation import Explanation
@@ -181,10 +181,10 @@ class LandmarkEstimator(SimilarityEstimator):
             features = examples.features(together, self._engine)
         F, Y, weights = features
         named = "penalty='l1'" if penalty == "l1" else f"loss={loss!r}"
-        F = as_numpy(F) if penalty == "l1" else self._engine.here(F)
+        F = as_numpy(F) if penalty == "l1" else self._engine.to_device(F)
         if isinstance(F, np.ndarray):
             self._note_cpu(f"the model with {named} was fitted")
-        with self._engine.algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
+        with self._engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
             linear, trial, judged = self._fit_all(loss, penalty, F, Y, weights)
         told = Y[judged], weights[judged]
         return replace(fitted, linear=linear, trial=trial, judged=told)
@@ -211,7 +211,7 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _fit_apart(self, X: Any, y: Any, sample_weight: Any) -> Fitted | None:
         """Fit to what is read in batches or lives on workers; None where X is in memory."""
-        if is_spread(X):
+        if is_distributed(X):
             return fit_spread(self, X, y, sample_weight)
         source = None if takes_map(self, X, y) else self._source(X, y, sample_weight)
         return None if source is None else fit_source(self, source)

@@ -14,9 +14,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute.encodings import take
-from similitude.compute.engines import Engine, use_engine
-from similitude.compute.engines.distributed import Handle, SpreadEngine, is_spread, own_engine
-from similitude.compute.engines.folding import Summed, folded
+from similitude.compute.engines import (
+    DistributedEngine,
+    Engine,
+    Handle,
+    PartialSums,
+    distributed_engine,
+    is_distributed,
+    sum_batches,
+    use_engine,
+)
 from similitude.data.sources import in_order, keys
 from similitude.estimators.order import Drawn, seed_of
 from similitude.estimators.partitions import (
@@ -53,9 +60,9 @@ def fit_spread(machine: Any, X: Any, y: Any, sample_weight: Any) -> Fitted:
     """
     if machine.landmark_indices is not None:
         raise ValueError("landmark_indices are positions in memory: of a collection give the landmarks themselves")
-    engine = own_engine(machine._engine)
+    engine = distributed_engine(machine._engine)
     with engine.session(), use_engine(engine) if machine.engine is None else nullcontext():
-        rows = Spread.of(machine, engine, engine.columns(X, y, sample_weight))
+        rows = Spread.of(machine, engine, engine.partitions(X, y, sample_weight))
         objects, labels, weights, places, ranks = rows.sample()
         everything = len(places) == rows.n
         Y, weighed = rows.targets.read(labels, weights)
@@ -72,7 +79,7 @@ class Spread:
     Attributes
     ----------
     machine : LandmarkEstimator
-    engine : SpreadEngine
+    engine : DistributedEngine
     columns : list of lists of handles
         The partitions of objects, labels and weights.
     sizes, counted : array of int
@@ -84,7 +91,7 @@ class Spread:
     """
 
     machine: Any
-    engine: SpreadEngine
+    engine: DistributedEngine
     columns: list[list[Handle]]
     sizes: np.ndarray
     counted: np.ndarray
@@ -93,7 +100,7 @@ class Spread:
     seed: int
 
     @classmethod
-    def of(cls, machine: Any, engine: SpreadEngine, columns: list[list[Handle]]) -> Spread:
+    def of(cls, machine: Any, engine: DistributedEngine, columns: list[list[Handle]]) -> Spread:
         """Look at every partition, and refuse what does not fit together."""
         helper, numbers = engine.broadcast(for_workers(machine, engine.memory)), range(len(columns[0]))
         looks = list(engine.collect(engine.map(look, [helper] * len(numbers), numbers, *columns)))
@@ -167,18 +174,18 @@ class Spread:
         ints = [range(k), self.starts.tolist(), self.sizes.tolist()]
         edges = np.append(self.starts, self.n_rows)
 
-        def groups(start: int) -> Iterator[Summed]:
+        def groups(start: int) -> Iterator[PartialSums]:
             parts = self.engine.map(moments, [share] * k, *ints, inside, *self.columns)
             cuts = [slice(a, a + GROUP) for a in range(0, k, GROUP) if edges[min(a + GROUP, k)] > start]
             sums = self.engine.collect([self.engine.reduce(parts[cut]) for cut in cuts])
             for cut, total in zip(cuts, sums, strict=True):
-                yield Summed([total], int(edges[cut.start]), int(edges[min(cut.stop, k)]))
+                yield PartialSums([total], int(edges[cut.start]), int(edges[min(cut.stop, k)]))
 
         def marked() -> dict[str, str]:
             found = marks()
             return {**found, "data": digest((found["data"], self.sizes), 16).hex()}
 
-        found: Moments = folded(groups, self.n_rows, engine, Moments.from_arrays, marked)
+        found: Moments = sum_batches(groups, self.n_rows, engine, Moments.from_arrays, marked)
         return found
 
     def features(
@@ -206,13 +213,13 @@ def lazily(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
     @functools.wraps(method)
     def asked(self: Any, X: Any) -> Any:
-        if not is_spread(X):
+        if not is_distributed(X):
             return method(self, X)
         check_is_fitted(self)
-        engine = own_engine(self._engine)
+        engine = distributed_engine(self._engine)
         one_row = copy.copy(self)
         one_row._scores = lambda X: np.zeros((1, len(self.intercept_)))
         helper = Asked(for_workers(self, engine.memory), method.__name__, method(one_row, None))
-        return engine.lazily(answer, helper, X, helper.like)
+        return engine.lazy_array(answer, helper, X, helper.like)
 
     return asked

@@ -70,7 +70,7 @@ def solve_by_products(
     """
     if view.n_landmarks < MANY:
         return None
-    with engine.algebra(f"the equations of {view.n_landmarks:,} landmarks"):
+    with engine.linear_algebra(f"the equations of {view.n_landmarks:,} landmarks"):
         solver = engine.least_squares(view.similarity, A, view.landmarks.encoding)
         if solver is None:
             return None

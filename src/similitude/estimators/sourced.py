@@ -10,9 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from similitude.compute.encodings import itemsize, take
-from similitude.compute.engines import Engine
-from similitude.compute.engines.folding import Encoded
-from similitude.compute.engines.progress import with_rows
+from similitude.compute.engines import EncodedBatch, Engine, with_progress
 from similitude.data.sources import PEEK, Batch, Ends, Source, about, batch_rows, check_sample, read_ahead
 from similitude.estimators.order import Drawn, seed_of
 from similitude.estimators.streams import MOST_HELD_OUT, mapped, one_pass, scored
@@ -105,11 +103,11 @@ class Streamed:
     n: int
     n_rows: int
 
-    def batches(self, similarities: Sequence[Similarity], start: int) -> Iterator[Encoded]:
+    def batches(self, similarities: Sequence[Similarity], start: int) -> Iterator[EncodedBatch]:
         """Yield all rows from one on as ``(encodings, targets, weights)``, the next batch being read meanwhile."""
         return read_ahead(self._encoded(similarities, start))
 
-    def _encoded(self, similarities: Sequence[Similarity], start: int) -> Iterator[Encoded]:
+    def _encoded(self, similarities: Sequence[Similarity], start: int) -> Iterator[EncodedBatch]:
         stop = start
         for batch in self.source.batches(self.rows, start):
             with about(batch):
@@ -117,7 +115,7 @@ class Streamed:
                 Y, weights = self.targets.read(batch.labels, weights_of(batch))
                 encodings = tuple(k._encoded(X, "X") for k in similarities)
             stop = batch.stop
-            yield Encoded((encodings, Y, weights), batch.start, stop)
+            yield EncodedBatch((encodings, Y, weights), batch.start, stop)
         if stop != self.n_rows:
             raise SourceError(f"the first pass gave {self.n_rows:,} rows and the next {stop:,}: it must give the same")
 
@@ -132,7 +130,7 @@ class Streamed:
     ) -> Moments:
         """Return the moments of the features of all rows but those held out, by place, in one pass."""
 
-        def kept(start: int) -> Iterator[Encoded]:
+        def kept(start: int) -> Iterator[EncodedBatch]:
             for batch in self.batches(similarities, start):
                 encodings, Y, weights = batch.encoding
                 weights = np.array(weights)  # a copy: they may be the user's own
@@ -146,7 +144,7 @@ class Streamed:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return features, targets and weights of all rows with a weight, in their random order."""
         logging.getLogger("similitude").info("loss=%r needs a further pass over the similarities", self.machine.loss)
-        parts, quiet = [], engine.quiet()
+        parts, quiet = [], engine.without_progress()
         for batch in self.batches(similarities, 0):
             encodings, Y, weights = batch.encoding
             parts.append((mapped(together, encodings, quiet, size), Y, weights))
@@ -177,7 +175,7 @@ def scores_of(machine: Any, source: Source) -> np.ndarray:
     for batch in objects_of(machine, source):
         with about(batch):
             model, encodings = machine._asked(batch.objects)
-        scores = scored(model, encodings, machine._engine.quiet(), itemsize(encodings[0]))
+        scores = scored(model, encodings, machine._engine.without_progress(), itemsize(encodings[0]))
         scores += machine.intercept_
         if answer is None:
             parts.append(scores)
@@ -189,7 +187,7 @@ def scores_of(machine: Any, source: Source) -> np.ndarray:
 def _read(batches: Iterator[Batch], n: int | None, engine: Engine) -> Iterator[Batch]:
     """Yield batches, the next one being read meanwhile, and show how far this is."""
     ahead = read_ahead(batches)
-    return with_rows(ahead, len, 0, n) if engine.progress else ahead
+    return with_progress(ahead, n, len, unit="rows") if engine.progress else ahead
 
 
 def weights_of(batch: Batch) -> np.ndarray:

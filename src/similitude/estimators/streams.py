@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -12,9 +13,7 @@ import numpy as np
 
 from similitude.compute.blocks import check_fits
 from similitude.compute.encodings import Encoding, as_numpy, count, namespace
-from similitude.compute.engines import Engine
-from similitude.compute.engines.engine import TILE_EDGE, Tile
-from similitude.compute.engines.folding import Encoded, Pass
+from similitude.compute.engines import TILE_EDGE, EncodedBatch, Engine, PartialSums, Tile, partial_sums, sum_batches
 from similitude.landmarks.features import Together, View, Weighted
 from similitude.landmarks.pivots import named
 from similitude.linear.linear import Linear
@@ -100,7 +99,7 @@ class ScoresTask:
 
 def strips(n: int, width: int, itemsize: int, engine: Engine, task: Any) -> list[Tile]:
     """Cut n rows so that the strips under way stay within the memory budget."""
-    larger = engine.edge // TILE_EDGE
+    larger = engine.tile_edge // TILE_EDGE
     few, many = (larger * rows for rows in STRIP_ROWS) if task.threadsafe else (128, 128)
     affordable = engine.budget // (8 * engine.workers(task) * max(1, width) * itemsize)
     if affordable == 0:
@@ -118,7 +117,7 @@ def mapped(together: Together, encodings: tuple[Encoding, ...], engine: Engine, 
 
 def mapped_there(together: Together, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> Any:
     """Return the features of all objects where the engine computes."""
-    here = engine.here(encodings) if on_tensors(together) else encodings
+    here = engine.to_device(encodings) if on_tensors(together) else encodings
     return _mapped(together, here, engine, itemsize)
 
 
@@ -163,10 +162,10 @@ def _by_products(model: Model, encodings: tuple[Encoding, ...], engine: Engine) 
     sums: list[Any] = []
     for part, A in zip(model.parts, encodings, strict=True):
         plain = part.view.on_tensors and len(part.weights) and not part.normalized
-        values = engine.times(part.view.similarity, A, part.view.landmarks.encoding, part.weights) if plain else None
-        if values is None:
+        operator = engine.operator(part.view.similarity, A, part.view.landmarks.encoding) if plain else None
+        if operator is None:
             return None
-        sums.append(values)
+        sums.append(operator.product(part.weights))
     return sum(sums[1:], start=sums[0])
 
 
@@ -231,7 +230,7 @@ def check_features_fit(loss: str, penalty: str, n: int, width: int, size: int, e
 
 def one_pass(
     together: Together,
-    batches: Callable[[int], Iterator[Encoded]],
+    batches: Callable[[int], Iterator[EncodedBatch]],
     n: int,
     engine: Engine,
     itemsize: int,
@@ -239,7 +238,11 @@ def one_pass(
 ) -> Moments:
     """Return the moments of all examples ``(encodings, targets, weights)`` that the batches hold."""
     task = MomentsTask(is_threadsafe(together), on_tensors(together))
-    walk = Pass(task, together, lambda rows: strips(rows, len(together), itemsize, engine, task), batches, n)
+
+    def sums(start: int) -> Iterator[PartialSums]:
+        tiles = functools.partial(strips, width=len(together), itemsize=itemsize, engine=engine, task=task)
+        return partial_sums(task, together, tiles, batches(start), engine)
+
     with named(None, together.positions):
-        found: Moments = walk.run(engine, Moments.from_arrays, marks)
+        found: Moments = sum_batches(sums, n, engine, Moments.from_arrays, marks)
     return found.moved(as_numpy)

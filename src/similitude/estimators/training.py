@@ -12,8 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from similitude.compute.encodings import Encoding, itemsize, rows, take
-from similitude.compute.engines import Engine
-from similitude.compute.engines.folding import Encoded, forget_checkpoint
+from similitude.compute.engines import EncodedBatch, Engine, remove_checkpoint
 from similitude.data.sources import ROWS
 from similitude.estimators.landmark_count import (
     Columns,
@@ -146,14 +145,14 @@ class Examples:
             return self.rest.moments(self.similarities, together, places, engine, self.itemsize, marks)
         return one_pass(together, functools.partial(self._batches, held), self.n_rows, engine, self.itemsize, marks)
 
-    def _batches(self, held: np.ndarray, start: int) -> Iterator[Encoded]:
+    def _batches(self, held: np.ndarray, start: int) -> Iterator[EncodedBatch]:
         """Yield all rows from one on as ``(encodings, targets, weights)``; those held out have no weight."""
         weights = self.weights.copy()
         weights[held] = 0.0
         for a in range(start, len(self.Y), ROWS):
             cut = slice(a, a + ROWS)
             encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
-            yield Encoded(encoded, a, min(a + ROWS, len(self.Y)))
+            yield EncodedBatch(encoded, a, min(a + ROWS, len(self.Y)))
 
     def features(self, together: Together, engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return features, targets and weights of all examples with a weight, in their random order."""
@@ -316,7 +315,7 @@ def _streamed(
     some = _held(examples)
     stream, told = Stream(), (examples.Y[some], examples.weights[some])
     with named(some if examples.places is None else examples.places[some], together.positions):
-        F = mapped(together, rows(examples.encodings, some), engine.quiet(), size)
+        F = mapped(together, rows(examples.encodings, some), engine.without_progress(), size)
     stream.hold(F, *told)
     together = together.for_sums(F)
 
@@ -327,7 +326,7 @@ def _streamed(
     with named(examples.places if examples.rest is None else None, None):
         stream.learn(together.summed(examples.moments(together, some, engine, marks)))
     linear, trial, _ = stream.solve()
-    forget_checkpoint(engine)
+    remove_checkpoint(engine)
     curve = curve or LandmarkCurve.of(ask.sizes, [trial], ask.limit)
     return Fitted(coordinates, _roads(columns, coordinates), linear, trial, told, curve, n_landmarks, None)
 

@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute.blocks import Blocks, check_fits
-from similitude.compute.engines.distributed import is_spread, own_engine
+from similitude.compute.engines import distributed_engine, is_distributed
 from similitude.data.sources import Source, about, in_partition, looks_like_source, objects_in, opened, read_ahead
 from similitude.landmarks.partitions import for_workers
 from similitude.scikit.estimator import SimilarityEstimator, tensors_for_tensors
@@ -45,7 +45,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         -------
         array of shape (n, d)
         """
-        if is_spread(X):
+        if is_distributed(X):
             return self._lazily(X)
         if self._precomputed or not looks_like_source(X):
             return self.features(X).whole()
@@ -63,10 +63,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
     def _lazily(self, X: Any) -> Any:
         """Return the features of a collection as a lazy array."""
         check_is_fitted(self)
-        engine = own_engine(self._engine)
+        engine = distributed_engine(self._engine)
         helper = for_workers(self, engine.memory)
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        return engine.lazily(_transformed, helper, X, np.empty((1, self.n_features_out_), dtype))
+        return engine.lazy_array(_transformed, helper, X, np.empty((1, self.n_features_out_), dtype))
 
     def transform_batches(self, X: Any) -> Iterator[Any]:
         """Yield the features of a source batch after batch, however many rows it has.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import Encoding, is_sparse
-from similitude.compute.engines.local import one_blas_thread
+from similitude.compute.engines import one_blas_thread
 from similitude.kernels.products import IDENTITY, of_dot_products
 from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.maps.sketches import hadamard, padded, random_signs, strips

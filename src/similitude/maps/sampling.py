@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import join_all, take
-from similitude.compute.engines.distributed import is_spread, own_engine
+from similitude.compute.engines import distributed_engine, is_distributed
 from similitude.data.sources import (
     Ends,
     Source,
@@ -50,22 +50,22 @@ class Sampled:
 
 def connected(estimator: Any, X: Any) -> AbstractContextManager[Any]:
     """Hold a connection to the workers of a collection while something is fitted to it."""
-    return own_engine(estimator._engine).session() if is_spread(X) else nullcontext()
+    return distributed_engine(estimator._engine).session() if is_distributed(X) else nullcontext()
 
 
 def sampled(estimator: Any, X: Any, y: Any = None) -> Sampled:
     """Return what a map is fitted to; of a source or collection a uniform sample of 20,000 rows, the same of both."""
     given = getattr(estimator, "landmark_indices", None) is not None
-    apart = is_spread(X) or looks_like_source(X)
+    apart = is_distributed(X) or looks_like_source(X)
     if estimator._precomputed or not apart or (given and isinstance(X, np.memmap)):
         return Sampled(X, y)
     if given:
         raise ValueError(
-            f"landmark_indices are positions in memory: of a {'collection' if is_spread(X) else 'source'} give the "
-            f"landmarks themselves"
+            f"landmark_indices are positions in memory: of a {'collection' if is_distributed(X) else 'source'} give "
+            f"the landmarks themselves"
         )
     seed = int(generator(getattr(estimator, "random_state", None)).integers(2**63))
-    return _of_collection(estimator, X, y, seed) if is_spread(X) else _of_source(estimator, X, y, seed)
+    return _of_collection(estimator, X, y, seed) if is_distributed(X) else _of_source(estimator, X, y, seed)
 
 
 def _of_source(estimator: Any, X: Any, y: Any, seed: int) -> Sampled:
@@ -84,8 +84,8 @@ def _of_source(estimator: Any, X: Any, y: Any, seed: int) -> Sampled:
 
 def _of_collection(estimator: Any, X: Any, y: Any, seed: int) -> Sampled:
     """Look at all partitions, then draw from them the rows whose keys are smallest."""
-    engine = own_engine(estimator._engine)
-    columns = engine.columns(X, y)
+    engine = distributed_engine(estimator._engine)
+    columns = engine.partitions(X, y)
     k = len(columns[0])
     reader = engine.broadcast(for_workers(estimator, engine.memory))
     looks = list(engine.collect(engine.map(look, [reader] * k, range(k), *columns)))

@@ -22,7 +22,7 @@ from similitude.compute.encodings import (
     namespace,
     rows,
 )
-from similitude.compute.engines import Engine, engine_of
+from similitude.compute.engines import Engine, engine_for
 from similitude.compute.engines.profiles import Profile
 from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
 from similitude.similarity.feature_space import finite_diagonal, kernel_distance
@@ -180,7 +180,7 @@ class Similarity(Parametric, ABC):
 
     def blocks(self, A: Encoding, B: Encoding = None, engine: Engine | None = None) -> Blocks:
         """Return the matrix of two encodings (by default the Gram of one) as tiles."""
-        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or engine_of(A), itemsize(A))
+        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or engine_for(A), itemsize(A))
 
     def gram(self, X: Any, out: Any = None) -> Any:
         """Return the matrix K(x_i, x_j); data-dependent parameters are fixed on X.
@@ -193,7 +193,7 @@ class Similarity(Parametric, ABC):
         """
         n = check_objects(X)
         if out is None:
-            check_fits(n, n, itemsize(X), engine_of(X))
+            check_fits(n, n, itemsize(X), engine_for(X))
         resolved, A = self.prepare(X)
         return resolved.blocks(A).whole(out)
 
@@ -212,7 +212,7 @@ class Similarity(Parametric, ABC):
         self._demand_resolved("cross(X, Z)")
         self._demand_same_columns(X, Z)
         if out is None:
-            check_fits(n, m, max(itemsize(X), itemsize(Z)), engine_of(X))
+            check_fits(n, m, max(itemsize(X), itemsize(Z)), engine_for(X))
         with remembered_images():
             A = self._encoded(X, "X")
             B = A if Z is X and SYMMETRIC in self.claims else self._encoded(Z, "Z")
@@ -236,7 +236,7 @@ class Similarity(Parametric, ABC):
         array([[11.0905365]])
         """
         n, m = check_objects(X), check_objects(X if Z is None else Z, "Z")
-        check_fits(n, m, max(itemsize(X), itemsize(X if Z is None else Z)), engine_of(X))
+        check_fits(n, m, max(itemsize(X), itemsize(X if Z is None else Z)), engine_for(X))
         if Z is None:
             k, A = self.prepare(X)
             diagonal = finite_diagonal(k, A)
