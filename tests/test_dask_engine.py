@@ -304,7 +304,7 @@ REFUSED = {
     "dtype": "partition 3 has dtype float32, partition 0 has float64",
     "value": "partition 3: .*contains NaN",
     "length": "partition 3: there are 50 objects and 40 labels",
-    "text": "partition 3 has labels of text, partition 0 has of whole numbers",
+    "text": "partition 3 has label type text, partition 0 has integer",
     "missing": "partition 3: .*y contains NaN",
 }
 

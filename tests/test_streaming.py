@@ -39,6 +39,7 @@ def in_batches(size, *arrays):
 @pytest.fixture
 def small_batches(monkeypatch):
     monkeypatch.setattr(sourced, "batch_rows", lambda X, budget: 4096)
+    monkeypatch.setattr(Source, "batch_rows", lambda self, budget: 4096)
 
 
 @pytest.fixture
@@ -210,7 +211,7 @@ def test_refusals(mapped):
         (lambda: iter([(X, TWO), (X[:9, :2], TWO[:9])]), SourceError, "batch 1 has width 2"),
         (lambda: iter([(X, TWO), (np.full((9, 4), np.nan, np.float32), TWO[:9])]), ValueError, "batch .*NaN"),
         (lambda: iter([(X, TWO * 1.0), (X[:9], TWO[:9] + np.nan)]), ValueError, "batch .*NaN"),
-        (lambda: iter([(X, TWO), (list("abcdefghi"), TWO[:9])]), SourceError, "batch 1 has objects of kind list"),
+        (lambda: iter([(X, TWO), (list("abcdefghi"), TWO[:9])]), SourceError, "batch 1 has object kind list"),
         (Source(X, np.zeros(N, int)), ValueError, "one class only"),
         (Source(X, TWO, np.zeros(N)), ValueError, "weight"),
     ):
@@ -222,7 +223,7 @@ def test_refusals(mapped):
     with pytest.raises(ValueError, match="landmark_indices"):
         SimilarityClassifier("linear", landmark_indices=[1, 2]).fit(Source(X, TWO))
     assert len(SimilarityClassifier("linear", landmark_indices=[1, 2]).fit(mapped[:100], TWO[:100]).landmarks_) == 2
-    with pytest.raises(MemoryError, match="a sample of"):
+    with pytest.raises(MemoryError, match="the sample of"):
         SimilarityClassifier("linear", engine=LocalEngine(memory="256KiB")).fit(Source(X, TWO))
     with pytest.raises(ValueError, match="landmark_indices"):
         LandmarkMap("linear", landmark_indices=[1]).fit(Source(X))
@@ -280,10 +281,10 @@ CHILD = """
     from similitude import SimilarityRegressor
     from similitude.compute.engines import LocalEngine, checkpoints
     from similitude.kernels import Gaussian
-    from similitude.estimators import sourced
+    from similitude.sources import Source
 
     checkpoints.WRITE_INTERVAL, checkpoints.WRITE_SHARE = 0.0, 1e9
-    sourced.batch_rows = lambda X, budget: 4096
+    Source.batch_rows = lambda self, budget: 4096
     X, Y = np.load(sys.argv[1]), np.load(sys.argv[2])
     passes = iter(range(9))
 

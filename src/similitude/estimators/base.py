@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute.encodings import Encoding, as_numpy, as_objects, itemsize, rows, take
 from similitude.compute.engines import is_distributed
-from similitude.data.sources import Source, about, looks_like_source
+from similitude.data.sources import Source, errors_in_batch, looks_like_source
 from similitude.estimators.distributed import fit_spread
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.guarantees import promised
@@ -288,7 +288,7 @@ class LandmarkEstimator(SimilarityEstimator):
         if source is None:
             raise TypeError(f"predict_batches reads a source, got {type(X).__name__} in memory: use predict")
         for batch in objects_of(self, source):
-            with about(batch):
+            with errors_in_batch(batch):
                 yield self.predict(batch.objects)
 
     def _explain(self, X: Any, predictions: np.ndarray, columns: np.ndarray) -> list[Explanation]:

@@ -24,7 +24,7 @@ from similitude.compute.engines import (
     sum_batches,
     use_engine,
 )
-from similitude.data.sources import in_order, keys
+from similitude.data.sources import key_order, random_keys
 from similitude.estimators.order import Drawn, seed_of
 from similitude.estimators.partitions import (
     Asked,
@@ -144,7 +144,7 @@ class Spread:
         found = _joined([one for one in drawn if one is not None])
         if len(found[3]) <= first + last:
             return found
-        order = in_order(keys(found[4], self.seed))
+        order = key_order(random_keys(found[4], self.seed))
         kept = np.sort(np.concatenate([order[:first], order[len(order) - last :]]))
         return take(found[0], kept), found[1][kept], found[2][kept], found[3][kept], found[4][kept]
 

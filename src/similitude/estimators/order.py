@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.data.sources import in_order, keys
+from similitude.data.sources import key_order, random_keys
 from similitude.support.randomness import generator
 
 
@@ -39,4 +39,4 @@ class Drawn:
     def order(self, counted: np.ndarray) -> np.ndarray:
         """Return the positions of those with a weight in a random order, which depends on seed and ranks alone."""
         ranks = np.arange(len(counted)) if self.ranks is None else self.ranks[counted]
-        return counted[in_order(keys(ranks, self.seed))]
+        return counted[key_order(random_keys(ranks, self.seed))]

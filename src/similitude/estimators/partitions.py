@@ -10,16 +10,12 @@ import numpy as np
 
 from similitude.compute.encodings import join, take
 from similitude.data.sources import (
-    PEEK,
     Batch,
-    about,
-    batch_rows,
-    batches_in,
-    described,
-    in_partition,
-    keys,
-    objects_in,
-    opened,
+    errors_in_batch,
+    errors_in_partition,
+    partition_objects,
+    partition_source,
+    random_keys,
 )
 from similitude.estimators.sourced import Streamed, Targets, weights_of
 from similitude.estimators.streams import mapped
@@ -57,14 +53,14 @@ class Look(maps.Look):
 def look(machine: Any, number: int, *columns: Any) -> Look:
     """Count and check the rows of a partition, and what there is of labels."""
     reader, found = copy.copy(machine), Look(number)
-    with in_partition(number):
-        source = opened(*columns)
+    with errors_in_partition(number):
+        source = partition_source(*columns)
         if source is None:
             return found
         found.targets = reader._reading()
-        for batch in batches_in(source, reader.engine.budget):
-            found.described = found.described or described(batch)
-            with about(batch):
+        for batch in source.batches(source.batch_rows(reader.engine.budget)):
+            found.described = found.described or batch.schema()
+            with errors_in_batch(batch):
                 X = reader._checked(batch.objects, reset=batch.start == 0)
                 _, counted = found.targets.see(X, batch.labels, weights_of(batch))
             found.n, found.counted = batch.stop, found.counted + int(counted.sum())
@@ -84,19 +80,19 @@ class Limits:
 def draw(machine: Any, limits: Limits, number: int, start: int, rank: int, *columns: Any) -> Rows | None:
     """Return the rows of a partition whose keys are near either end."""
     reader, found = copy.copy(machine), None
-    with in_partition(number):
-        source = opened(*columns)
+    with errors_in_partition(number):
+        source = partition_source(*columns)
         if source is None:
             return None
         targets = reader._reading()
-        for batch in batches_in(source, reader.engine.budget):
+        for batch in source.batches(source.batch_rows(reader.engine.budget)):
             X = reader._checked(batch.objects, reset=False)
             weights = weights_of(batch)
             labels, counted = targets.see(X, batch.labels, weights)
             which = np.flatnonzero(counted)
             ranks = np.arange(rank, rank + len(which))
             rank += len(which)
-            mine = keys(ranks, limits.seed)
+            mine = random_keys(ranks, limits.seed)
             near = (mine <= np.uint64(limits.low)) | (mine >= np.uint64(limits.high))
             which, ranks = which[near], ranks[near]
             if len(which):
@@ -136,9 +132,9 @@ class Share:
 
     def streamed(self, n: int, columns: tuple[Any, ...]) -> Streamed:
         """Return a partition as rows that are encoded batch by batch."""
-        source = opened(*columns)
+        source = partition_source(*columns)
         assert source is not None
-        rows = batch_rows(next(source.batches(PEEK)).objects, self.machine.engine.budget)
+        rows = source.batch_rows(self.machine.engine.budget)
         return Streamed(self.machine, source, self.targets, self.seed, rows, n, n)
 
 
@@ -146,7 +142,7 @@ def moments(share: Share, number: int, start: int, n: int, held: np.ndarray, *co
     """Return the moments of the features of a partition, but for the rows held out; None where it has no rows."""
     if n == 0:
         return None
-    with in_partition(number, start):
+    with errors_in_partition(number, start):
         rows = share.streamed(n, columns)
         engine = share.machine.engine
         return rows.moments(share.similarities, share.together, held - start, engine, share.size, dict)
@@ -157,7 +153,7 @@ def features(share: Share, number: int, start: int, n: int, *columns: Any) -> li
     if n == 0:
         return []
     found: list[tuple[np.ndarray, ...]] = []
-    with in_partition(number, start):
+    with errors_in_partition(number, start):
         for batch in share.streamed(n, columns).batches(share.similarities, 0):
             encodings, Y, weights = batch.encoding
             F = mapped(share.together, encodings, share.machine.engine, share.size)
@@ -177,8 +173,8 @@ class Asked:
 
 def answer(asked: Asked, number: int, objects: Any) -> np.ndarray:
     """Return what a fitted machine says of a partition."""
-    with in_partition(number):
-        if opened(objects) is None:
+    with errors_in_partition(number):
+        if partition_source(objects) is None:
             return asked.like[:0]
-        found: np.ndarray = getattr(asked.machine, asked.method)(objects_in(objects))
+        found: np.ndarray = getattr(asked.machine, asked.method)(partition_objects(objects))
     return found

@@ -11,7 +11,15 @@ import numpy as np
 
 from similitude.compute.encodings import itemsize, take
 from similitude.compute.engines import EncodedBatch, Engine, with_progress
-from similitude.data.sources import PEEK, Batch, Ends, Source, about, batch_rows, check_sample, read_ahead
+from similitude.data.sources import (
+    Batch,
+    Source,
+    StableSample,
+    batch_rows,
+    check_sample_fits,
+    errors_in_batch,
+    read_ahead,
+)
 from similitude.estimators.order import Drawn, seed_of
 from similitude.estimators.streams import MOST_HELD_OUT, mapped, one_pass, scored
 from similitude.estimators.training import PILOT, Fitted, Marks
@@ -48,9 +56,9 @@ def fit_source(machine: Any, source: Source) -> Fitted:
     """Fit a machine to a source; its targets are read by ``machine._reading()``."""
     check_streamable(machine, source)
     targets: Targets = machine._reading()
-    rows = batch_rows(next(source.batches(PEEK)).objects, machine._engine.budget)
+    rows = source.batch_rows(machine._engine.budget)
     ends, n_rows, weighted = first_pass(machine, source, targets, rows)
-    rest = None if ends.everything else Streamed(machine, source, targets, ends.seed, rows, ends.seen, n_rows)
+    rest = None if ends.is_complete else Streamed(machine, source, targets, ends.seed, rows, ends.n_seen, n_rows)
     Y, weights = targets.read(ends.labels, ends.weights)
     given = ends.weights if weighted else None
     drawn = Drawn(ends.seed, ends.positions, ends.ranks, rest)
@@ -58,13 +66,13 @@ def fit_source(machine: Any, source: Source) -> Fitted:
     return fitted
 
 
-def first_pass(machine: Any, source: Source, targets: Targets, rows: int) -> tuple[Ends, int, bool]:
+def first_pass(machine: Any, source: Source, targets: Targets, rows: int) -> tuple[StableSample, int, bool]:
     """Check and count all rows and keep a sample of them; return it, their number, and whether they have weights."""
     engine: Engine = machine._engine
     size = PILOT if machine.n_landmarks == "auto" else max(PILOT, int(machine.n_landmarks))
-    ends, n_rows, weighted = Ends(size, MOST_HELD_OUT, seed_of(machine.random_state)), 0, False
+    ends, n_rows, weighted = StableSample(size, MOST_HELD_OUT, seed_of(machine.random_state)), 0, False
     for batch in _read(source.batches(rows), source.n, engine):
-        with about(batch):
+        with errors_in_batch(batch):
             X = machine._checked(batch.objects, reset=batch.start == 0)
             weights, weighted = weights_of(batch), batch.weights is not None
             labels, counted = targets.see(X, batch.labels, weights)
@@ -72,10 +80,10 @@ def first_pass(machine: Any, source: Source, targets: Targets, rows: int) -> tup
         if len(which):
             some = X if len(which) == len(batch) else take(X, which)
             ends.add(some, labels[which], weights[which], batch.start + which)
-            check_sample(ends, X, engine.budget)
+            check_sample_fits(len(ends.positions), X, engine.budget)
         n_rows = batch.stop
     targets.close()
-    if ends.seen == 0:
+    if ends.n_seen == 0:
         raise ValueError("every weight is zero: there is nothing to learn from")
     return ends, n_rows, weighted
 
@@ -110,7 +118,7 @@ class Streamed:
     def _encoded(self, similarities: Sequence[Similarity], start: int) -> Iterator[EncodedBatch]:
         stop = start
         for batch in self.source.batches(self.rows, start):
-            with about(batch):
+            with errors_in_batch(batch):
                 X = self.machine._checked(batch.objects, reset=False)
                 Y, weights = self.targets.read(batch.labels, weights_of(batch))
                 encodings = tuple(k._encoded(X, "X") for k in similarities)
@@ -156,7 +164,7 @@ class Streamed:
 
 def check_streamable(machine: Any, source: Source) -> None:
     """Refuse what needs all objects at hand, before the first batch is read."""
-    source.demand_passes(2, "one that counts and draws a sample, one over the similarities")
+    source.require_passes(2, "one that counts and draws a sample, one over the similarities")
     if machine.landmark_indices is not None:
         raise ValueError("landmark_indices are positions in memory: of a source give the landmarks themselves")
 
@@ -173,7 +181,7 @@ def scores_of(machine: Any, source: Source) -> np.ndarray:
     answer = None if source.n is None else np.empty((source.n, len(machine.intercept_)))
     parts = []
     for batch in objects_of(machine, source):
-        with about(batch):
+        with errors_in_batch(batch):
             model, encodings = machine._asked(batch.objects)
         scores = scored(model, encodings, machine._engine.without_progress(), itemsize(encodings[0]))
         scores += machine.intercept_

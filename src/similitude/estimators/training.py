@@ -13,7 +13,7 @@ import numpy as np
 
 from similitude.compute.encodings import Encoding, itemsize, rows, take
 from similitude.compute.engines import EncodedBatch, Engine, remove_checkpoint
-from similitude.data.sources import ROWS
+from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.landmark_count import (
     Columns,
     LandmarkCurve,
@@ -149,10 +149,10 @@ class Examples:
         """Yield all rows from one on as ``(encodings, targets, weights)``; those held out have no weight."""
         weights = self.weights.copy()
         weights[held] = 0.0
-        for a in range(start, len(self.Y), ROWS):
-            cut = slice(a, a + ROWS)
+        for a in range(start, len(self.Y), MAX_BATCH_ROWS):
+            cut = slice(a, a + MAX_BATCH_ROWS)
             encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
-            yield EncodedBatch(encoded, a, min(a + ROWS, len(self.Y)))
+            yield EncodedBatch(encoded, a, min(a + MAX_BATCH_ROWS, len(self.Y)))
 
     def features(self, together: Together, engine: Engine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return features, targets and weights of all examples with a weight, in their random order."""
@@ -336,7 +336,7 @@ def marks_of(coordinates: Sequence[Coordinates], *data: Any) -> dict[str, str]:
     views = [one.view for one in coordinates]
     parts = [(view.similarity.fingerprint(), view.side, view.landmarks.objects) for view in views]
     made = [(one.normalized, f"{one.unit:.6g}") for one in coordinates]
-    model, data_ = digest((parts, made), 16).hex(), digest((ROWS, data), 16).hex()
+    model, data_ = digest((parts, made), 16).hex(), digest((MAX_BATCH_ROWS, data), 16).hex()
     return {"version": version("similitude"), "model": model, "data": data_}
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from similitude.compute.encodings import Encoding, as_numpy, join, join_all, take
 from similitude.compute.engines import LocalEngine
-from similitude.data.sources import Batch, about, batches_in, described, in_partition, keys, opened
+from similitude.data.sources import Batch, errors_in_batch, errors_in_partition, partition_source, random_keys
 from similitude.landmarks.pivots import ROUNDING, Exactness, named, placed
 from similitude.landmarks.rules import Pool
 from similitude.landmarks.triangular import solve_rows, solver
@@ -61,13 +61,13 @@ def inputs_of(estimator: Any) -> dict[str, Any]:
 def look(estimator: Any, number: int, *columns: Any) -> Look:
     """Count and check the rows of a partition."""
     reader, found = copy.copy(estimator), Look(number)
-    with in_partition(number):
-        source = opened(*columns)
+    with errors_in_partition(number):
+        source = partition_source(*columns)
         if source is None:
             return found
-        for batch in batches_in(source, reader.engine.budget):
-            found.described = found.described or described(batch)
-            with about(batch):
+        for batch in source.batches(source.batch_rows(reader.engine.budget)):
+            found.described = found.described or batch.schema()
+            with errors_in_batch(batch):
                 reader._checked(batch.objects, reset=batch.start == 0)
             found.n = batch.stop
     found.inputs = inputs_of(reader)
@@ -76,12 +76,12 @@ def look(estimator: Any, number: int, *columns: Any) -> Look:
 
 def draw(estimator: Any, seed: int, below: int, number: int, start: int, *columns: Any) -> Any:
     """Return objects, labels and places of the rows of a partition whose keys are small; None if there are none."""
-    with in_partition(number):
-        source = opened(*columns)
+    with errors_in_partition(number):
+        source = partition_source(*columns)
         found = []
-        for batch in [] if source is None else batches_in(source, estimator.engine.budget):
+        for batch in [] if source is None else source.batches(source.batch_rows(estimator.engine.budget)):
             places = np.arange(start + batch.start, start + batch.stop)
-            which = np.flatnonzero(keys(places, seed) <= np.uint64(below))
+            which = np.flatnonzero(random_keys(places, seed) <= np.uint64(below))
             if len(which):
                 found.append((take(batch.objects, which), places[which], batch.labels, which))
     if not found:
@@ -206,12 +206,12 @@ def propose(turn: Turn, number: int, start: int, barred: np.ndarray, *columns: A
     """Weigh the rows of a partition, and propose some; those at the barred places have no weight."""
     rng = np.random.default_rng([turn.seed, turn.number, number])
     found, engine = Proposed(), LocalEngine(threads=1, memory=turn.memory)
-    with in_partition(number, 0):
-        source = opened(*columns)
+    with errors_in_partition(number, 0):
+        source = partition_source(*columns)
         if source is None:
             return found
-        for batch in batches_in(source, engine.budget):
-            with about(batch):
+        for batch in source.batches(source.batch_rows(engine.budget)):
+            with errors_in_batch(batch):
                 X, counted = turn.reader.read(batch)
                 A = turn.similarity._encoded(X, "X")
             places = np.arange(start + batch.start, start + batch.stop)

@@ -11,7 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute.blocks import Blocks, check_fits
 from similitude.compute.engines import distributed_engine, is_distributed
-from similitude.data.sources import Source, about, in_partition, looks_like_source, objects_in, opened, read_ahead
+from similitude.data.sources import (
+    Source,
+    errors_in_batch,
+    errors_in_partition,
+    looks_like_source,
+    partition_objects,
+    partition_source,
+    read_ahead,
+)
 from similitude.landmarks.partitions import for_workers
 from similitude.scikit.estimator import SimilarityEstimator, tensors_for_tensors
 from similitude.support.results import Guarantee
@@ -79,7 +87,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         source = X if isinstance(X, Source) else Source(X)
         rows = max(1, min(65_536, self._engine.budget // (64 * self.n_features_out_)))
         for batch in read_ahead(source.batches(rows)):
-            with about(batch):
+            with errors_in_batch(batch):
                 found = self.features(batch.objects)
             yield np.asarray(found.whole())
 
@@ -90,7 +98,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
 
 def _transformed(fitted: FeatureMap, number: int, objects: Any) -> np.ndarray:
     """Return the features of a partition, which may be empty."""
-    with in_partition(number):
-        if opened(objects) is None:
+    with errors_in_partition(number):
+        if partition_source(objects) is None:
             return np.empty((0, fitted.n_features_out_))
-        return np.asarray(fitted.features(objects_in(objects)).whole())
+        return np.asarray(fitted.features(partition_objects(objects)).whole())

@@ -11,14 +11,14 @@ import numpy as np
 from similitude.compute.encodings import join_all, take
 from similitude.compute.engines import distributed_engine, is_distributed
 from similitude.data.sources import (
-    Ends,
     Source,
-    about,
+    StableSample,
     batch_rows,
-    check_sample,
-    in_order,
-    keys,
+    check_sample_fits,
+    errors_in_batch,
+    key_order,
     looks_like_source,
+    random_keys,
     read_ahead,
 )
 from similitude.landmarks.distributed import Whole, check_alike, key_below
@@ -70,15 +70,15 @@ def sampled(estimator: Any, X: Any, y: Any = None) -> Sampled:
 
 def _of_source(estimator: Any, X: Any, y: Any, seed: int) -> Sampled:
     source = X if isinstance(X, Source) else Source(X, y)
-    source.demand_passes(2, "one to see how large rows are, one to draw a sample")
-    ends, budget = Ends(SAMPLE, 0, seed), estimator._engine.budget
+    source.require_passes(2, "one to see how large rows are, one to draw a sample")
+    ends, budget = StableSample(SAMPLE, 0, seed), estimator._engine.budget
     labeled = False
     for batch in read_ahead(source.batches(batch_rows(next(source.batches(256)).objects, budget))):
-        with about(batch):
+        with errors_in_batch(batch):
             Z = estimator._checked(batch.objects, reset=batch.start == 0)
         places, labeled = np.arange(batch.start, batch.stop), batch.labels is not None
         ends.add(Z, batch.labels if labeled else places, np.ones(len(batch)), places)
-        check_sample(ends, Z, budget)
+        check_sample_fits(len(ends.positions), Z, budget)
     return Sampled(ends.objects, ends.labels if labeled else None, ends.positions)
 
 
@@ -96,7 +96,7 @@ def _of_collection(estimator: Any, X: Any, y: Any, seed: int) -> Sampled:
     parts = list(engine.collect(engine.map(draw, [reader] * k, *limits, range(k), starts.tolist(), *columns)))
     parts = [part for part in parts if part is not None]
     places = np.concatenate([part[2] for part in parts])
-    kept = np.sort(in_order(keys(places, seed))[:SAMPLE])
+    kept = np.sort(key_order(random_keys(places, seed))[:SAMPLE])
     labels = None if y is None else np.concatenate([part[1] for part in parts])[kept]
     whole = Whole(engine, Reader(for_workers(estimator, engine.memory)), columns, sizes, seed)
     return Sampled(take(join_all([part[0] for part in parts]), kept), labels, places[kept], whole)
