@@ -39,7 +39,7 @@ def in_batches(size, *arrays):
 @pytest.fixture
 def small_batches(monkeypatch):
     monkeypatch.setattr(sourced, "batch_rows", lambda X, budget: 4096)
-    monkeypatch.setattr(Source, "batch_rows", lambda self, budget: 4096)
+    monkeypatch.setattr("similitude.data.sources.source.batch_rows", lambda X, budget: 4096)
 
 
 @pytest.fixture
@@ -281,10 +281,10 @@ CHILD = """
     from similitude import SimilarityRegressor
     from similitude.compute.engines import LocalEngine, checkpoints
     from similitude.kernels import Gaussian
-    from similitude.sources import Source
+    from similitude.data.sources import source
 
     checkpoints.WRITE_INTERVAL, checkpoints.WRITE_SHARE = 0.0, 1e9
-    Source.batch_rows = lambda self, budget: 4096
+    source.batch_rows = lambda X, budget: 4096
     X, Y = np.load(sys.argv[1]), np.load(sys.argv[2])
     passes = iter(range(9))
 
