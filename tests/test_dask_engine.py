@@ -304,7 +304,7 @@ REFUSED = {
     "dtype": "partition 3 has dtype float32, partition 0 has float64",
     "value": "partition 3: .*contains NaN",
     "length": "partition 3: there are 50 objects and 40 labels",
-    "text": "partition 3 has labels of text, partition 0 has of whole numbers",
+    "text": "partition 3 has label type text, partition 0 has integer",
     "missing": "partition 3: .*y contains NaN",
 }
 
@@ -538,7 +538,7 @@ if __name__ == "__main__":
 def test_a_scheduler_that_is_gone_is_told_and_the_fit_goes_on_elsewhere(tmp_path, client, monkeypatch):
     script, log, kept = tmp_path / "cluster.py", tmp_path / "made", tmp_path / "sums"
     script.write_text(SCHEDULER)
-    monkeypatch.setattr("similitude.compute.engines.checkpoints.EVERY", 0.0)
+    monkeypatch.setattr("similitude.compute.engines.checkpoints.WRITE_INTERVAL", 0.0)
     monkeypatch.setattr("similitude.estimators.distributed.GROUP", 2)
     other = subprocess.Popen(
         [sys.executable, script],
@@ -554,7 +554,7 @@ def test_a_scheduler_that_is_gone_is_told_and_the_fit_goes_on_elsewhere(tmp_path
             lost = distributed.Client(address, set_as_default=False)
 
             X, y = collection(str(log), 3 * PARTS - 2, kill_the_scheduler_when_there_is, str(kept))
-            with pytest.raises(ClusterError, match=r"the scheduler is gone .*sums keeps what was added up"):
+            with pytest.raises(ClusterError, match=r"the scheduler is gone .*sums keeps the sums computed so far"):
                 classifier(DaskEngine(lost, checkpoint=kept)).fit(X, y)
             lost.close()
     finally:

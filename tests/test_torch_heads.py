@@ -140,7 +140,7 @@ def test_the_sparse_head_runs_on_the_cpu_and_says_so():
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     words = ["kernel", "kerning", "margin", "margins", "marginal", "kernels"] * 3
     both = SimilarityRegressor(Spectrum(p=2), engine=engine, **options).fit(words, np.arange(18.0) % 6)
-    assert "no form for a device" in str(both.notes_) and "penalty='l1' was fitted on the CPU" in str(both.notes_)
+    assert "does not work on tensors" in str(both.notes_) and "penalty='l1' was fitted on the CPU" in str(both.notes_)
 
 
 def test_features_of_words_are_solved_on_the_device_too():

@@ -31,7 +31,7 @@ def info(model: Model, as_json: AsJson = False) -> None:
 def _show(console: Console, path: str, found: Information, about: dict[str, Any]) -> None:
     from similitude.cli.fit import learned_facts
     from similitude.cli.output import printable, show_facts
-    from similitude.compute.engines.engine import format_bytes
+    from similitude.compute.engines import format_bytes
 
     facts: list[tuple[str, object]] = []
     if about:

@@ -17,8 +17,7 @@ import numpy as np
 
 from similitude.compute import loops
 from similitude.compute.encodings import FLOATS, Encoding, as_numpy, count, namespace, rows, tensor_in
-from similitude.compute.engines import Engine, Tile, current_engine
-from similitude.compute.engines.engine import TILE_EDGE, format_bytes
+from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
 from similitude.support.errors import PairError, brief
 
 T = TypeVar("T")
@@ -199,9 +198,9 @@ class Blocks:
         rows_out, rows_in = self.shape[::-1] if transposed else self.shape
         if v.shape[0] != rows_in:
             raise ValueError(f"the vector has {v.shape[0]} rows, the matrix of shape {self.shape} needs {rows_in}")
-        product = self.engine.times(self.task.similarity, self.A, self.B, v, transposed)
-        if product is not None:
-            return product
+        operator = self.engine.operator(self.task.similarity, self.A, self.B)
+        if operator is not None:
+            return operator.product(v, transposed)
         total = np.zeros((rows_out, *v.shape[1:]))
         with closing(self.tiles()) as tiles:
             for (down, right), values in tiles:
@@ -242,7 +241,7 @@ class Blocks:
             return [(piece, slice(0, m)) for piece in _pieces(n, min(cells // m, down))]
         if self.half:
             return list(itertools.combinations_with_replacement(_pieces(n, down), 2))
-        fits = math.prod(WIDE_TILE) <= cells and self.engine.edge == TILE_EDGE < m
+        fits = math.prod(WIDE_TILE) <= cells and self.engine.tile_edge == TILE_EDGE < m
         if fits and self.task.fills and not self.task.heavy:
             down, right = WIDE_TILE
         return list(itertools.product(_pieces(n, down), _pieces(m, right)))
@@ -252,7 +251,7 @@ class Blocks:
         affordable = max(1, math.isqrt(cells))
         if not self.task.threadsafe:
             return min(PYTHON_TILE_EDGE, affordable, max(16, math.ceil(size / (2 * math.sqrt(workers)))))
-        edge = min(self.engine.edge, affordable)
+        edge = min(self.engine.tile_edge, affordable)
         shared = workers > 1 and self.task.heavy
         return min(edge, max(HEAVY_TILE_EDGE, math.ceil(size / (workers + 1)))) if shared else edge
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import Encoding, count, namespace
-from similitude.compute.engines import Engine
-from similitude.compute.engines.engine import TILE_EDGE, Tile
+from similitude.compute.engines import TILE_EDGE, Engine, Tile
 
 STRIP_ROWS = (1024, 4096)
 """Fewest and most rows of a strip: with more columns, more rows make a product of the strip worthwhile."""
@@ -17,7 +16,7 @@ STRIP_ROWS = (1024, 4096)
 
 def strips(n: int, width: int, itemsize: int, engine: Engine, task: Any) -> list[Tile]:
     """Cut n rows into strips, so that those under way stay within the memory budget."""
-    larger = engine.edge // TILE_EDGE
+    larger = engine.tile_edge // TILE_EDGE
     few, many = (larger * rows for rows in STRIP_ROWS) if task.threadsafe else (128, 128)
     affordable = engine.budget // (8 * engine.workers(task) * max(1, width) * itemsize)
     if affordable == 0:

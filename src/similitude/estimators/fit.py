@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import as_numpy, rows
-from similitude.compute.engines.folding import forget_checkpoint
-from similitude.data.sources import ROWS
+from similitude.compute.engines import remove_checkpoint
+from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.choose_landmarks import LandmarkChoice
 from similitude.estimators.landmark_count import LandmarkCurve, Level, SampleFeatures, Validation, doubled
 from similitude.estimators.options import FitOptions
@@ -155,7 +155,7 @@ def _fit_in_one_pass(
     some = data.held_out()
     encoded, held_out = rows(data.encodings, some), (data.Y[some], data.weights[some])
     with pairs_at(some if places is None else places[some], union.positions):
-        F = features_of(union, encoded, engine.quiet(), size)
+        F = features_of(union, encoded, engine.without_progress(), size)
     union = union.for_sums(F)
 
     def marks() -> dict[str, str]:
@@ -165,7 +165,7 @@ def _fit_in_one_pass(
     with pairs_at(places if data.sampling.all_rows is None else None, None):
         sums = union.completed(data.sums(union, some, engine, marks))
     linear, trial = fit_with_held_out(sums, F, *held_out)
-    forget_checkpoint(engine)
+    remove_checkpoint(engine)
     curve = curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit)
     drawn = choice.landmarks.only(np.arange(n_landmarks))
     return Fitted(features, _representations(samples, features), linear, trial, held_out, curve, drawn, None)
@@ -184,7 +184,7 @@ def all_features(fitted: Fitted, data: TrainingRows, options: FitOptions) -> Des
     if design is None:
         design = data.features(FeatureUnion.of(fitted.features, data.itemsize), options.engine)
     F, Y, weights = design
-    return (as_numpy(F) if options.sparse else options.engine.here(F)), Y, weights
+    return (as_numpy(F) if options.sparse else options.engine.to_device(F)), Y, weights
 
 
 def _relocated(features: Sequence[LandmarkFeatures], data: TrainingRows) -> tuple[LandmarkFeatures, ...]:
@@ -206,5 +206,5 @@ def marks_of(features: Sequence[LandmarkFeatures], *data: Any) -> dict[str, str]
     """Return what the sums of a pass belong to: the version, the features and the data."""
     parts = [(one.similarity.fingerprint(), one.side, one.landmarks.objects) for one in features]
     made = [(one.normalized, f"{one.scale:.6g}") for one in features]
-    model, data_ = digest((parts, made), 16).hex(), digest((ROWS, data), 16).hex()
+    model, data_ = digest((parts, made), 16).hex(), digest((MAX_BATCH_ROWS, data), 16).hex()
     return {"version": version("similitude"), "model": model, "data": data_}

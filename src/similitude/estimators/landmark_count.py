@@ -32,7 +32,7 @@ class SampleFeatures:
     places : array of int
         Positions of the sample in X.
     landmarks : Landmarks
-        Encoded, in the order in which they are used.
+        EncodedBatch, in the order in which they are used.
     side : str
         As the user gave it.
     sparse : bool

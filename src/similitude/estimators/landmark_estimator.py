@@ -23,9 +23,8 @@ from similitude.compute.encodings import (
     rows,
     take,
 )
-from similitude.compute.engines import Engine, LocalEngine, use_engine
-from similitude.compute.engines.distributed import is_spread, own_engine
-from similitude.data.sources import Source, about, looks_like_source
+from similitude.compute.engines import Engine, LocalEngine, distributed_engine, is_distributed, use_engine
+from similitude.data.sources import Source, errors_in_batch, looks_like_source
 from similitude.estimators.batches import Sampled, batches_to_predict, sample_source
 from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.distributed import sample_collection
@@ -236,7 +235,7 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> Fitted | None:
         """Fit to rows read in batches or held by workers; None if X is in memory."""
-        if is_spread(X):
+        if is_distributed(X):
             return self._fit_collection(X, y, sample_weight)
         one_pass = self._objective() == ("squared", "l2")
         if reads_memory_map(X, y, one_pass, self.n_landmarks, self._engine):
@@ -252,9 +251,9 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _fit_collection(self, X: Any, y: Any, sample_weight: Any) -> Fitted:
         self._refuse_indices("collection")
-        engine = own_engine(self._engine)
+        engine = distributed_engine(self._engine)
         with engine.session(), use_engine(engine) if self.engine is None else nullcontext():
-            columns, check = engine.columns(X, y, sample_weight), InputCheck(self, engine.memory)
+            columns, check = engine.partitions(X, y, sample_weight), InputCheck(self, engine.memory)
             targets, seed = self._targets(), draw_seed(self.random_state)
             sampled, inputs = sample_collection(columns, targets, check, engine, self.n_landmarks, seed)
             self.__dict__.update(inputs)
@@ -348,7 +347,7 @@ class LandmarkEstimator(SimilarityEstimator):
         named = "penalty='l1'" if options.sparse else f"loss={options.loss!r}"
         if isinstance(F, np.ndarray):
             self._note_cpu(f"the model with {named} was fitted")
-        with self._engine.algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
+        with self._engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
             linear, trial, judged = self._fit_linear(options, F, Y, weights)
         return replace(fitted, linear=linear, trial=trial, held_out=(Y[judged], weights[judged]))
 
@@ -446,12 +445,12 @@ class LandmarkEstimator(SimilarityEstimator):
             Turns scores into predictions.
         """
         self._check_fitted()
-        if is_spread(X):
-            engine, helper = own_engine(self._engine), copy.copy(self)
+        if is_distributed(X):
+            engine, helper = distributed_engine(self._engine), copy.copy(self)
             helper.engine = LocalEngine(threads=1, memory=engine.memory)
             helper.landmarks, helper.unlabeled = "auto", None
             asked = Prediction(helper, method, of_scores(np.zeros((1, len(self.intercept_)))))
-            return engine.lazily(partition_prediction, asked, X, asked.like)
+            return engine.lazy_array(partition_prediction, asked, X, asked.like)
         values = of_scores(self._scores(X))
         if not is_tensor(X):
             return values
@@ -484,9 +483,9 @@ class LandmarkEstimator(SimilarityEstimator):
         scores = None if source.n is None else np.empty((source.n, len(self.intercept_)))
         parts = []
         for batch in batches_to_predict(source, getattr(self, "n_features_in_", None), self._engine):
-            with about(batch):
+            with errors_in_batch(batch):
                 model, encodings = self._asked(batch.objects)
-            part = model.scores(encodings, self._engine.quiet(), itemsize(encodings[0])) + self.intercept_
+            part = model.scores(encodings, self._engine.without_progress(), itemsize(encodings[0])) + self.intercept_
             if scores is None:
                 parts.append(part)
             else:
@@ -510,7 +509,7 @@ class LandmarkEstimator(SimilarityEstimator):
         if source is None:
             raise TypeError(f"predict_batches reads a source, got {type(X).__name__} in memory: use predict")
         for batch in batches_to_predict(source, getattr(self, "n_features_in_", None), self._engine):
-            with about(batch):
+            with errors_in_batch(batch):
                 yield self.predict(batch.objects)
 
     def _explain(self, X: Any, predictions: np.ndarray, columns: np.ndarray) -> list[Explanation]:

@@ -120,10 +120,10 @@ class LandmarkModel:
             features = part.features
             if features.normalized or not len(part.weights):
                 return None
-            values = engine.times(features.similarity, A, features.landmarks.encoding, part.weights)
-            if values is None:
+            operator = engine.operator(features.similarity, A, features.landmarks.encoding)
+            if operator is None:
                 return None
-            sums.append(values)
+            sums.append(operator.product(part.weights))
         return sum(sums[1:], start=sums[0])
 
 

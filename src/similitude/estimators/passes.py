@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,7 @@ import numpy as np
 
 from similitude.compute.blocks import check_fits
 from similitude.compute.encodings import Encoding, as_numpy
-from similitude.compute.engines import Engine
-from similitude.compute.engines.folding import Encoded, Pass
+from similitude.compute.engines import EncodedBatch, Engine, PartialSums, partial_sums, sum_batches
 from similitude.compute.strips import concatenated, run_on_strips, strips
 from similitude.landmarks.feature_union import FeatureUnion
 from similitude.linear import Moments
@@ -62,12 +62,12 @@ def features_of(union: FeatureUnion, encodings: tuple[Encoding, ...], engine: En
 
 def features_where_computed(union: FeatureUnion, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> Any:
     """Return the features of all rows on the device where the engine computes."""
-    here = engine.here(encodings) if union.on_tensors else encodings
+    here = engine.to_device(encodings) if union.on_tensors else encodings
     return run_on_strips(FeaturesTask(union.threadsafe, union.on_tensors), here, union, engine, itemsize)
 
 
 def sums_over(
-    batches: Callable[[int], Iterator[Encoded]],
+    batches: Callable[[int], Iterator[EncodedBatch]],
     union: FeatureUnion,
     n: int,
     engine: Engine,
@@ -76,9 +76,13 @@ def sums_over(
 ) -> Moments:
     """Return the sums over the features of all rows ``(encodings, targets, weights)`` in the batches, in one pass."""
     task = SumsTask(union.threadsafe, union.on_tensors)
-    whole = Pass(task, union, lambda rows: strips(rows, len(union), itemsize, engine, task), batches, n)
+    tiles = functools.partial(strips, width=len(union), itemsize=itemsize, engine=engine, task=task)
+
+    def sums(start: int) -> Iterator[PartialSums]:
+        return partial_sums(task, union, tiles, batches(start), engine)
+
     with pairs_at(None, union.positions):
-        found: Moments = whole.run(engine, Moments.from_arrays, marks)
+        found: Moments = sum_batches(sums, n, engine, Moments.from_arrays, marks)
     return found.moved(as_numpy)
 
 

@@ -66,7 +66,7 @@ def solve_by_products(
     m = count(landmarks)
     if m < MANY:
         return None
-    with engine.algebra(f"the equations of {m:,} landmarks"):
+    with engine.linear_algebra(f"the equations of {m:,} landmarks"):
         solver = engine.least_squares(similarity, A, landmarks)
         if solver is None:
             return None

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import join, join_all, rows, take
-from similitude.compute.engines import LocalEngine
-from similitude.compute.engines.distributed import Handle, SpreadEngine
+from similitude.compute.engines import DistributedEngine, Handle, LocalEngine
 from similitude.landmarks.partitions import Apart, Candidates, Look, Proposed, Standing, Turn, Unexplained, propose
 from similitude.landmarks.pivots import FEWEST, Residual
 from similitude.landmarks.rules import Nearest, Pool
@@ -44,7 +43,7 @@ class Collection:
 
     Attributes
     ----------
-    engine : SpreadEngine
+    engine : DistributedEngine
         With a session.
     candidates : Candidates
     columns : list of lists of handles
@@ -56,7 +55,7 @@ class Collection:
         Positions of rows that may not become landmarks.
     """
 
-    engine: SpreadEngine
+    engine: DistributedEngine
     candidates: Candidates
     columns: Sequence[Sequence[Handle]]
     sizes: np.ndarray

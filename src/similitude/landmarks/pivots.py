@@ -30,7 +30,7 @@ from similitude.compute.encodings import (
     take,
     tensor_in,
 )
-from similitude.compute.engines.engine import format_bytes
+from similitude.compute.engines import format_bytes
 from similitude.landmarks.projection import solve_rows, solver
 from similitude.scikit.estimator import whole_gram
 from similitude.similarity import Hints, Similarity

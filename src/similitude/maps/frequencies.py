@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import Encoding, is_sparse
-from similitude.compute.engines.local import one_blas_thread
+from similitude.compute.engines import one_blas_thread
 from similitude.kernels import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.kernels.vectors import IDENTITY, pairwise
 from similitude.maps.sketches import hadamard, padded, random_signs, strips

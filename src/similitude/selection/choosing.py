@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import check_objects, itemsize
-from similitude.compute.engines import Engine, LocalEngine, SpreadEngine, current_engine
+from similitude.compute.engines import DistributedEngine, Engine, LocalEngine, current_engine
 from similitude.landmarks.representation import Representation
 from similitude.selection.comparing import differences, error_of, widening
 from similitude.selection.coordinates import coordinates, variants
@@ -158,7 +158,7 @@ class Bench:
 def _tried(bench: Bench, engine: Engine) -> Iterator[Tried]:
     """Yield the candidates, family by family; an engine with workers tries several at once."""
     places = families([one.similarity for one in bench.named])
-    if not isinstance(engine, SpreadEngine):
+    if not isinstance(engine, DistributedEngine):
         for number, family in enumerate(places):
             yield from _family(bench, number, family, engine)
         return

@@ -25,7 +25,7 @@ from similitude.compute import (
     namespace,
     rows,
 )
-from similitude.compute.engines import Engine, engine_of
+from similitude.compute.engines import Engine, engine_for
 from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
 from similitude.similarity.feature_space import finite_diagonal, kernel_distance
 from similitude.similarity.parameters import Parametric
@@ -195,7 +195,7 @@ class Similarity(Parametric, ABC):
 
     def blocks(self, A: Encoding, B: Encoding = None, engine: Engine | None = None) -> Blocks:
         """Return the matrix of two encodings, by default the Gram matrix of one, to be computed in tiles."""
-        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or engine_of(A), itemsize(A))
+        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or engine_for(A), itemsize(A))
 
     def gram(self, X: Any, out: Any = None) -> Any:
         """Return the matrix K(x_i, x_j); data-dependent parameters are fixed on X.
@@ -208,7 +208,7 @@ class Similarity(Parametric, ABC):
         """
         n = check_objects(X)
         if out is None:
-            check_fits(n, n, itemsize(X), engine_of(X))
+            check_fits(n, n, itemsize(X), engine_for(X))
         resolved, A = self.prepare(X)
         return resolved.blocks(A).whole(out)
 
@@ -229,7 +229,7 @@ class Similarity(Parametric, ABC):
             x, z = (f"{len(table.columns)} columns {brief(list(table.columns))}" for table in (X, Z))
             raise ValueError(f"X has {x} and Z has {z}: both need the same columns in the same order")
         if out is None:
-            check_fits(n, m, max(itemsize(X), itemsize(Z)), engine_of(X))
+            check_fits(n, m, max(itemsize(X), itemsize(Z)), engine_for(X))
         with remembered_images():
             A = self.encode_checked(X)
             B = A if Z is X and SYMMETRIC in self.claims else self.encode_checked(Z, "Z")
@@ -255,7 +255,7 @@ class Similarity(Parametric, ABC):
         if Z is not None:
             return kernel_distance(self.cross(X, Z), self.diag(X), self.diag(Z), same=False)
         n = check_objects(X)
-        check_fits(n, n, itemsize(X), engine_of(X))
+        check_fits(n, n, itemsize(X), engine_for(X))
         k, A = self.prepare(X)
         diagonal = finite_diagonal(k, A)
         return kernel_distance(k.blocks(A).whole(), diagonal, diagonal, same=True)

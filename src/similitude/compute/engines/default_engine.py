@@ -1,4 +1,4 @@
-"""The engine in use where none is named."""
+"""The default engine, how to change it, and the engine for a given encoding."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from similitude.compute.engines.local import LocalEngine
 from similitude.compute.engines.torch.engine import TorchEngine
 
 _default: list[Engine] = [LocalEngine()]
-_within: ContextVar[Engine | None] = ContextVar("engine", default=None)
+_in_context: ContextVar[Engine | None] = ContextVar("engine", default=None)
 
 
 def current_engine() -> Engine:
-    """Return the engine that is used where none is named."""
-    return _within.get() or _default[0]
+    """Return the engine that is used where none is given."""
+    return _in_context.get() or _default[0]
 
 
-def engine_of(encoding: Encoding) -> Engine:
-    """Return the engine for objects: the current one, unless they are tensors, which are computed where they are."""
+def engine_for(encoding: Encoding) -> Engine:
+    """Return the engine for an encoding: that of the device for tensors, the current one for everything else."""
     tensor, current = tensor_in(encoding), current_engine()
-    if tensor is None or (isinstance(current, TorchEngine) and current.place == tensor.device):
+    if tensor is None or (isinstance(current, TorchEngine) and current.torch_device == tensor.device):
         return current
     return TorchEngine(device=str(tensor.device))
 
 
 class use_engine:  # noqa: N801 (reads as a verb: a function and a context manager in one)
-    """Make `engine` the default from now on, or within a ``with`` block (and the thread that runs it).
+    """Make `engine` the default from now on, or within a ``with`` block of the current thread.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ class use_engine:  # noqa: N801 (reads as a verb: a function and a context manag
 
     Examples
     --------
-    >>> from similitude.compute.engines import LocalEngine, current_engine, use_engine
+    >>> from similitude import use_engine
+    >>> from similitude.engines import LocalEngine, current_engine
     >>> with use_engine(LocalEngine(threads=1)):
     ...     current_engine().threads
     1
@@ -53,10 +54,10 @@ class use_engine:  # noqa: N801 (reads as a verb: a function and a context manag
 
     def __enter__(self) -> Engine:
         _default[0] = self._before
-        self._token = _within.set(self._engine)
+        self._token = _in_context.set(self._engine)
         return self._engine
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _within.reset(self._token)
+        _in_context.reset(self._token)

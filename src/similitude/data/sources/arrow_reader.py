@@ -1,8 +1,10 @@
-"""Reading Parquet files and Arrow datasets: the label is a column, the others make up an object."""
+"""Reader of Parquet files and Arrow datasets: one column holds the labels, the others make up an object."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,43 +15,37 @@ from similitude.support.errors import SourceError, missing_extra
 
 
 def arrow_dataset(path: Path) -> Any:
-    """Open a Parquet file or a folder of them."""
-    dataset = _module("pyarrow.dataset")
-    try:
-        return dataset.dataset(path, format="parquet")
-    except (OSError, ValueError) as error:
-        raise _unreadable(str(path), error) from None
+    """Open a Parquet file, or a folder of them, as a dataset."""
+    with _errors_in(str(path)):
+        return _pyarrow("dataset").dataset(path, format="parquet")
 
 
-class Arrow:
-    """The rows of an Arrow dataset."""
+class ArrowReader:
+    """The rows of an Arrow dataset, whose shards are its fragments."""
 
     def __init__(self, dataset: Any, label: str | None, weight: str | None) -> None:
-        self.dataset, self.label, self.weight = dataset, label, weight
-        names = dataset.schema.names
+        self.schema, self.label, self.weight = dataset.schema, label, weight
         for name in (label, weight):
-            if name is not None and name not in names:
-                raise SourceError(f"there is no column {name!r}: there are {', '.join(map(repr, names))}")
-        self.fragments = list(dataset.get_fragments())
-        self.n: int | None = 0
-        for one in self.fragments:
-            name = _name(one)
-            self._check_schema(one, name)
-            with_rows = _counted(one, name)
-            if with_rows == 0:
+            if name is not None and name not in self.schema.names:
+                raise SourceError(f"there is no column {name!r}: there are {', '.join(map(repr, self.schema.names))}")
+        self.shards: list[tuple[Any, str, int]] = []
+        for fragment in dataset.get_fragments():
+            path = getattr(fragment, "path", "")
+            name = f"shard {Path(path).name}" if path else "the dataset"
+            with _errors_in(name):
+                self._check_schema(fragment.physical_schema, name)
+                size = int(fragment.count_rows())
+            if size == 0:
                 raise SourceError(f"{name} is empty: leave it out")
-            self.n += with_rows
+            self.shards.append((fragment, name, size))
+        self.n = sum(size for *_, size in self.shards)
 
-    def _check_schema(self, fragment: Any, name: str) -> None:
-        """Refuse a shard with other columns than the dataset."""
-        try:
-            found = fragment.physical_schema
-        except (OSError, ValueError) as error:
-            raise _unreadable(name, error) from None
-        for field in self.dataset.schema:
+    def _check_schema(self, found: Any, name: str) -> None:
+        """Raise if a shard has other columns than the dataset."""
+        for field in self.schema:
             if field.name not in found.names:
-                what = "has no labels: there" if field.name == self.label else "does not fit: there"
-                raise SourceError(f"{name} {what} is no column {field.name!r}")
+                problem = "has no labels" if field.name == self.label else "does not fit"
+                raise SourceError(f"{name} {problem}: there is no column {field.name!r}")
             if found.field(field.name).type != field.type:
                 other = found.field(field.name).type
                 raise SourceError(f"{name}: column {field.name!r} is {other}, in the first shard it is {field.type}")
@@ -57,24 +53,16 @@ class Arrow:
     def pieces(self, rows: int, start: int) -> Iterator[Batch]:
         """Yield batches from a row on."""
         at = 0
-        for fragment in self.fragments:
-            name = _name(fragment)
-            size = _counted(fragment, name)
+        for fragment, name, size in self.shards:
             if at + size <= start:
                 at += size
                 continue
-            try:
-                for batch in fragment.to_batches(schema=self.dataset.schema, batch_size=rows):
+            with _errors_in(name):
+                for batch in fragment.to_batches(schema=self.schema, batch_size=rows):
                     if batch.num_rows and at + batch.num_rows > start:
-                        found = from_arrow(batch, self.label, self.weight, name)
-                        skipped = max(0, start - at)
-                        whole = Batch(*found, name, at)
-                        yield whole.part(skipped, len(whole)) if skipped else whole
+                        piece = Batch(*from_arrow(batch, self.label, self.weight, name), name, at)
+                        yield piece.part(max(0, start - at), len(piece))
                     at += batch.num_rows
-            except SourceError:
-                raise
-            except (OSError, ValueError) as error:
-                raise _unreadable(name, error) from None
 
 
 def from_arrow(batch: Any, label: str | None, weight: str | None, name: str) -> tuple[Any, Any, Any]:
@@ -90,8 +78,8 @@ def from_arrow(batch: Any, label: str | None, weight: str | None, name: str) -> 
 
 
 def _objects(columns: dict[str, Any], name: str, batch: Any) -> Any:
-    """Return vectors where all columns are numbers, a list of objects where there is one column, else a table."""
-    types = _module("pyarrow").types
+    """Return vectors if all columns are numeric, a list of objects if there is one column, else a table."""
+    types = _pyarrow("types")
     if not columns:
         raise SourceError(f"{name}: there is no column besides the label")
     kinds = [one.type for one in columns.values()]
@@ -111,27 +99,20 @@ def _objects(columns: dict[str, Any], name: str, batch: Any) -> Any:
     return batch.select(list(columns)).to_pandas()
 
 
-def _counted(fragment: Any, name: str) -> int:
+@contextmanager
+def _errors_in(name: str) -> Iterator[None]:
+    """Name the shard that cannot be read."""
     try:
-        return int(fragment.count_rows())
+        yield
+    except SourceError:
+        raise
     except (OSError, ValueError) as error:
-        raise _unreadable(name, error) from None
+        reason = (str(error).strip().splitlines() or ["no reason given"])[0].rstrip(".")
+        raise SourceError(f"{name} cannot be read: it is truncated, damaged or of another format ({reason})") from None
 
 
-def _name(fragment: Any) -> str:
-    path = getattr(fragment, "path", "")
-    return f"shard {Path(path).name}" if path else "the dataset"
-
-
-def _unreadable(name: str, error: Exception) -> SourceError:
-    said = (str(error).strip().splitlines() or ["no reason given"])[0].rstrip(".")
-    return SourceError(f"{name} cannot be read, cut off, damaged or of another format: {said}")
-
-
-def _module(name: str) -> Any:
-    import importlib
-
+def _pyarrow(module: str) -> Any:
     try:
-        return importlib.import_module(name)
+        return import_module(f"pyarrow.{module}")
     except ImportError:
         raise missing_extra("cli", "a Parquet file or Arrow dataset") from None

@@ -1,8 +1,8 @@
-"""Triton kernels: sums over j of f(x_i, y_j) v_j, tile by tile in registers; the matrix of f is never written.
+"""Triton kernels: sums over j of f(x_i, y_j) v_j, tile by tile in registers; the matrix of f is never stored.
 
-Arrays are padded by zeros to whole tiles (`PAD` rows), so that only the rows of the result need a mask. The columns are
-split into `splits` stretches whose sums are written side by side and added in order: the result does not depend on the
-order in which programs run.
+Arrays are padded with zeros to whole tiles (`PAD` rows), so that only the rows of the result need a mask. The columns
+are split into stretches whose sums are stored separately and added in order: the result does not depend on the order in
+which programs run.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ import triton.language as tl
 from triton.runtime.errors import OutOfResources
 
 PAD = 128
-"""Rows and columns come in multiples of this."""
+"""Rows and columns are padded to multiples of this."""
 
-ROWS, COLUMNS, WARPS, STAGES = 64, 128, 4, 3
-"""A tile of pairs, and how a program works on it."""
+TILE_ROWS, TILE_COLUMNS, WARPS, STAGES = 64, 128, 4, 3
+"""The tile of pairs that a program computes in each step, and its launch parameters."""
 
-CHUNK = 64
-"""Features multiplied at once where there are more than `WHOLE`."""
+CHUNK_FEATURES = 64
+"""Number of features that are multiplied at once if there are more than `RESIDENT_FEATURES`."""
 
-WHOLE = 128
-"""Features up to which those of the tile's rows stay where they are while columns pass by."""
+RESIDENT_FEATURES = 128
+"""Number of features up to which those of the rows of a tile stay in registers for all columns."""
 
-PROGRAMS = 4096
-"""Programs wanted at least, so that a card is busy to the end."""
+MIN_PROGRAMS = 4096
+"""Number of programs that keep a GPU busy to the end."""
 
 DOT_FORMS = {"gaussian": 0, "rational_quadratic": 1, "polynomial": 2, "sigmoid": 3}
 SUM_FORMS = {"gaussian": 0, "rational_quadratic": 1, "laplace": 4, "matern3": 5, "matern5": 6}
-WAYS = {"fp16x3": 0, "tf32x3": 1, "tf32": 2}
+METHODS = {"fp16x3": 0, "tf32x3": 1, "tf32": 2}
 
 
 @triton.jit
 def _of_dots(e, ai, bj, p, q, FORM: tl.constexpr, DEGREE: tl.constexpr):
-    """Return the function of dot products e; for functions of distances those are -e - a_i - b_j."""
+    """Return the function of dot products e; functions of distances take -e - a_i - b_j."""
     if FORM == 0:
         value = tl.exp2(e + (ai[:, None] + bj[None, :]))
     elif FORM == 1:
@@ -54,7 +54,7 @@ def _of_dots(e, ai, bj, p, q, FORM: tl.constexpr, DEGREE: tl.constexpr):
 
 @triton.jit
 def _of_sums(s, p, q, FORM: tl.constexpr):
-    """Return the function of sums over features; p counts in powers of two where it is an exponent."""
+    """Return the function of sums over features; p is to the base 2 if it is an exponent."""
     if FORM == 0:
         value = tl.exp2(p * s)
     elif FORM == 1:
@@ -71,13 +71,13 @@ def _of_sums(s, p, q, FORM: tl.constexpr):
 
 
 @triton.jit
-def _dot(xh, xl, yh, yl, e, WAY: tl.constexpr):
+def _dot(xh, xl, yh, yl, e, METHOD: tl.constexpr):
     """Add the dot products of a chunk of features to e; small parts first."""
-    if WAY == 0:
+    if METHOD == 0:
         e = tl.dot(xl, yh, acc=e)
         e = tl.dot(xh, yl, acc=e)
         e = tl.dot(xh, yh, acc=e)
-    elif WAY == 1:
+    elif METHOD == 1:
         e = tl.dot(xh, yh, acc=e, input_precision="tf32x3")
     else:
         e = tl.dot(xh, yh, acc=e, input_precision="tf32")
@@ -86,7 +86,7 @@ def _dot(xh, xl, yh, yl, e, WAY: tl.constexpr):
 
 @triton.jit
 def _added(value, acc, over, V, j, OUT: tl.constexpr):
-    """Add values times V to the sums of the tile's rows, and to what these are too large by for rounding (Kahan)."""
+    """Add values times V to the sums of the rows of the tile, with compensation for rounding (Kahan)."""
     if OUT == 1:
         part = tl.sum(value * tl.load(V + j)[None, :], axis=1)
     else:
@@ -99,7 +99,7 @@ def _added(value, acc, over, V, j, OUT: tl.constexpr):
 
 @triton.jit
 def _written(acc, over, out, i, s, n, OUT: tl.constexpr):
-    """Write the sums of the tile's rows over one stretch of columns, and what they are too large by after them."""
+    """Store the sums of the rows of the tile over one stretch of columns, followed by their compensation."""
     place = s.to(tl.int64) * n + i
     after = tl.num_programs(1).to(tl.int64) * n * OUT
     if OUT == 1:
@@ -114,10 +114,10 @@ def _written(acc, over, out, i, s, n, OUT: tl.constexpr):
 @triton.jit
 def dots_kernel(
     Xh, Xl, Yh, Yl, a, b, V, out, n, m, stretch, p, q,
-    D: tl.constexpr, BD: tl.constexpr, FORM: tl.constexpr, DEGREE: tl.constexpr, WAY: tl.constexpr,
+    D: tl.constexpr, BD: tl.constexpr, FORM: tl.constexpr, DEGREE: tl.constexpr, METHOD: tl.constexpr,
     OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """Add up functions of dot products, over one stretch of columns for one tile of rows."""
+    """Add up functions of dot products over one stretch of columns, for the rows of one tile."""
     s = tl.program_id(1)
     i = tl.program_id(0) * BM + tl.arange(0, BM)
     k = tl.arange(0, BD)
@@ -125,7 +125,7 @@ def dots_kernel(
     ai = tl.load(a + i)
     xh = tl.load(Xh + at)
     xl = xh
-    if WAY == 0:
+    if METHOD == 0:
         xl = tl.load(Xl + at)
     if OUT == 1:  # noqa: SIM108 (compiled: only one branch exists)
         acc = tl.zeros((BM,), tl.float32)
@@ -139,19 +139,19 @@ def dots_kernel(
         if D == BD:
             yh = tl.load(Yh + bt)
             yl = yh
-            if WAY == 0:
+            if METHOD == 0:
                 yl = tl.load(Yl + bt)
-            e = _dot(xh, xl, yh, yl, e, WAY)
+            e = _dot(xh, xl, yh, yl, e, METHOD)
         else:
             for d0 in tl.range(0, D, BD):
                 ch = tl.load(Xh + at + d0)
                 dh = tl.load(Yh + bt + d0)
                 cl = ch
                 dl = dh
-                if WAY == 0:
+                if METHOD == 0:
                     cl = tl.load(Xl + at + d0)
                     dl = tl.load(Yl + bt + d0)
-                e = _dot(ch, cl, dh, dl, e, WAY)
+                e = _dot(ch, cl, dh, dl, e, METHOD)
         value = _of_dots(e, ai, tl.load(b + j), p, q, FORM, DEGREE)
         acc, over = _added(value, acc, over, V, j, OUT)
     _written(acc, over, out, i, s, n, OUT)
@@ -162,7 +162,7 @@ def sums_kernel(
     X, Y, V, out, n, m, stretch, X_rows, Y_rows, p, q,
     D, ABSOLUTE: tl.constexpr, FORM: tl.constexpr, OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """Add up functions of sums of differences, feature by feature; X and Y hold a feature in each row."""
+    """Add up functions of sums of differences, feature by feature; X and Y hold one feature per row."""
     s = tl.program_id(1)
     i = tl.program_id(0) * BM + tl.arange(0, BM)
     if OUT == 1:  # noqa: SIM108 (compiled: only one branch exists)
@@ -187,68 +187,71 @@ def sums_kernel(
     _written(acc, over, out, i, s, n, OUT)
 
 
-def padded(rows: int) -> int:
-    """Return the number of rows in whole tiles."""
+def padded_rows(rows: int) -> int:
+    """Return the number of rows, padded to whole tiles."""
     return triton.cdiv(rows, PAD) * PAD
 
 
-def chunks(d: int) -> tuple[int, int]:
-    """Return the number of features with padding, and how many are multiplied at once."""
-    if d <= WHOLE:
-        whole = max(16, triton.next_power_of_2(d))
-        return whole, whole
-    return triton.cdiv(d, CHUNK) * CHUNK, CHUNK
+def padded_features(d: int) -> int:
+    """Return the number of features, padded to what is multiplied at once."""
+    if d <= RESIDENT_FEATURES:
+        return max(16, triton.next_power_of_2(d))
+    return triton.cdiv(d, CHUNK_FEATURES) * CHUNK_FEATURES
 
 
 def _outputs(V: torch.Tensor, rows: int) -> torch.Tensor:
-    """Return the columns of V padded: one, or a multiple of 16 as products of matrices need."""
+    """Return V padded to one column, or to a multiple of 16 as matrix products need."""
     k = V.shape[1]
-    wide = torch.zeros(padded(rows), 1 if k == 1 else max(16, triton.next_power_of_2(k)), device=V.device)
+    wide = torch.zeros(padded_rows(rows), 1 if k == 1 else max(16, triton.next_power_of_2(k)), device=V.device)
     wide[: len(V), :k] = V
     return wide
 
 
 def _cut(n: int, m: int) -> tuple[int, int]:
-    """Return into how many stretches the columns are split, and their length."""
-    wanted = min(triton.cdiv(PROGRAMS, triton.cdiv(n, ROWS)), triton.cdiv(m, 16 * COLUMNS))
+    """Return the number of stretches of columns, and their length."""
+    wanted = min(triton.cdiv(MIN_PROGRAMS, triton.cdiv(n, TILE_ROWS)), triton.cdiv(m, 16 * TILE_COLUMNS))
     splits = max(1, wanted)
-    stretch = triton.cdiv(triton.cdiv(m, splits), COLUMNS) * COLUMNS
+    stretch = triton.cdiv(triton.cdiv(m, splits), TILE_COLUMNS) * TILE_COLUMNS
     return triton.cdiv(m, stretch), stretch
 
 
-def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degree: int, way: str) -> torch.Tensor:
-    """Return the sums over the rows of y of a function of dot products times V, in float64.
+def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degree: int, method: str) -> torch.Tensor:
+    """Return the product of the matrix f(<x_i, y_j>) with V, in float64.
 
     Parameters
     ----------
-    x, y : Split
-        With `high`, `low`, `offset` and the number of rows `n`.
+    x, y : SplitVectors
     V : tensor of shape (y.n, outputs)
     form : str
         A name in `DOT_FORMS`; p, q and degree are its parameters.
-    way : str
-        A name in `WAYS`.
+    method : str
+        A name in `METHODS`.
     """
     splits, stretch = _cut(x.n, y.n)
     wide = _outputs(V, y.n)
     out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device)
     D = x.high.shape[1]
     arguments = (x.high, x.low, y.high, y.low, x.offset, y.offset, wide, out, x.n, y.n, stretch, p, q)
-    constants = {"D": D, "BD": D if D <= WHOLE else CHUNK, "FORM": DOT_FORMS[form], "DEGREE": degree, "WAY": WAYS[way]}
+    constants = {
+        "D": D,
+        "BD": D if D <= RESIDENT_FEATURES else CHUNK_FEATURES,
+        "FORM": DOT_FORMS[form],
+        "DEGREE": degree,
+        "METHOD": METHODS[method],
+    }
     _launch(dots_kernel, out, arguments, constants)
     return _total(out, V.shape[1])
 
 
 def of_sums(x: Any, y: Any, V: torch.Tensor, absolute: bool, form: str, p: float, q: float) -> torch.Tensor:
-    """Return the sums over the rows of y of a function of sums of differences times V, in float64.
+    """Return the product of the matrix f(sum of differences of x_i and y_j) with V, in float64.
 
     Parameters
     ----------
-    x, y : Direct
-        With `features`, one in each row, and the number of objects `n`.
+    x, y : FeatureRows
     V : tensor of shape (y.n, outputs)
     absolute : bool
-        Absolute differences, or squared ones.
+        Whether differences are absolute or squared.
     form : str
         A name in `SUM_FORMS`; p and q are its parameters.
     """
@@ -262,13 +265,13 @@ def of_sums(x: Any, y: Any, V: torch.Tensor, absolute: bool, form: str, p: float
 
 
 def _launch(kernel: Any, out: torch.Tensor, arguments: tuple[Any, ...], constants: dict[str, Any]) -> None:
-    """Run a kernel on all tiles; with fewer stages where the card has too little shared memory for all of them."""
+    """Run a kernel on all tiles, with fewer stages if the GPU has too little shared memory."""
     _, splits, n, outputs = out.shape
-    shape = {"OUT": outputs, "BM": ROWS, "BN": COLUMNS, "num_warps": WARPS}
+    shape = {"OUT": outputs, "BM": TILE_ROWS, "BN": TILE_COLUMNS, "num_warps": WARPS}
     with torch.cuda.device_of(out):
         for stages in range(STAGES, 0, -1):
             try:
-                kernel[(triton.cdiv(n, ROWS), splits)](*arguments, **constants, **shape, num_stages=stages)
+                kernel[(triton.cdiv(n, TILE_ROWS), splits)](*arguments, **constants, **shape, num_stages=stages)
                 return
             except OutOfResources:
                 if stages == 1:
@@ -276,6 +279,6 @@ def _launch(kernel: Any, out: torch.Tensor, arguments: tuple[Any, ...], constant
 
 
 def _total(out: torch.Tensor, outputs: int) -> torch.Tensor:
-    """Return the sums of all stretches less what rounding added to them, added in order."""
+    """Return the compensated sums of all stretches, added in order."""
     sums, over = out[..., :outputs].to(torch.float64)
     return (sums - over).sum(0)

@@ -1,4 +1,4 @@
-"""A matrix of similarities as an operator on a device: products with it, and nothing stored but its objects."""
+"""A similarity matrix as a linear operator on a device: products with it, without storing it."""
 
 from __future__ import annotations
 
@@ -12,32 +12,33 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from similitude.compute.encodings import Encoding, count, is_tensor, itemsize, moved, rows, tensor_in
+from similitude.compute.encodings import Encoding, as_numpy, count, is_tensor, itemsize, moved, rows, tensor_in
 from similitude.compute.engines.torch import fused
-from similitude.compute.engines.torch.transfer import Mover, ahead, back, nbytes
+from similitude.compute.engines.torch.device_memory import check_divisible, free_for_halves, in_halves_if_needed
+from similitude.compute.engines.torch.transfer import DeviceCopier, nbytes, prefetched
 from similitude.compute.hints import Profile, Term, profile_of
 
-RESIDENT = 0.4
-"""The part of the memory budget up to which all rows stay on the device, beside what they are made into."""
+RESIDENT_SHARE = 0.4
+"""Share of the memory budget up to which all rows stay on the device, including what is derived from them."""
 
-STREAMED = 0.05
-"""The part of the memory budget that one piece of the rows takes where they do not."""
+STREAMED_SHARE = 0.05
+"""Share of the memory budget that one piece of the rows takes if they are streamed."""
 
-STORED = 0.3
-"""The part of the memory budget up to which the matrix is kept, where many products with it are to come."""
+STORED_SHARE = 0.3
+"""Share of the memory budget up to which the matrix is stored for many products."""
 
-NARROW = 128
-"""Features up to which a fused product costs less than reading the matrix from memory."""
+NARROW_FEATURES = 128
+"""Number of features up to which a fused product costs less than reading the stored matrix from memory."""
 
-SUMMED = 2**13
+SUMMED_ROWS = 2**13
 """Rows of a stored matrix that are added up in its own precision."""
 
 CELLS = {"cuda": 2**26, "cpu": 2**20}
-"""Values of a block where the product is not fused."""
+"""Number of values of a block if the product is not fused."""
 
 
-class Piece(Protocol):
-    """The similarities of some rows to all columns."""
+class RowsOperator(Protocol):
+    """The similarities of some rows to all columns, as an operator."""
 
     def times(self, V: torch.Tensor) -> torch.Tensor:
         """Return K V."""
@@ -46,12 +47,12 @@ class Piece(Protocol):
         """Return K' W in float64."""
 
 
-class Fused:
-    """A piece of a described similarity, by fused products; where one does not fit on the device, in halves."""
+class FusedRows:
+    """Products by fused kernels; rows whose product does not fit on the device are halved, for good."""
 
-    def __init__(self, profile: Profile, x: dict[Term, fused.Rows], y: dict[Term, fused.Rows], way: str):
-        self.profile, self.x, self.y, self.precision = profile, x, y, way
-        self._halves: tuple[Fused, Fused] | None = None
+    def __init__(self, profile: Profile, x: dict[Term, fused.Vectors], y: dict[Term, fused.Vectors], precision: str):
+        self.profile, self.x, self.y, self.precision = profile, x, y, precision
+        self._halves: tuple[FusedRows, FusedRows] | None = None
 
     def __len__(self) -> int:
         return len(next(iter(self.x.values())).X)
@@ -66,7 +67,7 @@ class Fused:
         return torch.cat([half.times(V) for half in self._halves])
 
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
-        """Return K' W in float64; every described similarity is symmetric."""
+        """Return K' W in float64; every similarity with a profile is symmetric."""
         if self._halves is None:
             try:
                 return self._sum(self.y, self.x, W)
@@ -75,21 +76,18 @@ class Fused:
         top, bottom = self._halves
         return top.transposed_times(W[: len(top)]) + bottom.transposed_times(W[len(top) :])
 
-    def _halved(self, error: Exception) -> tuple[Fused, Fused]:
-        """Return both halves of the rows, which serve from now on; it is said."""
+    def _halved(self, error: Exception) -> tuple[FusedRows, FusedRows]:
         n = len(self)
-        if n < 2:
-            raise MemoryError(f"one row does not fit on the device: use fewer landmarks ({error})") from error
-        for rows_ in self.x.values():
-            rows_.forget()
-        torch.cuda.empty_cache()
-        warnings.warn(too_large(n), stacklevel=2)
-        cuts = slice(0, n // 2), slice(n // 2, n)
-        parts = [{term: x.only(cut) for term, x in self.x.items()} for cut in cuts]
-        top, bottom = (Fused(self.profile, part, self.y, self.precision) for part in parts)
+        check_divisible(n, error)
+        for x in self.x.values():
+            x.forget()
+        free_for_halves(n)
+        halves = slice(0, n // 2), slice(n // 2, n)
+        parts = [{term: x.subset(half) for term, x in self.x.items()} for half in halves]
+        top, bottom = (FusedRows(self.profile, part, self.y, self.precision) for part in parts)
         return top, bottom
 
-    def _sum(self, x: dict[Term, fused.Rows], y: dict[Term, fused.Rows], V: torch.Tensor) -> torch.Tensor:
+    def _sum(self, x: dict[Term, fused.Vectors], y: dict[Term, fused.Vectors], V: torch.Tensor) -> torch.Tensor:
         first = next(iter(x.values()))
         total = torch.zeros(len(first.X), V.shape[1], device=V.device, dtype=torch.float64)
         for term in self.profile.terms:
@@ -98,8 +96,8 @@ class Fused:
 
 
 @dataclass
-class Blockwise:
-    """A piece of any similarity that works on tensors, block after block."""
+class BlockwiseRows:
+    """Products block by block, for any similarity that works on tensors."""
 
     block: Callable[[Encoding, Encoding], torch.Tensor]
     a: Encoding
@@ -108,12 +106,12 @@ class Blockwise:
 
     def times(self, V: torch.Tensor) -> torch.Tensor:
         """Return K V."""
-        return torch.cat([self._row(part, V) for part in _pieces(count(self.a), self._height())])
+        return torch.cat([self._row(part, V) for part in _slices(count(self.a), self._height())])
 
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
         """Return K' W in float64."""
         total = torch.zeros(count(self.b), W.shape[1], device=W.device, dtype=torch.float64)
-        for down in _pieces(count(self.a), self._height()):
+        for down in _slices(count(self.a), self._height()):
             for right in self._columns():
                 total[right] += self._values(down, right).T @ W[down]
         return total
@@ -128,15 +126,15 @@ class Blockwise:
         return self.block(rows(self.a, down), rows(self.b, right))
 
     def _columns(self) -> list[slice]:
-        return _pieces(count(self.b), min(count(self.b), math.isqrt(self.cells)))
+        return _slices(count(self.b), min(count(self.b), math.isqrt(self.cells)))
 
     def _height(self) -> int:
         return max(1, self.cells // min(count(self.b), math.isqrt(self.cells)))
 
 
 @dataclass
-class Stored:
-    """A piece whose similarities are kept."""
+class StoredRows:
+    """Products with a stored matrix."""
 
     K: torch.Tensor
 
@@ -147,19 +145,19 @@ class Stored:
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
         """Return K' W in float64."""
         total = torch.zeros(self.K.shape[1], W.shape[1], device=W.device, dtype=torch.float64)
-        for down in _pieces(len(self.K), SUMMED):
+        for down in _slices(len(self.K), SUMMED_ROWS):
             total += self.K[down].T @ W[down]
         return total
 
 
-def _pieces(n: int, step: int) -> list[slice]:
+def _slices(n: int, step: int) -> list[slice]:
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-class Product:
-    """The matrix K(a_i, b_j), to be multiplied with.
+class KernelOperator:
+    """The matrix K(a_i, b_j) as a linear operator.
 
-    Rows that fit stay on the device; others come piece by piece, the next one while this one is worked on.
+    Rows that fit stay on the device; others are streamed in pieces, the next one while the current one is used.
 
     Parameters
     ----------
@@ -172,29 +170,29 @@ class Product:
 
     def __init__(self, engine: Any, similarity: Any, A: Encoding, B: Encoding) -> None:
         self.engine, self.similarity, self.A = engine, similarity, A
-        self.move = Mover(engine.place)
+        self.move = DeviceCopier(engine.torch_device)
         self.shape = count(A), count(B)
         self.dtype = torch.float32 if itemsize(A) == itemsize(B) == 4 else torch.float64
-        self.b = self._here(B)
+        self.b = self._to_device(B)
         self.a: Encoding = None
         self.profile = profile_of(similarity)
-        self.fused = fused.can_fuse(self.profile, engine.place, self.dtype)
+        self.fused = fused.can_fuse(self.profile, engine.torch_device, self.dtype)
 
     @property
-    def way(self) -> str:
-        """How values are computed: by which fused products, or in blocks."""
-        if isinstance(self._resident, Stored):
+    def method(self) -> str:
+        """How products are computed: ``stored``, ``blocks``, or the method of each fused term."""
+        if isinstance(self._resident, StoredRows):
             return "stored"
         if not self.fused:
             return "blocks"
         first = next(self.pieces())[1]
         return ", ".join(
-            fused.way_of(first.x[term], first.y[term], self.engine.precision)  # type: ignore[attr-defined]
+            fused.method_of(first.x[term], first.y[term], self.engine.precision)  # type: ignore[attr-defined]
             for term in self.profile.terms
         )
 
-    def _here(self, encoding: Encoding) -> Encoding:
-        """Return an encoding on the device, its floats in the one precision of both sides."""
+    def _to_device(self, encoding: Encoding) -> Encoding:
+        """Return an encoding on the device, with floating point numbers in the precision common to both sides."""
 
         def move(array: Any) -> torch.Tensor:
             tensor = self.move(array)
@@ -202,32 +200,31 @@ class Product:
 
         return moved(encoding, move)
 
-    def applied(self, v: Any, transposed: bool) -> Any:
-        """Return K v or K' v: a tensor where A is one, else an array of float64; a vector for a vector."""
+    def product(self, v: Any, transposed: bool = False) -> Any:
+        """Return K v or K' v: a tensor if A is one, else an array of float64; a vector for a vector."""
         expected = self.shape[0 if transposed else 1]
         if len(v) != expected:
             raise ValueError(f"the vector has {len(v)} rows, the matrix of shape {self.shape} needs {expected}")
-        V = self._here(v if is_tensor(v) else np.asarray(v, dtype=np.float64)).to(self.dtype)
+        V = self._to_device(v if is_tensor(v) else np.asarray(v, dtype=np.float64)).to(self.dtype)
         result = (self.transposed_times if transposed else self.times)(V.reshape(expected, -1))
         if not bool(torch.isfinite(result).all()):
             i = int(torch.nonzero(~torch.isfinite(result))[0, 0])
-            raise ValueError(
-                f"row {i} of the product is no finite number: {self.similarity!r} overflows in {self.dtype}"
-            )
+            raise ValueError(f"row {i} of the product is not finite: {self.similarity!r} overflows in {self.dtype}")
         result = result.reshape(len(result), *v.shape[1:])
-        return result.to(self.dtype) if tensor_in(self.A) is not None else back(result.to(torch.float64))
+        return result.to(self.dtype) if tensor_in(self.A) is not None else as_numpy(result.to(torch.float64))
 
-    def keep(self) -> None:
-        """Compute the matrix once for many products, where it fits and a fused product would cost more."""
+    def store_if_faster(self) -> None:
+        """Compute and store the matrix for many products, if it fits and fused products would cost more."""
         n, m = self.shape
-        narrow = self.fused and all(_vectors(self.b, term).shape[1] <= NARROW for term in self.profile.terms)
-        fits = n * m * self.dtype.itemsize <= STORED * self.engine.budget
+        narrow = self.fused and all(_vectors(self.b, term).shape[1] <= NARROW_FEATURES for term in self.profile.terms)
+        fits = n * m * self.dtype.itemsize <= STORED_SHARE * self.engine.budget
         if narrow or not fits or self._resident is None:
             return
-        K = torch.empty(n, m, dtype=self.dtype, device=self.engine.place)
-        for down in _pieces(n, max(1, CELLS[self.engine.place.type] // m)):
-            K[down] = self._checked_block(rows(self.a, down), self.b)
-        self._resident = Stored(K)
+        device = self.engine.torch_device
+        K = torch.empty(n, m, dtype=self.dtype, device=device)
+        for down in _slices(n, max(1, CELLS[device.type] // m)):
+            K[down] = self._block(rows(self.a, down), self.b)
+        self._resident = StoredRows(K)
 
     def times(self, V: torch.Tensor) -> torch.Tensor:
         """Return K V for V of shape (columns, outputs)."""
@@ -250,74 +247,61 @@ class Product:
             total += piece.transposed_times(U)
         return total, sums
 
-    def pieces(self) -> Iterator[tuple[slice, Piece]]:
-        """Yield the rows in pieces, each with its place; a single one where all fit."""
+    def pieces(self) -> Iterator[tuple[slice, RowsOperator]]:
+        """Yield the rows in pieces with their positions; a single piece if all rows fit on the device."""
         if self._resident is not None:
             yield slice(0, self.shape[0]), self._resident
             return
-        made = ahead(lambda cut: self._here(rows(self.A, cut)), self.cuts)
-        for cut, a in zip(self.cuts, made, strict=True):
-            yield cut, self._piece(a)
+        on_device = prefetched(lambda cut: self._to_device(rows(self.A, cut)), self.cuts)
+        for cut, a in zip(self.cuts, on_device, strict=True):
+            yield cut, self._rows_operator(a)
 
     @property
     def cuts(self) -> list[slice]:
-        """Where the rows are cut if they do not stay on the device."""
+        """The pieces of the rows if they are streamed."""
         size = max(1, nbytes(self.A) // self.shape[0])
-        return _pieces(self.shape[0], max(1, int(STREAMED * self.engine.budget) // (4 * size)))
+        return _slices(self.shape[0], max(1, int(STREAMED_SHARE * self.engine.budget) // (4 * size)))
 
-    def only(self, which: np.ndarray) -> Product:
-        """Return the matrix of some of the rows, which need no second journey to the device."""
+    def subset(self, which: np.ndarray) -> KernelOperator:
+        """Return the operator of some of the rows; rows on the device are not copied there again."""
         known = self.A if self._resident is None else self.a
-        return Product(self.engine, self.similarity, rows(known, which), self.b)
+        return KernelOperator(self.engine, self.similarity, rows(known, which), self.b)
 
     @cached_property
-    def _resident(self) -> Piece | None:
-        here = tensor_in(self.A) is not None
-        if not here and 4 * nbytes(self.A) > RESIDENT * self.engine.budget:
+    def _resident(self) -> RowsOperator | None:
+        """The operator of all rows if they fit on the device."""
+        is_there = tensor_in(self.A) is not None
+        if not is_there and 4 * nbytes(self.A) > RESIDENT_SHARE * self.engine.budget:
             return None
         try:
-            self.a = self._here(self.A)
-            return self._piece(self.a)
+            self.a = self._to_device(self.A)
+            return self._rows_operator(self.a)
         except torch.OutOfMemoryError:
-            if here:
+            if is_there:
                 raise
             self.a = None
         torch.cuda.empty_cache()
-        warnings.warn(f"{self.shape[0]:,} rows did not fit on the device: they come piece by piece", stacklevel=2)
+        warnings.warn(f"{self.shape[0]:,} rows did not fit on the device: they are streamed in pieces", stacklevel=2)
         return None
 
-    def _piece(self, a: Encoding) -> Piece:
+    def _rows_operator(self, a: Encoding) -> RowsOperator:
         if not self.fused:
-            cells = min(CELLS[self.engine.place.type], max(1, self.engine.budget // 64))
-            return Blockwise(self._checked_block, a, self.b, cells)
+            cells = min(CELLS[self.engine.torch_device.type], max(1, self.engine.budget // 64))
+            return BlockwiseRows(self._block, a, self.b, cells)
         parts = {term: _vectors(a, term) for term in self.profile.terms}
-        ready = {term: fused.Rows(X, term, self._columns[term].center) for term, X in parts.items()}
-        return Fused(self.profile, ready, self._columns, self.engine.precision)
+        x = {term: fused.Vectors(X, term, self._columns[term].center) for term, X in parts.items()}
+        return FusedRows(self.profile, x, self._columns, self.engine.precision)
 
     @cached_property
-    def _columns(self) -> dict[Term, fused.Rows]:
+    def _columns(self) -> dict[Term, fused.Vectors]:
         parts = {term: _vectors(self.b, term) for term in self.profile.terms}
-        return {term: fused.Rows(Y, term, fused.middle(Y)) for term, Y in parts.items()}
+        return {term: fused.Vectors(Y, term, fused.robust_mean(Y)) for term, Y in parts.items()}
 
-    def _checked_block(self, a: Encoding, b: Encoding) -> torch.Tensor:
-        """Return a block; where it does not fit on the device, in halves, which is said once."""
-        with self.engine.products():
-            try:
-                return self.similarity.block(a, b)
-            except torch.OutOfMemoryError as error:
-                if count(a) < 2:
-                    raise MemoryError(f"one row does not fit on {self.engine.device}: {error}") from error
-        torch.cuda.empty_cache()
-        warnings.warn(too_large(count(a)), stacklevel=2)
-        half = count(a) // 2
-        return torch.cat([self._checked_block(rows(a, part), b) for part in (slice(0, half), slice(half, None))])
+    def _block(self, a: Encoding, b: Encoding) -> torch.Tensor:
+        with self.engine.matmul_precision():
+            return in_halves_if_needed(self.similarity.block, torch.cat, a, b)
 
 
 def _vectors(encoding: Encoding, term: Term) -> torch.Tensor:
     found: torch.Tensor = encoding if term.part is None else encoding[term.part]
     return found.contiguous()
-
-
-def too_large(n: int) -> str:
-    """Say that a tile was too large for the device."""
-    return f"a tile of {n:,} rows did not fit on the device: it was computed in halves; smaller memory= avoids the try"
