@@ -59,7 +59,7 @@ def _row(out: Output, found: Saved, file: str, row: int) -> tuple[Any, Any]:
 
     before = 0
     for data in found.batches(file):
-        out.note_each(data.said)
+        out.note_each(data.notes)
         if row < before + len(data):
             label = None if data.labels is None else data.labels[row - before]
             return take(data.objects, np.array([row - before])), label

@@ -40,7 +40,7 @@ def read(
     taken = taken_kind(similarities, label, object, kind)
     with out.working(f"reading {source}"):
         data = files.read(source, label=label, object=object, kind=taken)
-    for sentence in data.said:
+    for sentence in data.notes:
         out.note(sentence)
     return data
 

@@ -107,7 +107,7 @@ def _predict_all(
     rows = 0
     with out.working(f"predicting {file}") as say:
         for data in found.batches(file):
-            out.note_each(data.said)
+            out.note_each(data.notes)
             columns = predicted(found.model, data.objects, probabilities, nearest)
             write(columns if data.ids is None else {"id": np.array(data.ids), **columns})
             if data.labels is not None:

@@ -29,7 +29,7 @@ def streamed(
     labels = []
     with out.working(f"reading the labels of {source}"):
         for data in files.batches(source, label=label, object=object, kind=taken):
-            out.note_each(data.said)
+            out.note_each(data.notes)
             labels.append(labels_of(data))
     schema = data.schema
 
