@@ -1,7 +1,7 @@
-"""Columns of a file: what their cells are, and the numbers, texts and lists that they hold.
+"""Columns of a file: their types, and the numbers and labels that they hold.
 
-A column is an Arrow array, or a list of Python objects where Arrow has no type for them. Those of CSV and TSV are text
-until :func:`recognized` looks at all of their cells.
+A column is an Arrow array, or a list of Python objects if Arrow has no type for them. Columns of CSV and TSV files are
+text until :func:`parsed` looks at all of their cells.
 """
 
 from __future__ import annotations
@@ -10,8 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.data.files.problems import needed, wrong_cell
+from similitude.data.files.file_errors import import_optional, wrong_cell
 from similitude.support.errors import FileError
+
+TYPES = {
+    "integer": "numbers", "number": "numbers", "boolean": "true and false", "text": "text", "numbers":
+    "lists of numbers", "channels": "lists of lists of numbers", "items": "lists", "graph": "graphs", "time": "times",
+    "missing": "no values", "mixed": "values of several types", "other": "values of another type",
+}  # fmt: skip
+"""The types of columns, each with a description for messages."""
 
 NUMERIC = ("integer", "number")
 
@@ -19,31 +26,26 @@ MISSING = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
     "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
-"""What counts as a missing value in a column of numbers in a text file, as pandas has it."""
+"""Texts that are missing values in a column of numbers, as in pandas."""
 
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
-CALLED = {
-    "integer": "numbers", "number": "numbers", "boolean": "true and false", "text": "text", "numbers":
-    "lists of numbers", "channels": "lists of lists of numbers", "items": "lists", "graph": "graphs", "time": "times",
-    "missing": "no values", "mixed": "values of several types", "other": "values of another type",
-}  # fmt: skip
-"""How the type of a column is called."""
+LIST_TYPES = {"integer": "numbers", "number": "numbers", "numbers": "channels", "missing": "items", "text": "items"}
+"""The type of a column of lists by the type of their items."""
 
-
-STORED = {"integer": "double", "number": "double", "boolean": "bool", "text": "string"}
-"""How Arrow stores a column that held something before and holds nothing now."""
+ARROW_TYPES = {"integer": "double", "number": "double", "boolean": "bool", "text": "string"}
+"""The Arrow type of a column without values, by its type in an earlier batch or file."""
 
 
 class Column(NamedTuple):
-    """What a column holds (a key of CALLED), and its cells: an Arrow array or a list."""
+    """The type of a column (a key of `TYPES`), and its cells: an Arrow array or a list."""
 
     type: str
     cells: Any
 
     @property
     def missing(self) -> np.ndarray:
-        """Which cells hold no value."""
+        """Which cells have no value."""
         if isinstance(self.cells, list):
             return np.array([cell is None for cell in self.cells], dtype=bool)
         return np.asarray(self.cells.is_null(nan_is_null=self.type == "number"), dtype=bool)
@@ -53,14 +55,18 @@ class Column(NamedTuple):
         value = self.cells[row]
         return value.as_py() if hasattr(value, "as_py") else value
 
+    def to_list(self) -> list[Any]:
+        """Return all cells as Python objects."""
+        return self.cells if isinstance(self.cells, list) else self.cells.to_pylist()
 
-def recognized(cells: Any) -> Column:
-    """Return a column of text as numbers, or as true and false, where every cell is one; an empty cell is missing."""
-    compute, pa = needed("pyarrow.compute", "a table"), needed("pyarrow", "a table")
+
+def parsed(cells: Any) -> Column:
+    """Return a column of text as numbers, or as booleans, if every cell is one; empty cells are missing."""
+    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
     numbers = as_numbers(cells)
     if numbers is not None:
         return numbers
-    known = plain_text(cells)
+    known = empty_as_missing(cells)
     if known.null_count == len(known):
         return Column("missing", known)
     if all(value in TRUTH for value in compute.unique(known.slice(0, 100)).drop_null().to_pylist()):
@@ -71,17 +77,17 @@ def recognized(cells: Any) -> Column:
     return Column("text", known)
 
 
-def plain_text(cells: Any) -> Any:
-    """Return a column of text in which an empty cell is missing."""
-    compute, pa = needed("pyarrow.compute", "a table"), needed("pyarrow", "a table")
+def empty_as_missing(cells: Any) -> Any:
+    """Return a column of text in which empty cells are missing."""
+    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
     empty = compute.equal(cells, "")
     return compute.if_else(empty, pa.scalar(None, cells.type), cells) if compute.any(empty).as_py() else cells
 
 
 def as_numbers(cells: Any) -> Column | None:
-    """Return a column of text as numbers; None where one cell is none, or where there is no number at all."""
-    compute, pa = needed("pyarrow.compute", "a table"), needed("pyarrow", "a table")
-    if any(_is_no_number(value) for value in cells.slice(0, 20).to_pylist()):
+    """Return a column of text as numbers, or None if a cell is not a number or all are missing."""
+    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
+    if not all(_may_be_number(value) for value in cells.slice(0, 20).to_pylist()):
         return None
     plain = compute.utf8_trim_whitespace(cells)
     missing = compute.is_in(plain, pa.array(MISSING, plain.type))
@@ -100,21 +106,21 @@ def as_numbers(cells: Any) -> Column | None:
     return None
 
 
-def _is_no_number(value: str) -> bool:
+def _may_be_number(value: str) -> bool:
     if value.strip() in MISSING:
-        return False
+        return True
     try:
         float(value)
     except ValueError:
-        return True
-    return "_" in value
+        return False
+    return "_" not in value
 
 
 def typed(cells: Any) -> Column:
-    """Return a column of JSON, Parquet or Arrow with what it holds."""
+    """Return a column of a JSON, Parquet or Arrow file with its type."""
     if isinstance(cells, list):
         return Column(_type_of_objects(cells), cells)
-    pa = needed("pyarrow", "a table")
+    pa = import_optional("pyarrow", "a table")
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
     if cells.null_count == len(cells):
@@ -126,13 +132,9 @@ def typed(cells: Any) -> Column:
 
 def _type_of_arrow(stored: Any, types: Any) -> str:
     if types.is_dictionary(stored):
-        stored = stored.value_type
-        return "text" if _type_of_arrow(stored, types) == "text" else "other"
+        return "text" if _type_of_arrow(stored.value_type, types) == "text" else "other"
     if types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored):
-        inside = _type_of_arrow(stored.value_type, types)
-        return {"integer": "numbers", "number": "numbers", "numbers": "channels", "missing": "items"}.get(
-            inside, "items" if inside == "text" else "other"
-        )
+        return LIST_TYPES.get(_type_of_arrow(stored.value_type, types), "other")
     tests = {
         "integer": types.is_integer(stored),
         "number": types.is_floating(stored),
@@ -142,7 +144,7 @@ def _type_of_arrow(stored: Any, types: Any) -> str:
         "missing": types.is_null(stored),
         "graph": types.is_struct(stored) and stored.get_field_index("edges") >= 0,
     }
-    return next((name for name, is_so in tests.items() if is_so), "other")
+    return next((name for name, holds in tests.items() if holds), "other")
 
 
 def _type_of_objects(cells: list[Any]) -> str:
@@ -154,60 +156,59 @@ def _type_of_objects(cells: list[Any]) -> str:
     return "items" if all(isinstance(cell, list) for cell in known) else "mixed"
 
 
-def demanded(name: str, cells: Any, wanted: str, is_text: bool, first: int) -> Column:
-    """Return a column as what it held before, or name the first cell that is not."""
-    column = _recognized_as(name, cells, wanted, first) if is_text else typed(cells)
-    if not _is_same(column, wanted):
-        row = _first_other(column, wanted)
-        raise wrong_cell(
-            name, first + row, column.cell(row), f"it holds {CALLED[column.type]}, and held {CALLED[wanted]} before"
-        )
-    if column.type == "missing" and wanted in STORED:
-        return Column("missing", needed("pyarrow", "a table").nulls(len(column.cells), STORED[wanted]))
-    if wanted == "number" and column.type == "integer":
+def as_type(name: str, cells: Any, expected: str, is_text: bool, first: int) -> Column:
+    """Return a column of an expected type, or raise and name the first cell of another type."""
+    column = _parsed_as(name, cells, expected, first) if is_text else typed(cells)
+    if not _is_compatible(column, expected):
+        row = _first_other(column, expected)
+        problem = f"it holds {TYPES[column.type]}, and held {TYPES[expected]} before"
+        raise wrong_cell(name, first + row, column.cell(row), problem)
+    if column.type == "missing" and expected in ARROW_TYPES:
+        return Column("missing", import_optional("pyarrow", "a table").nulls(len(column.cells), ARROW_TYPES[expected]))
+    if expected == "number" and column.type == "integer":
         return Column("number", column.cells.cast("double"))
     return column
 
 
-def _is_same(column: Column, wanted: str) -> bool:
-    if column.type == wanted or "missing" in (column.type, wanted) or wanted in ("mixed", "other"):
+def _parsed_as(name: str, cells: Any, expected: str, first: int) -> Column:
+    if expected == "text":
+        return Column("text", empty_as_missing(cells))
+    if expected not in NUMERIC:
+        return parsed(cells)
+    numbers = as_numbers(cells)
+    if numbers is not None:
+        return numbers
+    for row, value in enumerate(cells.to_pylist()):
+        if not _may_be_number(value):
+            raise wrong_cell(name, first + row, value, "it is not a number, and the column held numbers before")
+    return Column("missing", cells)
+
+
+def _is_compatible(column: Column, expected: str) -> bool:
+    if column.type == expected or "missing" in (column.type, expected) or expected in ("mixed", "other"):
         return True
-    if column.type == "items" and wanted in ("numbers", "channels"):  # lists that are all empty have no type
+    if column.type == "items" and expected in ("numbers", "channels"):  # lists that are all empty have no type
         return not isinstance(column.cells, list) and str(column.cells.type.value_type) == "null"
-    return column.type in NUMERIC and wanted in NUMERIC
+    return column.type in NUMERIC and expected in NUMERIC
 
 
-def _first_other(column: Column, wanted: str) -> int:
-    """Return the row of the first value that is not what is wanted, in a column of several types."""
+def _first_other(column: Column, expected: str) -> int:
+    """Return the first row whose value has another type, in a column of several types."""
     types: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,)}
-    python = types.get(wanted, (int, float) if wanted in NUMERIC else None)
+    python = types.get(expected, (int, float) if expected in NUMERIC else None)
     rows = np.flatnonzero(~column.missing)
     if isinstance(column.cells, list) and python is not None:
         rows = np.array([row for row in rows if not isinstance(column.cells[row], python)] or rows)
     return int(rows[0])
 
 
-def _recognized_as(name: str, cells: Any, wanted: str, first: int) -> Column:
-    if wanted not in ("text", *NUMERIC):
-        return recognized(cells)
-    if wanted == "text":
-        return Column("text", plain_text(cells))
-    numbers = as_numbers(cells)
-    if numbers is not None:
-        return numbers
-    for row, value in enumerate(cells.to_pylist()):
-        if _is_no_number(value):
-            raise wrong_cell(name, first + row, value, "it is no number, and the column held numbers before")
-    return Column("missing", cells)
-
-
-def floats(name: str, column: Column, first: int) -> np.ndarray:
-    """Return a column of numbers as floats; refuse a missing one."""
+def as_floats(name: str, column: Column, first: int) -> np.ndarray:
+    """Return a column of numbers as floats; raise if one is missing or not finite."""
     missing = column.missing
     if missing.any():
         raise FileError(
-            f"column {name!r} has no value in row {first + int(np.argmax(missing))}: vectors have none missing; fill "
-            f"the gap, or have rows read as a table from the start (kind='table')"
+            f"column {name!r} has no value in row {first + int(np.argmax(missing))}: vectors have no missing values; "
+            f"fill the gap, or read rows as a table from the start (kind='table')"
         )
     values = np.asarray(column.cells.cast("double"), dtype=float)
     if not np.isfinite(values).all():
@@ -216,8 +217,8 @@ def floats(name: str, column: Column, first: int) -> np.ndarray:
     return values
 
 
-def labels_of(name: str, column: Column, first: int) -> np.ndarray:
-    """Return labels as they stand there; refuse a missing one, by row, and say how many are missing."""
+def as_labels(name: str, column: Column, first: int) -> np.ndarray:
+    """Return a column as labels; raise if labels are missing, and name the first row."""
     missing = column.missing
     if missing.any():
         raise FileError(
@@ -225,8 +226,8 @@ def labels_of(name: str, column: Column, first: int) -> np.ndarray:
             f"{f' and {missing.sum() - 1} more' if missing.sum() > 1 else ''}: remove these rows or fill them"
         )
     if column.type not in (*NUMERIC, "boolean", "text"):
-        raise FileError(f"the label {name!r} holds {CALLED[column.type]}: a label is a text or a number")
+        raise FileError(f"the label {name!r} holds {TYPES[column.type]}: a label is a text or a number")
     if column.type == "text":
-        coded = needed("pyarrow.compute", "a table").dictionary_encode(column.cells)
+        coded = import_optional("pyarrow.compute", "a table").dictionary_encode(column.cells)
         return np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
     return np.array(column.cells)

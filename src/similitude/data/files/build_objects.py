@@ -1,4 +1,4 @@
-"""From columns to objects: vectors, strings, graphs, series, sets, and rows of a table."""
+"""Objects from columns: vectors, strings, graphs, series, sets, and rows of a table."""
 
 from __future__ import annotations
 
@@ -7,56 +7,59 @@ from typing import Any
 
 import numpy as np
 
-from similitude.data.files.columns import CALLED, Column, floats
-from similitude.data.files.problems import listed, needed, wrong_cell
+from similitude.data.files.column_types import TYPES, Column, as_floats
+from similitude.data.files.file_errors import import_optional, listed, wrong_cell
 from similitude.support.errors import FileError, brief
 
-FITS = {
+FITTING_TYPES = {
     "vectors": ("integer", "number", "boolean", "numbers"),
     "series": ("numbers", "channels", "integer", "number"),
     "strings": ("text",),
     "sets": ("items", "numbers"),
     "graphs": ("graph",),
 }
-"""Which columns each kind of object can be made of; a table takes all."""
+"""The types of columns from which objects of each kind can be built; a table takes all."""
 
-SEVERAL = ("integer", "number", "boolean")
-"""Columns of which several make one object."""
+SCALAR_TYPES = ("integer", "number", "boolean")
+"""Types of columns of which several make up one object."""
+
+GRAPH_PARTS = ("edges", "labels", "node_labels", "edge_labels", "nodes")
+"""The keys of a graph in JSON."""
 
 
-def check_fits(kind: str, columns: Mapping[str, Column]) -> None:
-    """Refuse columns that do not hold this kind of object."""
+def check_columns(kind: str, columns: Mapping[str, Column]) -> None:
+    """Raise if objects of this kind cannot be built from the columns."""
     if kind == "table":
         return
-    if len(columns) > 1 and not any(one in FITS[kind] for one in SEVERAL):
+    if len(columns) > 1 and not any(one in FITTING_TYPES[kind] for one in SCALAR_TYPES):
         raise FileError(f"{kind} come from one column: choose it with object=, one of {listed(columns)}")
     for name, column in columns.items():
-        if column.type not in FITS[kind]:
+        if column.type not in FITTING_TYPES[kind]:
             row = int(np.argmax(~column.missing)) if column.type != "missing" else 0
             raise FileError(
-                f"column {name!r} holds {CALLED[column.type]}, for instance {brief(column.cell(row))}: kind={kind!r} "
+                f"column {name!r} holds {TYPES[column.type]}, for instance {brief(column.cell(row))}: kind={kind!r} "
                 f"does not fit"
             )
-    if len(columns) > 1 and not all(column.type in SEVERAL for column in columns.values()):
+    if len(columns) > 1 and not all(column.type in SCALAR_TYPES for column in columns.values()):
         raise FileError(f"{kind} come from one column or from columns of numbers: choose it with object=")
 
 
-def objects_of(kind: str, columns: Mapping[str, Column], first: int = 0) -> Any:
+def build_objects(kind: str, columns: Mapping[str, Column], first: int = 0) -> Any:
     """Return the objects that the columns hold; `first` is the number of the first row."""
     if kind == "table":
-        return needed("pandas", "a table").DataFrame({name: _cells(column) for name, column in columns.items()})
+        return import_optional("pandas", "a table").DataFrame({name: _series(one) for name, one in columns.items()})
     name, column = next(iter(columns.items()))
-    if column.type in SEVERAL:
-        matrix = np.column_stack([floats(name, one, first) for name, one in columns.items()])
+    if column.type in SCALAR_TYPES:
+        matrix = np.column_stack([as_floats(name, one, first) for name, one in columns.items()])
         return matrix if kind == "vectors" else list(matrix)
     if column.missing.any():
         raise FileError(f"column {name!r} has no value in row {first + int(np.argmax(column.missing))}")
     if kind == "strings":
         return column.cells.to_pylist()
     if kind == "sets":
-        return [_set(name, first + i, cell) for i, cell in enumerate(_python(column))]
+        return [_set(name, row, cell) for row, cell in enumerate(column.to_list(), first)]
     if kind == "graphs":
-        return [graph_of(first + i, graph) for i, graph in enumerate(_python(column))]
+        return [graph_of(i, graph) for i, graph in enumerate(column.to_list(), first)]
     arrays = _arrays(name, column, first)
     return _stacked(name, arrays, first) if kind == "vectors" else arrays
 
@@ -68,42 +71,32 @@ def _set(name: str, row: int, items: Any) -> frozenset[Any]:
         raise wrong_cell(name, row, items, "the items of a set are texts or numbers, not lists or objects") from None
 
 
-def _python(column: Column) -> list[Any]:
-    return column.cells if isinstance(column.cells, list) else column.cells.to_pylist()
-
-
-def _cells(column: Column) -> Any:
-    """Return a column as pandas has it."""
+def _series(column: Column) -> Any:
+    """Return a column for pandas."""
     if isinstance(column.cells, list) or column.type in ("numbers", "channels", "items", "graph"):
-        pd = needed("pandas", "a table")
-        return pd.Series(_python(column), dtype=object)
+        return import_optional("pandas", "a table").Series(column.to_list(), dtype=object)
     return column.cells.to_pandas()
 
 
 def _arrays(name: str, column: Column, first: int) -> list[np.ndarray]:
     """Return lists of numbers, or of lists of numbers, as float arrays."""
+    gap = "a value is missing: fill the gap"
     if column.type == "numbers":
         flat = column.cells.flatten()
         if flat.null_count:
-            _refuse_gap(name, column, first)
+            row, cell = next((i, cell) for i, cell in enumerate(column.cells.to_pylist()) if None in cell)
+            raise wrong_cell(name, first + row, cell, gap)
         ends = np.cumsum(np.asarray(column.cells.value_lengths()))
         return np.split(np.asarray(flat.cast("double"), dtype=float), ends[:-1])
     found = []
-    for row, cell in enumerate(column.cells.to_pylist()):
+    for row, cell in enumerate(column.cells.to_pylist(), first):
         try:
             found.append(np.array(cell, dtype=float))
         except (TypeError, ValueError):
-            raise wrong_cell(
-                name, first + row, cell, "every time needs the same channels, and a number in each"
-            ) from None
+            raise wrong_cell(name, row, cell, "every time needs the same channels, and a number in each") from None
         if np.isnan(found[-1]).any():
-            raise wrong_cell(name, first + row, cell, "a value is missing: fill the gap")
+            raise wrong_cell(name, row, cell, gap)
     return found
-
-
-def _refuse_gap(name: str, column: Column, first: int) -> None:
-    row = next(i for i, cell in enumerate(column.cells.to_pylist()) if None in cell)
-    raise wrong_cell(name, first + row, column.cell(row), "a value is missing: fill the gap")
 
 
 def _stacked(name: str, arrays: list[np.ndarray], first: int) -> np.ndarray:
@@ -116,10 +109,6 @@ def _stacked(name: str, arrays: list[np.ndarray], first: int) -> np.ndarray:
             f"have equal lengths; read them as series (kind='series')"
         )
     return np.array(arrays)
-
-
-GRAPH_PARTS = ("edges", "labels", "node_labels", "edge_labels", "nodes")
-"""The parts of a graph in JSON."""
 
 
 def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -135,21 +124,24 @@ def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
     except (TypeError, ValueError, OverflowError):
         exact = False
     if not exact:
-        raise FileError(
-            f"graph {i}: edges must be pairs of nodes that are numbered from 0, got {brief(parts['edges'])}"
-        )
+        raise FileError(f"graph {i}: edges must be pairs of nodes numbered from 0, got {brief(parts['edges'])}")
     labels = parts.get("node_labels") or parts.get("labels")
-    count = _node_count(i, edges, labels, parts.get("nodes"))
-    check_ends(i, edges, count)
+    n_nodes = _node_count(i, edges, labels, parts.get("nodes"))
+    wrong = np.flatnonzero(((edges < 0) | (edges >= n_nodes)).any(axis=1))
+    if len(wrong):
+        u, v = edges[wrong[0]].tolist()
+        raise FileError(
+            f"graph {i} has an edge from {u} to {v}, but its {n_nodes} nodes are numbered 0 to {n_nodes - 1}"
+        )
     edge_labels = parts.get("edge_labels")
     if edge_labels is not None and len(edge_labels) != len(edges):
         raise FileError(f"graph {i} has {len(edges)} edges and {len(edge_labels)} edge labels")
-    graph = (edges, labels or count)
+    graph = (edges, labels or n_nodes)
     return graph if edge_labels is None else (*graph, edge_labels)
 
 
 def _node_count(i: int, edges: np.ndarray, labels: Any, nodes: Any) -> int:
-    """Return how many nodes a graph has: as many as labels, as it says itself, or as the edges tell."""
+    """Return the number of nodes: that of the labels, the one given, or the largest in an edge."""
     if labels:
         if not isinstance(labels, list):
             raise FileError(f"graph {i}: the labels of its nodes must be a list, got {brief(labels)}")
@@ -159,11 +151,3 @@ def _node_count(i: int, edges: np.ndarray, labels: Any, nodes: Any) -> int:
     if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
         raise FileError(f"graph {i}: 'nodes' must be the number of its nodes, got {brief(nodes)}")
     return nodes
-
-
-def check_ends(i: int, edges: np.ndarray, nodes: int) -> None:
-    """Refuse an edge to a node that is not there."""
-    wrong = np.flatnonzero(((edges < 0) | (edges >= nodes)).any(axis=1))
-    if len(wrong):
-        u, v = edges[wrong[0]].tolist()
-        raise FileError(f"graph {i} has an edge from {u} to {v}, but its {nodes} nodes are numbered 0 to {nodes - 1}")

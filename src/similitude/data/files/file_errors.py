@@ -1,4 +1,4 @@
-"""What can be wrong with a file, and how it is said."""
+"""Error messages about files: their context, lists of names, and suggestions."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from similitude.support.errors import FileError, brief
 
 
 @contextmanager
-def about(name: str) -> Iterator[None]:
-    """Put the name of the file before what went wrong in it."""
+def errors_in_file(name: str) -> Iterator[None]:
+    """Prefix the message of an error with the name of the file."""
     try:
         yield
     except FileError as error:
         raise FileError(f"{name}: {error}") from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise FileError(f"{name}: the gzip data is cut off or damaged: copy or download the file again") from None
+        raise FileError(f"{name}: the gzip data is truncated or damaged: copy or download the file again") from None
     except MemoryError:
-        raise FileError(f"{name}: reading it needs more memory than there is: take a sample of its rows") from None
+        raise FileError(f"{name}: there is too little memory to read it: take a sample of its rows") from None
     except OSError as error:
         raise FileError(f"{name}: cannot be read: {error.strerror or error}") from None
 
 
 def listed(names: Iterable[Any], most: int = 8) -> str:
-    """Write names in one line: the first few, and how many there are.
+    """Return the first few names in one line, and their number if there are more.
 
     >>> listed(["a", "b"]), listed("abcdefghijkl", most=3)
     ("'a', 'b'", "'a', 'b', 'c', … (12)")
@@ -39,10 +39,10 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown}, … ({len(names)})"
 
 
-def near(name: str, names: Iterable[str]) -> str:
-    """Return a question that names what may have been meant, or nothing.
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question with similar names, or nothing.
 
-    >>> near("labels", ["label", "x"])
+    >>> did_you_mean("labels", ["label", "x"])
     " (did you mean 'label'?)"
     """
     known = {one.lower(): one for one in names}
@@ -51,16 +51,17 @@ def near(name: str, names: Iterable[str]) -> str:
 
 
 def unknown_column(name: str, names: Iterable[str], what: str = "column") -> FileError:
-    """Say that there is no such column, and which there are."""
+    """Return the error that there is no such column, with those that there are."""
     names = list(names)
-    hint = other_separator(names)
-    return FileError(f"there is no {what} {name!r}{near(name, names)}: it has {listed(names)}{hint}")
+    return FileError(
+        f"there is no {what} {name!r}{did_you_mean(name, names)}: it has {listed(names)}{separator_hint(names)}"
+    )
 
 
-def other_separator(names: Sequence[str]) -> str:
-    """Return a hint where the one column of a header looks like several, or nothing.
+def separator_hint(names: Sequence[str]) -> str:
+    """Return a hint if the only column of a header looks like several, or nothing.
 
-    >>> other_separator(["age;job"])
+    >>> separator_hint(["age;job"])
     ': these look like several columns, but a CSV file is separated by commas, a TSV file by tabs'
     """
     if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
@@ -68,13 +69,13 @@ def other_separator(names: Sequence[str]) -> str:
     return ""
 
 
-def wrong_cell(name: str, row: int, value: Any, wanted: str) -> FileError:
-    """Say which cell is not what it should be."""
-    return FileError(f"column {name!r} is {brief(value)} in row {row}: {wanted}")
+def wrong_cell(name: str, row: int, value: Any, problem: str) -> FileError:
+    """Return the error that a cell has a wrong value."""
+    return FileError(f"column {name!r} is {brief(value)} in row {row}: {problem}")
 
 
-def needed(module: str, what: str) -> Any:
-    """Import an optional package, or say in one line how to install it."""
+def import_optional(module: str, what: str) -> Any:
+    """Import an optional package, or say how to install it."""
     package = module.split(".")[0]
     try:
         return importlib.import_module(module)

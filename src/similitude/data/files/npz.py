@@ -1,4 +1,4 @@
-"""npz files of NumPy: arrays by name, dense or the parts of a sparse matrix."""
+"""npz files: named NumPy arrays, dense or the parts of a sparse matrix."""
 
 from __future__ import annotations
 
@@ -9,43 +9,41 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from similitude.data.files.columnless_objects import Whole
-from similitude.data.files.kinds import Wishes
-from similitude.data.files.problems import listed, unknown_column
+from similitude.data.files.file_errors import listed, unknown_column
+from similitude.data.files.schema import Data, Request, Schema
 from similitude.support.errors import FileError, brief
 
 SPARSE = ("data", "indices", "indptr", "shape")
 """The parts of a sparse matrix, as ``scipy.sparse.save_npz`` names them."""
 
-
 DAMAGE = (ValueError, OSError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""What NumPy and zipfile raise where a file is cut off, damaged, encrypted or packed in an unknown way."""
+"""Exceptions of NumPy and zipfile for a file that is truncated, damaged, encrypted or oddly compressed."""
 
 
-def read_npz(stream: BinaryIO, wishes: Wishes, optional: bool, usual: str | None = None) -> Whole:
-    """Read objects (what is asked for, or `usual`, ``X``, the only array beside the labels) and labels (``y``)."""
+def read_npz(stream: BinaryIO, request: Request, label_optional: bool, default: str | None = None) -> Data:
+    """Read objects (the requested array, `default`, ``X``, or the only one besides the labels) and labels (``y``)."""
     if not zipfile.is_zipfile(stream):
-        raise FileError("cut off, damaged or no npz file")
+        raise FileError("truncated, damaged or not an npz file")
     stream.seek(0)
     try:
         with np.load(stream, allow_pickle=False) as arrays:
-            label = _label_name(arrays, wishes.label, optional)
-            name, objects = _objects(arrays, wishes.object or _if_there(arrays, usual), label)
+            label = _label_name(arrays, request.label, label_optional)
+            name, objects = _objects(arrays, request.object or _if_present(arrays, default), label)
             labels = None if label is None else _labels(label, arrays[label])
     except FileError:
         raise
     except DAMAGE as error:
         if "allow_pickle" in str(error):
             raise FileError("an array holds Python objects (pickle): these are never loaded") from None
-        raise FileError(f"cut off, damaged or no npz file: {brief(str(error))}") from None
-    kind, said = _kind(name, objects)
+        raise FileError(f"truncated, damaged or not an npz file: {brief(str(error))}") from None
+    kind, note = _kind(name, objects)
     if labels is not None and len(labels) != objects.shape[0]:
         raise FileError(f"there are {objects.shape[0]} objects in {name!r} and {len(labels)} labels in {label!r}")
-    return Whole(kind, _stored(kind, objects), labels, (said,), label, name)
+    return Data(_converted(kind, objects), labels, Schema(kind, label, object=name), (note,))
 
 
-def _stored(kind: str, objects: Any) -> Any:
-    """Return an array as the library takes this kind of object."""
+def _converted(kind: str, objects: Any) -> Any:
+    """Return an array in the form in which similarities take this kind of object."""
     if kind == "strings":
         return objects.tolist()
     if kind == "series":
@@ -53,15 +51,15 @@ def _stored(kind: str, objects: Any) -> Any:
     return objects if hasattr(objects, "indptr") else _floating(objects)
 
 
-def _label_name(arrays: Mapping[str, Any], wanted: str | None, optional: bool) -> str | None:
-    if wanted is None or (optional and wanted not in arrays):
+def _label_name(arrays: Mapping[str, Any], wanted: str | None, label_optional: bool) -> str | None:
+    if wanted is None or (label_optional and wanted not in arrays):
         return "y" if "y" in arrays else None
     if wanted not in arrays:
         raise unknown_column(wanted, arrays, "array")
     return wanted
 
 
-def _if_there(arrays: Mapping[str, Any], name: str | None) -> str | None:
+def _if_present(arrays: Mapping[str, Any], name: str | None) -> str | None:
     return name if name in arrays or f"{name}_{SPARSE[0]}" in arrays else None
 
 
@@ -107,7 +105,7 @@ def _labels(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def _kind(name: str, values: Any) -> tuple[str, str]:
-    """Return what an array holds, and how that is said."""
+    """Return the kind of objects in an array, and its description."""
     if hasattr(values, "indptr"):
         return "vectors", f"sparse vectors of {values.shape[1]} numbers"
     if values.dtype.kind == "U" and values.ndim == 1:

@@ -1,4 +1,4 @@
-"""Text in UTF-8: where it is not, and its lines."""
+"""The lines of a UTF-8 text file, and the position of bytes that are not UTF-8."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
 
 
 def check_utf8(stream: BinaryIO) -> None:
-    """Refuse bytes that are not UTF-8, by place."""
+    """Raise if a file is not UTF-8, and name the first wrong byte."""
     stream.seek(0)
     decoder, offset, line = codecs.getincrementaldecoder("utf-8")(), 0, 1
     while True:
