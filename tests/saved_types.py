@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 import similitude
 from similitude.persistence.objects import OF_THE_ENGINE
 from similitude.results import Result
-from similitude.scikit.estimator import SimilarityEstimator
+from similitude.scikit import SimilarityEstimator
 from similitude.similarity import Similarity
 from similitude.similarity.parameters import Parametric
 

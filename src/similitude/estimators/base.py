@@ -27,7 +27,7 @@ from similitude.landmarks.features import Together, Weighted
 from similitude.landmarks.representation import Representation
 from similitude.linear.linear import Linear
 from similitude.linear.ridge import Trial
-from similitude.scikit.estimator import SimilarityEstimator
+from similitude.scikit import SimilarityEstimator
 from similitude.similarity import Similarity
 from similitude.similarity.adapters import Precomputed, as_similarity
 from similitude.similarity.base import remembered_images

@@ -15,7 +15,7 @@ from similitude.compute.engines import Engine
 from similitude.landmarks.features import Coordinates, View
 from similitude.linear.linear import Linear
 from similitude.linear.ridge import PENALTIES, Trial, downhill
-from similitude.scikit.estimator import FLOATS
+from similitude.scikit import FLOATS
 
 MANY = 3_000
 """Landmarks from which on products cost less than the moments of the features."""

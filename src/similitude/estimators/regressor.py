@@ -13,11 +13,10 @@ from similitude.estimators.distributed import lazily
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.online import next_batch
 from similitude.estimators.targets import Numbers
-from similitude.learners.kernel_learner import check_targets, check_weights
 from similitude.linear.choosing import fit_numbers
 from similitude.linear.linear import Linear
 from similitude.linear.ridge import Trial
-from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_targets, check_weights, tensors_for_tensors
 from similitude.support.results import ESTIMATE, Estimate
 
 

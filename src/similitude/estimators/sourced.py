@@ -18,8 +18,8 @@ from similitude.estimators.order import Drawn, seed_of
 from similitude.estimators.streams import MOST_HELD_OUT, mapped, one_pass, scored
 from similitude.estimators.training import PILOT, Fitted, Marks
 from similitude.landmarks.features import Together
-from similitude.learners.kernel_learner import check_weights
 from similitude.linear.moments import Moments
+from similitude.scikit import check_weights
 from similitude.similarity import Similarity
 from similitude.support.errors import SourceError
 

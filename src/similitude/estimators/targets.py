@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.learners.kernel_learner import check_label_column, check_targets
+from similitude.scikit import check_label_column, check_targets
 from similitude.support.errors import brief
 
 

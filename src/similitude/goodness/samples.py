@@ -12,8 +12,7 @@ from similitude.compute.blocks import check_fits
 from similitude.compute.encodings import Encoding, check_objects, count, keys, take
 from similitude.compute.engines import Engine
 from similitude.landmarks.pivots import named
-from similitude.learners.base import read_labels
-from similitude.scikit.estimator import SimilarityEstimator
+from similitude.scikit import SimilarityEstimator, read_labels
 from similitude.similarity import Similarity
 from similitude.similarity.adapters import Precomputed, as_similarity
 from similitude.support.errors import brief

@@ -14,7 +14,7 @@ from similitude.goodness.samples import Plan, Similarities
 from similitude.learners import KernelSVC
 from similitude.learners.largest_margin import ROUNDING, separates
 from similitude.learners.polytope import nearest_point
-from similitude.scikit.estimator import CHECKED_OBJECTS
+from similitude.scikit import CHECKED_OBJECTS
 from similitude.similarity.adapters import Precomputed
 from similitude.support.errors import NotAKernelError
 from similitude.support.results import Estimate, Result

@@ -34,7 +34,7 @@ from similitude.compute.encodings import (
 )
 from similitude.compute.engines.engine import format_bytes
 from similitude.landmarks.triangular import solve_rows, solver
-from similitude.scikit.estimator import whole_gram
+from similitude.scikit import whole_gram
 from similitude.similarity import Similarity
 from similitude.support.errors import NotAKernelError, PairError
 from similitude.validity import check_gram

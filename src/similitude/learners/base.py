@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from similitude.support.errors import InseparableError, brief
+from similitude.support.errors import InseparableError
 
 NAMED_CONFLICTS = 10
 """Conflicting examples that an error message names at most."""
@@ -43,51 +42,3 @@ def shrunk(points: np.ndarray, in_conflict: Callable[[np.ndarray], bool]) -> np.
         if len(fewer) and in_conflict(fewer):
             points = fewer
     return points
-
-
-def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read the labels of `n` examples from exactly two classes.
-
-    Returns
-    -------
-    classes : array of shape (2,)
-        The labels in sorted order.
-    signs : array of shape (n,)
-        -1.0 for the first class and +1.0 for the second.
-
-    Examples
-    --------
-    >>> from similitude.learners.base import two_classes
-    >>> two_classes(["no", "yes", "no"], 3)
-    (array(['no', 'yes'], dtype='<U3'), array([-1.,  1., -1.]))
-    """
-    labels = read_labels(y, n)
-    try:
-        classes, codes = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        raise TypeError(f"the labels y are of kinds that cannot be put in order: {error}") from error
-    if len(classes) != 2:
-        number = "one class" if len(classes) == 1 else f"{len(classes)} classes"
-        raise ValueError(f"two classes are needed, y holds {number}: {brief(classes)}")
-    return classes, 2.0 * codes - 1.0
-
-
-def read_labels(y: Any, n: int) -> np.ndarray:
-    """Return the labels of `n` examples as an array; refuse another number of them, and missing ones."""
-    if y is None:
-        raise ValueError("y is None: a label for each example is needed")
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise ValueError(f"y must be a list of labels, one for each example, got an array of shape {labels.shape}")
-    if len(labels) != n:
-        raise ValueError(f"X holds {n} examples and y {len(labels)} labels: one label for each example is needed")
-    missing = [i for i, label in enumerate(labels.tolist()) if _is_missing(label)]
-    if missing:
-        raise ValueError(f"the label of example {missing[0]} is missing (NaN): leave such examples out")
-    return labels
-
-
-def _is_missing(label: Any) -> bool:
-    return label is None or str(label) == "<NA>" or bool(label != label)

@@ -25,11 +25,11 @@ from similitude.compute.encodings import (
 from similitude.compute.engines import Engine
 from similitude.compute.engines.engine import format_bytes
 from similitude.learners.grams import Objects, positive_whole, unit_of
-from similitude.learners.kernel_learner import KernelLearner, check_weights
+from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.lloyd import Clustering, ExplicitSpace, GramSpace, Space, cluster
 from similitude.learners.nearest import Lengths, squared_lengths
 from similitude.maps import ProjectionMap
-from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support.errors import NotAKernelError
 from similitude.support.randomness import generator

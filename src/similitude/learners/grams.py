@@ -19,7 +19,7 @@ from similitude.compute.encodings import (
     take,
 )
 from similitude.compute.engines import Engine
-from similitude.scikit.estimator import CHECKED_OBJECTS, demand_valid, whole_gram
+from similitude.scikit import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.similarity import Similarity
 from similitude.support.randomness import generator
 from similitude.validity import Validity, check_gram

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
 from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, as_numpy, check_objects, is_tensor, itemsize, rows, take
-from similitude.scikit.estimator import SimilarityEstimator
+from similitude.compute.encodings import Encoding, as_numpy, check_objects, itemsize, rows, take
+from similitude.scikit import SimilarityEstimator
 from similitude.similarity import Similarity
 
 
@@ -44,55 +42,3 @@ class KernelLearner(SimilarityEstimator):
             return np.zeros((check_objects(X), *self.dual_coef_.shape[1:]))
         blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
         return as_numpy(blocks.times(self.dual_coef_)).astype(np.float64, copy=False)
-
-
-def check_labels(learner: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes in order and the class number of each example; refuse fewer than two classes."""
-    classes, numbers = np.unique(check_label_column(learner, X, y), return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"{type(learner).__name__} needs two classes at least, y holds one class only: {classes[0]!r}")
-    return classes, numbers
-
-
-def check_label_column(learner: Any, X: Any, y: Any) -> np.ndarray:
-    """Return the labels as one column; refuse missing ones, and numbers that are no labels."""
-    y = _demand_target(learner, y)
-    y = column_or_1d(y, warn=True)
-    check_consistent_length(X, y)
-    if y.dtype.kind == "f":
-        assert_all_finite(y, input_name="y")
-    if y.dtype == object and any(label is None or label != label for label in y):
-        raise ValueError("y holds missing labels: leave those examples out")
-    check_classification_targets(y)
-    return np.asarray(y)
-
-
-def check_targets(learner: Any, X: Any, y: Any) -> np.ndarray:
-    """Return the targets as float64, one column or several; refuse what is not finite."""
-    y = _demand_target(learner, y)
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    if y.ndim > 2:
-        raise ValueError(f"y must have one row per example, got an array of shape {y.shape}")
-    check_consistent_length(X, y)
-    return y
-
-
-def check_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """Return the weights of n examples as float64; ones where none are given."""
-    if sample_weight is None:
-        return np.ones(n)
-    sample_weight = as_numpy(sample_weight) if is_tensor(sample_weight) else sample_weight
-    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n},)")
-    if (weights < 0).any():
-        raise ValueError(f"sample_weight holds {weights.min()}: weights must not be negative")
-    if not weights.any():
-        raise ValueError("every weight in sample_weight is zero: there is nothing to learn from")
-    return weights
-
-
-def _demand_target(learner: Any, y: Any) -> Any:
-    if y is None:
-        raise ValueError(f"{type(learner).__name__} requires y to be passed, but the target y is None")
-    return as_numpy(y) if is_tensor(y) else y

@@ -8,7 +8,7 @@ import numpy as np
 
 from similitude.compute.encodings import Encoding
 from similitude.compute.engines import Engine
-from similitude.scikit.estimator import whole_gram
+from similitude.scikit import whole_gram
 from similitude.similarity import Similarity
 from similitude.support.errors import NotAKernelError
 

@@ -9,9 +9,9 @@ import numpy as np
 from similitude.compute.blocks import Blocks, check_fits
 from similitude.compute.encodings import Encoding, check_objects, count, rows, take
 from similitude.compute.engines import Engine
-from similitude.learners.base import inseparable, shrunk, two_classes
+from similitude.learners.base import inseparable, shrunk
 from similitude.learners.polytope import Place, nearest_point
-from similitude.scikit.estimator import CHECKED_OBJECTS, SimilarityEstimator, demand_valid, whole_gram
+from similitude.scikit import CHECKED_OBJECTS, SimilarityEstimator, demand_valid, two_classes, whole_gram
 from similitude.similarity import Similarity
 from similitude.validity import Validity, check_gram
 

@@ -10,12 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from similitude.compute.encodings import itemsize
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import check_labels
 from similitude.learners.mistake_bounds import update_bound
 from similitude.learners.perceptron_rules import Threshold
 from similitude.learners.perceptron_streams import ScoreClassifier, whole_number
 from similitude.learners.perceptron_walk import Examples, Walk
-from similitude.scikit.estimator import all_or_nothing
+from similitude.scikit import all_or_nothing, check_labels
 from similitude.similarity import Similarity
 
 ROUNDING = {8: 1e-10, 4: 1e-5}

@@ -11,7 +11,7 @@ from similitude.compute.encodings import itemsize
 from similitude.compute.loops import add_rows, perceptron_pass
 from similitude.learners.perceptron_rules import Rule, Threshold
 from similitude.learners.perceptron_walk import Examples
-from similitude.scikit.estimator import CHECKED_OBJECTS
+from similitude.scikit import CHECKED_OBJECTS
 from similitude.support.results import ESTIMATE, NONE, Result
 from similitude.theory.bounds import margin_perceptron_updates, perceptron_mistakes
 

@@ -14,9 +14,9 @@ from similitude.compute.blocks import Blocks
 from similitude.compute.encodings import Encoding, as_numpy, check_objects, count, is_tensor, itemsize
 from similitude.compute.engines import Engine, Tile
 from similitude.learners.grams import positive_whole
-from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets
+from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.nearest import Lengths, Nearest, NearestThere
-from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support.errors import brief
 

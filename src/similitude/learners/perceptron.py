@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import check_labels
 from similitude.learners.mistake_bounds import mistake_bound, no_bound
 from similitude.learners.perceptron_rules import TIES
 from similitude.learners.perceptron_streams import StreamLearner, whole_number
-from similitude.scikit.estimator import all_or_nothing
+from similitude.scikit import all_or_nothing, check_labels
 from similitude.support.errors import brief
 
 

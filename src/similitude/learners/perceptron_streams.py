@@ -15,7 +15,7 @@ from similitude.learners.mistake_bounds import MistakeBound, no_bound
 from similitude.learners.perceptron_memory import Memory
 from similitude.learners.perceptron_rules import perceptron_rule
 from similitude.learners.perceptron_walk import Examples, Walk, check_finite, lengthening
-from similitude.scikit.estimator import all_or_nothing, demand_valid, whole_gram
+from similitude.scikit import all_or_nothing, demand_valid, whole_gram
 from similitude.similarity import Similarity
 from similitude.similarity.adapters import as_similarity
 from similitude.support.errors import UnresolvedError, brief

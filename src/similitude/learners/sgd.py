@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_array
 from similitude.compute.encodings import Encoding, itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.learners.convex import Problem, by_box
-from similitude.learners.kernel_learner import KernelLearner, check_labels
+from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.kernel_rows import KernelRows
 from similitude.learners.losses import Hinge
 from similitude.learners.spaces import GramSpace
-from similitude.scikit.estimator import all_or_nothing
+from similitude.scikit import all_or_nothing, check_labels
 from similitude.similarity import Similarity
 from similitude.support.errors import brief
 from similitude.support.randomness import generator

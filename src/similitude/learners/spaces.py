@@ -20,7 +20,7 @@ from similitude.compute.engines.local import one_blas_thread
 from similitude.learners.grams import Objects
 from similitude.learners.kernel_rows import KernelRows
 from similitude.maps import ProjectionMap
-from similitude.scikit.estimator import CHECKED_OBJECTS
+from similitude.scikit import CHECKED_OBJECTS
 from similitude.similarity import Similarity
 from similitude.similarity.adapters import as_similarity
 from similitude.validity import Validity

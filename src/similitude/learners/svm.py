@@ -17,11 +17,11 @@ from similitude.compute.engines import Engine
 from similitude.learners.base import inseparable
 from similitude.learners.calibration import probabilities, temperature
 from similitude.learners.hard import ConflictError, separate_hard
-from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets, check_weights
+from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.kernel_rows import KernelRows, in_single_precision
 from similitude.learners.krein import Spectrum
 from similitude.learners.machines import Machine, fit_tube, separate
-from similitude.scikit.estimator import all_or_nothing
+from similitude.scikit import all_or_nothing, check_labels, check_targets, check_weights
 from similitude.similarity import Similarity
 
 CALIBRATED = 1000

@@ -13,7 +13,7 @@ from similitude.compute.blocks import Blocks, check_fits
 from similitude.compute.engines.distributed import is_spread, own_engine
 from similitude.data.sources import Source, about, in_partition, looks_like_source, objects_in, opened, read_ahead
 from similitude.landmarks.partitions import for_workers
-from similitude.scikit.estimator import SimilarityEstimator, tensors_for_tensors
+from similitude.scikit import SimilarityEstimator, tensors_for_tensors
 from similitude.support.results import Guarantee
 
 

@@ -18,7 +18,7 @@ from similitude.landmarks.rules import Pool, choose
 from similitude.landmarks.sizes import DEFAULT, SEPARABLE, Ask, Promise, at_most, positive_whole
 from similitude.maps.base import FeatureMap
 from similitude.maps.sampling import SAMPLE, Sampled, connected, sampled
-from similitude.scikit.estimator import all_or_nothing
+from similitude.scikit import all_or_nothing
 from similitude.similarity import Similarity
 from similitude.support.randomness import generator
 

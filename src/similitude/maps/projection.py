@@ -25,7 +25,7 @@ from similitude.landmarks.chosen_landmarks import Chosen
 from similitude.landmarks.sizes import WIDE, Ask
 from similitude.landmarks.triangular import Factor, factorize, solve_rows, solver
 from similitude.maps.landmarks import LandmarkedMap
-from similitude.scikit.estimator import CHECKED_OBJECTS, demand_valid, whole_gram
+from similitude.scikit import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.similarity import Similarity
 from similitude.validity import Validity, check_gram
 

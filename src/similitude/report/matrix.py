@@ -11,7 +11,7 @@ from similitude.compute.encodings import take
 from similitude.compute.engines import current_engine
 from similitude.landmarks.pivots import named
 from similitude.report.about import CLASSIFICATION, Subject
-from similitude.scikit.estimator import whole_gram
+from similitude.scikit import whole_gram
 from similitude.support.results import Result
 
 SAMPLE = 400

@@ -11,7 +11,7 @@ import numpy as np
 
 from similitude.estimators.targets import codes
 from similitude.kernels.matrix import as_matrix
-from similitude.learners.base import read_labels
+from similitude.scikit import read_labels
 from similitude.similarity import Similarity
 from similitude.similarity.adapters import as_similarity
 from similitude.support.errors import ExpressionError, NotAKernelError, PairError, brief

@@ -10,7 +10,8 @@ from sklearn.base import ClassifierMixin
 
 from similitude.compute.blocks import Blocks
 from similitude.compute.encodings import Encoding, as_objects, check_objects, itemsize
-from similitude.learners.kernel_learner import KernelLearner, check_labels, check_weights
+from similitude.learners.kernel_learner import KernelLearner
+from similitude.scikit import check_labels, check_weights
 from similitude.similarity import Similarity
 from similitude.support.errors import brief
 

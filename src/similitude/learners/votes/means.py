@@ -9,7 +9,7 @@ import numpy as np
 from similitude.compute.engines import Engine
 from similitude.learners.votes.base import Scoring, known_weights
 from similitude.learners.votes.guarantees import obstacle, of_alignment, of_vote
-from similitude.scikit.estimator import all_or_nothing
+from similitude.scikit import all_or_nothing
 
 
 class SimilarityVote(Scoring):

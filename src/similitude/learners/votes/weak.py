@@ -12,7 +12,7 @@ from similitude.learners.votes.base import Voting
 from similitude.learners.votes.coins import coins
 from similitude.learners.votes.guarantees import obstacle, of_weak_vote
 from similitude.learners.votes.pair_means import PairMeans
-from similitude.scikit.estimator import all_or_nothing
+from similitude.scikit import all_or_nothing
 from similitude.similarity import Similarity
 from similitude.similarity.adapters import Precomputed
 from similitude.support.errors import brief

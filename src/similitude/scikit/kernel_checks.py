@@ -1,0 +1,34 @@
+"""Refusing a similarity that is not a kernel: the proof first, then the Gram matrix of a sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from similitude.compute.blocks import Blocks
+from similitude.compute.encodings import Encoding
+from similitude.compute.engines import Engine
+from similitude.similarity import Similarity
+from similitude.support.errors import NotAKernelError
+from similitude.validity import Validity
+
+CHECKED_OBJECTS = 500
+"""Largest number of objects whose Gram matrix is checked when a kernel has no proof."""
+
+
+def proven(k: Similarity) -> Validity | None:
+    """Return the verdict VALID if the similarity is proven to be a kernel, else None."""
+    proof = k.proof()
+    return Validity("VALID", proof, effort="the algebra of kernels, no data needed") if proof.holds else None
+
+
+def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> Validity:
+    """Return the verdict; raise NotAKernelError with the witness if it is INVALID."""
+    if validity.verdict == "INVALID":
+        problem = f"{validity.proof.similarity} is not a kernel, and a kernel is needed here: {advice}."
+        raise NotAKernelError(problem, validity.witness)
+    return validity
+
+
+def whole_gram(k: Similarity, A: Encoding, engine: Engine) -> Any:
+    """Return the Gram matrix with both K(x, z) and K(z, x) computed, even if symmetry is claimed."""
+    return Blocks(k, A, A, symmetric=False, engine=engine).whole()
