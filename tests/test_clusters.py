@@ -302,7 +302,7 @@ def test_an_indefinite_similarity_is_refused_with_its_witness(monkeypatch):
     with pytest.raises(NotAKernelError) as caught:
         KernelKMeans(overlap, n_clusters=1).fit(["ab", "bc", "cd"])
     assert caught.value.witness.indices == (0, 1, 2)
-    monkeypatch.setattr("similitude.learners.grams.CHECKED_OBJECTS", 3)
+    monkeypatch.setattr("similitude.learners.gram_matrix.CHECKED_OBJECTS", 3)
     K = np.eye(9)
     unseen = np.setdiff1d(np.arange(9), np.random.default_rng(0).permutation(9)[:3])
     K[np.ix_(unseen[:3], unseen[:3])] = [[1, 1, 0], [1, 1, 1], [0, 1, 1]]  # each pair alone would do

@@ -213,9 +213,9 @@ def test_grid_search_reaches_into_the_kernel():
     ("params", "message"),
     [
         ({"n_neighbors": 12}, "n_neighbors = 12 is more"),
-        ({"n_neighbors": 0}, "positive whole"),
-        ({"n_neighbors": 2.0}, "positive whole"),
-        ({"n_neighbors": True}, "positive whole"),
+        ({"n_neighbors": 0}, "positive integer"),
+        ({"n_neighbors": 2.0}, "positive integer"),
+        ({"n_neighbors": True}, "positive integer"),
         ({"weights": "closeness"}, "weights must be"),
         ({"weights": None}, "weights must be"),
     ],

@@ -571,10 +571,10 @@ def test_an_interrupted_fit_leaves_nothing_behind():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epochs": 0}, "epochs must be a positive whole number"),
-        ({"epochs": None}, "epochs must be a positive whole number"),
-        ({"budget": 0}, "budget must be a positive whole number"),
-        ({"budget": 2.5}, "budget must be a positive whole number"),
+        ({"epochs": 0}, "epochs must be a positive integer"),
+        ({"epochs": None}, "epochs must be a positive integer"),
+        ({"budget": 0}, "budget must be a positive integer"),
+        ({"budget": 2.5}, "budget must be a positive integer"),
         ({"tie": "zero"}, "tie must be 'le0' or 'ge0'"),
         ({"kernel": "gaussians"}, "did you mean 'gaussian'"),
     ],

@@ -24,12 +24,12 @@ from similitude.compute.encodings import (
 )
 from similitude.compute.engines import Engine
 from similitude.compute.engines.engine import format_bytes
-from similitude.learners.grams import Objects, positive_whole, unit_of
+from similitude.learners.gram_matrix import Objects, unit_of
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.lloyd import Clustering, ExplicitSpace, GramSpace, Space, cluster
 from similitude.learners.nearest import Lengths, squared_lengths
 from similitude.maps import ProjectionMap
-from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_weights, positive_integer, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support.errors import NotAKernelError
 from similitude.support.randomness import generator
@@ -142,7 +142,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """Refuse numbers out of range, before the first kernel call."""
         for name in ("n_clusters", "n_init", "max_iter", "n_landmarks"):
             if name != "n_landmarks" or self.n_landmarks is not None:
-                positive_whole(name, getattr(self, name))
+                positive_integer(name, getattr(self, name))
         if isinstance(self.tol, bool) or not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
             raise ValueError(f"tol must be a number >= 0, got {self.tol!r}")
         for name in ("n_clusters", "n_landmarks"):

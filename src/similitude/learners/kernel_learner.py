@@ -1,7 +1,8 @@
-"""What learners on a kernel share: objects and labels checked, the kernel demanded, what prediction needs kept."""
+"""KernelLearner, the base class of learners whose model is a weighted sum of similarities to training objects."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,20 @@ from similitude.similarity import Similarity
 class KernelLearner(SimilarityEstimator):
     """A learner whose model is a weighted sum of similarities to some of the training objects.
 
-    A subclass calls `_begin` with checked objects, solves, and calls `_keep`; `_weighted` is then the sum for new
-    objects. The model keeps only what has a weight.
+    ``fit`` of a subclass calls `_begin` with validated objects, computes coefficients, and passes them to `_keep`;
+    `_weighted` is then the sum for new objects. Only objects with a nonzero coefficient are kept.
     """
 
     random_state: Any = None
 
     def _begin(self, X: Any, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
-        """Return the resolved kernel, the training objects and their encoding; refuse what is known to be none."""
+        """Return the resolved kernel, the training objects and their encoding; refuse what is not a kernel."""
         k, X, A = self._start(X, self.random_state, sample_weight)
         self.validity_ = self._demand_kernel(k, X, A, self.random_state)
         return k, X, A
 
     def _keep(self, X: Any, A: Encoding, coefficients: np.ndarray) -> None:
-        """Keep the objects that have a weight: coefficients of shape (n,) or (n, outputs)."""
+        """Keep the objects with a nonzero coefficient, given coefficients of shape (n,) or (n, outputs)."""
         used = coefficients != 0 if coefficients.ndim == 1 else (coefficients != 0).any(axis=1)
         self.support_ = np.flatnonzero(used)
         self.support_objects_ = take(X, self.support_)
@@ -36,9 +37,18 @@ class KernelLearner(SimilarityEstimator):
         self._support = rows(A, self.support_)
 
     def _weighted(self, X: Any) -> np.ndarray:
-        """Return sum_j a_j K(x, x_j) over the kept objects, in float64, without storing K."""
+        """Return sum_j a_j K(x, x_j) over the kept objects in float64, computed in tiles."""
         k, A = self._ask(X)
         if not len(self.support_):
             return np.zeros((check_objects(X), *self.dual_coef_.shape[1:]))
         blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
         return as_numpy(blocks.times(self.dual_coef_)).astype(np.float64, copy=False)
+
+
+def scalar_or_array(values: Sequence[Any]) -> Any:
+    """Return a figure of each binary problem: the only value, or an array of several.
+
+    >>> scalar_or_array([1.5]), scalar_or_array([1.5, 2.5])
+    (1.5, array([1.5, 2.5]))
+    """
+    return values[0] if len(values) == 1 else np.array(values)

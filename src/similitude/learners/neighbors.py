@@ -1,4 +1,4 @@
-"""SimilarityKNeighborsClassifier and SimilarityKNeighborsRegressor: the nearest objects in the feature space of a kernel."""
+"""SimilarityKNeighborsClassifier and SimilarityKNeighborsRegressor: nearest neighbors in feature space."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute.blocks import Blocks
 from similitude.compute.encodings import Encoding, as_numpy, check_objects, count, is_tensor, itemsize
 from similitude.compute.engines import Engine, Tile
-from similitude.learners.grams import positive_whole
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.nearest import Lengths, Nearest, NearestThere
-from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_labels, check_targets, positive_integer, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support.errors import brief
 
@@ -88,7 +87,7 @@ class Neighbors(KernelLearner):
             )
 
     def _check_number(self, wanted: Any, without_itself: bool = False, n: int | None = None) -> int:
-        wanted = positive_whole("n_neighbors", wanted)
+        wanted = positive_integer("n_neighbors", wanted)
         n = self.n_samples_fit_ if n is None else n
         if wanted > n - without_itself:
             others = " besides the object itself" if without_itself else ""

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from similitude.compute.encodings import is_sparse
-from similitude.learners.base import inseparable, shrunk
+from similitude.learners.conflicts import inseparable, smallest_conflict
 
 TOLERANCE = 1e-10
 """How far HiGHS may miss a constraint: the finest that it offers. A margin of this size is not seen."""
@@ -224,7 +224,7 @@ def _conflict(X: Any, codes: np.ndarray, constraints: _Constraints, prices: np.n
         if v is None:
             break
         points = np.union1d(points, constraints.examples[(constraints.rows @ v).argmin()])
-    return shrunk(points, lambda some: separator(some) is None)
+    return smallest_conflict(points, lambda some: separator(some) is None)
 
 
 def _contradiction(X: Any, codes: np.ndarray) -> np.ndarray | None:

@@ -17,8 +17,8 @@ from similitude.compute.blocks import check_fits
 from similitude.compute.encodings import Encoding, as_numpy, check_objects, itemsize
 from similitude.compute.engines import Engine
 from similitude.compute.engines.local import one_blas_thread
-from similitude.learners.grams import Objects
-from similitude.learners.kernel_rows import KernelRows
+from similitude.learners.gram_matrix import Objects
+from similitude.learners.svm.row_cache import KernelRows
 from similitude.maps import ProjectionMap
 from similitude.scikit import CHECKED_OBJECTS
 from similitude.similarity import Similarity

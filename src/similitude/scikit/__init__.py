@@ -2,12 +2,13 @@
 
 from similitude.scikit.estimator import (
     FLOATS,
+    ScoreClassifier,
     SimilarityEstimator,
     all_or_nothing,
     check_input,
     tensors_for_tensors,
 )
-from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_valid, proven, whole_gram
+from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, demand_valid, proven, whole_gram
 from similitude.scikit.validation import (
     check_label_column,
     check_labels,
@@ -23,6 +24,7 @@ from similitude.scikit.validation import (
 __all__ = [
     "CHECKED_OBJECTS",
     "FLOATS",
+    "ScoreClassifier",
     "SimilarityEstimator",
     "all_or_nothing",
     "check_input",
@@ -30,6 +32,7 @@ __all__ = [
     "check_labels",
     "check_targets",
     "check_weights",
+    "demand_kernel_on",
     "demand_valid",
     "encode_labels",
     "finite_number",

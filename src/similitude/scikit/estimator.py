@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from similitude.compute.encodings import (
@@ -24,11 +24,11 @@ from similitude.compute.engines import Engine, TorchEngine, current_engine, engi
 from similitude.compute.engines.distributed import is_spread
 from similitude.compute.engines.torch.engine import check_device
 from similitude.kernels.matrix import as_matrix
-from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_valid, proven, whole_gram
+from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, proven
 from similitude.similarity import Similarity
 from similitude.similarity.adapters import Precomputed, as_similarity
 from similitude.support.randomness import generator
-from similitude.validity import Validity, check_gram
+from similitude.validity import Validity
 
 FLOATS = (np.float64, np.float32)
 
@@ -196,8 +196,27 @@ class SimilarityEstimator(BaseEstimator):
             return validity
         n = check_objects(X)
         chosen = np.sort(generator(random_state).permutation(n)[:CHECKED_OBJECTS])
-        few = k.encode(take(X, chosen))
-        return demand_valid(check_gram(k, as_numpy(whole_gram(k, few, self._engine)), take(X, chosen), chosen, n))
+        objects = take(X, chosen)
+        return demand_kernel_on(k, k.encode(objects), objects, chosen, n, self._engine)
+
+
+class ScoreClassifier(ClassifierMixin):
+    """A classifier that predicts by its ``decision_function``."""
+
+    classes_: np.ndarray
+
+    def predict(self: Any, X: Any) -> np.ndarray:
+        """Return the class of each object.
+
+        With two classes it is ``classes_[1]`` where the score is >= 0, otherwise the class with the largest score, the
+        first one on a tie.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
 
 def check_input(estimator: SimilarityEstimator, X: Any, *, reset: bool) -> Any:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding
+from similitude.compute.encodings import Encoding, as_numpy
 from similitude.compute.engines import Engine
 from similitude.similarity import Similarity
 from similitude.support.errors import NotAKernelError
-from similitude.validity import Validity
+from similitude.validity import Validity, check_gram
 
 CHECKED_OBJECTS = 500
 """Largest number of objects whose Gram matrix is checked when a kernel has no proof."""
@@ -27,6 +29,24 @@ def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> V
         problem = f"{validity.proof.similarity} is not a kernel, and a kernel is needed here: {advice}."
         raise NotAKernelError(problem, validity.witness)
     return validity
+
+
+def demand_kernel_on(
+    k: Similarity, A: Encoding, objects: Any, positions: np.ndarray, n: int, engine: Engine
+) -> Validity:
+    """Return the verdict from the Gram matrix of some objects; raise NotAKernelError if there is a witness.
+
+    Parameters
+    ----------
+    k : Similarity
+    A : encoding
+        Of these objects.
+    objects, positions
+        The objects, and their positions among all `n`.
+    n : int
+    engine : Engine
+    """
+    return demand_valid(check_gram(k, as_numpy(whole_gram(k, A, engine)), objects, positions, n))
 
 
 def whole_gram(k: Similarity, A: Encoding, engine: Engine) -> Any:

@@ -1,4 +1,4 @@
-"""What learners share: labels read, and the error for data that no separator fits."""
+"""The error for classes that cannot be separated, and a small set of examples that shows it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from similitude.support.errors import InseparableError
 
 NAMED_CONFLICTS = 10
-"""Conflicting examples that an error message names at most."""
+"""Largest number of conflicting examples named in an error message."""
 
 SHRUNK_CONFLICTS = 100
-"""Conflicting examples up to which each is tried whether it can be left out."""
+"""Largest set of conflicting examples that is reduced to a minimal one."""
 
 
 def inseparable(what: str, conflicts: np.ndarray, labels: np.ndarray) -> InseparableError:
@@ -29,10 +29,10 @@ def inseparable(what: str, conflicts: np.ndarray, labels: np.ndarray) -> Insepar
     return InseparableError(problem, conflicts.tolist())
 
 
-def shrunk(points: np.ndarray, in_conflict: Callable[[np.ndarray], bool]) -> np.ndarray:
-    """Leave out one example after another while the others are still in conflict.
+def smallest_conflict(points: np.ndarray, in_conflict: Callable[[np.ndarray], bool]) -> np.ndarray:
+    """Remove examples one by one as long as the others are still in conflict.
 
-    >>> shrunk(np.arange(6), lambda some: {1, 4} <= set(some.tolist()))
+    >>> smallest_conflict(np.arange(6), lambda some: {1, 4} <= set(some.tolist()))
     array([1, 4])
     """
     if len(points) > SHRUNK_CONFLICTS:

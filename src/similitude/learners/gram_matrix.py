@@ -111,14 +111,3 @@ def unit_of(values: np.ndarray) -> float:
     """
     largest = float(np.abs(values).max(initial=0.0))
     return 4.0 ** min(int(np.frexp(largest)[1]) // 2, 511) if largest > 0 else 1.0
-
-
-def positive_whole(name: str, value: Any) -> int:
-    """Return a number of things; refuse what is none.
-
-    >>> positive_whole("n_neighbors", np.int64(5))
-    5
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a positive whole number, got {value!r}")
-    return int(value)
