@@ -21,7 +21,6 @@ from similitude.similarity.parameters import Parametric
 REGISTRY = Path(similitude.__file__).parent / "persistence" / "registry.py"
 HELD = """
     data.datasets.Atoms data.datasets.FewObjects data.datasets.LowerBound data.datasets.Paper learners.nearest.Lengths
-    learners.perceptron_memory.Growing learners.perceptron_memory.Joined learners.perceptron_memory.Memory
     linear.moments.Moments estimators.streams.Model estimators.streams.Stream
     landmarks.features.Coordinates landmarks.features.View
     landmarks.features.Weighted maps.fourier.Waves maps.frequencies.Matrix maps.frequencies.Structured

@@ -39,7 +39,7 @@ def shared_letters(s, t):
 
 
 TO_TOLERANCE = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "the solution is exact to tol = 1e-3 only; see the test with 1e-5"
+    f"check_sample_weight_equivalence_on_{kind}_data": "exact to tol = 1e-3 only; see the test with 1e-5"
     for kind in ("dense", "sparse")
 }
 

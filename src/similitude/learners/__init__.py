@@ -9,10 +9,8 @@ k-means (``KernelKMeans``) and votes of labeled examples (``SimilarityVote``, ``
 """
 
 from similitude.learners.clusters import KernelKMeans
-from similitude.learners.margin_perceptron import MarginPerceptron
-from similitude.learners.mistake_bounds import MistakeBound
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
-from similitude.learners.perceptron import KernelPerceptron
+from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
 from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
 from similitude.learners.separator import SeparatorLP

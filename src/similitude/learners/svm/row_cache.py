@@ -70,7 +70,12 @@ class KernelRows:
         """Return the rows of a Gram matrix that has been computed already."""
         made = cls.__new__(cls)
         made.kernel, made.room, made.store = None, len(K), K
-        made.slot, made.owner, made.used, made.clock = np.arange(len(K)), np.arange(len(K)), np.zeros(len(K)), 0
+        made.slot, made.owner, made.used, made.clock = (
+            np.arange(len(K)),
+            np.arange(len(K)),
+            np.zeros(len(K), np.int64),
+            0,
+        )
         return made
 
     def __len__(self) -> int:
