@@ -20,7 +20,7 @@ from similitude.similarity.parameters import Parametric
 
 REGISTRY = Path(similitude.__file__).parent / "persistence" / "registry.py"
 HELD = """
-    data.datasets.Atoms data.datasets.FewObjects data.datasets.LowerBound data.datasets.Paper learners.nearest.Lengths
+    data.datasets.Atoms data.datasets.FewObjects data.datasets.LowerBound data.datasets.Paper learners.neighbor_search.SquaredLengths
     linear.moments.Moments estimators.streams.Model estimators.streams.Stream
     landmarks.features.Coordinates landmarks.features.View
     landmarks.features.Weighted maps.fourier.Waves maps.frequencies.Matrix maps.frequencies.Structured
