@@ -32,8 +32,8 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
     two) and, with an intercept, an additional feature that is constantly 1. The solution has the largest
     :math:`\min_i y_i \langle v, z_i\rangle / (\lVert v\rVert_\infty \lVert z_i\rVert_2)`. In D features (including the
     constant) its Euclidean margin on the :math:`z_i` is at least :math:`1/\sqrt D` of the largest. Several classes are
-    one linear program too, with :math:`\langle v_{y_i} - v_c, z_i\rangle \ge t \lVert z_i\rVert_2` for every other class
-    c.
+    one linear program too, with :math:`\langle v_{y_i} - v_c, z_i\rangle \ge t \lVert z_i\rVert_2` for every other
+    class c.
 
     Any such separator can be used after a map that keeps the classes separable (Balcan, Blum and Vempala, "On Kernels,
     Margins, and Low-dimensional Mappings", section 1: learn a linear separator without errors in the mapped space).
