@@ -170,9 +170,9 @@ def test_weights_by_definition():
         ([0.5, 0.5], "4 numbers, one for each example"),
         (["a", "b", "c", "d"], "4 numbers"),
         (0.5, "4 numbers"),
-        ([0, 0, 0, 0], "nobody to vote"),
-        (lambda x: "much", r"weights\('b'\) of example 0 gave no number"),
-        (lambda x: 1 / (x != "c"), r"weights\('c'\) of example 1 gave no number"),
+        ([0, 0, 0, 0], "no example has a vote"),
+        (lambda x: "much", r"weights\('b'\) of example 0 is not a number"),
+        (lambda x: 1 / (x != "c"), r"weights\('c'\) of example 1 is not a number"),
     ],
     ids=lambda given: str(given).split(" at 0x")[0],
 )

@@ -18,7 +18,7 @@ def obstacle(similarity: Any, counts: np.ndarray) -> str | None:
     """Return why theorems on independent examples and a fixed similarity do not apply; None if they do.
 
     >>> print(obstacle("gaussian", np.ones(3)))
-    sigma of the similarity depends on the examples themselves, a theorem takes it as fixed: give a number
+    sigma of the similarity depends on the examples, a theorem takes it as fixed: give a number
     """
     if (counts != counts[0]).any():
         return "a theorem counts every example once, and these have weights"
@@ -26,9 +26,7 @@ def obstacle(similarity: Any, counts: np.ndarray) -> str | None:
     waiting = [] if precomputed else as_similarity(similarity).unresolved()
     if waiting:
         names = ", ".join(waiting)
-        return (
-            f"{names} of the similarity depends on the examples themselves, a theorem takes it as fixed: give a number"
-        )
+        return f"{names} of the similarity depends on the examples, a theorem takes it as fixed: give a number"
     return None
 
 

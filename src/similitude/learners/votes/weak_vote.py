@@ -178,9 +178,8 @@ class WeakSimilarityVote(BaseVote):
         means = self._sums(k, A) / self.totals_ / self.scale_
         advantages = means - means.mean(axis=1, keepdims=True) + self.offsets_
         shares = 1 / C + advantages / (2 * (C - 1) * self.shrink_)
-        beyond = np.flatnonzero(
-            (shares < -PROBABILITY_ROUNDING).any(axis=1) | (shares > 1 + PROBABILITY_ROUNDING).any(axis=1)
-        )
+        outside = (shares < -PROBABILITY_ROUNDING) | (shares > 1 + PROBABILITY_ROUNDING)
+        beyond = np.flatnonzero(outside.any(axis=1))
         if len(beyond):
             i = int(beyond[0])
             raise ValueError(
