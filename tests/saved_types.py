@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 import similitude
 from similitude.persistence.objects import OF_THE_ENGINE
 from similitude.results import Result
-from similitude.scikit.estimator import SimilarityEstimator
+from similitude.scikit import SimilarityEstimator
 from similitude.similarity import Similarity
 from similitude.similarity.parameters import Parametric
 
@@ -23,8 +23,7 @@ HELD = """
     data.datasets.Atoms data.datasets.FewObjects data.datasets.LowerBound data.datasets.Paper
     estimators.model.LandmarkModel estimators.model.WeightedLandmarks estimators.partial_fit.Stream
     landmarks.features.LandmarkFeatures landmarks.landmarks.Landmarks landmarks.reservoir.Reservoir
-    learners.nearest.Lengths
-    learners.perceptron_memory.Growing learners.perceptron_memory.Joined learners.perceptron_memory.Memory
+    learners.neighbor_search.SquaredLengths
     linear.moments.Moments maps.fourier.Waves maps.frequencies.Matrix maps.frequencies.Structured
     maps.polynomial_sketch.Form maps.polynomial_sketch.TensorSketch maps.sketches.Sketch
 """

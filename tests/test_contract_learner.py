@@ -21,6 +21,7 @@ from similitude.learners import (
     KernelSGDSVC,
     KernelSVC,
     KernelSVR,
+    KreinSVC,
     MarginPerceptron,
     RepresenterClassifier,
     RepresenterRegressor,
@@ -53,6 +54,7 @@ TWO, THREE = np.array(["a", "b"] * 7), np.array((["a", "b", "c"] * 5)[:14])
 CLASSIFIERS = [
     KernelPerceptron(epochs=2),
     KernelSVC(),
+    KreinSVC(),
     KernelSGDSVC(n_iter=100),
     RepresenterClassifier(),
     KernelRidgeClassifier(),

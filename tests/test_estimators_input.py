@@ -405,7 +405,7 @@ def test_a_matrix_has_no_objects():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (["a"] * 60, "needs two classes at least, y holds one class only"),
+        (["a"] * 60, "needs at least two classes, y holds one class only"),
         (TWO[:-1], r"inconsistent numbers of samples: \[60, 59\]"),
         (None, "y"),
         (X[:, 0], "Unknown label type"),

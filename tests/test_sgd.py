@@ -20,7 +20,7 @@ from similitude import FromPairs, Precomputed, Similarity
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Laplace, Linear
-from similitude.learners.sgd import KernelSGDSVC
+from similitude.learners.svm.sgd import KernelSGDSVC
 from similitude.results import NONE, PROVEN
 
 rng = np.random.default_rng(0)
@@ -146,7 +146,7 @@ class Counted(Similarity):
 def test_only_what_changes_beta_is_compared(monkeypatch):
     Z = rng.standard_normal((2000, 3))
     y = Z[:, 0] > 0
-    monkeypatch.setattr("similitude.learners.sgd.MEASURED_VALUES", 0)
+    monkeypatch.setattr("similitude.learners.svm.sgd.MAX_OBJECTIVE_VALUES", 0)
     for n_iter, columns in ((300, 300), (40_000, 2000)):
         Counted.values = 0
         model = KernelSGDSVC(Counted(), n_iter=n_iter, lam=0.001).fit(Z, y)
@@ -199,7 +199,7 @@ def test_the_bound_says_what_it_rests_on():
 
 
 def test_the_figures_are_left_out_where_they_cost_too_much(monkeypatch):
-    monkeypatch.setattr("similitude.learners.sgd.MEASURED_VALUES", 100)
+    monkeypatch.setattr("similitude.learners.svm.sgd.MAX_OBJECTIVE_VALUES", 100)
     model = KernelSGDSVC().fit(X, LABELS, order=[5, 7, 9])
     assert model.objective_ is None and model.suboptimality_ is None and len(model.support_) == 2
     monkeypatch.undo()
@@ -301,8 +301,8 @@ def test_a_kernel_of_zeros_says_nothing():
         ({"lam": np.inf}, "lam must be a positive number"),
         ({"lam": True}, "lam must be a positive number"),
         ({"lam": "small"}, "lam must be a positive number"),
-        ({"n_iter": 0}, "n_iter must be a whole number"),
-        ({"n_iter": 2.5}, "n_iter must be a whole number"),
+        ({"n_iter": 0}, "n_iter must be a positive integer"),
+        ({"n_iter": 2.5}, "n_iter must be a positive integer"),
     ],
 )
 def test_bad_parameters_are_refused(params, words):

@@ -86,7 +86,7 @@ def chosen_similarity(
 
 def trusted(module: str, name: str) -> Similarity:
     """Import a user's function, with the working directory on the path; what its module does is up to its author."""
-    from similitude.similarity.adapters import as_similarity
+    from similitude.similarity import as_similarity
 
     here = os.getcwd()
     if here not in sys.path:

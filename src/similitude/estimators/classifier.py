@@ -16,9 +16,8 @@ from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import ClassTargets, class_codes, class_weights
 from similitude.learners.calibration import probabilities, temperature
-from similitude.learners.kernel_learner import check_labels, check_weights
 from similitude.linear import Linear, Trial, fit_classes
-from similitude.scikit.estimator import all_or_nothing
+from similitude.scikit import all_or_nothing, check_labels, check_weights
 from similitude.support.results import ESTIMATE, Estimate
 from similitude.theory.intervals import clopper_pearson
 

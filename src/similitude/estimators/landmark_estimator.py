@@ -45,7 +45,7 @@ from similitude.landmarks.landmarks import Landmarks, check_positions
 from similitude.landmarks.representation import Representation
 from similitude.landmarks.rules import RULES
 from similitude.linear import Linear, Trial
-from similitude.scikit.estimator import SimilarityEstimator, all_or_nothing
+from similitude.scikit import SimilarityEstimator, all_or_nothing
 from similitude.scikit.input_check import InputCheck
 from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
 from similitude.support.results import Guarantee

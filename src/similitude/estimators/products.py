@@ -13,7 +13,7 @@ from similitude.compute.encodings import Encoding, count
 from similitude.compute.engines import Engine
 from similitude.linear.linear import Linear
 from similitude.linear.ridge import PENALTIES, Trial, downhill
-from similitude.scikit.estimator import FLOATS
+from similitude.scikit import FLOATS
 
 MANY = 3_000
 """Landmarks from which on products cost less than the moments of the features."""

@@ -11,9 +11,8 @@ from similitude.estimators.explanation import Explanation
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import NumberTargets
-from similitude.learners.kernel_learner import check_targets, check_weights
 from similitude.linear import Linear, Trial, fit_numbers
-from similitude.scikit.estimator import all_or_nothing
+from similitude.scikit import all_or_nothing, check_targets, check_weights
 from similitude.support.results import ESTIMATE, Estimate
 
 

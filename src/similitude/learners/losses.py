@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.similarity.parameters import Parametric
+from similitude.similarity import Parametric
 
 Piece = tuple[np.ndarray, np.ndarray, np.ndarray]
 

@@ -10,7 +10,7 @@ from typing import Any
 from similitude.compute.engines import Engine
 from similitude.persistence.reencode import with_encodings, without_encodings
 from similitude.persistence.registry import TYPES, UPGRADES, class_of
-from similitude.similarity.parameters import Parametric
+from similitude.similarity import Parametric
 from similitude.support.errors import SavedModelError, brief
 
 

@@ -5,7 +5,6 @@ An encoding is nobody's business but its similarity's, and may look different in
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from typing import Any
 
@@ -24,10 +23,6 @@ def without_encodings(state: dict[str, Any]) -> dict[str, Any]:
         return state
     if "landmarks" in state and hasattr(state["landmarks"], "encoding"):
         return {**state, "landmarks": dataclasses.replace(state["landmarks"], encoding=None)}
-    if "_memory" in state and len(state["_memory"]):
-        forgetful = copy.copy(state["_memory"])
-        forgetful.encoding = None
-        return {**state, "_memory": forgetful}
     return {key: value for key, value in state.items() if MADE_OF.get(key) not in state}
 
 
@@ -39,10 +34,6 @@ def with_encodings(state: dict[str, Any], known: frozenset[str]) -> dict[str, An
     if "landmarks" in state and hasattr(state["landmarks"], "encoding"):
         landmarks = state["landmarks"]
         return {**state, "landmarks": dataclasses.replace(landmarks, encoding=_encoded(k, landmarks.objects))}
-    if "_memory" in state and state["_memory"].encoding is None:
-        from similitude.learners.perceptron_memory import holding
-
-        state["_memory"].encoding = holding(_encoded(k, state["_memory"].objects.rows))
     missing = (known & MADE_OF.keys()) - state.keys()
     made = {key: MADE_OF[key] for key in missing if MADE_OF[key] in state}
     return {**state, **{key: _encoded(k, state[objects]) for key, objects in made.items()}}

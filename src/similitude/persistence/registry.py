@@ -57,33 +57,35 @@ goodness.margins.MarginCurve: band_high band_low grade high level low n x y
 goodness.permutation.PermutationTest: grade high level low permutations statistic value
 goodness.separability.Separability: error error_at_margin n reason support validity value
 goodness.sizes.Size: delta epsilon gamma needed theorem used what
-kernels.edit.Edit:
-kernels.gower.Gower: ranges strict
-kernels.graphs.Graphlet: connected mode p
-kernels.graphs.ShortestPath:
-kernels.graphs.WeisfeilerLehman: iterations
-kernels.radial.Gaussian: sigma
-kernels.radial.Laplace: norm sigma squared_scale
-kernels.radial.Matern: length nu
-kernels.radial.RationalQuadratic: alpha length
-kernels.series.DTW: sigma window
-kernels.series.GlobalAlignment: sigma
-kernels.series.WarpingDistance: window
-kernels.sets.Intersection:
-kernels.sets.Jaccard:
-kernels.sets.SharesAny:
-kernels.strings.Gapped: g m
-kernels.strings.Mismatch: alphabet m p
-kernels.strings.Spectrum: blended counts p
-kernels.tables.Columns: columns how schema
-kernels.values.Equal:
-kernels.values.OrMissing: alike k
-kernels.values.Ordinal: order
-kernels.vectors.Cosine:
-kernels.vectors.HistogramIntersection:
-kernels.vectors.Linear:
-kernels.vectors.Polynomial: coef0 degree scale
-kernels.vectors.Sigmoid: coef0 scale
+kernels.graphs.kernels.Graphlet: connected mode p
+kernels.graphs.kernels.ShortestPath:
+kernels.graphs.kernels.WeisfeilerLehman: iterations
+kernels.series.alignment.DTW: sigma window
+kernels.series.alignment.GlobalAlignment: sigma
+kernels.series.alignment.WarpingDistance: window
+kernels.sets.overlap.Intersection:
+kernels.sets.overlap.Jaccard:
+kernels.sets.overlap.SharesAny:
+kernels.strings.edit.Edit:
+kernels.strings.substrings.Gapped: g m
+kernels.strings.substrings.Mismatch: alphabet m p
+kernels.strings.substrings.Spectrum: blended counts p
+kernels.tables.columns.Columns: columns how schema
+kernels.tables.gower.Gower: ranges strict
+kernels.tables.values.Equal:
+kernels.tables.values.OrMissing: alike k
+kernels.tables.values.Ordinal: order
+kernels.vectors.pairwise.VectorSimilarity:
+kernels.vectors.products.Cosine:
+kernels.vectors.products.HistogramIntersection:
+kernels.vectors.products.Linear:
+kernels.vectors.products.Polynomial: coef0 degree scale
+kernels.vectors.products.Sigmoid: coef0 scale
+kernels.vectors.radial.DistanceSimilarity:
+kernels.vectors.radial.Gaussian: sigma
+kernels.vectors.radial.Laplace: norm sigma squared_scale
+kernels.vectors.radial.Matern: length nu
+kernels.vectors.radial.RationalQuadratic: alpha length
 landmarks.features.LandmarkFeatures: factor landmarks leading matrix normalized scale side similarity
 landmarks.landmarks.Landmarks: encoding labels objects positions rule
 landmarks.representation.Representation: name normalized reason side
@@ -91,8 +93,6 @@ landmarks.reservoir.Reservoir: objects positions rng seen size
 learners.clusters.KernelKMeans: _lengths _sklearn_output_config _support center_norms_ dual_coef_ engine
     feature_names_in_ inertia_ kernel kernel_ labels_ max_iter n_clusters n_features_in_ n_init n_iter_ n_landmarks
     notes_ random_state solver_ support_ support_objects_ tol validity_
-learners.largest_margin.LargestMargin: _support bias classes_ dual_coef_ engine feature_names_in_ gap_ intercept_
-    kernel kernel_ n_features_in_ normalized notes_ support_ support_objects_ validity_ value_
 learners.losses.EpsilonInsensitive: epsilon
 learners.losses.Hinge:
 learners.losses.Huber: delta
@@ -100,22 +100,22 @@ learners.losses.Logistic:
 learners.losses.Quantile: tau
 learners.losses.Squared:
 learners.losses.SquaredHinge:
-learners.margin_perceptron.MarginPerceptron: _support classes_ converged_ dual_coef_ engine epochs feature_names_in_
-    kernel kernel_ longest_ margin_ n_features_in_ n_iter_ notes_ support_ support_objects_ update_bound_ updates_
-    validity_
-learners.mistake_bounds.MistakeBound: grade margin radius reason value
-learners.nearest.Lengths: eps equal values
-learners.neighbors.SimilarityKNeighborsClassifier: _lengths _numbers _support classes_ dual_coef_ engine
+learners.neighbor_search.SquaredLengths: eps equal values
+learners.neighbors.BaseNeighbors: _lengths _support dual_coef_ engine feature_names_in_ kernel kernel_ n_features_in_
+    n_neighbors n_samples_fit_ notes_ support_ support_objects_ validity_ weights
+learners.neighbors.SimilarityKNeighborsClassifier: _codes _lengths _support classes_ dual_coef_ engine
     feature_names_in_ kernel kernel_ n_features_in_ n_neighbors n_samples_fit_ notes_ support_ support_objects_
     validity_ weights
 learners.neighbors.SimilarityKNeighborsRegressor: _lengths _support _targets dual_coef_ engine feature_names_in_
     kernel kernel_ n_features_in_ n_neighbors n_samples_fit_ notes_ support_ support_objects_ validity_ weights
 learners.own_loss.OwnLoss: given
-learners.perceptron.KernelPerceptron: _memory average budget classes_ engine epochs feature_names_in_ kernel kernel_
-    mistake_bound_ mistakes_per_epoch_ n_features_in_ notes_ tie validity_
-learners.perceptron_memory.Growing: _end _room _size
-learners.perceptron_memory.Joined: rows
-learners.perceptron_memory.Memory: encoding moments objects positions seen squared_length time weights
+learners.perceptron.kernel_perceptron.KernelPerceptron: _buffers _moments _squared_length _support _time _weights
+    average budget classes_ engine epochs feature_names_in_ kernel kernel_ mistake_bound_ mistakes_per_epoch_
+    n_features_in_ n_seen_ notes_ support_ support_objects_ tie validity_
+learners.perceptron.margin_perceptron.MarginPerceptron: _support classes_ converged_ dual_coef_ engine epochs
+    feature_names_in_ kernel kernel_ longest_ margin_ n_features_in_ n_iter_ notes_ support_ support_objects_
+    update_bound_ updates_ validity_
+learners.perceptron.mistake_bounds.MistakeBound: grade margin radius reason value
 learners.regularizers.Norm:
 learners.regularizers.OwnRegularizer: given
 learners.regularizers.SquaredNorm:
@@ -131,20 +131,25 @@ learners.ridge.KernelRidgeClassifier: _support class_weight classes_ dual_coef_ 
     intercept_ kernel kernel_ lam lam_ lams_ loo_errors_ n_features_in_ notes_ support_ support_objects_ validity_
 learners.search.Certificate: name tolerance value
 learners.separator.SeparatorLP: classes_ coef_ feature_names_in_ fit_intercept intercept_ margin_ n_features_in_
-learners.sgd.KernelSGDSVC: _support as_printed average beta_ classes_ dual_coef_ engine feature_names_in_ guarantee_
-    kernel kernel_ lam n_features_in_ n_iter n_iter_ n_updates_ notes_ objective_ random_state suboptimality_
-    suboptimality_bound_ support_ support_objects_ validity_
-learners.svm.KernelSVC: C _support class_weight classes_ dual_coef_ dual_gap_ engine feature_names_in_ fit_intercept
-    hard intercept_ kernel kernel_ krein lam margin_ n_features_in_ n_iter_ n_support_ notes_ objective_ precision_
-    scale_ support_ support_objects_ tol validity_
-learners.svm.KernelSVR: C _support dual_coef_ dual_gap_ engine epsilon feature_names_in_ fit_intercept intercept_
+learners.svm.largest_margin.LargestMargin: _support bias classes_ dual_coef_ engine feature_names_in_ gap_ intercept_
+    kernel kernel_ n_features_in_ normalized notes_ support_ support_objects_ validity_ value_
+learners.svm.sgd.KernelSGDSVC: _support as_printed average beta_ classes_ dual_coef_ engine feature_names_in_
+    guarantee_ kernel kernel_ lam n_features_in_ n_iter n_iter_ n_updates_ notes_ objective_ random_state
+    suboptimality_ suboptimality_bound_ support_ support_objects_ validity_
+learners.svm.svc.KernelSVC: C _support class_weight classes_ dual_coef_ dual_gap_ engine feature_names_in_
+    fit_intercept hard intercept_ kernel kernel_ lam margin_ n_features_in_ n_iter_ n_support_ notes_ objective_
+    precision_ scale_ support_ support_objects_ tol validity_
+learners.svm.svc.KreinSVC: C _support class_weight classes_ dual_coef_ dual_gap_ engine feature_names_in_
+    fit_intercept hard intercept_ lam margin_ n_features_in_ n_iter_ n_support_ notes_ objective_ precision_ scale_
+    similarity similarity_ support_ support_objects_ tol validity_
+learners.svm.svr.KernelSVR: C _support dual_coef_ dual_gap_ engine epsilon feature_names_in_ fit_intercept intercept_
     kernel kernel_ lam margin_ n_features_in_ n_iter_ notes_ objective_ precision_ support_ support_objects_ tol
     validity_
-learners.votes.means.AlignmentVote: _support classes_ dual_coef_ engine feature_names_in_ guarantee_ n_features_in_
-    notes_ similarity similarity_ support_ support_objects_ totals_ validity_
-learners.votes.means.SimilarityVote: _support classes_ dual_coef_ engine feature_names_in_ guarantee_ n_features_in_
-    notes_ similarity similarity_ support_ support_objects_ totals_ validity_ weights
-learners.votes.weak.WeakSimilarityVote: _seed _support balanced class_similarities_ classes_ dual_coef_ engine
+learners.votes.similarity_vote.AlignmentVote: _support classes_ dual_coef_ engine feature_names_in_ guarantee_
+    n_features_in_ notes_ similarity similarity_ support_ support_objects_ totals_ validity_
+learners.votes.similarity_vote.SimilarityVote: _support classes_ dual_coef_ engine feature_names_in_ guarantee_
+    n_features_in_ notes_ similarity similarity_ support_ support_objects_ totals_ validity_ weights
+learners.votes.weak_vote.WeakSimilarityVote: _seed _support balanced class_similarities_ classes_ dual_coef_ engine
     feature_names_in_ gap_ guarantee_ n_features_in_ notes_ offsets_ random_state scale_ shrink_ similarity
     similarity_ support_ support_objects_ totals_ validity_
 linear.moments.Moments: cross eps features gram targets weight
@@ -171,9 +176,9 @@ selection.side_by_side.SideBySide: landmarks similarities units
 selection.tables.Row: as_good candidate difference error loss n_similarity_calls penalty representation seconds shared
     similarity
 selection.tables.Selection: best folds landmark_indices n_examples n_similarity_calls notes table task
-similarity.adapters.FromBlocks: _claims f objects
-similarity.adapters.FromPairs: _claims f
-similarity.adapters.Precomputed: M _claims
+similarity.adapters.FromBlocks: f objects
+similarity.adapters.FromPairs: f
+similarity.adapters.Precomputed: M
 similarity.algebra.Absolute: k
 similarity.algebra.Exponential: k
 similarity.algebra.Maximum: _parts
@@ -190,8 +195,8 @@ similarity.wrappers.Symmetrized: k
 support.results.Curve: grade high level low x y
 support.results.Estimate: grade high level low value
 support.results.Guarantee: assumption grade numbers statement theorem
-validity.repaired.RaisedDiagonal: amount changes k
-validity.repaired.Repaired: W changes k sample
+validity.spectral_repair.RaisedDiagonal: amount changes k
+validity.spectral_repair.Repaired: W changes k sample
 validity.verdict.Validity: asymmetry effort min_eigenvalue proof verdict witness
 validity.witness.Witness: coefficients gram indices objects value
 """

@@ -11,9 +11,8 @@ import numpy as np
 
 from similitude.compute.encodings import as_objects, check_columns, check_objects, is_table, take
 from similitude.goodness.samples import stratified
-from similitude.learners.base import read_labels
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import Precomputed, as_similarity
+from similitude.scikit import read_labels
+from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support.errors import brief
 from similitude.support.randomness import generator
 from similitude.support.results import Result

@@ -1,4 +1,4 @@
-"""Coins for rules that answer by chance: an object's own, whatever stands beside it."""
+"""Uniform random numbers that depend on a seed and on the key of an object only."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIXERS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
 
 
-def coins(seed: int, keys: np.ndarray) -> np.ndarray:
-    """Return a number for each object, uniform in [0, 1), fixed by the seed and the object's key.
+def keyed_uniforms(seed: int, keys: np.ndarray) -> np.ndarray:
+    """Return a number in [0, 1) for each object, determined by the seed and the object's key.
 
-    An object that comes again takes its second number, then its third: these are as good as independent. (The mixing of
-    bits is that of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.)
+    A key that is repeated gets different numbers, which are practically independent. (The mixing of bits is that of
+    Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.)
 
     Parameters
     ----------
@@ -22,18 +22,18 @@ def coins(seed: int, keys: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> a, b, again = coins(1, np.array([7, 8, 7], dtype=np.uint64))
-    >>> bool(a == coins(1, np.array([7], dtype=np.uint64))[0]), bool(a == again)
+    >>> a, b, again = keyed_uniforms(1, np.array([7, 8, 7], dtype=np.uint64))
+    >>> bool(a == keyed_uniforms(1, np.array([7], dtype=np.uint64))[0]), bool(a == again)
     (True, False)
     """
-    bits = _mixed(_mixed(keys ^ np.uint64(seed)) + turns(keys) * _STEP)
+    bits = _mixed(_mixed(keys ^ np.uint64(seed)) + occurrences(keys) * _STEP)
     return (bits >> np.uint64(11)) * 2.0**-53
 
 
-def turns(keys: np.ndarray) -> np.ndarray:
-    """Return how often each key has come before.
+def occurrences(keys: np.ndarray) -> np.ndarray:
+    """Return how often each key has occurred before.
 
-    >>> turns(np.array([7, 8, 7, 7], dtype=np.uint64))
+    >>> occurrences(np.array([7, 8, 7, 7], dtype=np.uint64))
     array([0, 0, 1, 2], dtype=uint64)
     """
     order = np.argsort(keys, kind="stable")
@@ -46,7 +46,7 @@ def turns(keys: np.ndarray) -> np.ndarray:
 
 
 def _mixed(bits: np.ndarray) -> np.ndarray:
-    """Return bits of which each depends on all that were given."""
+    """Return bits each of which depends on all input bits."""
     bits = bits + _STEP
     for shift, factor in _MIXERS:
         bits = (bits ^ (bits >> shift)) * factor

@@ -1,7 +1,7 @@
-"""The point of a polytope nearest to the origin: what every separator with the largest margin comes down to.
+"""The point of a polytope nearest to the origin, which gives the separator with the largest margin.
 
-The corners are known by their dot products only. The method is Wolfe's (Finding the nearest point in a polytope,
-Mathematical Programming 11, 1976), with corners entering in batches where that brings the point nearer.
+Only the dot products of the corners are used. The method is that of Wolfe (Finding the nearest point in a polytope,
+Mathematical Programming 11, 1976), except that corners enter in batches as long as that brings the point nearer.
 """
 
 from __future__ import annotations
@@ -11,40 +11,37 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, lapack
 
-EPS = float(np.finfo(np.float64).eps)
+SMALLEST_PIVOT = 10 * float(np.finfo(np.float64).eps)
+"""A corner of unit length counts as affinely dependent on n others if its squared distance is below n times this."""
 
-SMALLEST_PIVOT = 10 * EPS
-"""Squared distance, times the number of corners, from the hull of the others below which a corner of unit length
-counts as lying in it."""
-
-NOISE = 4 * EPS
-"""Relative rounding of a squared distance."""
+DISTANCE_ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""Relative rounding error of a squared distance."""
 
 FIRST_BATCH = 16
-"""Corners that enter at once in the first step; the number doubles with success and falls to a quarter without."""
+"""Corners that enter in the first step; the number doubles after a success and is quartered after a failure."""
 
-GAP = 1e-10
+RELATIVE_GAP = 1e-10
 """Relative duality gap at which the search ends."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """A point of the polytope.
+class HullPoint:
+    """A point of the polytope, as a combination of corners.
 
     Attributes
     ----------
     corners : array of int
-        The corners whose combination it is.
+        The corners with a positive weight.
     weights : array
-        Their positive weights, with sum 1 in each group.
+        Their weights, with sum 1 in each group.
     products : array
-        Its dot product with every corner.
+        The dot product of the point with every corner.
     lows : array
         The smallest of these in each group.
     square : float
-        Its squared distance from the origin.
+        The squared distance from the origin.
     reach : float
-        The square that its corners would make if nothing cancelled: rounding is relative to this.
+        The squared length if nothing cancelled; rounding errors are relative to this.
     """
 
     corners: np.ndarray
@@ -56,49 +53,49 @@ class Place:
 
     @property
     def gap(self) -> float:
-        """The duality gap: the square of the nearest point lies between `square` minus this and `square`."""
+        """The duality gap: the squared distance of the nearest point is between `square` minus this and `square`."""
         return self.square - float(self.lows.sum())
 
-    def improves(self, other: Place) -> bool:
-        """Tell whether it is nearer than another place; with equal distance, whether its gap is smaller."""
-        noise = NOISE * max(self.reach, other.reach)
+    def improves(self, other: HullPoint) -> bool:
+        """Tell whether it is nearer than another point, or equally near with a smaller gap."""
+        noise = DISTANCE_ROUNDING * max(self.reach, other.reach)
         return self.square < other.square - noise or (self.square <= other.square + noise and self.gap < other.gap)
 
 
-def nearest_point(Q: np.ndarray, groups: np.ndarray, gap: float = GAP) -> Place:
+def nearest_point(Q: np.ndarray, groups: np.ndarray, gap: float = RELATIVE_GAP) -> HullPoint:
     r"""Return the point nearest to the origin.
 
-    Minimize :math:`\lambda' Q \lambda` over :math:`\lambda \ge 0` with sum 1 in each group: one group gives the
-    nearest point of a convex hull, two (with the second one's corners negated) the shortest connection of two hulls.
-    The optimum is approached from above; at it :math:`(Q\lambda)_i` is smallest, in each group, on the support.
+    Minimizes :math:`\lambda' Q \lambda` over :math:`\lambda \ge 0` with sum 1 in each group: one group gives the
+    nearest point of a convex hull, two groups (with the corners of one negated) the shortest connection of two hulls.
+    At the optimum the support has, in each group, the smallest values of :math:`Q\lambda`.
 
     Parameters
     ----------
     Q : array of shape (n, n)
-        Dot products of the corners, positive semi-definite.
+        Dot products of the corners; positive semi-definite.
     groups : array of int
         The group of each corner.
     gap : float
-        Relative duality gap to reach; where rounding forbids, the search ends when it makes no more headway.
+        Relative duality gap to reach. The search ends earlier if rounding prevents further progress.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from similitude.learners.polytope import nearest_point
-    >>> place = nearest_point(np.eye(4), np.zeros(4, dtype=int))
-    >>> place.square, place.weights
+    >>> from similitude.learners.svm import nearest_point
+    >>> point = nearest_point(np.eye(4), np.zeros(4, dtype=int))
+    >>> point.square, point.weights
     (0.25, array([0.25, 0.25, 0.25, 0.25]))
     """
     hull = _Hull(Q, groups)
-    place, batch = hull.start(), FIRST_BATCH
+    point, batch = hull.start(), FIRST_BATCH
     for _ in range(1000 + 10 * len(Q)):
-        if place.gap <= gap * place.square or place.square <= NOISE * place.reach:
+        if point.gap <= gap * point.square or point.square <= DISTANCE_ROUNDING * point.reach:
             break
-        better, batch = hull.improved(place, batch, gap)
+        better, batch = hull.improved(point, batch, gap)
         if better is None:
             break
-        place = better
-    return place
+        point = better
+    return point
 
 
 class _Hull:
@@ -110,13 +107,13 @@ class _Hull:
         positive = self.lengths[self.lengths > 0]
         self.lift = float(np.exp(2 * np.log(positive).mean())) if len(positive) else 1.0
 
-    def start(self) -> Place:
+    def start(self) -> HullPoint:
         """Return the shortest corner of each group."""
         inside = (np.flatnonzero(member) for member in self.members.T)
         corners = np.array([group[self.lengths[group].argmin()] for group in inside])
         return self.at(corners, np.ones(len(corners)))
 
-    def at(self, corners: np.ndarray, weights: np.ndarray) -> Place:
+    def at(self, corners: np.ndarray, weights: np.ndarray) -> HullPoint:
         if 4 * len(corners) < len(self.Q):
             products = weights @ self.Q[corners]
         else:
@@ -125,32 +122,32 @@ class _Hull:
             products = self.Q @ spread
         lows = np.array([products[member > 0].min() for member in self.members.T])
         reach = float(weights @ self.lengths[corners]) ** 2
-        return Place(corners, weights, products, lows, float(weights @ products[corners]), reach)
+        return HullPoint(corners, weights, products, lows, float(weights @ products[corners]), reach)
 
-    def improved(self, place: Place, batch: int, gap: float) -> tuple[Place | None, int]:
-        """Return a better place, by the largest batch of corners that brings one, and the batch to try next."""
-        entering = self.entering(place, gap)
+    def improved(self, point: HullPoint, batch: int, gap: float) -> tuple[HullPoint | None, int]:
+        """Return a nearer point, by the largest batch of corners that gives one, and the batch size to try next."""
+        entering = self.entering(point, gap)
         batch = min(batch, len(entering))
         while batch:
-            new = self.at(*self.corral(np.concatenate([place.corners, entering[:batch]])))
-            if new.improves(place):
+            new = self.at(*self.corral(np.concatenate([point.corners, entering[:batch]])))
+            if new.improves(point):
                 return new, 2 * batch
             batch //= 4
         if not len(entering):
             return None, 0
-        new = self.at(*self.step(place, int(entering[0])))
-        return (new if new.improves(place) else None), 1
+        new = self.at(*self.step(point, int(entering[0])))
+        return (new if new.improves(point) else None), 1
 
-    def entering(self, place: Place, gap: float) -> np.ndarray:
-        """Return the corners on the near side of the plane through the place, the farthest from it first."""
-        levels = (place.weights * place.products[place.corners]) @ self.members[place.corners]
-        short = levels[self.groups] - place.products
-        short[place.corners] = 0.0
-        candidates = np.flatnonzero(short > gap * place.square / 4)
+    def entering(self, point: HullPoint, gap: float) -> np.ndarray:
+        """Return the corners on the origin's side of the plane through the point, the farthest from it first."""
+        levels = (point.weights * point.products[point.corners]) @ self.members[point.corners]
+        short = levels[self.groups] - point.products
+        short[point.corners] = 0.0
+        candidates = np.flatnonzero(short > gap * point.square / 4)
         return candidates[np.argsort(-short[candidates], kind="stable")]
 
     def corral(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return some of the corners whose hull holds the point of its affine hull that is nearest to the origin."""
+        """Drop corners until the nearest point of their affine hull lies inside their convex hull."""
         while True:
             kept, weights = self.flat(corners)
             corners = corners[kept]
@@ -158,9 +155,9 @@ class _Hull:
                 return corners, weights
             corners = corners[weights > 0]
 
-    def step(self, place: Place, corner: int) -> tuple[np.ndarray, np.ndarray]:
-        """Take Wolfe's step: let one corner in, and those out that run out of weight on the way to the optimum."""
-        corners, weights = np.append(place.corners, corner), np.append(place.weights, 0.0)
+    def step(self, point: HullPoint, corner: int) -> tuple[np.ndarray, np.ndarray]:
+        """Take Wolfe's step: add one corner, and remove those whose weight reaches zero on the way to the optimum."""
+        corners, weights = np.append(point.corners, corner), np.append(point.weights, 0.0)
         while True:
             target = np.zeros(len(corners))
             kept, target[kept] = self.flat(corners)
@@ -177,8 +174,8 @@ class _Hull:
     def flat(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which corners are affinely independent, and the weights of their affine hull's nearest point.
 
-        The weights solve Q w = e nu, e'w = 1, where e tells the groups; Q + lift e e' is positive definite on
-        affinely independent corners. A second pass takes back most of the rounding of the first.
+        The weights solve Q w = e nu, e'w = 1, where e indicates the groups; Q + lift e e' is positive definite on
+        affinely independent corners. One step of iterative refinement reduces the rounding error.
         """
         e, gram = self.members[corners], self.Q[np.ix_(corners, corners)]
         lifted = gram + self.lift * (e @ e.T)

@@ -1,4 +1,4 @@
-"""The whole Gram matrix of a kernel, for learners that factorize it or multiply with it again and again."""
+"""The whole Gram matrix of the training objects, for learners that factorize it or multiply by it repeatedly."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from similitude.compute.encodings import (
     take,
 )
 from similitude.compute.engines import Engine
-from similitude.scikit.estimator import CHECKED_OBJECTS, demand_valid, whole_gram
+from similitude.scikit import CHECKED_OBJECTS, demand_valid, proven, whole_gram
 from similitude.similarity import Similarity
 from similitude.support.randomness import generator
 from similitude.validity import Validity, check_gram
 
 WITNESS_OBJECTS = 200
-"""Objects at most among which a counterexample is sought when a factorization meets a negative eigenvalue."""
+"""Largest number of objects that are searched for a witness when a factorization meets a negative eigenvalue."""
 
 
 class Gram(NamedTuple):
-    """A Gram matrix in float64, the precision of its values, and what is known of the kernel.
+    """A Gram matrix in float64, the machine epsilon of its values, and the verdict on the kernel.
 
-    The matrix is a tensor where the engine computes on a device that can hold it and a copy.
+    The matrix is a tensor if the engine computes on a device with room for it and a copy.
     """
 
     values: Any
@@ -41,17 +41,17 @@ class Gram(NamedTuple):
 
 @dataclass(frozen=True)
 class Objects:
-    """Some of the training objects under a resolved kernel.
+    """Some of the training objects, with a resolved kernel.
 
     Attributes
     ----------
     kernel : Similarity
     objects : sequence
-        All of them, as they were given.
+        All training objects.
     encoding : encoding
         Of all of them.
     used : array of int
-        Positions of those that the Gram matrix is about.
+        Positions of the objects in the Gram matrix.
     engine : Engine
     """
 
@@ -62,10 +62,10 @@ class Objects:
     engine: Engine
 
     def gram(self) -> Gram:
-        """Return the Gram matrix; refuse one that shows the kernel to be none.
+        """Return the Gram matrix; raise NotAKernelError if it contains a witness.
 
-        Its size is checked before the first kernel call. A kernel without a proof is judged by these very values, on
-        500 objects at most and on the worst pair of all, so that a user's function is called once per pair.
+        Its size is checked before the first kernel call. A kernel without a proof is checked on the values themselves,
+        for at most 500 objects and for the worst pair of all, so that a user's function is called once per pair.
         """
         k, n = self.kernel, len(self.used)
         check_fits(n, n, 8, self.engine)
@@ -73,10 +73,11 @@ class Objects:
         there = self.engine.to_device(A, reserve=16 * n * n) if k.hints.on_tensors else A
         values = k.blocks(there, engine=self.engine).whole()
         single = itemsize(values) == 4 or itemsize(A) == 4
-        eps, proof = float(np.finfo(np.float32 if single else np.float64).eps), k.proof()
-        if proof.holds:
-            K = self.engine.to_device(in_precision(values, namespace(values).float64), reserve=8 * n * n)
-            return Gram(K, eps, Validity("VALID", proof, effort="the algebra of kernels, no data needed"))
+        eps, validity = float(np.finfo(np.float32 if single else np.float64).eps), proven(k)
+        if validity is not None:
+            return Gram(
+                self.engine.to_device(in_precision(values, namespace(values).float64), reserve=8 * n * n), eps, validity
+            )
         values = as_numpy(values)
         K = values.astype(np.float64, copy=False)
         some = np.sort(generator(0).permutation(n)[:CHECKED_OBJECTS])
@@ -90,12 +91,11 @@ class Objects:
         return demand_valid(self._verdict(values[np.ix_(some, some)], self.used[some]))
 
     def refuse_negative(self, direction: np.ndarray) -> None:
-        """Look for a counterexample among the objects with the largest entries of an eigenvector; raise if there is."""
-        if self.kernel.proof().holds:
-            return
-        some = self.used[np.sort(np.argsort(-np.abs(direction), kind="stable")[:WITNESS_OBJECTS])]
-        few = rows(self.encoding, some)
-        demand_valid(self._verdict(as_numpy(whole_gram(self.kernel, few, self.engine)), some))
+        """Raise NotAKernelError if there is a witness among the objects with the largest entries of an eigenvector."""
+        if not proven(self.kernel):
+            some = self.used[np.sort(np.argsort(-np.abs(direction), kind="stable")[:WITNESS_OBJECTS])]
+            few = rows(self.encoding, some)
+            demand_valid(self._verdict(as_numpy(whole_gram(self.kernel, few, self.engine)), some))
 
     def _verdict(self, values: np.ndarray, positions: np.ndarray) -> Validity:
         n = check_objects(self.objects)
@@ -104,21 +104,10 @@ class Objects:
 
 
 def unit_of(values: np.ndarray) -> float:
-    """Return a power of four near the largest magnitude, in units of which nothing overflows; its root is exact too.
+    """Return a power of four near the largest magnitude: a unit that avoids overflow, with an exact square root.
 
     >>> unit_of(np.array([3.0, -70.0]))
     64.0
     """
     largest = float(np.abs(values).max(initial=0.0))
     return 4.0 ** min(int(np.frexp(largest)[1]) // 2, 511) if largest > 0 else 1.0
-
-
-def positive_whole(name: str, value: Any) -> int:
-    """Return a number of things; refuse what is none.
-
-    >>> positive_whole("n_neighbors", np.int64(5))
-    5
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a positive whole number, got {value!r}")
-    return int(value)
