@@ -16,7 +16,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import FromBlocks, FromPairs, Precomputed
 from similitude.engines import LocalEngine
@@ -32,11 +31,6 @@ Y = np.stack([X[:, 0], np.abs(X[:, 1])], axis=1)
 LABELS = np.array(["no", "yes", "perhaps"])[np.arange(40) % 3]
 WORDS = ["kernel", "colonel", "kern", "lek", "margin", "map", "maps", "gram", "grammar", "", "kernel"]
 TINY = LocalEngine(threads=1, memory=4000)
-
-
-@parametrize_with_checks([SimilarityKNeighborsClassifier(), SimilarityKNeighborsRegressor()])
-def test_scikit_learn_is_content(estimator, check):
-    check(estimator)
 
 
 def by_sorting(D, k):
