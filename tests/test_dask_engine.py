@@ -12,6 +12,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from market import SIMILARITIES, agree_on
 from sklearn.base import clone
 
 dask = pytest.importorskip("dask")
@@ -127,6 +128,11 @@ def spread(client):
 
 def test_contract(client):
     check_engine(DaskEngine(client))
+
+
+@pytest.mark.parametrize("name", SIMILARITIES)
+def test_every_similarity_is_that_of_one_thread(client, name):
+    agree_on(DaskEngine(client), name)
 
 
 def test_an_engine_is_configuration(client):
