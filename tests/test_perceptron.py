@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from similitude import FromBlocks, FromPairs, Precomputed, Similarity
@@ -109,11 +108,6 @@ def explicit_classes(F, numbers, k, tie, epochs):
 
 def per_epoch(mistakes, epochs):
     return [sum(epoch == e for e, _ in mistakes) for epoch in range(epochs)]
-
-
-@parametrize_with_checks([KernelPerceptron(), MarginPerceptron()])
-def test_scikit_learn_is_content(estimator, check):
-    check(estimator)
 
 
 # Mistake by mistake.

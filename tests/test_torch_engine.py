@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from similitude.kernels.distances import OfDistances
+from market import SIMILARITIES, agree_on
 
 from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, load, save, use_engine
 from similitude.checks import check_engine
@@ -89,6 +89,12 @@ def test_contract(device):
     check_engine(TorchEngine(device=device, memory="1MiB"))
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", SIMILARITIES)
+def test_every_similarity_is_that_of_one_thread(name, device):
+    agree_on(TorchEngine(device=device), name, 3e-5 if "float32" in name else 1e-10)
+
+
 class OnTensors:
     """What a device sees of a tile: who is there, and whether both sides are one object."""
 
@@ -140,10 +146,10 @@ def test_a_matern_kernel_without_a_formula_and_strings_run_on_the_cpu():
     engine = TorchEngine(device="cpu")
     assert "on the CPU" in engine.fallback_note(k)
     assert engine.fallback_note(Gaussian(sigma=1.0)) is None
+    words = ["kernel", "kerning", "margin"]
     with use_engine(engine):
         np.testing.assert_array_equal(k.cross(X, X[:5]), k.block(X, X[:5]))
-        words = ["kernel", "kerning", "margin"]
-        np.testing.assert_array_equal(Spectrum(p=2).gram(words), Spectrum(p=2).gram(words))
+        np.testing.assert_array_equal(Spectrum(p=2).gram(words), [[5, 3, 0], [3, 6, 1], [0, 1, 5]])
     model = SimilarityClassifier(Spectrum(p=2), engine=engine).fit([*words, "margins"], [0, 0, 1, 1])
     assert "does not work on tensors" in str(model.notes_)
     assert SimilarityClassifier(engine=engine).fit(vectors(30), np.arange(30) % 2).notes_ == []
