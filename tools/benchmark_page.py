@@ -1,7 +1,7 @@
 """Write measured figures into docs/benchmarks.md: ``python -m tools.benchmark_page build/bench.json [MORE.json ...]``.
 
-The files are written by ``python -m benchmarks --json PATH``. Several files are merged if they come from the same machine
-and the same versions; if a task and data set is in several of them, the last one is used.
+The files are written by ``python -m benchmarks --json PATH``. Several files are merged if they come from the same
+machine and versions; if a task and data set is in several of them, the last one is used.
 """
 
 from __future__ import annotations
