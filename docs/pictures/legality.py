@@ -8,7 +8,7 @@ from similitude.kernels import Intersection, SharesAny
 
 tags = [paper.authors | paper.keywords for paper in papers().objects]
 figure, axes = plt.subplots(1, 2)
-titles = ("shares any item: not a kernel", "number of shared items: a kernel")
+titles = ("any shared item: not a kernel", "shared items: a kernel")
 for ax, k, title in zip(axes, (SharesAny(), Intersection()), titles, strict=True):
     values = np.linalg.eigvalsh(k.gram(tags))[::-1]
     ax.bar(range(len(values)), values, color=np.where(values < -1e-9, "tab:red", "tab:blue"))

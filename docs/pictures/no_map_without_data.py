@@ -10,7 +10,7 @@ figure, (plane, bars) = plt.subplots(1, 2)
 for angle, name, color in ((0, "absent", "#808890"), (120, "class +", "tab:orange"), (240, "class -", "tab:blue")):
     x, y = np.cos(np.radians(angle)), np.sin(np.radians(angle))
     plane.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "color": color, "lw": 2})
-    plane.annotate(name, (1.15 * x, 1.12 * y), color=color, ha="center", va="center")
+    plane.annotate(name, (1.15 * x, 1.12 * y), color=color, ha="left" if x > 0 else "center", va="center")
 plane.set(xlim=(-1.3, 1.7), ylim=(-1.3, 1.3), aspect="equal", title="three directions")
 plane.axis("off")
 
