@@ -82,9 +82,9 @@ print(f"{names[asked]} is {labels[asked]}; predicted: {why.prediction}, with a s
 
 figure, axes = plt.subplots(2, 3, figsize=(8.5, 5.8), layout="constrained")
 draw(axes.flat[0], graphs[asked], f"new: {names[asked]}\n→ {why.prediction}")
-for place, i, alike, added in zip(
+for place, i, value, added in zip(
     axes.flat[1:], known[why.positions], why.similarities, why.contributions, strict=False
 ):
-    draw(place, graphs[i], f"{names[i]}\nsimilarity {alike:.2f} → {added:+.2f}")
+    draw(place, graphs[i], f"{names[i]}\nsimilarity {value:.2f} → {added:+.2f}")
 
 plt.show()
