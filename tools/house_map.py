@@ -25,7 +25,7 @@ BEGIN, END = "<!-- map: begin -->", "<!-- map: end -->"
 def layers() -> list[list[str]]:
     """Return the layers of rooms, highest first; rooms that no layer names come last, in a layer of their own."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
-    (contract,) = (one for one in settings["contracts"] if one["type"] == "layers")
+    contract = next(one for one in settings["contracts"] if one["type"] == "layers")
     found = [re.findall(r"\w+", layer) for layer in contract["layers"]]
     found = [[room for room in layer if (PACKAGE / room / "__init__.py").exists()] for layer in found]
     rest = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {room for layer in found for room in layer}
@@ -74,7 +74,8 @@ def house_map() -> str:
     parts = ["\n".join(rooms())]
     for room in sorted(room for layer in layers() for room in layer):
         listed = "\n".join(modules(PACKAGE / room))
-        parts.append(f"<details>\n<summary>Modules of <code>{room}/</code></summary>\n\n{listed}\n\n</details>")
+        if listed:
+            parts.append(f"<details>\n<summary>Modules of <code>{room}/</code></summary>\n\n{listed}\n\n</details>")
     public = [f"`similitude.{path.stem}`" for path in sorted(PACKAGE.glob("*.py")) if path.name != "__init__.py"]
     parts.append(f"Public names of rooms whose code stands one folder deeper: {', '.join(public)}.")
     return "\n\n".join(parts)
