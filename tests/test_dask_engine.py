@@ -110,7 +110,7 @@ def bits(model):
     return [part.weights.tobytes() for part in model._model.parts] + [model.intercept_.tobytes()]
 
 
-def assert_equal_models(one, other, X, tolerance=1e-6):
+def same_models(one, other, X, tolerance=1e-6):
     np.testing.assert_array_equal(one.landmark_indices_, other.landmark_indices_)
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=tolerance, atol=tolerance)
 
@@ -147,7 +147,7 @@ def test_an_engine_is_configuration(client):
 
 def test_arrays_give_the_model_of_a_fit_in_memory(plain, spread):
     X, y = in_memory()
-    assert_equal_models(spread, plain, X)
+    same_models(spread, plain, X)
     assert spread.lam_ == pytest.approx(plain.lam_) and spread.score(X, y) > 0.9
     assert spread.n_features_in_ == 4 and spread.classes_.tolist() == [0, 1]
     assert spread.held_out_error_.value == plain.held_out_error_.value
@@ -189,13 +189,11 @@ def test_frames_and_a_column_of_labels(client, plain):
     table = dd.from_pandas(frame, npartitions=5)
     found = classifier(DaskEngine(client)).fit(table[[*"abcd", "kind"]], "kind")
     expected = classifier(ONE).fit(frame[list("abcd")], frame["kind"])
-    assert_equal_models(found, expected, frame[list("abcd")])
+    same_models(found, expected, frame[list("abcd")])
     assert found.feature_names_in_.tolist() == list("abcd") and found.classes_.tolist() == ["far", "near"]
     assert (found.predict(table[list("abcd")]).compute() == expected.predict(frame[list("abcd")])).all()
     weighted = classifier(DaskEngine(client)).fit(table[[*"abcd", "kind", "heavy"]], "kind", "heavy")
-    assert_equal_models(
-        weighted, classifier(ONE).fit(frame[list("abcd")], frame["kind"], frame["heavy"]), frame[list("abcd")]
-    )
+    same_models(weighted, classifier(ONE).fit(frame[list("abcd")], frame["kind"], frame["heavy"]), frame[list("abcd")])
 
 
 def words(n, seed=0):
@@ -209,9 +207,7 @@ def test_bags_of_strings(client):
     settings = {"n_landmarks": 40, "random_state": 0}
     found = SimilarityClassifier(Spectrum(2), engine=DaskEngine(client), **settings)
     found.fit(db.from_sequence(texts, npartitions=6), db.from_sequence(labels, npartitions=6))
-    assert_equal_models(
-        found, SimilarityClassifier(Spectrum(2), engine=ONE, **settings).fit(texts, labels), texts[:2_000]
-    )
+    same_models(found, SimilarityClassifier(Spectrum(2), engine=ONE, **settings).fit(texts, labels), texts[:2_000])
     asked = found.predict(db.from_sequence(texts[:50], npartitions=3))
     assert asked.compute().tolist() == found.predict(texts[:50]).tolist()
 
