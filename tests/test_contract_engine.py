@@ -1,4 +1,4 @@
-"""Every engine keeps the contract, and a slow reader keeps it waiting."""
+"""The contract of engines, their memory bound under a slow reader, and the default engine."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Fits on a cluster of worker processes: the model of a fit in memory, the same bits whatever happens to workers."""
+"""Fits on a Dask cluster: equal to a fit in memory, with the same bits whatever happens to workers."""
 
 import functools
 import json
@@ -64,7 +64,7 @@ def rows_of(part, log=None, n=ROWS, width=4):
 
 
 def as_it_is(X, log, count, deed, path):
-    """Return X, after a deed once there are so many partitions in the log."""
+    """Return X; run an action when the log holds a given number of partitions."""
     with open(log) as file:
         made = len(file.readlines())
     if made >= count:
@@ -111,7 +111,7 @@ def bits(model):
     return [model.landmark_weights_.tobytes(), model.intercept_.tobytes()]
 
 
-def alike(one, other, X, tolerance=1e-6):
+def same_models(one, other, X, tolerance=1e-6):
     np.testing.assert_array_equal(one.landmark_indices_, other.landmark_indices_)
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=tolerance, atol=tolerance)
 
@@ -153,7 +153,7 @@ def test_an_engine_is_configuration(client):
 
 def test_arrays_give_the_model_of_a_fit_in_memory(plain, spread):
     X, y = in_memory()
-    alike(spread, plain, X)
+    same_models(spread, plain, X)
     assert spread.lam_ == pytest.approx(plain.lam_) and spread.score(X, y) > 0.9
     assert spread.n_features_in_ == 4 and spread.classes_.tolist() == [0, 1]
     assert spread.held_out_error_.value == plain.held_out_error_.value
@@ -191,11 +191,11 @@ def test_frames_and_a_column_of_labels(client, plain):
     table = dd.from_pandas(frame, npartitions=5)
     found = classifier(DaskEngine(client)).fit(table[[*"abcd", "kind"]], "kind")
     expected = classifier(ONE).fit(frame[list("abcd")], frame["kind"])
-    alike(found, expected, frame[list("abcd")])
+    same_models(found, expected, frame[list("abcd")])
     assert found.feature_names_in_.tolist() == list("abcd") and found.classes_.tolist() == ["far", "near"]
     assert (found.predict(table[list("abcd")]).compute() == expected.predict(frame[list("abcd")])).all()
     weighted = classifier(DaskEngine(client)).fit(table[[*"abcd", "kind", "heavy"]], "kind", "heavy")
-    alike(weighted, classifier(ONE).fit(frame[list("abcd")], frame["kind"], frame["heavy"]), frame[list("abcd")])
+    same_models(weighted, classifier(ONE).fit(frame[list("abcd")], frame["kind"], frame["heavy"]), frame[list("abcd")])
 
 
 def words(n, seed=0):
@@ -209,7 +209,7 @@ def test_bags_of_strings(client):
     settings = {"n_landmarks": 40, "random_state": 0}
     found = SimilarityClassifier(Spectrum(2), engine=DaskEngine(client), **settings)
     found.fit(db.from_sequence(texts, npartitions=6), db.from_sequence(labels, npartitions=6))
-    alike(found, SimilarityClassifier(Spectrum(2), engine=ONE, **settings).fit(texts, labels), texts[:2_000])
+    same_models(found, SimilarityClassifier(Spectrum(2), engine=ONE, **settings).fit(texts, labels), texts[:2_000])
     asked = found.predict(db.from_sequence(texts[:50], npartitions=3))
     assert asked.compute().tolist() == found.predict(texts[:50]).tolist()
 
@@ -540,7 +540,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_scheduler_that_is_gone_is_told_and_the_fit_goes_on_elsewhere(tmp_path, client, monkeypatch):
+def test_a_scheduler_that_is_gone_raises_and_the_fit_resumes_on_another(tmp_path, client, monkeypatch):
     script, log, kept = tmp_path / "cluster.py", tmp_path / "made", tmp_path / "sums"
     script.write_text(SCHEDULER)
     monkeypatch.setattr("similitude.compute.engines.checkpoints.WRITE_INTERVAL", 0.0)

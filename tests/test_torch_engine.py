@@ -1,4 +1,4 @@
-"""Every result of TorchEngine is that of LocalEngine; on a card where there is one, on torch's CPU everywhere."""
+"""TorchEngine gives the results of LocalEngine, on the CPU and, if there is one, on a GPU."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""The algebra of learners on a device: ridge, k-means and neighbors on tensors, equal to those on arrays."""
+"""Learners on a device: ridge regression, k-means and neighbors on tensors give the results for arrays."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""The toy problems of Balcan and Blum, "On a Theory of Learning with Similarity Functions"."""
+"""Toy problems of Balcan and Blum, "On a Theory of Learning with Similarity Functions"."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.data.datasets.dataset import GENERATED, Dataset, size
+from similitude.data.datasets.dataset import GENERATED, Dataset, check_size
 from similitude.support.errors import brief
 from similitude.support.randomness import generator
 
 
 @dataclass(frozen=True)
 class FewObjects:
-    """A problem with a few different objects, of which every expectation can be computed exactly.
+    """A distribution on a few objects, so that every expectation can be computed exactly.
 
     The objects are the numbers 0, 1, 2, …; their similarities need be neither symmetric nor PSD.
 
@@ -27,7 +27,7 @@ class FewObjects:
     similarities : array
         The similarity K(x, x') of the object x (row) to the object x' (column).
     points : array, optional
-        The objects as vectors, where K is their dot product.
+        The objects as vectors, if K is their dot product.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class FewObjects:
     def draw(
         self, n: int, random_state: int | np.random.Generator | None = None, label: int | None = None
     ) -> np.ndarray:
-        """Return n objects, drawn independently; with a `label`, among the objects that have it."""
+        """Return n independent draws; with a `label`, from the objects with that label."""
         masses = self.masses if label is None else self._given(label)
         return generator(random_state).choice(len(masses), size=n, p=masses)
 
@@ -68,7 +68,7 @@ class FewObjects:
 
     @property
     def weak_gap(self) -> float:
-        """E[K(x, x') | same label] - E[K(x, x') | different labels], x and x' being drawn alike (Definition 5)."""
+        """E[K(x, x') | same label] - E[K(x, x') | different labels] for independent x and x' (Definition 5)."""
         pairs = np.outer(self.masses, self.masses) * self.similarities
         same = np.equal.outer(self.labels, self.labels)
         share = np.outer(self.masses, self.masses)[same].sum()
@@ -76,32 +76,32 @@ class FewObjects:
 
     @property
     def balanced_gap(self) -> float:
-        """The same where both classes count alike, whatever their masses: (E++ + E--)/2 - (E+- + E-+)/2."""
+        """The same with equal weight for both classes, whatever their masses: (E++ + E--)/2 - (E+- + E-+)/2."""
         means = {(a, b): self.mean_similarity(a, b) for a in (1, -1) for b in (1, -1)}
         return (means[1, 1] + means[-1, -1] - means[1, -1] - means[-1, 1]) / 2
 
     def _given(self, label: int) -> np.ndarray:
-        """Return the masses of the objects, given a label."""
+        """Return the conditional masses of the objects given a label."""
         masses = np.where(self.labels == label, self.masses, 0.0)
         if not masses.any():
-            raise ValueError(f"no object that occurs has the label {brief(label)}: the labels are +1 and -1")
+            raise ValueError(f"no object has the label {brief(label)}: the labels are +1 and -1")
         return masses / masses.sum()
 
 
 def figure_3_1(positive: float = 0.5, left: float = 0.5) -> FewObjects:
-    """Return three directions of the plane that a vote gets wrong although they are separable with margin 1/2.
+    """Return three directions in the plane that a vote misclassifies although they are separable with margin 1/2.
 
-    Positives lie at 150 and at 30 degrees, negatives at -30, and K is the cosine. At 30 degrees an object is on average
+    Positives are at 150 and at 30 degrees, negatives at -30, and K is the cosine. At 30 degrees an object is on average
     more similar to the negatives than to the positives; with the weights 0, 1 and 1/2 every object has the gap 1/4, and
     no weights give more. (Balcan and Blum, Figure 3.1. The text there says that Definition 2 fails for a share of 0.49;
-    of equal classes it is 0.25.)
+    with equal classes it is 0.25.)
 
     Parameters
     ----------
     positive : float
         The mass of the positives.
     left : float
-        The share of these that lies at 150 degrees.
+        The share of the positives at 150 degrees.
 
     Examples
     --------
@@ -119,16 +119,16 @@ def figure_3_1(positive: float = 0.5, left: float = 0.5) -> FewObjects:
 
 
 def two_points(right: float = 0.75) -> FewObjects:
-    """Return two points of a line, x = 1 and x = -1, where each class mostly has its own; K(x, x') = x x'.
+    """Return two points on a line, x = 1 and x = -1, one for most of each class; K(x, x') = x x'.
 
-    With the default, nobody is right more often than 75 times in 100, the mean similarity within a class is 1/4 and
-    between classes -1/4, and the probabilistic rule of Theorem 8 errs with probability 3/8. (Balcan and Blum, footnote
-    7.) The objects are the positives at 1 and at -1, then the negatives at -1 and at 1.
+    With the default, the Bayes error is 1/4, the mean similarity within a class is 1/4 and between classes -1/4, and
+    the probabilistic rule of Theorem 8 errs with probability 3/8. (Balcan and Blum, footnote 7.) The objects are the
+    positives at 1 and at -1, then the negatives at -1 and at 1.
 
     Parameters
     ----------
     right : float
-        The share of each class that lies at its own point.
+        The share of each class at its own point.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def unbalanced(
 
     With the defaults, similarities are larger within classes than between them by 0.05, as Theorem 8 of Balcan and Blum
     asks, yet its rule errs with probability 0.5108: nearly all pairs within a class are pairs of positives, and they
-    hide how unlike the negatives are. Where both classes count alike, there is no gap to begin with.
+    hide how dissimilar the negatives are. With equal weight for both classes there is no gap at all.
 
     Parameters
     ----------
@@ -175,19 +175,19 @@ def unbalanced(
 def two_groups(
     n: int, least: float = 0.2, most: float = 0.2, random_state: int | np.random.Generator | None = None
 ) -> Dataset:
-    """Return a similarity that is good and far from being a kernel: chance rules between the classes.
+    """Return a similarity that is good but far from a kernel: it is random between the classes.
 
-    Two positives are similar by `least` or more, and so are two negatives; a positive and a negative by a number drawn
-    from all of [-1, 1]. Every object is then on average more similar to its own class, by `least`, but the matrix is
-    nearly always indefinite. (Balcan and Blum, the example after Definition 2, with 0.2.) Of a sample, the mean of n/2
-    draws is only about 0: its standard deviation is sqrt(2 / (3 n)).
+    The similarity of two positives, or of two negatives, is at least `least`; that of a positive and a negative is
+    drawn from [-1, 1]. So every object is on average more similar to its own class, by `least`, but the matrix is
+    nearly always indefinite. (Balcan and Blum, the example after Definition 2, with 0.2.) In a sample, the mean of n/2
+    draws is not exactly 0: its standard deviation is sqrt(2 / (3 n)).
 
     Parameters
     ----------
     n : int
-        Objects; half of them are positive, the odd one too.
+        Number of objects; half of them, rounded up, are positive.
     least, most : float
-        Similarities within a class are drawn from this range.
+        The range of similarities within a class.
     random_state : int, optional
 
     Returns
@@ -203,15 +203,15 @@ def two_groups(
     (0.2, True)
     """
     if not -1 <= least <= most <= 1:
-        raise ValueError(f"least and most must be numbers in order, in [-1, 1], got {brief(least)} and {brief(most)}")
+        raise ValueError(f"least and most must satisfy -1 <= least <= most <= 1, got {brief(least)} and {brief(most)}")
     rng = generator(random_state)
-    labels = rng.permutation(np.where(np.arange(size(n)) < math.ceil(n / 2), 1, -1))
+    labels = rng.permutation(np.where(np.arange(check_size(n)) < math.ceil(n / 2), 1, -1))
     within, between = rng.uniform(least, most, (n, n)), rng.uniform(-1.0, 1.0, (n, n))
     above = np.triu(np.where(np.equal.outer(labels, labels), within, between), k=1)
     return Dataset(
         above + above.T + np.eye(n),
         labels,
-        f"Similarities from [{least}, {most}] within two classes and from [-1, 1] between them: good, and no kernel.",
+        f"Similarities from [{least}, {most}] within two classes and [-1, 1] between them: good, but not a kernel.",
         name="two_groups",
         kind="similarities",
         source='M.-F. Balcan, A. Blum (2006), "On a Theory of Learning with Similarity Functions", after Definition 2',

@@ -1,4 +1,4 @@
-"""The toy problems of the sources, by which theorems are tried."""
+"""Problems that are hard for maps: lower bounds of the theory, with known distributions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from similitude.support.randomness import generator
 
 @dataclass(frozen=True)
 class LowerBound:
-    """A kernel that no map can serve without looking at data.
+    """A kernel for which every map without access to data fails.
 
     Attributes
     ----------
     n_bits : int
-        The objects are the whole numbers below 2^n_bits.
+        The objects are the integers from 0 to 2^n_bits - 1.
     inside : array of int
-        The few of them that occur: the distribution is uniform on these.
+        The few that occur: the distribution is uniform on them.
     labels : array of int
         Their labels, +1 or -1.
     alpha : float
-        What is added to the diagonal, so that the kernel is positive definite.
+        Added to the diagonal, so that the kernel is positive definite.
     """
 
     n_bits: int
@@ -33,7 +33,7 @@ class LowerBound:
 
     @property
     def margin(self) -> float:
-        """The margin of the separator (0, 1), sqrt(1 - alpha) sqrt(3) / 2; the paper says at least (1 - alpha) / 2."""
+        """The margin of the separator (0, 1), sqrt(1 - alpha) sqrt(3) / 2; in the paper at least (1 - alpha) / 2."""
         return math.sqrt(1 - self.alpha) * math.sqrt(3) / 2
 
     def kernel(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
@@ -43,7 +43,7 @@ class LowerBound:
         return values + self.alpha * (np.asarray(X).ravel()[:, None] == np.asarray(Z).ravel()[None, :])
 
     def anywhere(self, n: int, random_state: int | None = None) -> np.ndarray:
-        """Return objects drawn from all of them, as a map must that sees no data."""
+        """Return objects drawn uniformly from all integers, as by a map without access to data."""
         return generator(random_state).integers(2**self.n_bits, size=n)
 
     def _directions(self, X: np.ndarray) -> np.ndarray:
@@ -55,13 +55,12 @@ class LowerBound:
 
 
 def lower_bound(n_bits: int = 20, alpha: float = 0.0, random_state: int | None = None) -> LowerBound:
-    """Balcan, Blum and Vempala's problem on which every map without data fails.
+    """Return the problem of Balcan, Blum and Vempala on which every map without access to data fails.
 
     A random subset of 2^(n_bits / 2) objects occurs, with random labels; three directions in the plane, 120 degrees
-    apart, stand for the objects outside and for the two classes inside. The classes are separable with margin
-    sqrt(3)/2, yet whoever queries the kernel at objects chosen without data finds, almost surely, only objects
-    outside, and K(x, outside) = -1/2 tells nothing about x. ("On Kernels, Margins, and Low-dimensional Mappings",
-    section 5.)
+    apart, represent the objects outside the subset and the two classes inside. The classes are separable with margin
+    sqrt(3)/2, yet objects chosen without data are, almost surely, all outside, and K(x, outside) = -1/2 says nothing
+    about x. ("On Kernels, Margins, and Low-dimensional Mappings", section 5.)
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ class Atoms:
     labels: np.ndarray
 
     def draw(self, n: int, random_state: int | np.random.Generator | None = None) -> np.ndarray:
-        """Return n objects, drawn independently; they are numbers of atoms."""
+        """Return n independent draws, as numbers of atoms."""
         return generator(random_state).choice(len(self.masses), size=n, p=self.masses)
 
     @staticmethod
@@ -115,7 +114,7 @@ class Atoms:
 
 
 def atoms(epsilon: float, gamma: float, random_state: int | None = None) -> Atoms:
-    r"""Return a problem of margin gamma that is hard for landmarks.
+    r"""Return a problem with margin gamma that is hard for landmarks.
 
     One atom has mass :math:`1 - 2\epsilon`, the other :math:`1/\gamma^2 - 1` share :math:`2\epsilon`. The separator
     :math:`\sum_j l_j e_j` has margin exactly :math:`\gamma`, and an atom that was never drawn as a landmark has no
