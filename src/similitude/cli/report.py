@@ -50,8 +50,7 @@ def report(
     from similitude.cli.inputs import check_not_read, chosen_similarity, labels_of, task_of
     from similitude.cli.output import Output, warnings_caught
     from similitude.compute.engines import use_engine
-    from similitude.report import write_report
-    from similitude.report.writing import check_report_place
+    from similitude.report import check_report_place, write_report
 
     out, local = Output(as_json), engine_of(engine)
     check_not_read(output, file)
