@@ -109,7 +109,7 @@ def _good(found: Findings) -> Iterator[str]:
     curve = goodness.strong
     points = [f"{sentences.percent(1 - x)} by {y:.3g}" for x, y in zip(curve.x, curve.y, strict=True)]
     listed = f"{', '.join(points[1::2])} ({curve.grade})"
-    yield f"Share of examples that are closer to their own class than to any other by a gap: {listed}."
+    yield f"Examples that are closer to their own class than to any other, and by how much: {listed}."
     yield f"Centered alignment with the labels: {goodness.centered_alignment}."
     if goodness.weighted is not None:
         yield f"Held-out error of a vote of weighted landmarks: {goodness.weighted.error}."

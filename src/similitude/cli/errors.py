@@ -1,4 +1,4 @@
-"""Whatever goes wrong, said in one or two lines, and the exit codes."""
+"""Error messages of one or two lines, and exit codes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import os
 import sys
 import traceback
 
-DONE = 0
-FAILED = 1
-"""The data or the model is wrong, or the work failed."""
+SUCCESS = 0
+FAILURE = 1
+"""The data or the model is invalid, or the work failed."""
 
 USAGE = 2
-"""The command line is wrong: an option, an expression."""
+"""The command line is invalid: an option, an expression."""
 
 REFUTED = 3
 """``check`` found a counterexample."""
@@ -22,20 +22,20 @@ INTERRUPTED = 130
 CLOSED_PIPE = 141
 
 COMPLETION = "_SIMILITUDE_COMPLETE"
-"""Set by the shell when it asks how a line could go on."""
+"""Set by the shell when it asks for completions."""
 
 
 class UsageError(ValueError):
-    """The command line asks for something that makes no sense."""
+    """The command line is invalid."""
 
 
 def exit_code(arguments: list[str]) -> int:
-    """Run the command line; whatever goes wrong is written to standard error, without a traceback.
+    """Run the command line and return its exit code; errors are written to standard error, without a traceback.
 
-    ``--debug``, anywhere on the line, shows the traceback. With ``--json`` standard output gets one JSON object with
-    the message as well.
+    ``--debug``, in any position, shows the traceback. With ``--json``, standard output gets a JSON object with the
+    message as well.
     """
-    _write_anything()
+    _prepare_streams()
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
@@ -43,23 +43,23 @@ def exit_code(arguments: list[str]) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        problem, code = "interrupted", INTERRUPTED
+        message, code = "interrupted", INTERRUPTED
     except Exception as error:
-        if _closed_pipe(error):
-            _write_no_more()
+        if isinstance(error, OSError) and error.errno == errno.EPIPE:
+            _discard_output()
             return CLOSED_PIPE
         if debug:
             traceback.print_exc()
-        problem, code = _told(error, debug)
-    _report(problem, code, "--json" in arguments)
+        message, code = _message(error, debug)
+    _report(message, code, "--json" in arguments)
     return code
 
 
-def _write_anything() -> None:
-    """Escape what the encoding of a stream lacks instead of failing; what goes to a closed stream goes nowhere."""
+def _prepare_streams() -> None:
+    """Escape characters that a stream cannot encode, and replace closed streams by the null device."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (it stays open as long as the process)
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (open as long as the process)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -70,7 +70,7 @@ def _run(arguments: list[str]) -> int:
 
     from similitude.cli.app import app
 
-    command = typer.main.get_command(app())
+    command = typer.main.get_command(app)
     if COMPLETION in os.environ:
         command(prog_name="similitude")  # answers the shell and exits
     try:
@@ -78,15 +78,15 @@ def _run(arguments: list[str]) -> int:
             command.invoke(context)
     except typer.Exit as end:
         return end.exit_code
-    return DONE
+    return SUCCESS
 
 
-def _told(error: Exception, debug: bool) -> tuple[str, int]:
-    """Return what to say of an error, and the exit code."""
+def _message(error: Exception, debug: bool) -> tuple[str, int]:
+    """Return the message for an error, and the exit code."""
     from similitude.cli.output import in_options
-    from similitude.support.errors import ExpressionError, FileError
+    from similitude.errors import ExpressionError, FileError
 
-    if hasattr(error, "format_message"):  # the command line did not parse
+    if hasattr(error, "format_message"):  # raised by Typer
         context = getattr(error, "ctx", None)
         hint = f"\nTry '{context.command_path} --help'." if context is not None else ""
         return f"{error.format_message()}{hint}", USAGE
@@ -94,35 +94,31 @@ def _told(error: Exception, debug: bool) -> tuple[str, int]:
         return str(error), USAGE
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror}", FAILED
+        return f"{place}{error.strerror}", FAILURE
     if isinstance(error, MemoryError):
-        return f"not enough memory. {error}".rstrip(" ."), FAILED
+        return f"not enough memory. {error}".rstrip(" ."), FAILURE
     if isinstance(error, FileError):
-        return in_options(str(error)), FAILED
+        return in_options(str(error)), FAILURE
     if isinstance(error, (ValueError, TypeError, ImportError, OSError)) and str(error):
-        return str(error), FAILED
+        return str(error), FAILURE
     hint = "" if debug else " (--debug shows where)"
-    return f"unexpected {type(error).__name__}: {error}{hint}", FAILED
+    return f"unexpected {type(error).__name__}: {error}{hint}", FAILURE
 
 
-def _report(problem: str, code: int, as_json: bool) -> None:
+def _report(message: str, code: int, as_json: bool) -> None:
     from similitude.cli.output import printable
 
-    problem = printable(problem)
+    message = printable(message)
     try:
         if as_json:
-            print(json.dumps({"error": problem, "exit_code": code}), flush=True)
-        print(f"similitude: {problem}", file=sys.stderr, flush=True)
-    except OSError:  # nobody listens
-        _write_no_more()
+            print(json.dumps({"error": message, "exit_code": code}), flush=True)
+        print(f"similitude: {message}", file=sys.stderr, flush=True)
+    except OSError:  # the streams are closed
+        _discard_output()
 
 
-def _closed_pipe(error: Exception) -> bool:
-    return isinstance(error, OSError) and error.errno == errno.EPIPE
-
-
-def _write_no_more() -> None:
-    """Let what is still buffered for a closed pipe go nowhere, so that the interpreter ends quietly."""
+def _discard_output() -> None:
+    """Redirect what is buffered for a closed pipe to the null device, so that the interpreter exits quietly."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
