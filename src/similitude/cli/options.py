@@ -22,7 +22,10 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         group: Any = parameter.annotation
         if dataclasses.is_dataclass(group):
-            hints, fields = get_type_hints(group, include_extras=True), inspect.signature(group).parameters
+            hints, fields = (
+                get_type_hints(group, include_extras=True),
+                inspect.signature(parameter.annotation).parameters,
+            )
             groups[parameter.name] = group, list(fields)
             options += [field.replace(annotation=hints[name]) for name, field in fields.items()]
         else:
