@@ -26,7 +26,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel,
 from similitude.checks import check_engine  # noqa: E402
 from similitude.engines import DaskEngine, LocalEngine  # noqa: E402
 from similitude.errors import ClusterError, NotAKernelError, PairError  # noqa: E402
-from similitude.estimators.order import Drawn, seed_of  # noqa: E402
+from similitude.estimators.rows import Sampling, draw_seed  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
 from similitude.learners import KernelRidge  # noqa: E402
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap  # noqa: E402
@@ -107,7 +107,7 @@ def classifier(engine=None, **settings):
 
 
 def bits(model):
-    return [part.weights.tobytes() for part in model._model.parts] + [model.intercept_.tobytes()]
+    return [model.landmark_weights_.tobytes(), model.intercept_.tobytes()]
 
 
 def alike(one, other, X, tolerance=1e-6):
@@ -304,7 +304,7 @@ REFUSED = {
     "dtype": "partition 3 has dtype float32, partition 0 has float64",
     "value": "partition 3: .*contains NaN",
     "length": "partition 3: there are 50 objects and 40 labels",
-    "text": "partition 3 has labels of text, partition 0 has of whole numbers",
+    "text": "partition 3 has label type text, partition 0 has integer",
     "missing": "partition 3: .*y contains NaN",
 }
 
@@ -346,7 +346,7 @@ def test_rules_choose_among_all_rows(client, lonely, rule):
     places = found.landmark_indices_
     assert len(np.unique(places)) == 60 and (weights[places] == 1).all()
     np.testing.assert_array_equal(found.landmarks_, X[places])
-    assert not set(places) & set(Drawn(seed_of(3)).order(np.flatnonzero(weights))[-5_000:])  # held out to judge by
+    assert not set(places) & set(Sampling(draw_seed(3)).order(np.flatnonzero(weights))[-5_000:])  # held out to judge by
     assert found.notes_ == [f"landmarks='{rule}' chose among all {int(weights.sum()):,} rows"]
     known = classifier(ONE, **settings).fit(X, y, weights)
     assert found.score(X, y) == pytest.approx(known.score(X, y), abs=0.02)
@@ -455,7 +455,7 @@ def test_maps_refuse_what_does_not_fit(client):
     with pytest.raises(ValueError, match="partition 3 has width 3, partition 0 has 4"):
         made.fit(X)
     assert not hasattr(made, "landmarks_") and not hasattr(made, "n_features_in_")
-    with pytest.raises(ValueError, match="positions in memory: of a collection give the landmarks themselves"):
+    with pytest.raises(ValueError, match="positions in memory: for a collection give the landmarks themselves"):
         LandmarkMap(landmark_indices=[0]).fit(X)
     with pytest.raises(TypeError, match="LandmarkMap fits to objects in memory"):
         LandmarkMap("precomputed").fit(X)
@@ -538,7 +538,7 @@ if __name__ == "__main__":
 def test_a_scheduler_that_is_gone_is_told_and_the_fit_goes_on_elsewhere(tmp_path, client, monkeypatch):
     script, log, kept = tmp_path / "cluster.py", tmp_path / "made", tmp_path / "sums"
     script.write_text(SCHEDULER)
-    monkeypatch.setattr("similitude.compute.engines.checkpoints.EVERY", 0.0)
+    monkeypatch.setattr("similitude.compute.engines.checkpoints.WRITE_INTERVAL", 0.0)
     monkeypatch.setattr("similitude.estimators.distributed.GROUP", 2)
     other = subprocess.Popen(
         [sys.executable, script],
@@ -554,7 +554,7 @@ def test_a_scheduler_that_is_gone_is_told_and_the_fit_goes_on_elsewhere(tmp_path
             lost = distributed.Client(address, set_as_default=False)
 
             X, y = collection(str(log), 3 * PARTS - 2, kill_the_scheduler_when_there_is, str(kept))
-            with pytest.raises(ClusterError, match=r"the scheduler is gone .*sums keeps what was added up"):
+            with pytest.raises(ClusterError, match=r"the scheduler is gone .*sums keeps the sums computed so far"):
                 classifier(DaskEngine(lost, checkpoint=kept)).fit(X, y)
             lost.close()
     finally:

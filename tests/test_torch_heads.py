@@ -6,7 +6,7 @@ from objectives import OBJECTIVES
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
-from similitude.estimators import classifier, landmarking, training
+from similitude.estimators import choose_landmarks, classifier
 from similitude.kernels import Gaussian, Spectrum
 from similitude.linear import conjugate
 from similitude.linear.factors import Factors
@@ -110,7 +110,7 @@ def vectors(n, dtype=np.float64, seed=0):
 @pytest.mark.parametrize("pilot", [20_000, 100])
 @pytest.mark.parametrize("head", ["logistic", "squared_hinge"])
 def test_a_classifier_solves_on_the_device(monkeypatch, head, pilot, device):
-    for module in (training, landmarking):
+    for module in (choose_landmarks,):
         monkeypatch.setattr(module, "PILOT", pilot)
     given, usual = [], classifier.fit_classes
     monkeypatch.setattr(
@@ -140,7 +140,7 @@ def test_the_sparse_head_runs_on_the_cpu_and_says_so():
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     words = ["kernel", "kerning", "margin", "margins", "marginal", "kernels"] * 3
     both = SimilarityRegressor(Spectrum(p=2), engine=engine, **options).fit(words, np.arange(18.0) % 6)
-    assert "no form for a device" in str(both.notes_) and "penalty='l1' was fitted on the CPU" in str(both.notes_)
+    assert "does not work on tensors" in str(both.notes_) and "penalty='l1' was fitted on the CPU" in str(both.notes_)
 
 
 def test_features_of_words_are_solved_on_the_device_too():

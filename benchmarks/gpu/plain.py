@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from similitude.compute.engines.torch.products import CELLS, Blockwise, Piece, Product
+from similitude.compute.engines.torch.kernel_operator import CELLS, BlockwiseRows, KernelOperator, RowsOperator
 
 Block = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -43,13 +43,13 @@ def block(k: Any) -> Block:
     raise ValueError(f"there is no plain form of {k!r}")
 
 
-class PlainProduct(Product):
+class PlainOperator(KernelOperator):
     """K(A, B) by blocks of plain torch."""
 
-    def _piece(self, a: Any) -> Piece:
-        return Blockwise(block(self.similarity), a, self.b, CELLS[self.engine.place.type])
+    def _rows_operator(self, a: Any) -> RowsOperator:
+        return BlockwiseRows(block(self.similarity), a, self.b, CELLS[self.engine.torch_device.type])
 
 
-def plain(product: Product) -> PlainProduct:
-    """Return the same product in plain torch."""
-    return PlainProduct(product.engine, product.similarity, product.A, product.b)
+def plain(operator: KernelOperator) -> PlainOperator:
+    """Return the same operator in plain torch."""
+    return PlainOperator(operator.engine, operator.similarity, operator.A, operator.b)

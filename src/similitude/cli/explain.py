@@ -58,7 +58,7 @@ def _row(run: Computation, found: SavedModel, file: str, row: int) -> tuple[Any,
 
     before = 0
     for data in found.batches(file):
-        run.note(*data.said)
+        run.note(*data.notes)
         if row < before + len(data):
             label = None if data.labels is None else data.labels[row - before]
             return take(data.objects, np.array([row - before])), label

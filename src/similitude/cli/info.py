@@ -27,7 +27,7 @@ def info(model: Model, out: Output) -> None:
 
 
 def _show(terminal: Terminal, path: str, found: Information, about: dict[str, Any]) -> None:
-    from similitude.compute.engines.engine import format_bytes
+    from similitude.compute.engines import format_bytes
 
     facts: list[tuple[str, object]] = []
     if about:

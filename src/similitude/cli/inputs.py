@@ -51,7 +51,7 @@ class FileOptions:
             return self._streamed(out, columns)
         with out.working(f"reading {self.file}"):
             data = files.read(self.file, **columns)
-        out.note(*data.said)
+        out.note(*data.notes)
         return data
 
     def _streamed(self, out: Output, columns: dict[str, Any]) -> Data:
@@ -64,7 +64,7 @@ class FileOptions:
         labels = []
         with out.working(f"reading the labels of {self.file}"):
             for data in files.batches(self.file, **columns):
-                out.note(*data.said)
+                out.note(*data.notes)
                 labels.append(labels_of(data))
         y, schema = np.concatenate(labels), data.schema
         source = Source(lambda: (one.objects for one in files.batches(self.file, schema=schema)), labels=y)

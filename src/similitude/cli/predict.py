@@ -88,7 +88,7 @@ def _predict_all(
     rows = 0
     with run.working(f"predicting {file}") as say:
         for data in found.batches(file):
-            run.note(*data.said)
+            run.note(*data.notes)
             columns = predicted(found.model, data.objects, probabilities, nearest)
             write(columns if data.ids is None else {"id": np.array(data.ids), **columns})
             if data.labels is not None:

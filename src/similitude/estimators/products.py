@@ -5,14 +5,12 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding
+from similitude.compute.encodings import Encoding, count
 from similitude.compute.engines import Engine
-from similitude.landmarks.features import Coordinates, View
 from similitude.linear.linear import Linear
 from similitude.linear.ridge import PENALTIES, Trial, downhill
 from similitude.scikit.estimator import FLOATS
@@ -36,42 +34,40 @@ TRIAL: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
 """How exactly penalties are compared; the one chosen is then solved as exactly as the engine does."""
 
 
-def takes_map(machine: Any, X: Any, y: Any) -> bool:
-    """Tell whether a memory map is left to products, like an array in memory, as the device reads it in pieces."""
+def reads_memory_map(X: Any, y: Any, one_pass: bool, n_landmarks: Any, engine: Engine) -> bool:
+    """Tell whether a memory map is fitted by products, like an array in memory: the device reads it in pieces."""
     return (
         isinstance(X, np.memmap)
         and X.ndim == 2
         and X.dtype in FLOATS
         and not isinstance(y, (str, os.PathLike))
-        and machine.loss in ("auto", "squared")
-        and machine.penalty == "l2"
-        and isinstance(machine.n_landmarks, numbers.Integral)
-        and int(machine.n_landmarks) >= MANY
-        and machine._engine.solves
+        and one_pass
+        and isinstance(n_landmarks, numbers.Integral)
+        and int(n_landmarks) >= MANY
+        and engine.solves
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """A model found by products, and how held-out examples fared."""
-
-    coordinates: Coordinates
-    linear: Linear
-    trial: Trial
-
-
 def solve_by_products(
-    view: View, A: Encoding, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, held: np.ndarray, engine: Engine
-) -> Solved | None:
+    similarity: Any,
+    A: Encoding,
+    landmarks: Encoding,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    order: np.ndarray,
+    held: np.ndarray,
+    engine: Engine,
+) -> tuple[Linear, Trial] | None:
     """Return the model of all examples with the penalty that is best for those held out, the last of a random order.
 
     The penalty is chosen with the first of that order; as a noise of the targets it does not depend on how many there
     are. None where landmarks are few, or where the engine has no products of this similarity.
     """
-    if view.n_landmarks < MANY:
+    m = count(landmarks)
+    if m < MANY:
         return None
-    with engine.algebra(f"the equations of {view.n_landmarks:,} landmarks"):
-        solver = engine.least_squares(view.similarity, A, view.landmarks.encoding)
+    with engine.linear_algebra(f"the equations of {m:,} landmarks"):
+        solver = engine.least_squares(similarity, A, landmarks)
         if solver is None:
             return None
         learned, judges = order[: len(order) - len(held)], solver.only(held)
@@ -79,13 +75,13 @@ def solve_by_products(
         def trial_of(lam: float, found: Any) -> Trial:
             return Trial.of(lam, judges.values(found), Y[held], weights[held])
 
-        if len(learned) <= WHOLE * view.n_landmarks:
+        if len(learned) <= WHOLE * m:
             lam, apart, found = _at_once(solver, Y, weights, np.sort(learned), held, trial_of)
         else:
-            first = learned[: CHOSEN_ON * view.n_landmarks], learned[: SOME * view.n_landmarks]
+            first = learned[: CHOSEN_ON * m], learned[: SOME * m]
             lam, apart, found = _by_steps(solver, Y, weights, np.sort(first[0]), np.sort(first[1]), held, trial_of)
         trial = trial_of(lam, apart)
-    return Solved(Coordinates(view), Linear(found.weights, found.intercept, found.residual), trial)
+    return Linear(found.weights, found.intercept, found.residual), trial
 
 
 TrialOf = Callable[[float, Any], Trial]

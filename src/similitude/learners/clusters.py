@@ -22,8 +22,7 @@ from similitude.compute.encodings import (
     itemsize,
     namespace,
 )
-from similitude.compute.engines import Engine
-from similitude.compute.engines.engine import format_bytes
+from similitude.compute.engines import Engine, format_bytes
 from similitude.learners.grams import Objects, positive_whole, unit_of
 from similitude.learners.kernel_learner import KernelLearner, check_weights
 from similitude.learners.lloyd import Clustering, ExplicitSpace, GramSpace, Space, cluster
@@ -133,7 +132,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         k, X, A = self._start(X, self.random_state, sample_weight)
         rng = generator(self.random_state)
         by_landmarks = self._take_landmarks(n)
-        with self._engine.algebra(f"k-means of {n:,} objects"):
+        with self._engine.linear_algebra(f"k-means of {n:,} objects"):
             (self._fit_landmarks if by_landmarks else self._fit_all)(k, X, A, weights, rng)
         self._lengths = Lengths(k, A) if self._precomputed else None
         return self
@@ -181,7 +180,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             k, n_components=wanted, landmarks="rpcholesky", random_state=self.random_state, engine=self._engine
         ).fit(X)
         F = projection.transform(X)
-        F = self._engine.here(in_precision(F, namespace(F).float64))
+        F = self._engine.to_device(in_precision(F, namespace(F).float64))
         unit = unit_of(np.array([float(abs(F).max()) ** 2]))
         F = F / np.sqrt(unit)
         space = ExplicitSpace(F)

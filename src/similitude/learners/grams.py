@@ -70,12 +70,12 @@ class Objects:
         k, n = self.kernel, len(self.used)
         check_fits(n, n, 8, self.engine)
         A = self.encoding if n == check_objects(self.objects) else rows(self.encoding, self.used)
-        there = self.engine.here(A, room=16 * n * n) if k.works_on_tensors() else A
+        there = self.engine.to_device(A, reserve=16 * n * n) if k.hints.on_tensors else A
         values = k.blocks(there, engine=self.engine).whole()
         single = itemsize(values) == 4 or itemsize(A) == 4
         eps, proof = float(np.finfo(np.float32 if single else np.float64).eps), k.proof()
         if proof.holds:
-            K = self.engine.here(in_precision(values, namespace(values).float64), room=8 * n * n)
+            K = self.engine.to_device(in_precision(values, namespace(values).float64), reserve=8 * n * n)
             return Gram(K, eps, Validity("VALID", proof, effort="the algebra of kernels, no data needed"))
         values = as_numpy(values)
         K = values.astype(np.float64, copy=False)
@@ -84,7 +84,7 @@ class Objects:
         lengths = np.sqrt(np.maximum(K.diagonal(), 0.0))
         for suspicion in (np.abs(K - K.T), np.abs(K) - lengths[:, None] * lengths):
             self._demand(values, np.unique(np.unravel_index(suspicion.argmax(), suspicion.shape)))
-        return Gram(self.engine.here(0.5 * K + 0.5 * K.T, room=8 * n * n), eps, validity)
+        return Gram(self.engine.to_device(0.5 * K + 0.5 * K.T, reserve=8 * n * n), eps, validity)
 
     def _demand(self, values: np.ndarray, some: np.ndarray) -> Validity:
         return demand_valid(self._verdict(values[np.ix_(some, some)], self.used[some]))

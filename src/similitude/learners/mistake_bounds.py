@@ -101,7 +101,7 @@ def update_bound(examples: Examples, problems: list[np.ndarray], attained: list[
 def known_margin(examples: Examples, y: np.ndarray, rule: Rule, attained: float | None) -> tuple[float | None, str]:
     """Return the larger of the margin attained and that of a separator sought here, and where it comes from."""
     pairs = len(examples) * max(1, sum(rule.outputs) - 1)
-    limit = SOUGHT if examples.kernel.threadsafe else CHECKED_OBJECTS
+    limit = SOUGHT if examples.kernel.hints.threadsafe else CHECKED_OBJECTS
     if pairs > limit or 32 * pairs**2 > examples.engine.budget:  # room for two matrices of float64, and for tiles
         reason = "the last epoch was not clean, and among so many examples no separator is sought for the bound alone"
         return attained, OWN if attained is not None else reason

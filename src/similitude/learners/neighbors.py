@@ -58,10 +58,10 @@ class Neighbors(KernelLearner):
 
     def _nearest(self, k: Similarity, A: Encoding, wanted: int, without_itself: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return ranks and indices of the nearest; on a device no more than these comes back from there."""
-        there = self._engine.here(A) if k.works_on_tensors() else A
+        there = self._engine.to_device(A) if k.hints.on_tensors else A
         nearest: Nearest | NearestThere | None = None
         with (
-            self._engine.algebra(f"the search for {wanted:,} neighbors of {count(A):,} objects"),
+            self._engine.linear_algebra(f"the search for {wanted:,} neighbors of {count(A):,} objects"),
             closing(Blocks(k, there, self._support, engine=self._engine, itemsize=itemsize(A)).tiles()) as tiles,
         ):
             for tile, values in tiles:

@@ -57,7 +57,7 @@ class Examples:
     @property
     def cheap(self) -> bool:
         """Whether a value of the kernel costs less than the calls around it."""
-        return self.kernel.threadsafe and self.kernel.objects in ("vectors", "indices")
+        return self.kernel.hints.threadsafe and self.kernel.objects in ("vectors", "indices")
 
     def square(self, part: slice) -> np.ndarray:
         """Return K among consecutive examples, few enough for one block."""

@@ -214,7 +214,7 @@ class KernelSGDSVC(ClassifierMixin, KernelLearner):
             _objective(K, used, *column, self._pace / 2) for column in zip(signs.T, coefficients.T, strict=True)
         ]
         self.objective_ = _figure(objectives)
-        if n <= (MEASURED_GAP if k.threadsafe else MEASURED_GAP_SLOWLY) and 8 * n * n <= self._engine.budget:
+        if n <= (MEASURED_GAP if k.hints.threadsafe else MEASURED_GAP_SLOWLY) and 8 * n * n <= self._engine.budget:
             space = GramSpace(K.square(np.arange(n)).astype(np.float64))
             duals = [_dual(space, y, self._pace / 2) for y in signs.T]
             self.suboptimality_ = _figure([max(0.0, o - d) for o, d in zip(objectives, duals, strict=True)])

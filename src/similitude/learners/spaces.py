@@ -15,8 +15,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, sol
 
 from similitude.compute.blocks import check_fits
 from similitude.compute.encodings import Encoding, as_numpy, check_objects, itemsize
-from similitude.compute.engines import Engine
-from similitude.compute.engines.local import one_blas_thread
+from similitude.compute.engines import Engine, one_blas_thread
 from similitude.learners.grams import Objects
 from similitude.learners.kernel_rows import KernelRows
 from similitude.maps import ProjectionMap

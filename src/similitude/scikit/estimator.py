@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from similitude.compute import as_matrix
 from similitude.compute.blocks import Blocks
 from similitude.compute.encodings import (
     Encoding,
@@ -21,10 +22,7 @@ from similitude.compute.encodings import (
     namespace,
     take,
 )
-from similitude.compute.engines import Engine, TorchEngine, current_engine, engine_of
-from similitude.compute.engines.distributed import is_spread
-from similitude.compute.engines.torch.engine import check_device
-from similitude.kernels.matrix import as_matrix
+from similitude.compute.engines import Engine, TorchEngine, check_device, current_engine, engine_for, is_distributed
 from similitude.similarity import Similarity
 from similitude.similarity.adapters import Precomputed, as_similarity
 from similitude.support.errors import NotAKernelError
@@ -106,7 +104,7 @@ class SimilarityEstimator(BaseEstimator):
         if not is_tensor(X):
             return X
         if self.engine is None:
-            self._engine_of_tensors = engine_of(X)
+            self._engine_of_tensors = engine_for(X)
         takes = self._takes_tensors and self._kind() == "vectors" and isinstance(self._engine, TorchEngine)
         return X if takes else as_numpy(X)
 
@@ -138,7 +136,7 @@ class SimilarityEstimator(BaseEstimator):
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return X as its kind asks for: vectors as a float matrix, other objects as they are."""
-        if is_spread(X):
+        if is_distributed(X):
             raise TypeError(
                 f"{type(self).__name__} fits to objects in memory: X.compute() them, or fit a map, a "
                 f"SimilarityClassifier or a SimilarityRegressor, which leave a dask collection on its workers"
@@ -184,7 +182,7 @@ class SimilarityEstimator(BaseEstimator):
 
     def _note_engine(self, similarities: Sequence[Similarity]) -> None:
         """Keep what the engine says of similarities that it does not compute where it is asked for."""
-        self.notes_ = [note for note in map(self._engine.note, similarities) if note is not None]
+        self.notes_ = [note for note in map(self._engine.fallback_note, similarities) if note is not None]
 
     def _note_cpu(self, what: str) -> None:
         """Add to the note that something was done on the CPU, where the engine computes on a device."""

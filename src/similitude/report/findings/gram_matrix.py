@@ -9,9 +9,9 @@ import numpy as np
 
 from similitude.compute.encodings import take
 from similitude.compute.engines import current_engine
-from similitude.landmarks.pivots import named
 from similitude.report.findings.inputs import Inputs
 from similitude.scikit.estimator import whole_gram
+from similitude.support.errors import pairs_at
 from similitude.support.results import Result
 
 MAX_SAMPLE = 400
@@ -105,7 +105,7 @@ def gram_of_sample(inputs: Inputs) -> tuple[GramSample, Eigenvalues]:
     chosen = inputs.sample(MAX_SAMPLE)
     chosen = chosen[np.argsort(inputs.targets[chosen], kind="stable")]
     k = inputs.resolved
-    with named(chosen, chosen):
+    with pairs_at(chosen, chosen):
         K = np.asarray(whole_gram(k, k.encode(take(inputs.X, chosen)), current_engine()))
     largest = float(np.abs(K).max())
     if largest > LARGEST:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import take
-from similitude.landmarks.pivots import named
 from similitude.learners.calibration import probabilities
 from similitude.report.findings.inputs import Inputs
+from similitude.support.errors import pairs_at
 from similitude.support.results import ESTIMATE, HELD_OUT, Estimate
 from similitude.theory.intervals import clopper_pearson
 
@@ -186,7 +186,7 @@ def predict_held_out(inputs: Inputs, parts: Split, make: Callable[[], Any]) -> t
         scores = np.zeros((len(parts.tested), max(1, len(inputs.classes))))
         likely = np.zeros_like(scores)
         for train, test in folds:
-            with named(train, train):
+            with pairs_at(train, train):
                 model = make().fit(take(inputs.X, train), inputs.y[train])
             X = take(inputs.X, test)
             if inputs.of_classes:

@@ -16,7 +16,6 @@ from similitude.compute.encodings import take
 from similitude.compute.engines import Engine, current_engine, use_engine
 from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import Goodness, assess
-from similitude.landmarks.pivots import named
 from similitude.report.findings.data_summary import About, summarize
 from similitude.report.findings.examples import ExampleFinding, choose_examples
 from similitude.report.findings.gram_matrix import Eigenvalues, GramSample, gram_of_sample
@@ -26,7 +25,7 @@ from similitude.report.findings.landmark_curve import LearningCurve, learning_cu
 from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles
 from similitude.report.findings.model_quality import ModelFindings, evaluate
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
-from similitude.support.errors import brief
+from similitude.support.errors import brief, pairs_at
 from similitude.support.results import Result
 from similitude.validity import Validity, check_kernel
 
@@ -200,7 +199,7 @@ def _findings(inputs: Inputs, about: About, command: str | None) -> Findings:
 def _validity(inputs: Inputs) -> Validity:
     """Check the similarity on a sample; a witness is given by positions in X."""
     chosen = inputs.sample(MAX_CHECKED)
-    with named(chosen, chosen):
+    with pairs_at(chosen, chosen):
         found = check_kernel(inputs.resolved, take(inputs.X, chosen), random_state=inputs.seed)
     if found.witness is None or not found.witness.indices:
         return found

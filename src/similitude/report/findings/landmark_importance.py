@@ -130,10 +130,9 @@ def _factors(model: Any, X: Any, landmarks: Any, takeover: np.ndarray | None) ->
 
 def landmark_roles(inputs: Inputs, parts: Split, model: Any) -> LandmarkRoles:
     """Measure the importance of a model's landmarks on the tested examples."""
-    (part,) = model._model.parts
-    m = part.view.n_landmarks
-    sides = tuple(part.weights[start : start + m] for start in range(0, len(part.weights), m)) if m else ()
-    objects, positions = part.view.landmarks.objects, parts.learned[model.landmark_indices_]
+    weights, m = model.landmark_weights_, len(model.landmark_indices_)
+    sides = tuple(weights[start : start + m] for start in range(0, len(weights), m)) if m else ()
+    objects, positions = model.landmarks_, parts.learned[model.landmark_indices_]
     takeover = _takeover(model.similarity_, objects) if m and model.representation_.name == PROJECTION else None
     some = parts.tested[inputs.rng().permutation(len(parts.tested))[:MAX_EXAMPLES]]
     factors = _factors(model, take(inputs.X, some), objects, takeover) if m else ()

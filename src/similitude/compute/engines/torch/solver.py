@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from similitude.compute.encodings import Encoding, count, moved, rows
-from similitude.compute.engines.engine import format_bytes
-from similitude.compute.engines.torch.products import CELLS, Product
-from similitude.compute.engines.torch.transfer import back
+from similitude.compute.encodings import Encoding, as_numpy, count, moved, rows
+from similitude.compute.engines.byte_sizes import format_bytes
+from similitude.compute.engines.torch.kernel_operator import CELLS, KernelOperator
 
 TOLERANCE = 1e-3
 """The gradient at which steps end, over the one at zero, both in the norm of the preconditioner."""
@@ -68,13 +67,13 @@ class LeastSquares:
 
     Parameters
     ----------
-    product : Product
+    product : KernelOperator
         K of the examples with the landmarks.
     gram : tensor, optional
         K(L, L) in float64, where it is known.
     """
 
-    def __init__(self, product: Product, gram: torch.Tensor | None = None) -> None:
+    def __init__(self, product: KernelOperator, gram: torch.Tensor | None = None) -> None:
         self.product, self.m = product, product.shape[1]
         needed, budget = MATRICES * 8 * self.m**2, product.engine.budget
         if needed > budget:
@@ -88,7 +87,7 @@ class LeastSquares:
 
     def only(self, which: np.ndarray) -> LeastSquares:
         """Return the same for some of the examples."""
-        return LeastSquares(self.product.only(which), self.gram)
+        return LeastSquares(self.product.subset(which), self.gram)
 
     @cached_property
     def spread(self) -> float:
@@ -98,7 +97,7 @@ class LeastSquares:
     def values(self, found: Solution) -> np.ndarray:
         """Return what a solution gives for every example, in float64."""
         V = self.product.move(found.weights).to(self.product.dtype)
-        return back(self.product.times(V).to(torch.float64)) + found.intercept
+        return as_numpy(self.product.times(V).to(torch.float64)) + found.intercept
 
     def _block(self, a: Encoding) -> torch.Tensor:
         """Return the similarities of a few objects on the device to all landmarks, in float64."""
@@ -106,7 +105,7 @@ class LeastSquares:
         return values
 
     def _pieces(self, A: Encoding) -> list[Encoding]:
-        step = max(1, CELLS[self.product.engine.place.type] // self.m)
+        step = max(1, CELLS[self.product.engine.torch_device.type] // self.m)
         return [rows(A, slice(start, start + step)) for start in range(0, count(A), step)]
 
     def equations(self, Y: Any, weights: Any) -> Equations:
@@ -193,7 +192,7 @@ class Equations:
         """Return the minimizer for these examples, by the factor for a penalty."""
         means = self.sums[:-1] / self.total
         a = _solved(factor, self.right[:, :-1] - self.right[:, -1:] * means)
-        return Solution(back(a), back(means - self.right[:, -1] @ a / self.total))
+        return Solution(as_numpy(a), as_numpy(means - self.right[:, -1] @ a / self.total))
 
 
 def _solved(T: torch.Tensor, R: torch.Tensor) -> torch.Tensor:
@@ -206,7 +205,7 @@ class Problem:
 
     def __init__(self, solver: LeastSquares, Y: Any, weights: Any) -> None:
         self.solver, product = solver, solver.product
-        product.keep()
+        product.store_if_faster()
         self.weights = product.move(weights).to(product.dtype)
         Y = product.move(Y).to(torch.float64)
         self.total = float(self.weights.sum(dtype=torch.float64))
@@ -233,7 +232,7 @@ class Problem:
         a = self.solver.product.move(start.weights)
         z, taken, residual = conjugate_gradients(bent, eased, self.right, self.right - bent(a), steps, tolerance)
         a = a + z
-        return Solution(back(a), back(self.middle - self.means @ a), taken, residual)
+        return Solution(as_numpy(a), as_numpy(self.middle - self.means @ a), taken, residual)
 
     def _spread(self, a: torch.Tensor) -> torch.Tensor:
         """Return the covariance of the similarities times a."""

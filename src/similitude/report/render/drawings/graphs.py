@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.kernels.graph_inputs import Parsed, parsed
+from similitude.kernels.graphs import ParsedGraph, parse_graph
 from similitude.report.render.drawings.drawer import Drawer
 from similitude.report.render.drawings.graph_layout import positions
 from similitude.report.render.drawings.html_snippets import COLORS, escaped, picture, swatches
@@ -51,7 +51,7 @@ class GraphDrawer(Drawer):
         named = self.labels[:COLORS]
         return swatches(named, "node labels") if named else ""
 
-    def _nodes(self, graph: Parsed, at: np.ndarray) -> str:
+    def _nodes(self, graph: ParsedGraph, at: np.ndarray) -> str:
         if graph.labels is None:
             return "".join(f'<circle class="fill-0" cx="{x:.1f}" cy="{y:.1f}" r="5"/>' for x, y in at.tolist())
         drawn = []
@@ -69,18 +69,18 @@ def is_graph(one: Any) -> bool:
     return _parse(one) is not None
 
 
-def _parse(one: Any) -> Parsed | None:
+def _parse(one: Any) -> ParsedGraph | None:
     try:
-        return parsed(0, one)
+        return parse_graph(0, one)
     except (TypeError, ValueError, AttributeError):
         return None
 
 
-def _labels(graph: Parsed | None) -> list[Any]:
+def _labels(graph: ParsedGraph | None) -> list[Any]:
     return [] if graph is None or graph.labels is None else list(graph.labels)
 
 
-def _described(graph: Parsed | None) -> str:
+def _described(graph: ParsedGraph | None) -> str:
     if graph is None:
         return ""
     counts = Counter(map(str, _labels(graph))).most_common(5)
