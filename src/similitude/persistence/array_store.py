@@ -1,4 +1,4 @@
-"""Arrays, kept in one ``.npy`` entry per dtype: written one after the other, read back as views in the same order."""
+"""The arrays of a model: one ``.npy`` entry per dtype, read back as views in the order of writing."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from similitude.persistence.container import Entry
 from similitude.support.errors import SavedModelError
 
 ALIGNMENT = 16
-"""Bytes to whose multiples every array begins, as NumPy's own do."""
+"""Every array starts at a multiple of this number of bytes, as NumPy's own do."""
 
 Spec = dict[str, Any]
 
 
 def _header(dtype: np.dtype, count: int) -> bytes:
-    """Return the beginning of a ``.npy`` file of one-dimensional data."""
+    """Return the header of a ``.npy`` file of one-dimensional data."""
     written = io.BytesIO()
     fields = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
     np.lib.format.write_array_header_1_0(written, fields)
@@ -27,13 +27,13 @@ def _header(dtype: np.dtype, count: int) -> bytes:
 
 
 def _padded(count: int, dtype: np.dtype) -> int:
-    """Return the first place from `count` on, in items, where an array may begin."""
+    """Return the first position from `count` on, in items, where an array may start."""
     step = ALIGNMENT // math.gcd(ALIGNMENT, dtype.itemsize)
     return -(-count // step) * step
 
 
-class PoolsOut:
-    """Arrays on their way into a file."""
+class ArrayWriter:
+    """Collects arrays for a file, those of one dtype in one pool."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, list[np.ndarray]] = {}
@@ -41,9 +41,9 @@ class PoolsOut:
         self._counts: list[int] = []
 
     def add(self, array: np.ndarray, path: str) -> Spec:
-        """Take an array; return what the reader needs beside it."""
+        """Add an array; return the node fields by which it is found again."""
         if array.dtype.kind in "US" and not array.dtype.itemsize:
-            array = array.astype(f"{array.dtype.kind}1")  # empty strings, whose items would take no room at all
+            array = array.astype(f"{array.dtype.kind}1")  # of empty strings, whose items would have no size
         dtype = array.dtype
         is_plain = dtype.names or np.dtype(dtype.str) == dtype
         if dtype.hasobject or not dtype.itemsize or dtype.metadata or not is_plain:
@@ -61,12 +61,12 @@ class PoolsOut:
         return {"pool": pool, "shape": list(array.shape), **({"order": "F"} if fortran else {})}
 
     def described(self) -> list[Spec]:
-        """Return dtype and number of items of every pool."""
+        """Return the dtype and the number of items of every pool."""
         descrs = map(np.lib.format.dtype_to_descr, self._dtypes)
         return [{"dtype": d, "count": n} for d, n in zip(descrs, self._counts, strict=True)]
 
     def entries(self) -> Iterator[Entry]:
-        """Yield one entry for each pool."""
+        """Yield one entry per pool."""
         for pool, arrays in enumerate(self._arrays.values()):
             dtype, count = self._dtypes[pool], self._counts[pool]
             size = len(_header(dtype, count)) + count * dtype.itemsize
@@ -82,13 +82,13 @@ class PoolsOut:
             at = start + array.size
 
 
-class PoolsIn:
-    """Arrays of a file, read one after the other without copying."""
+class ArrayReader:
+    """Returns the arrays of a file one after the other, without copying."""
 
     def __init__(self, described: Any, entries: dict[str, memoryview]) -> None:
         names = [name for name in entries if name.startswith("arrays/")]
         if not isinstance(described, list) or names != [f"arrays/{pool}.npy" for pool in range(len(described))]:
-            raise SavedModelError("the arrays in the file are not those that its model needs")
+            raise SavedModelError("the arrays in the file are not those that its model describes")
         pairs = zip(described, names, strict=True)
         self._pools = [_pool(one, entries[name], name) for one, name in pairs]
         self._at = [0] * len(names)
@@ -100,38 +100,38 @@ class PoolsIn:
             sizes_fit = all(type(size) is int and 0 <= size < 2**62 for size in shape) and len(shape) <= 32
             known = type(pool) is int and 0 <= pool < len(self._pools) and order in ("C", "F")
         except (TypeError, KeyError, AttributeError) as error:
-            raise SavedModelError("an array has no shape, or names none of the arrays in the file") from error
+            raise SavedModelError("an array has no shape, or is in none of the pools") from error
         if not known or not sizes_fit:
-            raise SavedModelError("an array has an impossible shape, or names none of the arrays in the file")
+            raise SavedModelError("an array has an impossible shape, or is in none of the pools")
         flat = self._pools[pool]
         start = _padded(self._at[pool], flat.dtype)
         stop = start + math.prod(shape)
         if stop > len(flat):
-            raise SavedModelError(f"an array of shape {tuple(shape)} is larger than what the file holds")
+            raise SavedModelError(f"an array of shape {tuple(shape)} is larger than what the file contains")
         self._at[pool] = stop
         return flat[start:stop].reshape(shape, order=order)
 
     def check_used_up(self) -> None:
-        """Refuse a file with more arrays than its model needs."""
+        """Refuse a file with more arrays than its model uses."""
         if any(at != len(flat) for at, flat in zip(self._at, self._pools, strict=True)):
-            raise SavedModelError("the file holds more arrays than its model needs: it was not written here")
+            raise SavedModelError("the file holds more arrays than its model uses: similitude did not write it")
 
 
 def _pool(described: Any, entry: memoryview, name: str) -> np.ndarray:
-    """Return an entry as a flat array; its header must be the one that would be written for it."""
+    """Return an entry as a flat array; its header must be exactly the one that would be written for it."""
     try:
         dtype, count = np.lib.format.descr_to_dtype(_as_descr(described["dtype"])), described["count"]
         header = _header(dtype, count)
     except (TypeError, ValueError, KeyError, OverflowError, RecursionError) as error:
-        raise SavedModelError(f"{name}: no such arrays can be stored ({error})") from error
+        raise SavedModelError(f"{name}: there are no such arrays ({error})") from error
     fits = type(count) is int and len(header) + count * dtype.itemsize == len(entry)
     if dtype.hasobject or not dtype.itemsize or not fits or bytes(entry[: len(header)]) != header:
-        raise SavedModelError(f"{name} does not hold the numbers that it should")
+        raise SavedModelError(f"{name} does not contain the array that model.json describes")
     return np.frombuffer(entry, dtype, count, len(header)) if count else np.empty(0, dtype)
 
 
 def _as_descr(read: Any) -> Any:
-    """Turn the lists of JSON into the tuples by which NumPy writes structured dtypes."""
+    """Turn the lists of JSON into the tuples that describe structured dtypes."""
     if not isinstance(read, list):
         return read
     return [tuple(_as_descr(part) if i == 1 else _shaped(part) for i, part in enumerate(field)) for field in read]
