@@ -44,7 +44,7 @@ def attributes(model):
     """Return the attributes of every instance in a model by the names of their classes."""
     found = {}
     with zipfile.ZipFile(io.BytesIO(model_bytes(model))) as archive:
-        for node in json.loads(archive.read("model.json"))["nodes"]:
+        for node in json.loads(archive.read("model.json")):
             if node["is"] == "object":
                 found.setdefault(node["type"], set()).update(node["attributes"])
     return found

@@ -26,11 +26,10 @@ from similitude.support.errors import SavedModelError
 VERSION = (1, 0)
 """The version of the format: files of another major version or a later minor version are refused."""
 
-MANIFEST, MODEL = "manifest.json", "model.json"
+MANIFEST, MODEL, ARRAYS = NAMES = ("manifest.json", "model.json", "arrays.bin")
 ALIGNMENT = 64
 _COMMENT = re.compile(rb"similitude (\d{1,9})\.(\d{1,9}) manifest ([0-9a-f]{64}) content ([0-9a-f]{64})\Z")
 _LONGEST_COMMENT = 200
-_NAME = re.compile(r"(manifest|model)\.json|arrays/\d+\.npy")
 _HEADER = struct.Struct("<4s5H3I2H")
 _PADDING_ID = 0xD935  # the extra field that other tools use for alignment, too
 _ATTRIBUTES = 0o644 << 16
@@ -200,16 +199,17 @@ def _entries(file: Any, view: memoryview, path: Any) -> dict[str, memoryview]:
         raise SavedModelError(f"{path} does not have the layout of a saved model: {error}") from error
     entries: dict[str, memoryview] = {}
     at = 0
+    if [info.orig_filename for info in infos] != list(NAMES):
+        raise SavedModelError(f"{path} does not have the entries of a saved model: similitude did not write it")
     for info in infos:
         name = info.orig_filename
-        if not _NAME.fullmatch(name) or name in entries or info.flag_bits or info.compress_type:
-            raise SavedModelError(f"{path} has an entry {name!r} that no saved model has: similitude did not write it")
         begin = _content_start(view, info, at, path)
         at = begin + info.file_size
-        if at > end or info.compress_size != info.file_size or info.external_attr != _ATTRIBUTES:
+        is_stored = not info.flag_bits and not info.compress_type and info.compress_size == info.file_size
+        if at > end or not is_stored or info.external_attr != _ATTRIBUTES:
             raise SavedModelError(f"{path}: its entry {name!r} has a wrong size or type")
         entries[name] = view[begin:at]
-    if at != end or list(entries)[:2] != [MANIFEST, MODEL]:
+    if at != end:
         raise SavedModelError(f"{path} does not have the layout of a saved model: similitude did not write it")
     return entries
 

@@ -76,7 +76,7 @@ class Information(Result):
 def save(model: Any, path: Any, *, about: Mapping[str, Any] | None = None) -> None:
     """Save a model, a map, a similarity or a result to one file.
 
-    The file is a zip of JSON and ``.npy`` arrays, with a SHA-256 of all its bytes. Nothing in it is pickled. It is
+    The file is a zip of JSON and the bytes of arrays, with a SHA-256 of all its bytes. Nothing in it is pickled. It is
     written atomically, and equal models give equal bytes. Your own functions and classes are stored by name and
     fingerprint only: `load` asks for them. The engine is not stored: it belongs to the machine. Tensors come back as
     NumPy arrays.
@@ -131,8 +131,8 @@ def contents(model: Any, about: Mapping[str, Any] | None = None) -> tuple[bytes,
         "about": about,
         "notes": w.notes,
     }
-    tree = as_json({"arrays": w.arrays.described(), "nodes": w.nodes})
-    return as_json(manifest), [Entry(MODEL, len(tree), [tree]), *w.arrays.entries()]
+    nodes = as_json(w.nodes)
+    return as_json(manifest), [Entry(MODEL, len(nodes), [nodes]), w.arrays.entry()]
 
 
 def model_bytes(model: Any) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from similitude.persistence import instances, numpy_values, python_values
 from similitude.persistence.array_store import ArrayReader
-from similitude.persistence.container import Content
+from similitude.persistence.container import ARRAYS, Content
 from similitude.persistence.model_writer import FORMS
 from similitude.persistence.user_code import SuppliedCode
 from similitude.support.errors import SavedModelError
@@ -43,17 +43,16 @@ class ModelReader:
     content : Content
     user_code : SuppliedCode
         The functions and classes that the user passed to ``load``.
-    tree : dict
-        The nodes, and a description of the arrays.
+    nodes : list of dict
     """
 
-    def __init__(self, content: Content, user_code: SuppliedCode, tree: Any) -> None:
-        if not isinstance(tree, dict) or tree.keys() != {"nodes", "arrays"} or not isinstance(tree["nodes"], list):
+    def __init__(self, content: Content, user_code: SuppliedCode, nodes: Any) -> None:
+        if not isinstance(nodes, list):
             raise SavedModelError("model.json is not a list of nodes")
         self.version, self.user_code = content.version, user_code
-        self.arrays = ArrayReader(tree["arrays"], content.entries)
+        self.arrays = ArrayReader(content.entries[ARRAYS])
         self._left = MEMORY_PER_BYTE * content.size + MEMORY_FOR_ALL
-        self._nodes = tree["nodes"]
+        self._nodes = nodes
         self._built: list[Built] = []
         self._used: list[Built] = []
 
