@@ -9,7 +9,7 @@ from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
 from similitude.landmarks.partial_projection import leading
 from similitude.landmarks.representation import projected
 from similitude.landmarks.triangular import solve_rows, solver
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 
 rng = np.random.default_rng(5)
 

@@ -27,7 +27,7 @@ from similitude.errors import PairError
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid
 from similitude.kernels.distances import OfDistances
 from similitude.kernels.radial import euclidean
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 from similitude.selection import choose_kernel, choosing
 from similitude.selection.comparing import differences, error_of
 from similitude.selection.folds import Folds

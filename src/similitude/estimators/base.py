@@ -25,8 +25,7 @@ from similitude.estimators.streams import Model, scored
 from similitude.estimators.training import PILOT, Examples, Fitted, fit_ridge, n_choices, with_scales
 from similitude.landmarks.features import Together, Weighted
 from similitude.landmarks.representation import Representation
-from similitude.linear.linear import Linear
-from similitude.linear.ridge import Trial
+from similitude.linear import Linear, Trial
 from similitude.scikit.estimator import SimilarityEstimator
 from similitude.similarity import Similarity
 from similitude.similarity.adapters import Precomputed, as_similarity

@@ -18,9 +18,7 @@ from similitude.estimators.online import next_batch
 from similitude.estimators.targets import Classes, codes
 from similitude.learners.calibration import probabilities, temperature
 from similitude.learners.kernel_learner import check_labels, check_weights
-from similitude.linear.choosing import fit_classes
-from similitude.linear.linear import Linear
-from similitude.linear.ridge import Trial
+from similitude.linear import Linear, Trial, fit_classes
 from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
 from similitude.support.results import ESTIMATE, Estimate
 from similitude.theory.intervals import clopper_pearson

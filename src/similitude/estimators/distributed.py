@@ -38,7 +38,7 @@ from similitude.estimators.streams import MOST_HELD_OUT
 from similitude.estimators.training import PILOT, Fitted, Marks
 from similitude.landmarks.distributed import Whole, check_alike, key_below
 from similitude.landmarks.features import Together
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 from similitude.similarity import Similarity
 from similitude.support.fingerprints import digest
 

@@ -23,8 +23,7 @@ from similitude.landmarks.representation import (
     why_not_projected,
 )
 from similitude.landmarks.triangular import Factor
-from similitude.linear.moments import Moments
-from similitude.linear.ridge import Ridge, Trial
+from similitude.linear import Moments, Ridge, Trial
 from similitude.maps.projection import in_double
 from similitude.similarity import Similarity
 from similitude.support.results import ESTIMATE, Curve

@@ -16,7 +16,7 @@ from similitude.landmarks.distributed import AMONG_ALL, choose_among_all, looked
 from similitude.landmarks.pivots import placed
 from similitude.landmarks.rules import RULES, Pool, choose
 from similitude.landmarks.sizes import at_most
-from similitude.linear.held_out import n_fitted
+from similitude.linear import n_fitted
 from similitude.support.randomness import generator
 
 FIRST, PER_CLASS = 100, 20

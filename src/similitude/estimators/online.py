@@ -10,8 +10,7 @@ from similitude.compute.encodings import itemsize
 from similitude.estimators.products import MANY
 from similitude.estimators.streams import MOST_HELD_OUT, Stream, mapped
 from similitude.landmarks.features import Together
-from similitude.linear.moments import Moments
-from similitude.linear.ridge import Trial
+from similitude.linear import Moments, Trial
 from similitude.support.randomness import generator
 
 HELD_OUT = 0.2

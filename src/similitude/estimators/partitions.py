@@ -25,7 +25,7 @@ from similitude.estimators.sourced import Streamed, Targets, weights_of
 from similitude.estimators.streams import mapped
 from similitude.landmarks import partitions as maps
 from similitude.landmarks.features import Together
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 from similitude.similarity import Similarity
 
 Rows = tuple[Any, np.ndarray, np.ndarray, np.ndarray, np.ndarray]

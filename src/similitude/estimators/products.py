@@ -13,8 +13,8 @@ import numpy as np
 from similitude.compute.encodings import Encoding
 from similitude.compute.engines import Engine
 from similitude.landmarks.features import Coordinates, View
-from similitude.linear.linear import Linear
-from similitude.linear.ridge import PENALTIES, Trial, downhill
+from similitude.linear import PENALTIES, Linear, Trial
+from similitude.linear.ridge import downhill
 from similitude.scikit.estimator import FLOATS
 
 MANY = 3_000

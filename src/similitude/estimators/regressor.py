@@ -14,9 +14,7 @@ from similitude.estimators.explanation import Explanation
 from similitude.estimators.online import next_batch
 from similitude.estimators.targets import Numbers
 from similitude.learners.kernel_learner import check_targets, check_weights
-from similitude.linear.choosing import fit_numbers
-from similitude.linear.linear import Linear
-from similitude.linear.ridge import Trial
+from similitude.linear import Linear, Trial, fit_numbers
 from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
 from similitude.support.results import ESTIMATE, Estimate
 

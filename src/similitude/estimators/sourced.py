@@ -19,7 +19,7 @@ from similitude.estimators.streams import MOST_HELD_OUT, mapped, one_pass, score
 from similitude.estimators.training import PILOT, Fitted, Marks
 from similitude.landmarks.features import Together
 from similitude.learners.kernel_learner import check_weights
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 from similitude.similarity import Similarity
 from similitude.support.errors import SourceError
 

@@ -17,9 +17,7 @@ from similitude.compute.engines.engine import TILE_EDGE, Tile
 from similitude.compute.engines.folding import Encoded, Pass
 from similitude.landmarks.features import Together, View, Weighted
 from similitude.landmarks.pivots import named
-from similitude.linear.linear import Linear
-from similitude.linear.moments import Moments
-from similitude.linear.ridge import Ridge, Trial
+from similitude.linear import Linear, Moments, Ridge, Trial
 
 MOST_HELD_OUT = 5_000
 """Examples at most that a single pass holds out."""

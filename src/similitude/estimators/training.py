@@ -31,10 +31,7 @@ from similitude.landmarks.chosen_landmarks import Landmarks
 from similitude.landmarks.features import Coordinates, Together, View
 from similitude.landmarks.pivots import named
 from similitude.landmarks.representation import PROJECTION, Representation
-from similitude.linear.held_out import HELD_OUT, n_fitted
-from similitude.linear.linear import Linear
-from similitude.linear.moments import Moments
-from similitude.linear.ridge import Ridge, Trial
+from similitude.linear import HELD_OUT, Linear, Moments, Ridge, Trial, n_fitted
 from similitude.similarity import Similarity
 from similitude.similarity.base import remembered_images
 from similitude.support.errors import NotAKernelError

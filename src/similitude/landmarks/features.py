@@ -14,7 +14,7 @@ from similitude.compute.encodings import Encoding, as_numpy, count, in_precision
 from similitude.landmarks.chosen_landmarks import Chosen, faced
 from similitude.landmarks.partial_projection import leading
 from similitude.landmarks.triangular import solve_rows, solver
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from similitude.learners.dual import BoxProblem, solve
-from similitude.learners.losses import Loss
+from similitude.linear.losses import Loss
 from similitude.learners.proximal import Envelope
 from similitude.learners.spaces import Space
 

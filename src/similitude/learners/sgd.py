@@ -15,7 +15,7 @@ from similitude.compute.engines import Engine
 from similitude.learners.convex import Problem, by_box
 from similitude.learners.kernel_learner import KernelLearner, check_labels
 from similitude.learners.kernel_rows import KernelRows
-from similitude.learners.losses import Hinge
+from similitude.linear.losses import Hinge
 from similitude.learners.spaces import GramSpace
 from similitude.scikit.estimator import all_or_nothing
 from similitude.similarity import Similarity

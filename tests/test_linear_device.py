@@ -1,4 +1,4 @@
-"""Heads on a device: the solvers of arrays, on tensors, with the same results."""
+"""Linear models on a device: the solvers of arrays, on tensors, with the same results."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,11 @@ from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
 from similitude.estimators import classifier, landmarking, training
 from similitude.kernels import Gaussian, Spectrum
-from similitude.linear import conjugate
-from similitude.linear.factors import Factors
-from similitude.linear.hinge import squared_hinge
-from similitude.linear.linear import Features, Linear
-from similitude.linear.softmax import logistic
-from similitude.linear.tensors import TensorFeatures
+from similitude.linear import nonlinear_cg
+from similitude.linear.cholesky import ShiftedFactors
+from similitude.linear.features import Features
+from similitude.linear.l2_penalty import l2_path
+from similitude.linear.losses import Logistic, MultinomialLogistic, SquaredHinge
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -37,10 +36,11 @@ def problem(n=300, d=12, classes=3, dtype=np.float64, far=0.0, seed=0):
 
 
 def solved(head, F, codes, s, classes, penalties=PATH, **options):
-    if head == "logistic":
-        return list(logistic(F, codes, classes, s, penalties, **options))
-    signs = np.where(codes[:, None] == np.arange(classes), 1.0, -1.0)
-    return list(squared_hinge(F, signs[:, 1:] if classes == 2 else signs, s, penalties, **options))
+    own = codes[:, None] == np.arange(classes)
+    if head == "logistic" and classes > 2:
+        return list(l2_path(F, own.astype(float), s, penalties, MultinomialLogistic(), **options))
+    signs = np.where(own[:, 1:] if classes == 2 else own, 1.0, -1.0)
+    return list(l2_path(F, signs, s, penalties, Logistic() if head == "logistic" else SquaredHinge(), **options))
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -61,24 +61,22 @@ def test_the_minimizers_are_those_of_arrays(head, classes, far, dtype, device):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("head", ["logistic", "squared_hinge"])
-def test_own_second_derivatives_a_start_and_a_known_gram_matrix(monkeypatch, head, device):
+def test_hessians_as_preconditioners(monkeypatch, head, device):
     F, codes, s = problem()
     wanted = solved(head, F, codes, s, 3, tolerance=1e-12)
-    monkeypatch.setattr(conjugate.Problem, "patience", property(lambda self: 2))
-    there, gram = torch.from_numpy(F).to(device), (F * s[:, None]).T @ F
-    found = solved(head, there, codes, s, 3, tolerance=1e-12, gram=gram, start=wanted[-1])
-    for one, other in zip(found, wanted, strict=True):
+    monkeypatch.setattr(nonlinear_cg.L2Objective, "patience", property(lambda self: 2))
+    for one, other in zip(
+        solved(head, torch.from_numpy(F).to(device), codes, s, 3, tolerance=1e-12), wanted, strict=True
+    ):
         np.testing.assert_allclose(one.scores(F), other.scores(F), atol=1e-4)
-    with pytest.raises(ValueError, match="cannot have 5 weights"):
-        solved(head, there, codes, s, 3, start=Linear(np.zeros((5, 3)), np.zeros(3)))
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS)
 @pytest.mark.parametrize("far", [0.0, 100.0])
 def test_features_do_what_those_of_arrays_do(monkeypatch, dtype, far):
-    monkeypatch.setattr("similitude.linear.linear.CELLS", 500)  # several stretches
+    monkeypatch.setattr("similitude.linear.strips.DEVICE_CELLS", 500)  # several strips
     F, _, s = problem(dtype=dtype, far=far)
-    plain, there = Features(F, s), TensorFeatures(torch.from_numpy(F), s)
+    plain, there = Features(F, s), Features(torch.from_numpy(F), s)
     rng = np.random.default_rng(1)
     V, R, seconds = rng.normal(size=(13, 2)), rng.normal(size=(300, 2)), rng.uniform(size=300)
     tensors = [torch.from_numpy(one) for one in (V, R, seconds)]
@@ -87,19 +85,19 @@ def test_features_do_what_those_of_arrays_do(monkeypatch, dtype, far):
         np.testing.assert_allclose(there.scores(tensors[0], rough=rough), plain.scores(V, rough=rough), atol=near)
         np.testing.assert_allclose(there.combine(tensors[1], rough=rough), plain.combine(R, rough=rough), atol=near)
     upper = np.triu_indices(13)
-    np.testing.assert_allclose(there.bent(tensors[2])[upper], plain.bent(seconds)[upper], atol=1e-8)
+    np.testing.assert_allclose(there.hessian(tensors[2])[upper], plain.hessian(seconds)[upper], atol=1e-8)
     np.testing.assert_allclose(there.gram.diagonal(), plain.spread, rtol=1e-9)
-    np.testing.assert_allclose(TensorFeatures(torch.from_numpy(F), s).spread, plain.spread, rtol=1e-9)
+    np.testing.assert_allclose(Features(torch.from_numpy(F), s).spread, plain.spread, rtol=1e-9)
     shifts, B = np.array([1e-20, 1.0]), rng.normal(size=(12, 2))
-    given = Factors(there.gram).solve(torch.from_numpy(shifts), torch.from_numpy(B))
-    np.testing.assert_allclose(given[:, 1], Factors(plain.gram).solve(shifts, B)[:, 1], rtol=1e-6)
+    given = ShiftedFactors(there.gram).solve(torch.from_numpy(shifts), torch.from_numpy(B))
+    np.testing.assert_allclose(given[:, 1], ShiftedFactors(plain.gram).solve(shifts, B)[:, 1], rtol=1e-6)
     assert torch.isfinite(given).all()
 
 
 @pytest.mark.parametrize("F", [torch.zeros(3), torch.zeros(3, 2, dtype=torch.float16), torch.zeros(3, 0)])
 def test_what_are_no_features_is_refused(F):
     with pytest.raises(ValueError, match="features"):
-        list(squared_hinge(F, np.ones((3, 1)), np.ones(3), [1.0]))
+        list(l2_path(F, np.ones((3, 1)), np.ones(3), [1.0], SquaredHinge()))
 
 
 def vectors(n, dtype=np.float64, seed=0):
@@ -158,7 +156,7 @@ def test_a_head_that_does_not_fit_on_the_device_leaves_the_model_as_it_was(monke
     def never(self, *args, **kwargs):
         raise torch.OutOfMemoryError("on purpose")
 
-    monkeypatch.setattr(TensorFeatures, "scores", never)
+    monkeypatch.setattr(Features, "scores", never)
     X = vectors(60)
     model = SimilarityClassifier(Gaussian(1.5), n_landmarks=10, loss="logistic", engine=TorchEngine(device="cpu"))
     before = set(vars(model))
