@@ -3,6 +3,10 @@ PYTHON ?= python3
 # The Python that sees a card.
 GPU_PYTHON ?= python3
 BIN := .venv/bin
+# One worker per core; `make test WORKERS=0` runs in one process, where a debugger can stop it.
+WORKERS ?= auto
+# Compiled test modules are kept between runs, and by all processes that tests start: without, each compiles its own.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # What the tests of TorchEngine need. On Linux the usual build of torch brings gigabytes for a card: the one for the CPU
 # alone is asked for by name. Triton, which is for Linux only, has an interpreter that runs kernels without a card.
@@ -14,7 +18,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test torch test-gpu lint bench bench-gpu theory docs deep clean
+.PHONY: help demo test quick torch test-gpu lint bench bench-gpu theory docs deep clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
@@ -23,7 +27,10 @@ demo: .venv/cli.installed ## show what the library does
 	$(BIN)/similitude demo
 
 test: .venv/test.installed ## run the tests and every example in the documentation
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+quick: .venv/test.installed ## run the most telling tests of each part and the examples of README, in less than a minute
+	$(PYTEST) -m quick tests README.md
 
 torch: .venv/test.installed ## add torch for the CPU and Triton to .venv, so that `make test` runs the tests of TorchEngine
 	$(BIN)/python -m pip install --quiet --only-binary :all: $(TORCH)
@@ -54,8 +61,8 @@ docs: .venv/docs.installed ## build the documentation into build/docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
 
 deep: .venv/test.installed ## run the tests with the long checks, on the readable loops too, and count instructions
-	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -m "deep or not deep"
-	SIMILITUDE_LOOPS=reference $(BIN)/python -m pytest
+	HYPOTHESIS_PROFILE=deep $(PYTEST) -m "deep or not deep"
+	SIMILITUDE_LOOPS=reference $(PYTEST)
 	$(BIN)/python -m benchmarks.instructions
 
 clean: ## remove .venv and all that was built

@@ -243,7 +243,7 @@ def precomputed():
 
 def maps():
     yield LandmarkMap(n_components=10, random_state=0).fit(X)
-    yield LandmarkMap(LOPSIDED, n_components=5, side="both").fit(X)
+    yield LandmarkMap(LOPSIDED, n_components=6, side="both").fit(X)
     yield LandmarkMap(n_components=5).partial_fit(X[:20]).partial_fit(X[20:])
     yield LandmarkMap(landmarks=X[:4]).fit(X).set_output(transform="pandas")
     yield ProjectionMap(n_components=8, landmarks="rpcholesky").fit(X)

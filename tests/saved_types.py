@@ -20,14 +20,13 @@ from similitude.similarity.parameters import Parametric
 
 REGISTRY = Path(similitude.__file__).parent / "persistence" / "registry.py"
 HELD = """
-    data.datasets.Atoms data.datasets.FewObjects data.datasets.LowerBound data.datasets.Paper learners.nearest.Lengths
+    data.datasets.Atoms data.datasets.FewObjects data.datasets.LowerBound data.datasets.Paper
+    estimators.model.LandmarkModel estimators.model.WeightedLandmarks estimators.partial_fit.Stream
+    landmarks.features.LandmarkFeatures landmarks.landmarks.Landmarks landmarks.reservoir.Reservoir
+    learners.nearest.Lengths
     learners.perceptron_memory.Growing learners.perceptron_memory.Joined learners.perceptron_memory.Memory
-    linear.moments.Moments estimators.streams.Model estimators.streams.Stream
-    landmarks.features.Coordinates landmarks.features.View
-    landmarks.features.Weighted maps.fourier.Waves maps.frequencies.Matrix maps.frequencies.Structured
-    landmarks.chosen_landmarks.Chosen maps.polynomial_sketch.Form maps.polynomial_sketch.TensorSketch
-    landmarks.reservoir.Reservoir
-    maps.sketches.Sketch
+    linear.moments.Moments maps.fourier.Waves maps.frequencies.Matrix maps.frequencies.Structured
+    maps.polynomial_sketch.Form maps.polynomial_sketch.TensorSketch maps.sketches.Sketch
 """
 """What models, maps and similarities hold beside each other; encodings are made anew and no part of a file."""
 
@@ -39,7 +38,6 @@ FROM_OUTSIDE = {
     "SeparatorLP": ["n_features_in_", "feature_names_in_"],
     "FeatureMap": ["_sklearn_output_config", "_n_features_out"],
     "KernelKMeans": ["_sklearn_output_config"],
-    "LandmarkEstimator": ["_so_far", "_coordinates"],
 }
 """Attributes that are not set by a method of the class itself."""
 

@@ -26,7 +26,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel,
 from similitude.checks import check_engine  # noqa: E402
 from similitude.engines import DaskEngine, LocalEngine  # noqa: E402
 from similitude.errors import ClusterError, NotAKernelError, PairError  # noqa: E402
-from similitude.estimators.order import Drawn, seed_of  # noqa: E402
+from similitude.estimators.rows import Sampling, draw_seed  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
 from similitude.learners import KernelRidge  # noqa: E402
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap  # noqa: E402
@@ -346,7 +346,7 @@ def test_rules_choose_among_all_rows(client, lonely, rule):
     places = found.landmark_indices_
     assert len(np.unique(places)) == 60 and (weights[places] == 1).all()
     np.testing.assert_array_equal(found.landmarks_, X[places])
-    assert not set(places) & set(Drawn(seed_of(3)).order(np.flatnonzero(weights))[-5_000:])  # held out to judge by
+    assert not set(places) & set(Sampling(draw_seed(3)).order(np.flatnonzero(weights))[-5_000:])  # held out to judge by
     assert found.notes_ == [f"landmarks='{rule}' chose among all {int(weights.sum()):,} rows"]
     known = classifier(ONE, **settings).fit(X, y, weights)
     assert found.score(X, y) == pytest.approx(known.score(X, y), abs=0.02)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.svm import LinearSVC
-from test_graphs_loops import batches, graphs, needs_compiled
+from test_loops_graphs import batches, graphs, needs_compiled
 
 from similitude import FromPairs, as_similarity, check_kernel, use_engine
 from similitude.engines import LocalEngine

@@ -6,12 +6,13 @@ from objectives import OBJECTIVES
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
-from similitude.estimators import classifier, landmarking, training
-from similitude.kernels import Gaussian, Spectrum
+from similitude.estimators import choose_landmarks, classifier
+from similitude.kernels import Gaussian, Linear, Polynomial, Spectrum
 from similitude.linear import nonlinear_cg
 from similitude.linear.cholesky import ShiftedFactors
 from similitude.linear.features import Features
 from similitude.linear.l2_penalty import l2_path
+from similitude.linear.landmark_ridge import LandmarkRidge, conjugate_gradients
 from similitude.linear.losses import Logistic, MultinomialLogistic, SquaredHinge
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -108,7 +109,7 @@ def vectors(n, dtype=np.float64, seed=0):
 @pytest.mark.parametrize("pilot", [20_000, 100])
 @pytest.mark.parametrize("head", ["logistic", "squared_hinge"])
 def test_a_classifier_solves_on_the_device(monkeypatch, head, pilot, device):
-    for module in (training, landmarking):
+    for module in (choose_landmarks,):
         monkeypatch.setattr(module, "PILOT", pilot)
     given, usual = [], classifier.fit_classes
     monkeypatch.setattr(
@@ -163,3 +164,80 @@ def test_a_head_that_does_not_fit_on_the_device_leaves_the_model_as_it_was(monke
     with pytest.raises(MemoryError, match=r"loss='logistic' on 60 x \d+ features does not fit on cpu"):
         model.fit(X, (X[:, 0] > X[:, 1]).astype(int))
     assert set(vars(model)) == before
+
+
+# Ridge regression by products with a matrix of similarities.
+
+
+def ridge_on(engine, k, X, L, Y, s):
+    return LandmarkRidge(engine.product(k, k.encode(X), k.encode(L)), Y, s)
+
+
+def points(n, dtype=np.float64, d=4):
+    return np.random.default_rng(0).normal(size=(n, d)).astype(dtype)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("k", [Gaussian(sigma=0.3), Gaussian(sigma=0.3) * (Linear() + 1.0)], ids=repr)
+def test_products_give_the_minimizer(k, device):
+    X, lam = points(200, d=2), 0.3
+    L, rng = X[:25], np.random.default_rng(0)
+    Y, s = rng.normal(size=(200, 3)), rng.integers(0, 3, 200).astype(float)
+    ridge = ridge_on(TorchEngine(device=device), k, X, L, Y, s)
+    some = ridge.only(np.arange(0, 200, 2)).moments
+    factor, start = ridge.factor(some, lam * some.weight / s.sum()), ridge.solve(some, ridge.factor(some, lam))
+    found = ridge.iterate(lam, factor, start, steps=100, tolerance=1e-9)
+    K, M = k.cross(X, L), k.cross(L, L)
+    values, vectors_of = np.linalg.eigh(M)
+    kept = values > 1e-13 * values.max()
+    F = K @ vectors_of[:, kept] / np.sqrt(values[kept])
+    F, middle = F - s @ F / s.sum(), s @ Y / s.sum()
+    w = np.linalg.solve(F.T @ (s[:, None] * F) + lam * np.eye(F.shape[1]), F.T @ (s[:, None] * (Y - middle)))
+    np.testing.assert_allclose(ridge.scores(found), F @ w + middle, atol=2e-6)
+    np.testing.assert_allclose(K @ found.weights + found.intercept, F @ w + middle, atol=2e-6)
+    assert found.gap <= 1e-9
+    both = some + ridge.only(np.arange(1, 200, 2)).moments
+    direct = ridge.solve(both, ridge.factor(both, lam))
+    np.testing.assert_allclose(K @ direct.weights + direct.intercept, F @ w + middle, atol=2e-6)
+    np.testing.assert_array_equal(ridge.iterate(lam, factor, found).weights, found.weights)  # no further step
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", PRECISIONS)
+def test_steps_are_few_however_small_the_penalty(dtype, device):
+    X = np.random.default_rng(0).random((6_000, 3)).astype(dtype)
+    Y, L, k = np.sin(12 * X[:, :1] * X[:, 1:2]) + np.cos(9 * X[:, 2:]), X[:150], Gaussian(sigma=0.3)
+    engine = TorchEngine(device=device)
+    ridge = ridge_on(engine, k, X, L, Y, np.ones(len(X)))
+    some = ridge.only(np.arange(600)).moments
+    for part, loss in ((1e-3, 0.11), (1e-5, 0.011), (1e-7, 0.008)):
+        lam = part * len(X)
+        start = ridge.solve(some, ridge.factor(some, lam))
+        found = ridge.iterate(lam, ridge.factor(some, part * 600), start, steps=12)
+        assert found.gap <= 1e-3
+        assert np.mean((engine.times(k, X, L, found.weights) + found.intercept - Y) ** 2) < loss
+
+
+def test_steps_that_only_round_are_not_taken():
+    asked = []
+
+    def noisy(p):
+        asked.append(p)
+        return p + 0.1 * torch.from_numpy(np.random.default_rng(int(1e6 * abs(p[0]))).normal(size=p.shape))
+
+    goal = torch.ones(50, 1, dtype=torch.float64)
+    z, residual = conjugate_gradients(noisy, lambda r: r, goal, goal, 1000, 1e-9)
+    assert len(asked) < 100 and 1e-9 < residual < 1 and float((z - goal).norm()) < 0.5 * float(goal.norm())
+
+
+def test_equations_that_overflow_are_refused():
+    X = 1e100 * np.abs(points(40))
+    ridge = ridge_on(TorchEngine(device="cpu"), Polynomial(degree=2), X, X[:5], np.ones((40, 1)), np.ones(40))
+    with pytest.raises(ValueError, match=r"squares of Polynomial.* overflow .*: scale it down"):
+        ridge.factor(ridge.moments, 1.0)
+
+
+def test_too_many_landmarks_for_the_device_are_refused_before_anything_is_computed():
+    X, engine = points(400, np.float32), TorchEngine(device="cpu", memory="4MiB")
+    with pytest.raises(MemoryError, match=r"400 landmarks need .* of cpu is .*use fewer landmarks"):
+        ridge_on(engine, Gaussian(sigma=1.0), X, X, np.ones((400, 1)), np.ones(400))

@@ -155,7 +155,7 @@ def test_digests_that_collide_are_told_apart(monkeypatch):
     from similitude.compute import loops
     from similitude.compute.loops import reference_strings
 
-    if loops.COMPILED:  # the compiled loops compare in the same way, see test_strings_loops
+    if loops.COMPILED:  # the compiled loops compare in the same way, see test_loops_strings
         for name in ("window_bags", "shared_features"):
             monkeypatch.setattr(loops, name, getattr(reference_strings, name))
     monkeypatch.setattr(reference_strings, "_mixed", lambda x: 5)

@@ -94,5 +94,6 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
 
 def _demand_target(learner: Any, y: Any) -> Any:
     if y is None:
-        raise ValueError(f"{type(learner).__name__} requires y to be passed, but the target y is None")
+        name = learner if isinstance(learner, str) else type(learner).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
     return as_numpy(y) if is_tensor(y) else y

@@ -20,7 +20,7 @@ SHORTEST = 64
 """Dimension to which shorter vectors are padded before structured transforms: their directions are then many."""
 
 FASTEST = 1e18
-"""Factor at most by which a heavy-tailed law makes a frequency larger; no angle has so many digits."""
+"""Largest factor by which a heavy-tailed law increases a frequency: larger angles have no correct digits."""
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ def strips(n: int, row_bytes: int, at_once: int = STRIP) -> Iterator[slice]:
 
 
 def whole_number(name: str, value: Any) -> int:
-    """Return a number of things; refuse what is none."""
+    """Validate a positive integer."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
     return int(value)
@@ -178,7 +178,7 @@ class Recipe(Protocol):
         """Return the number of features."""
 
     def __getitem__(self, which: Any) -> Recipe:
-        """Return the whole of it."""
+        """Return itself: it is never cut."""
 
     def write(self, A: Encoding, out: np.ndarray) -> None:
         """Write the features of every row of A."""

@@ -29,18 +29,19 @@ data.datasets.Atoms: labels masses
 data.datasets.FewObjects: labels masses points similarities
 data.datasets.LowerBound: alpha inside labels n_bits
 data.datasets.Paper: authors keywords title year
-estimators.classifier.SimilarityClassifier: _coordinates _model _so_far _temperature class_weight classes_ engine
-    feature_names_in_ guarantee_ held_out_error_ intercept_ lam_ landmark_curve_ landmark_indices landmark_indices_
-    landmarks landmarks_ loss loss_ n_features_in_ n_landmarks n_similarity_calls_ notes_ penalty penalty_
-    random_state representation_ side similarity similarity_ unlabeled
+estimators.classifier.SimilarityClassifier: _model _stream _temperature class_weight classes_ engine feature_names_in_
+    guarantee_ held_out_error_ intercept_ lam_ landmark_curve_ landmark_indices landmark_indices_ landmarks landmarks_
+    loss loss_ n_features_in_ n_landmarks n_similarity_calls_ notes_ penalty penalty_ random_state representation_
+    side similarity similarity_ unlabeled
 estimators.explanation.Explanation: contributions intercept landmarks positions prediction score similarities
 estimators.landmark_count.LandmarkCurve: grade high level low reason x y
-estimators.regressor.SimilarityRegressor: _coordinates _model _one_output _so_far constant_error_ engine
-    feature_names_in_ guarantee_ held_out_error_ intercept_ lam_ landmark_curve_ landmark_indices landmark_indices_
-    landmarks landmarks_ loss loss_ n_features_in_ n_landmarks n_similarity_calls_ notes_ penalty penalty_
-    random_state representation_ side similarity similarity_ unlabeled
-estimators.streams.Model: parts
-estimators.streams.Stream: held moments
+estimators.model.LandmarkModel: parts
+estimators.model.WeightedLandmarks: features weights
+estimators.partial_fit.Stream: features held_out sums
+estimators.regressor.SimilarityRegressor: _model _one_output _stream constant_error_ engine feature_names_in_
+    guarantee_ held_out_error_ intercept_ lam_ landmark_curve_ landmark_indices landmark_indices_ landmarks landmarks_
+    loss loss_ n_features_in_ n_landmarks n_similarity_calls_ notes_ penalty penalty_ random_state representation_
+    side similarity similarity_ unlabeled
 goodness.assessment.Goodness: alignment centered_alignment classes_ hardest hinge left_out margin n notes p_value
     scale sizes strong used weak weighted witnesses
 goodness.certificates.HingeGoodness: fitted grade high level low x y
@@ -80,10 +81,8 @@ kernels.vectors.HistogramIntersection:
 kernels.vectors.Linear:
 kernels.vectors.Polynomial: coef0 degree scale
 kernels.vectors.Sigmoid: coef0 scale
-landmarks.chosen_landmarks.Chosen: encoding objects positions
-landmarks.features.Coordinates: factor normalized unit view
-landmarks.features.View: landmarks side similarity
-landmarks.features.Weighted: normalized view weights
+landmarks.features.LandmarkFeatures: factor landmarks leading matrix normalized scale side similarity
+landmarks.landmarks.Landmarks: encoding labels objects positions rule
 landmarks.representation.Representation: name normalized reason side
 landmarks.reservoir.Reservoir: objects positions rng seen size
 learners.clusters.KernelKMeans: _lengths _sklearn_output_config _support center_norms_ dual_coef_ engine
@@ -146,7 +145,7 @@ learners.votes.weak.WeakSimilarityVote: _seed _support balanced class_similariti
     feature_names_in_ gap_ guarantee_ n_features_in_ notes_ offsets_ random_state scale_ shrink_ similarity
     similarity_ support_ support_objects_ totals_ validity_
 linear.moments.Moments: cross eps features gram targets weight
-maps.compact.CompactMap: _landmarks _ready _reservoir _sklearn_output_config delta engine epsilon factor_
+maps.compact.CompactMap: _features _ready _reservoir _sklearn_output_config delta engine epsilon factor_
     feature_names_in_ guarantee_ kernel kernel_ landmark_indices landmark_indices_ landmarks landmarks_ margin
     n_components n_features_in_ n_features_out_ n_landmarks notes_ projection random_state rank_ sketch_ validity_
 maps.fourier.FourierMap: _sklearn_output_config engine feature_names_in_ guarantee_ kernel kernel_ kind n_components
@@ -154,14 +153,14 @@ maps.fourier.FourierMap: _sklearn_output_config engine feature_names_in_ guarant
 maps.fourier.Waves: amplitude angles phase width
 maps.frequencies.Matrix: weights
 maps.frequencies.Structured: lengths signs size
-maps.landmarks.LandmarkMap: _landmarks _reservoir _sklearn_output_config delta engine epsilon feature_names_in_
+maps.landmark.LandmarkMap: _features _reservoir _sklearn_output_config delta engine epsilon feature_names_in_
     guarantee_ landmark_indices landmark_indices_ landmarks landmarks_ margin n_components n_features_in_
     n_features_out_ notes_ random_state rank_ side similarity similarity_
 maps.polynomial_sketch.Form: coef0 degree factor scale unit
 maps.polynomial_sketch.PolynomialSketchMap: _sklearn_output_config engine feature_names_in_ guarantee_ kernel kernel_
     n_components n_features_in_ n_features_out_ notes_ random_state sketch_
 maps.polynomial_sketch.TensorSketch: form signs sums width
-maps.projection.ProjectionMap: _landmarks _ready _reservoir _sklearn_output_config delta engine epsilon factor_
+maps.projection.ProjectionMap: _features _ready _reservoir _sklearn_output_config delta engine epsilon factor_
     feature_names_in_ guarantee_ kernel kernel_ landmark_indices landmark_indices_ landmarks landmarks_ margin
     n_components n_features_in_ n_features_out_ notes_ random_state rank_ validity_
 maps.sketches.Sketch: kind n_in n_out seed

@@ -14,7 +14,6 @@ from similitude.compute.encodings import take
 from similitude.compute.engines import Engine, current_engine, use_engine
 from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import Goodness, assess
-from similitude.landmarks.pivots import named
 from similitude.report.about import CLASSIFICATION, About, ClassCounts, Item, NumberSummary, Subject, describe, read
 from similitude.report.curves import Calibration, LearningCurve, TheoremSize, learning_curve
 from similitude.report.examples import ExampleFinding, Near, show
@@ -23,7 +22,7 @@ from similitude.report.matrix import GramSample, Spectrum, gram_sample
 from similitude.report.model import Confused, ModelFindings, Residuals, judge
 from similitude.report.reproduce import Clock, Reproduce, reproduce
 from similitude.report.trials import Parts, Trial, attempt, split
-from similitude.support.errors import brief
+from similitude.support.errors import brief, pairs_at
 from similitude.support.results import Result
 from similitude.validity import Validity, check_kernel
 
@@ -210,7 +209,7 @@ def _investigated(subject: Subject, about: About, command: str | None) -> Findin
 def _validity(subject: Subject) -> Validity:
     """Return the verdict on a sample; a witness is named by positions in X."""
     chosen = subject.sample(CHECKED)
-    with named(chosen, chosen):
+    with pairs_at(chosen, chosen):
         found = check_kernel(subject.resolved, take(subject.X, chosen), random_state=subject.seed)
     if found.witness is None or not found.witness.indices:
         return found

@@ -9,9 +9,9 @@ import numpy as np
 
 from similitude.compute.encodings import take
 from similitude.compute.engines import current_engine
-from similitude.landmarks.pivots import named
 from similitude.report.about import CLASSIFICATION, Subject
 from similitude.scikit.estimator import whole_gram
+from similitude.support.errors import pairs_at
 from similitude.support.results import Result
 
 SAMPLE = 400
@@ -105,7 +105,7 @@ def gram_sample(subject: Subject) -> tuple[GramSample, Spectrum]:
     keys = subject.codes[chosen] if subject.task == CLASSIFICATION else subject.y[chosen]
     chosen = chosen[np.argsort(keys, kind="stable")]
     k = subject.resolved
-    with named(chosen, chosen):
+    with pairs_at(chosen, chosen):
         K = np.asarray(whole_gram(k, k.encode(take(subject.X, chosen)), current_engine()))
     largest = float(np.abs(K).max())
     if largest > LARGEST:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import take
-from similitude.landmarks.pivots import named
 from similitude.learners.calibration import probabilities
 from similitude.report.about import CLASSIFICATION, Subject
+from similitude.support.errors import pairs_at
 from similitude.support.results import ESTIMATE, HELD_OUT, Estimate
 from similitude.theory.intervals import clopper_pearson
 
@@ -179,7 +179,7 @@ def attempt(subject: Subject, parts: Parts, make: Callable[[], Any]) -> tuple[Tr
         scores = np.zeros((len(parts.tested), max(1, len(subject.classes))))
         likely = np.zeros_like(scores)
         for train, test in folds:
-            with named(train, train):
+            with pairs_at(train, train):
                 model = make().fit(take(subject.X, train), subject.y[train])
             scores[at[test]], likely[at[test]] = _answers(subject, model, test)
         rounds.append(scores)

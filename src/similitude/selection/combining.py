@@ -192,10 +192,10 @@ def _projected(k: Similarity, pairs: Pairs) -> np.ndarray:
     looked = pairs.looked
     some = np.arange(len(M))[:CHECKED_OBJECTS]
     if not k.proof().holds:
-        objects = take(pairs.chosen.objects, some)
+        objects = take(pairs.landmarks.objects, some)
         n = check_objects(looked.X)
         demand_valid(check_gram(k, M[np.ix_(some, some)], objects, looked.landmarks[some], n), ADVICE)
-    F = projection(K, M)
+    F = projection(k, pairs.landmarks, K, M)
     if F is None and M.any():
         problem = f"{k!r} is not a kernel: the Gram matrix of {len(M)} landmarks is indefinite"
         raise NotAKernelError(f"{problem}. {ADVICE[0].upper()}{ADVICE[1:]}.")

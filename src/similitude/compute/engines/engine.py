@@ -51,14 +51,14 @@ class Engine(ABC):
         Whether it says how far it is.
     checkpoint : path or None
         Where a pass over many rows writes what it has added up so far.
-    solves : bool
-        Whether it has `least_squares`, for similarities that it can compute.
+    has_products : bool
+        Whether it has `product`, for similarities that it can compute.
     """
 
     memory: int | str
     progress: bool = False
     checkpoint: Any = None
-    solves: ClassVar[bool] = False
+    has_products: ClassVar[bool] = False
 
     @abstractmethod
     def run(
@@ -79,8 +79,8 @@ class Engine(ABC):
         """Return K(A, B) v, or K(A, B)' v, without storing K; None where tiles are the best there is."""
         return None
 
-    def least_squares(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
-        """Return what solves ridge regression on K(A, B) without storing it; None where there is nothing for it."""
+    def product(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
+        """Return K(A, B) as an operator with products, without storing it; None if tiles are the best there is."""
         return None
 
     def note(self, similarity: Any) -> str | None:

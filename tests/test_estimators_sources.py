@@ -17,7 +17,7 @@ from similitude.compute.engines.checkpoints import Checkpoint
 from similitude.compute.engines.progress import with_rows
 from similitude.engines import LocalEngine
 from similitude.errors import CheckpointError, CheckpointWarning, PairError, SourceError
-from similitude.estimators import sourced
+from similitude.estimators import batches
 from similitude.kernels import Gaussian, Linear, Spectrum
 from similitude.linear import Moments
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
@@ -39,7 +39,7 @@ def in_batches(size, *arrays):
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr(sourced, "batch_rows", lambda X, budget: 4096)
+    monkeypatch.setattr(batches, "batch_rows", lambda X, budget: 4096)
 
 
 @pytest.fixture
@@ -281,10 +281,10 @@ CHILD = """
     from similitude import SimilarityRegressor
     from similitude.compute.engines import LocalEngine, checkpoints
     from similitude.kernels import Gaussian
-    from similitude.estimators import sourced
+    from similitude.estimators import batches
 
     checkpoints.EVERY, checkpoints.SHARE = 0.0, 1e9
-    sourced.batch_rows = lambda X, budget: 4096
+    batches.batch_rows = lambda X, budget: 4096
     X, Y = np.load(sys.argv[1]), np.load(sys.argv[2])
     passes = iter(range(9))
 
@@ -376,7 +376,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path, at_once, monkeypatc
         if "landmarks" in ask:
             path.write_bytes(before)
     with monkeypatch.context() as patch:
-        patch.setattr("similitude.estimators.training.version", lambda name: "0.0")
+        patch.setattr("similitude.estimators.fit.version", lambda name: "0.0")
         with pytest.raises(CheckpointError, match="by another version"):
             SimilarityRegressor(**GIVEN, engine=engine).fit(Source(X, Y))
     assert path.read_bytes() == before  # nothing is lost

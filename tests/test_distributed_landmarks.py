@@ -10,10 +10,11 @@ from similitude import FromPairs
 from similitude.engines import LocalEngine, SpreadEngine
 from similitude.errors import NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Spectrum
-from similitude.landmarks.distributed import Whole, choose_among_all
-from similitude.landmarks.partitions import Reader
+from similitude.landmarks.distributed import Collection, choose_among_all
+from similitude.landmarks.partitions import Candidates
 from similitude.landmarks.rules import Pool, choose
 from similitude.maps import LandmarkMap
+from similitude.scikit.input_check import InputCheck
 
 ONE = LocalEngine(threads=1)
 
@@ -53,7 +54,7 @@ class Here(SpreadEngine):
 def whole(parts, seed=0, similarity="gaussian", barred=()):
     fitted = LandmarkMap(similarity, n_components=1, engine=ONE).fit(parts[0])
     sizes = np.array([len(part) for part in parts])
-    return Whole(Here(), Reader(fitted), [parts], sizes, seed, np.array(barred, dtype=int))
+    return Collection(Here(), Candidates(InputCheck(fitted, "2GiB")), [parts], sizes, seed, np.array(barred, dtype=int))
 
 
 def clusters(n=150, k=12):
