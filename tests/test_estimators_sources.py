@@ -17,7 +17,7 @@ from similitude.compute.engines.checkpoints import Checkpoint
 from similitude.engines import LocalEngine
 from similitude.errors import CheckpointError, CheckpointWarning, PairError, SourceError
 from similitude.kernels import Gaussian, Linear, Spectrum
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
 from similitude.sources import Source
 

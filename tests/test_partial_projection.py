@@ -9,7 +9,7 @@ from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
 from similitude.landmarks.partial_projection import n_leading as leading
 from similitude.landmarks.projection import factor_of_landmarks as projected
 from similitude.landmarks.projection import solve_rows, solver
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 
 rng = np.random.default_rng(5)
 

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from scipy.stats import ttest_1samp, ttest_rel
+from similitude.kernels.distances import OfDistances
+from similitude.kernels.radial import euclidean
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GroupKFold,
@@ -25,9 +27,7 @@ from similitude import FromPairs, Precomputed
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid
-from similitude.kernels.distances import OfDistances
-from similitude.kernels.radial import euclidean
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 from similitude.selection import choose_kernel, choosing
 from similitude.selection.comparing import differences, error_of
 from similitude.selection.folds import Folds

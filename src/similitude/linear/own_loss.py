@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.learners.losses import LOSSES, Loss
+from similitude.linear.losses import LOSSES, Loss
 from similitude.support.errors import brief
 
 PROBED_TARGETS, PROBED_SCORES = 25, 41

@@ -6,11 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError
 
+from similitude.linear import PENALTIES, LinearModel, Moments, Ridge, Trial, fit_numbers, penalty_choice
 from similitude.linear import ridge as ridge_module
-from similitude.linear.linear import Linear
-from similitude.linear.moments import Moments
-from similitude.linear.path import FOLDS, PATIENCE, Head, chosen
-from similitude.linear.ridge import PENALTIES, ByCholesky, ByEigenvectors, Ridge, Trial
+from similitude.linear.penalty_choice import FOLDS, PATIENCE
+from similitude.linear.ridge import ByCholesky, ByEigenvectors
 
 FACTORIZATIONS = {"eigenvectors": 10_000, "cholesky": 0}
 
@@ -138,9 +137,10 @@ def test_both_factorizations_agree(d, k, seed, lam):
     for G in (F, F.astype(np.float32)):
         exact = np.einsum("ij,ij->i", F, np.linalg.solve(gram + lam * np.eye(d), F.T).T)
         close = {"rtol": 1e-6, "atol": 1e-9} if G is F else {"rtol": 5e-3, "atol": 1e-3}
-        for by in (one, other):
-            np.testing.assert_allclose(by.seen(G).leverages(lam), exact, **close)
-        np.testing.assert_allclose(one.seen(G).scores(lam), other.seen(G).scores(lam), **close)
+        (scores, leverages), (others, other_leverages) = one.of_rows(G), other.of_rows(G)
+        np.testing.assert_allclose(leverages(lam), exact, **close)
+        np.testing.assert_allclose(other_leverages(lam), exact, **close)
+        np.testing.assert_allclose(scores(lam), others(lam), **close)
 
 
 def test_a_factor_is_made_once_for_a_penalty(monkeypatch):
@@ -150,7 +150,7 @@ def test_a_factor_is_made_once_for_a_penalty(monkeypatch):
     by = ByCholesky(*Moments.of(F, Y, s).centered())
     for _ in range(3):
         by.solve(1.0)
-        by.seen(F).leverages(1.0)
+        by.of_rows(F)[1](1.0)
     assert len(made) == 1
     by.solve(2.0)
     assert len(made) == 2
@@ -340,34 +340,39 @@ def test_a_trial_is_a_weighted_mean_with_its_standard_error():
 
 
 class Recorded:
-    """Ridge regression as a head, that remembers which examples it was fitted to and which penalties it was asked."""
+    """Ridge regression as the solver of a path, that remembers its training rows and penalties."""
 
-    def __init__(self, F, Y, weights, path):
-        self.F, self.Y, self.weights, self.path = F, Y, weights, path
-        self.fits = []
+    def __init__(self, monkeypatch, F, Y, weights, path, fitted):
+        self.F, self.Y, self.weights, self.path, self.fits = F, Y, weights, path, []
+        monkeypatch.setattr(penalty_choice, "L1_PENALTIES", path)
+        monkeypatch.setattr(penalty_choice, "largest_penalty", lambda *given: 1.0)
+        monkeypatch.setattr(penalty_choice, "l1_path", self.fit)
+        monkeypatch.setattr(penalty_choice, "n_fitted", lambda n: fitted)
 
-    def head(self):
-        return Head(lambda rows: self.path, self.fit, self.losses)
-
-    def fit(self, rows, penalties):
+    def fit(self, F, Y, weights, penalties, loss):
+        rows = np.array([int(np.flatnonzero((one == self.F).all(axis=1))[0]) for one in F])
+        np.testing.assert_array_equal(self.weights[rows], weights)
         self.fits.append((rows, []))
-        taken = self.fits[-1][1]
         for lam in penalties:
-            taken.append(lam)
-            yield Linear(*naive(self.F[rows], self.Y[rows], self.weights[rows], lam))
+            self.fits[-1][1].append(lam)
+            yield LinearModel(*naive(F, Y, weights, lam))
 
-    def losses(self, scores, rows):
-        return ((scores - self.Y[rows]) ** 2).sum(axis=1)
+    def chosen(self):
+        model, trial, judged = fit_numbers(self.F, self.Y, self.weights, 0)
+        losses = ((trial.scores - self.Y[judged]) ** 2).sum(axis=1)
+        np.testing.assert_allclose(trial.losses, losses)
+        assert trial.loss == pytest.approx(np.average(losses, weights=self.weights[judged]))
+        return model, trial.lam, judged, trial.scores
 
 
 PATH = 10.0 ** np.arange(4.0, -5.0, -1.0)
 
 
 @pytest.mark.parametrize("n", [3, 12, 23])
-def test_the_path_is_judged_on_folds(n):
+def test_the_path_is_judged_on_folds(n, monkeypatch):
     F, Y, s = problem(n, n, 3, 1)
-    recorded = Recorded(F, Y, s, PATH)
-    linear, lam, judged, scores = chosen(recorded.head(), F, s, n, np.random.default_rng(0))
+    recorded = Recorded(monkeypatch, F, Y, s, PATH, n)
+    linear, lam, judged, scores = recorded.chosen()
     assert sorted(judged.tolist()) == list(range(n))  # everybody once
     folds, last = recorded.fits[:-1], recorded.fits[-1]
     assert len(folds) == min(FOLDS, n)
@@ -388,12 +393,12 @@ def test_the_path_is_judged_on_folds(n):
     np.testing.assert_allclose(linear.weights, naive(F, Y, s, lam)[0])
 
 
-def test_many_examples_are_judged_on_a_part_held_out_until_it_gets_worse():
+def test_many_examples_are_judged_on_a_part_held_out_until_it_gets_worse(monkeypatch):
     F, Y, s = problem(1, 60, 3, 1)
     Y = F @ np.ones((3, 1)) + 5.0 * np.random.default_rng(0).standard_normal((60, 1))
     path = 10.0 ** np.arange(6.0, -9.0, -0.5)
-    recorded = Recorded(F, Y, s, path)
-    linear, lam, judged, scores = chosen(recorded.head(), F, s, 45, np.random.default_rng(0))
+    recorded = Recorded(monkeypatch, F, Y, s, path, 45)
+    linear, lam, judged, scores = recorded.chosen()
     assert judged.tolist() == list(range(45, 60))
     losses = []
     for penalty in path:
@@ -409,10 +414,9 @@ def test_many_examples_are_judged_on_a_part_held_out_until_it_gets_worse():
 
 
 @pytest.mark.parametrize("fitted", [30, 20])
-def test_a_tie_on_a_path_goes_to_the_larger_penalty(fitted):
-    F, Y, s = problem(0, 30, 3, 1)
-    recorded = Recorded(F, Y, s, PATH)
-    head = Head(lambda rows: PATH, recorded.fit, lambda scores, rows: np.ones(len(rows)))
-    linear, lam, _, _ = chosen(head, F, s, fitted, np.random.default_rng(0))
+def test_a_tie_on_a_path_goes_to_the_larger_penalty(fitted, monkeypatch):
+    F, _, s = problem(0, 30, 3, 1)
+    recorded = Recorded(monkeypatch, F, np.zeros((30, 1)), s, PATH, fitted)  # every penalty predicts zero
+    linear, lam, _, _ = recorded.chosen()
     assert lam == PATH[0]
-    np.testing.assert_allclose(linear.weights, naive(F, Y, s, lam)[0])
+    np.testing.assert_allclose(linear.weights, 0.0, atol=1e-12)
