@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-import similitude.similarity.algebra as algebra
-import similitude.similarity.wrappers as wrappers
+from similitude.similarity import algebra, wrappers
 from similitude import FromBlocks, FromPairs, Precomputed, Similarity, repair
 from similitude.checks import check_similarity
 from similitude.checks.similarity import grams_elsewhere
@@ -38,9 +37,9 @@ from similitude.kernels import (
     Spectrum,
     WeisfeilerLehman,
 )
-from similitude.kernels.series import WarpingDistance
+from similitude.kernels.series.alignment import WarpingDistance
 from similitude.selection import SideBySide
-from similitude.validity.repaired import RaisedDiagonal, Repaired
+from similitude.validity.spectral_repair import RaisedDiagonal, Repaired
 
 rng = np.random.default_rng(0)
 VECTORS = rng.standard_normal((9, 3))
@@ -144,17 +143,17 @@ EXAMPLES = [
     (repair(FromPairs(lambda s, t: float(bool(set(s) & set(t)))), WORDS, how="shift"), WORDS),
 ]
 ABSTRACT = {
+    "DistanceSimilarity",
     "VectorSimilarity",
     "SetSimilarity",
     "BagSimilarity",
-    "_Distance",
+    "_EditDistance",
     "HistogramSimilarity",
     "SeriesSimilarity",
     "Node",
     "Joined",
     "Extreme",
     "Wrapped",
-    "Declared",
 }
 
 
@@ -206,11 +205,15 @@ def test_a_users_own_class_passes():
 
 
 class LiesAboutSymmetry(Honest):
+    claims = Honest.claims
+
     def block(self, A, B):
         return A[:, None] - 0.5 * B
 
 
 class LiesAboutPSD(Honest):
+    claims = Honest.claims
+
     def block(self, A, B):
         return -np.abs(A[:, None] - B)
 
