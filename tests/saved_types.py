@@ -15,8 +15,7 @@ import similitude
 from similitude.persistence.objects import OF_THE_ENGINE
 from similitude.results import Result
 from similitude.scikit.estimator import SimilarityEstimator
-from similitude.similarity import Similarity
-from similitude.similarity.parameters import Parametric
+from similitude.similarity import Parametric, Similarity
 
 REGISTRY = Path(similitude.__file__).parent / "persistence" / "registry.py"
 HELD = """
@@ -31,7 +30,7 @@ HELD = """
 """
 """What models, maps and similarities hold beside each other; encodings are made anew and no part of a file."""
 
-LEFT_OUT = {"Reader", "Envelope", "SimilarityEstimator", "BagSimilarity", "HistogramSimilarity", "Extreme"}
+LEFT_OUT = {"Reader", "Envelope", "SimilarityEstimator", "VectorSimilarity", "DistanceSimilarity", "Extreme"}
 """What lives only as long as a fit, and what others are made from."""
 
 FROM_OUTSIDE = {
@@ -92,18 +91,20 @@ def attributes(cls):
             found |= set_in(one) | set(FROM_OUTSIDE.get(one.__name__, ()))
     if issubclass(cls, SimilarityEstimator):
         found.add("kernel_" if "kernel" in found else "similarity_")
-    not_stored = (property, functools.cached_property)
     found -= set(OF_THE_ENGINE)
-    return sorted(name for name in found if not isinstance(getattr(cls, name, None), not_stored))
+    return sorted(name for name in found if not is_computed(getattr(cls, name, None)))
+
+
+def is_computed(attribute):
+    """Tell whether an attribute is computed; a property that can be set is stored."""
+    return isinstance(attribute, functools.cached_property) or (isinstance(attribute, property) and not attribute.fset)
 
 
 def set_in(cls):
     """Return the names that the methods of a class set on ``self``."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     targets = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
-    return {node.attr for node in targets if isinstance(node.value, ast.Name) and node.value.id == "self"} | {
-        name for name in ("_claims",) if cls.__name__ == "Declared"
-    }
+    return {node.attr for node in targets if isinstance(node.value, ast.Name) and node.value.id == "self"}
 
 
 def table():

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from similitude.similarity import algebra, wrappers
 from similitude import FromBlocks, FromPairs, Precomputed, Similarity, repair
 from similitude.checks import check_similarity
 from similitude.checks.similarity import grams_elsewhere
@@ -39,6 +38,7 @@ from similitude.kernels import (
 )
 from similitude.kernels.series.alignment import WarpingDistance
 from similitude.selection import SideBySide
+from similitude.similarity import algebra, wrappers
 from similitude.validity.spectral_repair import RaisedDiagonal, Repaired
 
 rng = np.random.default_rng(0)

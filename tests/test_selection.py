@@ -284,10 +284,13 @@ def test_distances_are_computed_once_for_the_whole_family(monkeypatch):
     X, y = rings(70)
     cells = []
     distances = DistanceSimilarity.distances
-    monkeypatch.setattr(
-        DistanceSimilarity, "distances", lambda k, A, B, out=None: cells.append(len(A) * len(B)) or distances(k, A, B, out)
-    )
-    monkeypatch.setattr(VectorSimilarity, "block", lambda *args: pytest.fail("similarities computed without the distances"))
+
+    def counted(k, A, B, out=None):
+        cells.append(len(A) * len(B))
+        return distances(k, A, B, out)
+
+    monkeypatch.setattr(DistanceSimilarity, "distances", counted)
+    monkeypatch.setattr(VectorSimilarity, "block", lambda *args: pytest.fail("computed without the distances"))
     kernels = [*(Gaussian(sigma=s) for s in (0.3, 1.0, 3.0)), Laplace(sigma=1.0), RationalQuadratic(length=1.0)]
     chosen = choose_kernel(kernels, X, y)
     assert sum(cells) <= 70 * 70 + 1  # one value shows the precision
