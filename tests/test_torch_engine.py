@@ -25,6 +25,7 @@ from similitude.kernels import (
     Sigmoid,
     Spectrum,
 )
+from similitude.kernels.vectors import DistanceSimilarity
 from similitude.learners import (
     KernelKMeans,
     KernelRidge,
@@ -171,7 +172,7 @@ def test_a_block_written_below_a_kernel_is_not_taken_for_it():
         def block(self, A, B):
             return 2.0 * np.exp(-((A[:, None] - B[None]) ** 2).sum(-1))
 
-    assert not Doubled(sigma=1.0).works_on_tensors() and Doubled(sigma=1.0).described() is None
+    assert not Doubled(sigma=1.0).hints.on_tensors and Doubled(sigma=1.0).hints.profile is None
     with use_engine(TorchEngine(device="cpu")):
         assert Doubled(sigma=1.0).gram(vectors(5))[0, 0] == 2.0
 
@@ -223,8 +224,8 @@ def test_one_row_that_does_not_fit_is_refused_and_the_model_is_left_as_it_was(mo
             raise torch.OutOfMemoryError("on purpose")
         return usual(self, A, B, out)
 
-    X, usual = vectors(8), OfDistances.block
-    monkeypatch.setattr("similitude.kernels.distances.OfDistances.block", never)
+    X, usual = vectors(8), DistanceSimilarity.block
+    monkeypatch.setattr("similitude.kernels.vectors.DistanceSimilarity.block", never)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(MemoryError, match="one row does not fit"):

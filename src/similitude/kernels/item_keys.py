@@ -20,7 +20,7 @@ def item_keys(items: Iterable[Any]) -> np.ndarray:
 
     Examples
     --------
-    >>> a, b, c, d = item_keys(["kernel", 1, 1.0, "1"])
+    >>> a, b, c, d = item_keys(["kernel", 1, 1.0, "1"]).tolist()
     >>> b == c, b == d
     (True, False)
     """

@@ -14,7 +14,6 @@ from similitude.compute.encodings import check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.convex import Problem
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.scikit import check_labels, check_targets, check_weights
 from similitude.learners.regularizers import Regularizer, SquaredNorm, as_regularizer
 from similitude.learners.search import Certificate, regularized
 from similitude.learners.spaces import all_objects, check_room, landmarked

@@ -58,11 +58,11 @@ def as_similarity(similarity: Any) -> Similarity:
 
 
 def _declared_claims(self: Any) -> frozenset[str]:
-    return check_claims(self._claims)
+    return check_claims(vars(self)["claims"])
 
 
 def _declare_claims(self: Any, claims: Iterable[str]) -> None:
-    self._claims = claims if isinstance(claims, str) else tuple(claims)
+    vars(self)["claims"] = claims if isinstance(claims, str) else tuple(claims)
 
 
 declared: Any = property(_declared_claims, _declare_claims, doc="The claims that the user declares, and no others.")

@@ -12,9 +12,9 @@ from similitude.compute.encodings import itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.learners.convex import Problem, by_box
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
-from similitude.linear.losses import Hinge
 from similitude.learners.spaces import GramSpace
 from similitude.learners.svm.row_cache import KernelRows
+from similitude.linear.losses import Hinge
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, finite_number, positive_integer
 from similitude.similarity import Similarity
 from similitude.support.errors import brief
