@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from similitude.compute.encodings import Encoding, as_numpy, count, moved, rows
-from similitude.compute.engines.byte_sizes import format_bytes
+from similitude.compute.engines.engine import format_bytes
 from similitude.compute.engines.torch.kernel_operator import CELLS, KernelOperator
 
 TOLERANCE = 1e-3
