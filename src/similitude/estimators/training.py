@@ -326,7 +326,7 @@ def _streamed(
     with named(examples.places if examples.rest is None else None, None):
         stream.learn(together.summed(examples.moments(together, some, engine, marks)))
     linear, trial, _ = stream.solve()
-    remove_checkpoint(engine)
+    remove_checkpoint(engine.checkpoint)
     curve = curve or LandmarkCurve.of(ask.sizes, [trial], ask.limit)
     return Fitted(coordinates, _roads(columns, coordinates), linear, trial, told, curve, n_landmarks, None)
 
