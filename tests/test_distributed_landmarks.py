@@ -75,7 +75,7 @@ def apart(k, X, chosen):
 
 @pytest.mark.parametrize(("rule", "cost", "passes"), [("rpcholesky", unexplained, 4), ("kmeans++", apart, 6)])
 def test_as_good_as_in_memory_in_a_few_passes(rule, cost, passes):
-    X, k, seeds = clusters(), Gaussian(sigma=1.0), range(40)
+    X, k, seeds = clusters(), Gaussian(sigma=1.0), range(15)
     found, known = [], []
     for seed in seeds:
         collection = whole(np.array_split(X, 7), seed)

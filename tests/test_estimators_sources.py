@@ -1,4 +1,4 @@
-"""Fits to sources: the model of the same rows in memory, whatever they come from; interrupted fits go on."""
+"""Fits to sources: equal to a fit in memory, whatever the kind of data; interrupted fits resume."""
 
 import io
 import os
@@ -17,7 +17,7 @@ from similitude.compute.engines.checkpoints import Checkpoint
 from similitude.engines import LocalEngine
 from similitude.errors import CheckpointError, CheckpointWarning, PairError, SourceError
 from similitude.kernels import Gaussian, Linear, Spectrum
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
 from similitude.sources import Source
 
@@ -461,7 +461,7 @@ MEMORY = """
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in other units elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has another unit elsewhere")
 def test_memory_does_not_grow_with_the_rows():
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(MEMORY)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

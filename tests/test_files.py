@@ -1,4 +1,4 @@
-"""Reading files: what is in them, how columns become objects, and what is refused."""
+"""Reading files: formats with columns, how columns become objects, and errors."""
 
 import gzip
 import io

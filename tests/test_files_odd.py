@@ -1,4 +1,4 @@
-"""Files that are odd but legitimate: read as they are meant, or refused with what to do."""
+"""Unusual but valid files: read as intended, or refused with advice."""
 
 import io
 import json
@@ -67,8 +67,8 @@ def test_numbers_that_are_no_text_are_not_offered_as_strings(put):
 def test_comments_in_fasta_are_no_letters_and_letters_of_both_cases_are_said(put):
     data = files.read(put("x.fasta", "; from 1985\n>g1 u\n; a comment\nACGT\n>g2 v\nTT\n"), label="header")
     assert data.objects == ["ACGT", "TT"] and data.notes == ("sequences as strings",)
-    said = files.read(put("y.fasta", ">g1\nAC\n>g2\ngt\n")).notes
-    assert said[1] == "capital and small letters occur, and are different letters: 'A' is not 'a'"
+    notes = files.read(put("y.fasta", ">g1\nAC\n>g2\ngt\n")).notes
+    assert notes[1] == "capital and small letters occur, and are different letters: 'A' is not 'a'"
 
 
 SERIES = "# made by hand\n\n@problemName x\n@timeStamps False\n@classLabel True a b\n@data\n1,2,3:a\n4,5,6:b\n"

@@ -28,7 +28,7 @@ from similitude.errors import PairError
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid
 from similitude.kernels.vectors import DistanceSimilarity
 from similitude.kernels.vectors.pairwise import VectorSimilarity
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 from similitude.selection import choose_kernel, choosing
 from similitude.selection.folds import Folds
 from similitude.selection.landmark_similarities import families

@@ -7,18 +7,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from similitude.compute.loops.reference_series import global_alignment
+from similitude.kernels.series_input import as_series
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from similitude import FromPairs, as_similarity, check_kernel, use_engine
-from similitude.checks import check_similarity
 from similitude.compute import loops
 from similitude.compute.encodings import count, keys, rows
-from similitude.compute.loops.reference_series import global_alignment
 from similitude.engines import LocalEngine
 from similitude.kernels import DTW, GlobalAlignment
-from similitude.kernels.series_input import as_series
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
 
@@ -128,30 +127,6 @@ def test_encodings_are_sliced():
 def test_equal_series_have_equal_keys():
     a, b, c = keys(as_series([[1.0, 2.0], [1.0, 2.0, 3.0], [1.0, 2.0]])).tolist()
     assert a == c != b
-
-
-# The contract.
-
-
-@pytest.mark.parametrize(
-    ("k", "X"),
-    [
-        (DTW(), RAGGED),
-        (DTW(sigma=2.0, window=1), waves(14)[0]),
-        (DTW(window=0.5), ragged(6, dtype=np.float32)),
-        (GlobalAlignment(), ragged(10)),
-        (GlobalAlignment(0.7), ragged(6, dtype=np.float32)),
-        (GlobalAlignment(), waves(5, channels=3)[0]),
-    ],
-)
-def test_the_contract_is_kept(k, X):
-    check_similarity(k, X)
-
-
-def test_parts_of_an_algebra():
-    X = waves(5, 12)[0]
-    check_similarity(GlobalAlignment() * DTW(sigma=30.0) + 0.5, X)
-    check_similarity(DTW().normalized(), X)
 
 
 @pytest.mark.parametrize("k", [DTW(window=3), GlobalAlignment(sigma=2.5)])

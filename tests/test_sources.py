@@ -1,4 +1,4 @@
-"""Sources: whatever is brought becomes the same batches, and what does not fit is named."""
+"""Sources: every kind of data gives the same batches, and errors name the batch that does not fit."""
 
 import itertools
 import threading

@@ -1,4 +1,4 @@
-"""The Triton kernels against float64: interpreted on the CPU in a process of its own, compiled on a card."""
+"""The Triton kernels against float64: interpreted on the CPU in a separate process, compiled on a GPU."""
 
 import os
 import subprocess

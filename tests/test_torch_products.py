@@ -1,4 +1,4 @@
-"""Fused products with plain torch in the place of the Triton kernels: memory that runs out, rows that are far away."""
+"""Fused products with plain torch in place of the Triton kernels: running out of memory, rows of large norm."""
 
 import warnings
 
@@ -16,7 +16,7 @@ from similitude.compute.engines.torch import fused, kernel_operator  # noqa: E40
 
 
 class Plain:
-    """What the Triton kernels compute, in plain torch; a product of more than so many rows runs out of memory."""
+    """What the Triton kernels compute, in plain torch; a product of more than `most` pairs runs out of memory."""
 
     SUM_FORMS = ("gaussian", "rational_quadratic", "laplace", "matern3", "matern5")
 
@@ -86,7 +86,7 @@ def test_out_of_memory_halves_the_rows_says_so_once_and_remembers_it(plain, k):
         again = (
             TorchEngine(device="cpu").operator(k, k.encode(X), k.encode(Y)).normal(torch.ones(13, 1), torch.ones(70))[0]
         )
-    assert torch.equal(both, again)  # cut alike, added alike
+    assert torch.equal(both, again)  # the same halves, added in the same order
 
 
 def test_one_row_that_does_not_fit_is_refused_and_the_model_is_left_as_it_was(plain, monkeypatch):

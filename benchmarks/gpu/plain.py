@@ -1,7 +1,7 @@
-"""The same products in plain torch, as written by hand: distances by a matrix product, a formula, a product.
+"""The same products in plain torch, as one would write them: distances by a matrix product, a formula, a product.
 
-They take the same chunks of rows as the library's own blocks, in place where torch can, without its correction of close
-pairs: the baseline is given every liberty.
+They use the same blocks of rows as the library, with operations in place where torch has them, and without its
+correction of close pairs: the baseline has every advantage.
 """
 
 from __future__ import annotations

@@ -213,6 +213,6 @@ SIMILARITY_CHECKS: tuple[Callable[[Similarity, Any], None], ...] = (
     check_claims_hold,
     check_precision_is_kept,
     check_params_round_trip,
-    check_other_process,
     check_inputs_unchanged,
+    check_other_process,
 )

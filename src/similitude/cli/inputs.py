@@ -137,7 +137,7 @@ def parsed(text: str, trust: bool = False) -> Similarity:
 
 def imported(module: str, name: str) -> Similarity:
     """Import a user's function as a similarity, with the working directory on the path."""
-    from similitude.similarity.adapters import as_similarity
+    from similitude.similarity import as_similarity
 
     here = os.getcwd()
     if here not in sys.path:

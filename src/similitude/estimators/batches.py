@@ -24,8 +24,8 @@ from similitude.estimators.passes import Marks, features_of, sums_over
 from similitude.estimators.rows import MOST_HELD_OUT, PILOT, Design, Sampling
 from similitude.estimators.targets import Targets
 from similitude.landmarks.feature_union import FeatureUnion
-from similitude.learners.kernel_learner import check_weights
 from similitude.linear import Moments
+from similitude.scikit import check_weights
 from similitude.similarity import Similarity
 from similitude.support.errors import SourceError
 

@@ -16,9 +16,8 @@ from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import ClassTargets, class_codes, class_weights
 from similitude.learners.calibration import probabilities, temperature
-from similitude.learners.kernel_learner import check_labels, check_weights
-from similitude.linear import Linear, Trial, fit_classes
-from similitude.scikit.estimator import all_or_nothing
+from similitude.linear import LinearModel, Trial, fit_classes
+from similitude.scikit import all_or_nothing, check_labels, check_weights
 from similitude.support.results import ESTIMATE, Estimate
 from similitude.theory.intervals import clopper_pearson
 
@@ -206,7 +205,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
 
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
-    ) -> tuple[Linear, Trial, np.ndarray]:
+    ) -> tuple[LinearModel, Trial, np.ndarray]:
         numbers, k = class_numbers(Y), len(self.classes_)
         return fit_classes(options.loss, options.penalty, F, numbers, k, weights, self.random_state)
 

@@ -26,7 +26,7 @@ from similitude.landmarks.feature_union import FeatureUnion
 from similitude.landmarks.features import LandmarkFeatures
 from similitude.landmarks.landmarks import Landmarks
 from similitude.landmarks.representation import PROJECTION, Representation
-from similitude.linear import Linear, Moments, Ridge, Trial
+from similitude.linear import LinearModel, Moments, Ridge, Trial
 from similitude.support.errors import pairs_at
 from similitude.support.fingerprints import digest
 
@@ -40,7 +40,7 @@ class Fitted:
     features : tuple of LandmarkFeatures
         One for each similarity.
     representations : tuple of Representation
-    linear : Linear
+    linear : LinearModel
     trial : Trial
         The predictions for rows that the model was not fitted to.
     held_out : tuple of arrays
@@ -54,7 +54,7 @@ class Fitted:
 
     features: tuple[LandmarkFeatures, ...]
     representations: tuple[Representation, ...]
-    linear: Linear
+    linear: LinearModel
     trial: Trial
     held_out: tuple[np.ndarray, np.ndarray]
     curve: LandmarkCurve
@@ -171,7 +171,7 @@ def _fit_in_one_pass(
     return Fitted(features, _representations(samples, features), linear, trial, held_out, curve, drawn, None)
 
 
-def fit_with_held_out(sums: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> tuple[Linear, Trial]:
+def fit_with_held_out(sums: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> tuple[LinearModel, Trial]:
     """Return the model of all rows with the penalty that is best for those held out, and how these were predicted."""
     ridge = Ridge(sums)
     trial = ridge.best(ridge.held_out(F, Y, weights))

@@ -44,8 +44,8 @@ from similitude.landmarks.guarantees import guarantee_for_classes
 from similitude.landmarks.landmarks import Landmarks, check_positions
 from similitude.landmarks.representation import Representation
 from similitude.landmarks.rules import RULES
-from similitude.linear import Linear, Trial
-from similitude.scikit.estimator import SimilarityEstimator, all_or_nothing
+from similitude.linear import LinearModel, Trial
+from similitude.scikit import SimilarityEstimator, all_or_nothing
 from similitude.scikit.input_check import InputCheck
 from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
 from similitude.support.results import Guarantee
@@ -353,7 +353,7 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
-    ) -> tuple[Linear, Trial, np.ndarray]:
+    ) -> tuple[LinearModel, Trial, np.ndarray]:
         """Fit a loss or penalty that needs all features at once; a subclass writes it."""
         raise NotImplementedError
 
@@ -398,7 +398,7 @@ class LandmarkEstimator(SimilarityEstimator):
         else:
             self.similarity_ = similarities[0]
 
-    def _set_model(self, features: tuple[LandmarkFeatures, ...], linear: Linear) -> None:
+    def _set_model(self, features: tuple[LandmarkFeatures, ...], linear: LinearModel) -> None:
         """Make a linear function of the features the model."""
         edges = np.cumsum([len(one) if one.factor is None else len(one.factor) for one in features])
         pieces = np.split(linear.weights, edges[:-1])

@@ -14,7 +14,7 @@ from similitude.estimators.passes import features_of
 from similitude.estimators.rows import MOST_HELD_OUT
 from similitude.landmarks.feature_union import FeatureUnion
 from similitude.landmarks.features import LandmarkFeatures
-from similitude.linear import HELD_OUT, Linear, Moments, Trial
+from similitude.linear import HELD_OUT, LinearModel, Moments, Trial
 from similitude.support.randomness import generator
 
 
@@ -46,7 +46,7 @@ class Stream:
         kept = ((F[held], Y[held], weights[held]),) if held.any() else ()
         return replace(self, sums=sums if self.sums is None else self.sums + sums, held_out=self.held_out + kept)
 
-    def solve(self) -> tuple[Linear, Trial, np.ndarray]:
+    def solve(self) -> tuple[LinearModel, Trial, np.ndarray]:
         """Return the model of all rows, the trial of those held out, and their targets."""
         assert self.sums is not None
         F, Y, weights = (np.concatenate(parts) for parts in zip(*self.held_out, strict=True))

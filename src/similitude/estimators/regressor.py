@@ -11,9 +11,8 @@ from similitude.estimators.explanation import Explanation
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import NumberTargets
-from similitude.learners.kernel_learner import check_targets, check_weights
-from similitude.linear import Linear, Trial, fit_numbers
-from similitude.scikit.estimator import all_or_nothing
+from similitude.linear import LinearModel, Trial, fit_numbers
+from similitude.scikit import all_or_nothing, check_targets, check_weights
 from similitude.support.results import ESTIMATE, Estimate
 
 
@@ -106,7 +105,7 @@ landmark_curve_, lam_, intercept_, n_similarity_calls_
 
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
-    ) -> tuple[Linear, Trial, np.ndarray]:
+    ) -> tuple[LinearModel, Trial, np.ndarray]:
         return fit_numbers(F, Y, weights, self.random_state)
 
     def _judge(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:

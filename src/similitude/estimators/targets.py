@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from similitude.learners.kernel_learner import check_label_column, check_targets
+from similitude.scikit import check_label_column, check_targets
 from similitude.support.errors import brief
 
 

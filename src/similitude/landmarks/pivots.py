@@ -32,7 +32,7 @@ from similitude.compute.encodings import (
 )
 from similitude.compute.engines import format_bytes
 from similitude.landmarks.projection import solve_rows, solver
-from similitude.scikit.estimator import whole_gram
+from similitude.scikit import whole_gram
 from similitude.similarity import Hints, Similarity
 from similitude.support.errors import NotAKernelError, pairs_at
 from similitude.validity import Tolerance, asymmetric_pair, check_gram

@@ -30,7 +30,7 @@ from similitude.data.sources import (
 )
 from similitude.landmarks.distributed import Collection, check_alike, key_below
 from similitude.landmarks.partitions import Candidates, draw, look
-from similitude.scikit.estimator import SimilarityEstimator, tensors_for_tensors
+from similitude.scikit import SimilarityEstimator, tensors_for_tensors
 from similitude.scikit.input_check import InputCheck
 from similitude.support.randomness import generator
 from similitude.support.results import Guarantee

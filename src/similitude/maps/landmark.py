@@ -17,7 +17,7 @@ from similitude.landmarks.landmarks import GIVEN, Landmarks, check_positions
 from similitude.landmarks.reservoir import Reservoir
 from similitude.landmarks.rules import Pool, choose
 from similitude.maps.feature_map import SAMPLE, FeatureMap, FitSample
-from similitude.scikit.estimator import all_or_nothing
+from similitude.scikit import all_or_nothing
 from similitude.similarity import Precomputed, Similarity
 from similitude.support.randomness import generator
 

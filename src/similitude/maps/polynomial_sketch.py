@@ -11,8 +11,9 @@ from scipy import fft
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from similitude.compute import as_matrix
 from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, as_matrix, itemsize
+from similitude.compute.encodings import Encoding, itemsize
 from similitude.compute.engines import Engine
 from similitude.kernels import Cosine, Linear, Polynomial
 from similitude.kernels.vectors import inner, unit_rows

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from similitude.compute import as_matrix
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import as_similarity
+from similitude.similarity import Similarity, as_similarity
 from similitude.support.errors import ExpressionError, NotAKernelError, PairError, brief
 
 

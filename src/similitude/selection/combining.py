@@ -12,7 +12,7 @@ import numpy as np
 from similitude.compute import as_matrix
 from similitude.compute.encodings import check_objects, take
 from similitude.compute.engines import Engine
-from similitude.scikit.estimator import CHECKED_OBJECTS, demand_valid
+from similitude.scikit import CHECKED_OBJECTS, demand_valid
 from similitude.selection.candidate_features import projection
 from similitude.selection.candidates import NamedSimilarity, naming, validated
 from similitude.selection.choosing import checked_engine

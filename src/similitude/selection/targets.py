@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.estimators.targets import class_codes
-from similitude.learners.base import read_labels
+from similitude.scikit import read_labels
 from similitude.support.errors import brief
 
 CLASSIFICATION, REGRESSION = "classification", "regression"

@@ -10,7 +10,7 @@ import numpy as np
 from similitude.compute.encodings import take
 from similitude.compute.engines import current_engine
 from similitude.report.findings.inputs import Inputs
-from similitude.scikit.estimator import whole_gram
+from similitude.scikit import whole_gram
 from similitude.support.errors import pairs_at
 from similitude.support.results import Result
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from similitude.compute.encodings import as_objects, check_objects, take
 from similitude.goodness.samples import stratified
-from similitude.learners.base import read_labels
+from similitude.scikit import read_labels
 from similitude.selection import CLASSIFICATION, REGRESSION
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import Precomputed, as_similarity
+from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support.errors import brief
 from similitude.support.randomness import generator
 from similitude.support.results import Result

@@ -57,7 +57,7 @@ class TorchEngine(Engine):
     device: str = "cuda"
     precision: str = "float32"
     memory: int | str | None = None  # type: ignore[assignment]
-    solves: ClassVar[bool] = True
+    has_products: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:
@@ -112,13 +112,6 @@ class TorchEngine(Engine):
         check_device(self, A)
         check_device(self, B, "Z")
         return KernelOperator(self, similarity, A, B)
-
-    def least_squares(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
-        """Return what solves ridge regression on K(A, B) without storing it; None where there is no such product."""
-        from similitude.compute.engines.torch.solver import LeastSquares
-
-        product = self.operator(similarity, A, B)
-        return None if product is None else LeastSquares(product)
 
     def run(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None
