@@ -8,8 +8,8 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 from scipy.stats import ttest_1samp, ttest_rel
-from similitude.kernels.radial import euclidean
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GroupKFold,
@@ -26,13 +26,13 @@ from similitude import FromPairs, Precomputed
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid
-from similitude.kernels.vectors import DistanceSimilarity, euclidean
+from similitude.kernels.vectors import DistanceSimilarity
 from similitude.kernels.vectors.pairwise import VectorSimilarity
 from similitude.linear import Moments
 from similitude.selection import choose_kernel, choosing
-from similitude.selection.comparing import differences, error_of
 from similitude.selection.folds import Folds
-from similitude.selection.pairs import families
+from similitude.selection.landmark_similarities import families
+from similitude.selection.paired_intervals import differences, error_of
 
 RADIAL = [
     Gaussian(sigma=1.3),
@@ -142,7 +142,7 @@ def test_several_outputs():
     assert row.error.value == pytest.approx(np.mean(((scores - Y) ** 2).sum(axis=1)), rel=1e-6)
 
 
-def test_asymmetric_similarities_take_the_landmark_road_with_both_sides():
+def test_features_of_asymmetric_similarities_are_similarities_of_both_sides():
     X, y = rings(60)
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     k = FromPairs(lambda x, z: float(np.exp(-((x - 0.5 * z) ** 2).sum())))
@@ -163,7 +163,7 @@ def test_asymmetric_similarities_take_the_landmark_road_with_both_sides():
     assert row.error.value == np.mean((scores >= 0) != (Y > 0))
 
 
-def test_indefinite_similarities_take_the_landmark_road():
+def test_features_of_indefinite_similarities_are_similarities():
     X, y = rings(60)
     row = choose_kernel([Sigmoid(scale=0.5, coef0=-1.0)], X, y, cv=3).table[0]
     assert (
@@ -246,7 +246,7 @@ def test_a_function_of_distances_is_the_kernel(kernel, d):
             K = kernel.of_distances(D.copy())
             assert K.dtype == dtype and kernel.block(left, right).dtype == dtype
             np.testing.assert_allclose(K, kernel.block(left, right), rtol=rtol)
-        expected = euclidean(A, B) ** 2 if kernel.sums == "squared_difference" else abs(A[:, None] - B).sum(axis=2)
+        expected = cdist(A, B) ** 2 if kernel.sums == "squared_difference" else abs(A[:, None] - B).sum(axis=2)
         np.testing.assert_allclose(kernel.distances(A, B), expected, rtol=1e-5)
 
 
@@ -527,7 +527,7 @@ def test_the_same_call_gives_the_same_table():
 def test_fewer_examples_are_announced(monkeypatch):
     monkeypatch.setattr(choosing, "ROWS", 100)
     X, y = rings(300)
-    with pytest.warns(UserWarning, match="100 of 300 examples are looked at") as caught:
+    with pytest.warns(UserWarning, match="100 of 300 examples are used") as caught:
         chosen = choose_kernel(["gaussian"], X, y)
     assert caught[0].filename == __file__
     assert chosen.n_examples == 100 and "100 of 300" in chosen.notes[0] and "100 of 300" in str(chosen)
@@ -562,7 +562,7 @@ def never(x, z):
         ({"candidates": never}, TypeError, "must be a list"),
         ({"candidates": [never, 3]}, TypeError, "similarity number 1: a similarity is"),
         ({"candidates": {"a": "gauss"}}, ValueError, "similarity a: .*did you mean 'gaussian'"),
-        ({"candidates": [never, "precomputed"]}, ValueError, "number 1: 'precomputed' stands alone"),
+        ({"candidates": [never, "precomputed"]}, ValueError, "number 1: 'precomputed' cannot be one of several"),
         ({"candidates": [never, Gaussian(sigma=-1.0)]}, ValueError, "number 1: sigma"),
         (
             {"candidates": {"v": Linear(), "i": Precomputed(np.eye(40))}},
@@ -573,7 +573,7 @@ def never(x, z):
         ({"X": []}, ValueError, "no objects"),
         ({"y": [1, 2, 3]}, ValueError, "40 examples and y 3"),
         ({"y": None}, ValueError, "y is None"),
-        ({"y": ["a"] * 40}, ValueError, "two classes at least are needed, y holds one: 'a'"),
+        ({"y": ["a"] * 40}, ValueError, "at least two classes are needed, y holds one: 'a'"),
         ({"y": [0.5] * 39 + [np.nan]}, ValueError, "example 39 is missing"),
         ({"y": [0.5] * 39 + [np.inf]}, ValueError, "y holds inf at example 39"),
         ({"y": ["a"] * 39 + [None]}, ValueError, "example 39 is missing"),
@@ -581,8 +581,8 @@ def never(x, z):
         ({"y": np.eye(40, dtype=int)}, ValueError, "multilabel"),
         ({"y": np.full((30, 2), 0.5)}, ValueError, "40 examples and y 30"),
         ({"y": ["a", "b"] * 19 + ["c", "c"]}, ValueError, "cv = 5 folds, but class 'c' has only 2"),
-        ({"cv": 1}, ValueError, "2 folds at least"),
-        ({"cv": True}, ValueError, "2 folds at least"),
+        ({"cv": 1}, ValueError, "at least 2 folds"),
+        ({"cv": True}, ValueError, "at least 2 folds"),
         ({"cv": 41, "y": np.arange(40) + 0.5}, ValueError, "41 folds of 40"),
         ({"cv": "five"}, TypeError, "cv must be"),
         ({"cv": None}, TypeError, "cv must be"),
