@@ -30,7 +30,7 @@ HELD = """
 """
 """What models, maps and similarities hold beside each other; encodings are made anew and no part of a file."""
 
-LEFT_OUT = {"Reader", "Envelope", "SimilarityEstimator", "BagSimilarity", "HistogramSimilarity", "Extreme"}
+LEFT_OUT = {"AssessedSimilarity", "Envelope", "SimilarityEstimator", "BagSimilarity", "HistogramSimilarity", "Extreme"}
 """What lives only as long as a fit, and what others are made from."""
 
 FROM_OUTSIDE = {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import as_objects, check_columns, check_objects, is_table, take
-from similitude.goodness.samples import stratified
+from similitude.goodness import stratified
 from similitude.scikit import read_labels
 from similitude.similarity import Similarity
 from similitude.similarity.adapters import Precomputed, as_similarity

@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.compute.engines import Engine
 from similitude.compute.engines.engine import format_bytes
-from similitude.goodness.samples import stratified
+from similitude.goodness import stratified
 from similitude.landmarks.chosen_landmarks import interleaved
 from similitude.selection.reading import Targets
 
