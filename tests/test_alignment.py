@@ -110,7 +110,7 @@ def test_forms_of_input():
         (K3, K3[:2], ValueError, "target must be a square matrix"),
         (K3, None, ValueError, "y is None"),
         (K3, [1, None, 2], ValueError, "example 1 is missing"),
-        (K3, np.array([1, "a", 1], object), TypeError, "cannot be put in order"),
+        (K3, np.array([1, "a", 1], object), TypeError, "cannot be sorted"),
         (1j * K3, Y3, TypeError, "real numbers"),
         (np.where(np.eye(3) > 0, np.nan, K3), Y3, PairError, r"pair \(0, 0\): K is nan"),
         (K3, np.where(K3 == 0.2, np.inf, K3), PairError, r"pair \(1, 2\): target is inf"),

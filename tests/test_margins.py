@@ -252,7 +252,7 @@ def test_result():
     assert stored["support"] == [0, 1]
     assert not any(name.startswith("_") for name in stored)
     assert str(found).startswith("normalized margin 1 with intercept 0 (relative gap ")
-    assert "'b' against 'a', held by 2 of 2 objects" in str(found)
+    assert "'b' against 'a', 2 support objects of 2" in str(found)
     assert "Margin(value=" in repr(found)
     assert "<pre>" in found._repr_html_()
     with pytest.raises(AttributeError):

@@ -27,10 +27,11 @@ from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.kmeans import Clustering, FeatureInnerProducts, GramInnerProducts, InnerProducts, cluster
 from similitude.learners.neighbor_search import SquaredLengths, squared_lengths
 from similitude.maps import ProjectionMap
-from similitude.scikit import all_or_nothing, check_weights, finite_number, positive_integer, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support.errors import NotAKernelError
 from similitude.support.randomness import generator
+from similitude.support.validation import finite_number, positive_integer
 
 CLUSTER_LANDMARKS = 500
 """Default number of landmarks if the Gram matrix does not fit."""

@@ -15,9 +15,10 @@ from similitude.compute.encodings import Encoding, as_numpy, check_objects, coun
 from similitude.compute.engines import Engine, Tile
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice, SquaredLengths
-from similitude.scikit import all_or_nothing, check_labels, check_targets, positive_integer, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support.errors import brief
+from similitude.support.validation import positive_integer
 
 
 class BaseNeighbors(KernelLearner):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from similitude.compute.engines import Engine, format_bytes
-from similitude.goodness.samples import stratified
+from similitude.goodness import stratified
 from similitude.landmarks.landmarks import interleaved
 from similitude.selection.targets import SelectionTargets
 

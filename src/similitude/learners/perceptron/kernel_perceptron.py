@@ -21,9 +21,10 @@ from similitude.learners.perceptron.training import (
     lengthening,
 )
 from similitude.learners.perceptron.update_rules import TIES, Rule, perceptron_rule
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on, positive_integer
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on
 from similitude.similarity import Similarity, as_similarity
 from similitude.support.errors import UnresolvedError, brief
+from similitude.support.validation import positive_integer
 
 WITNESS_EXAMPLES = 1000
 """Largest number of remembered examples that are searched for a witness against the kernel."""

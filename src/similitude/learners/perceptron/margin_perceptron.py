@@ -14,8 +14,9 @@ from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.perceptron.mistake_bounds import update_bound
 from similitude.learners.perceptron.training import EncodedExamples, PerceptronTraining, check_finite
 from similitude.learners.perceptron.update_rules import BinaryRule
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, positive_integer
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels
 from similitude.similarity import Similarity
+from similitude.support.validation import positive_integer
 
 PRODUCT_ROUNDING = {8: 1e-10, 4: 1e-5}
 """A product counts as 1 if it is below 1 by at most this, given the bytes of a kernel value."""

@@ -15,11 +15,12 @@ from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.spaces import GramSpace
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.linear.losses import Hinge
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, finite_number, positive_integer
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels
 from similitude.similarity import Similarity
 from similitude.support.errors import brief
 from similitude.support.randomness import generator
 from similitude.support.results import NONE, PROVEN, Guarantee
+from similitude.support.validation import finite_number, positive_integer
 
 STEPS_PER_EXAMPLE, MIN_STEPS = 10, 10_000
 """Default number of steps: ten per example, but at least 10,000."""

@@ -18,16 +18,10 @@ from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.svm.dual import SVMSolution, solve_svc
 from similitude.learners.svm.hard_margin import ConflictError, solve_hard
 from similitude.learners.svm.row_cache import KernelRows, in_single_precision
-from similitude.scikit import (
-    ScoreClassifier,
-    all_or_nothing,
-    check_labels,
-    check_weights,
-    finite_number,
-    whole_gram,
-)
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_weights, whole_gram
 from similitude.similarity import Similarity
 from similitude.support.errors import NotAKernelError
+from similitude.support.validation import finite_number
 
 CALIBRATION_OBJECTS = 1000
 """Largest number of training objects that determine the scale of the probabilities of several classes."""

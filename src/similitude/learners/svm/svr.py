@@ -12,7 +12,8 @@ from similitude.compute.engines import Engine
 from similitude.learners.svm.dual import solve_svr
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.learners.svm.svc import BaseSVM
-from similitude.scikit import all_or_nothing, check_targets, check_weights, finite_number
+from similitude.scikit import all_or_nothing, check_targets, check_weights
+from similitude.support.validation import finite_number
 
 
 class KernelSVR(RegressorMixin, BaseSVM):
