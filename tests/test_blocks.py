@@ -163,11 +163,11 @@ INTERRUPTED = """
 
     try:
         if sys.argv[1] == "threads":
-            X = np.random.default_rng(0).standard_normal((12000, 800))
+            X = np.random.default_rng(0).standard_normal((8000, 80))
             with use_engine(LocalEngine(threads=2)):
                 print("go", flush=True)
                 while True:
-                    Gaussian(1.0).gram(X, out=np.empty((12000, 12000)))
+                    Gaussian(1.0).gram(X, out=np.empty((8000, 8000)))
         with use_engine(LocalEngine(processes=2 if sys.argv[1] == "processes" else None)):
             print("go", flush=True)
             FromPairs(slow).gram(range(2000))
