@@ -358,34 +358,6 @@ def test_what_is_no_kernel_is_refused_by_name_with_advice(how):
     combine([Linear(), crooked], X, y, how="concatenate")
 
 
-def never(x, z):
-    raise AssertionError("computed too early")
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "match"),
-    [
-        ({"similarities": []}, ValueError, "similarities is empty"),
-        ({"similarities": "gaussian"}, TypeError, "must be a list"),
-        ({"similarities": [never, "precomputed"]}, ValueError, "cannot be one of several"),
-        ({"similarities": [Linear(), Precomputed(np.eye(24))]}, ValueError, "takes vectors and .* takes indices"),
-        ({"how": "best"}, ValueError, "how must be one of 'uniform', 'alignment'"),
-        ({"y": [1, 2, 3]}, ValueError, "24 examples and y 3"),
-        ({"y": None}, ValueError, "y is None"),
-        ({"y": ["a"] * 24}, ValueError, "y holds one: 'a'"),
-        ({"y": [0.5] * 23 + [np.nan]}, ValueError, "missing"),
-        ({"y": VECTORS[:, 0], "how": "easymkl"}, ValueError, "needs classes"),
-        ({"X": []}, ValueError, "no objects"),
-        ({"engine": "local"}, TypeError, "engine must be"),
-    ],
-    ids=lambda given: str(given).split(" at 0x")[0],
-)
-def test_refused_before_the_first_similarity(change, error, match):
-    given = {"similarities": [never], "X": VECTORS, "y": [0, 1] * 12, "how": "alignment", "engine": None} | change
-    with pytest.raises(error, match=match):
-        combine(given.pop("similarities"), given.pop("X"), given.pop("y"), **given)
-
-
 def test_what_cannot_be_weighed_is_said():
     X, y = problem(30)
     one = FromPairs(lambda x, z: 1.0, claims=["SYMMETRIC", "PSD"])
