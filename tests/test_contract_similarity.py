@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from market import SIMILARITIES
-from similitude.validity.repaired import RaisedDiagonal, Repaired
+from similitude.validity.spectral_repair import RaisedDiagonal, Repaired
 
 from similitude import Similarity
 from similitude.checks import check_similarity
