@@ -13,7 +13,6 @@ from sklearn.kernel_ridge import KernelRidge as ScikitKernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_predict
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import FromPairs, Precomputed
 from similitude.engines import LocalEngine
@@ -27,11 +26,6 @@ Y = np.stack([np.sin(2 * X[:, 0]) + 0.3 * X[:, 1], X[:, 2] ** 2 - 3], axis=1) + 
 WEIGHTS = rng.uniform(0.1, 3.0, 25)
 LAMS = [0.0, 1e-4, 0.03, 1.0, 50.0]
 WORDS = ["kernel", "colonel", "kern", "lek", "margin", "map", "maps", "gram", "grammar", "", "kernel"]
-
-
-@parametrize_with_checks([KernelRidge(), KernelRidgeClassifier()])
-def test_scikit_learn_is_content(estimator, check):
-    check(estimator)
 
 
 def features(K):

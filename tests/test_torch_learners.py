@@ -1,4 +1,4 @@
-"""The algebra of learners on a device: ridge, k-means and neighbors on tensors, equal to those on arrays."""
+"""Learners on a device: ridge regression, k-means and neighbors on tensors give the results for arrays."""
 
 import warnings
 
@@ -21,7 +21,8 @@ from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from similitude.compute.engines.torch import transfer  # noqa: E402 (only where torch is)
+from similitude.compute.encodings import as_numpy  # noqa: E402 (only where torch is)
+from similitude.compute.engines.torch import engine as torch_engine  # noqa: E402
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -64,15 +65,15 @@ def test_the_nearest_are_those_of_arrays_and_ties_go_by_index(seed, device):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("k", [Gaussian(1.5), Linear(), Polynomial(2)], ids=repr)
 def test_neighbors_are_those_of_the_local_engine(monkeypatch, k, device):
-    monkeypatch.setattr(TorchEngine, "edge", property(lambda self: 32))  # several tiles
+    monkeypatch.setattr(TorchEngine, "tile_edge", property(lambda self: 32))  # several tiles
     X, new = vectors(60), vectors(50, seed=1)
     if not isinstance(k, Gaussian):  # ties, of whole numbers: their products are equal wherever they are computed
         X, new = X.round(), new.round()
     found, wanted = both(SimilarityKNeighborsClassifier, k, device, n_neighbors=7, weights="distance")
     for model in (found, wanted):
         model.fit(X, np.arange(60) % 3)
-    sent, usual = [], transfer.back
-    monkeypatch.setattr(transfer, "back", lambda tensor: sent.append(tensor.shape) or usual(tensor))
+    sent = []
+    monkeypatch.setattr(torch_engine, "as_numpy", lambda tensor: sent.append(tensor.shape) or as_numpy(tensor))
     for asked in (new, None):
         (far, which), (far_wanted, which_wanted) = found.kneighbors(asked), wanted.kneighbors(asked)
         np.testing.assert_allclose(far, far_wanted, atol=1e-7)
@@ -167,7 +168,7 @@ def test_one_example_and_words_and_a_matrix():
     np.testing.assert_allclose(
         found.fit(words, np.arange(4.0)).predict(words), wanted.fit(words, np.arange(4.0)).predict(words)
     )
-    assert "no form for a device" in str(found.notes_)
+    assert "does not work on tensors" in str(found.notes_)
     X = vectors(20)
     found, wanted = both(KernelRidge, "precomputed", "cpu", lam="auto")
     K, before = X @ X.T, X @ X.T

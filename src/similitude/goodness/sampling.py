@@ -11,11 +11,9 @@ import numpy as np
 from similitude.compute.blocks import check_fits
 from similitude.compute.encodings import Encoding, check_objects, count, keys, take
 from similitude.compute.engines import Engine
-from similitude.landmarks.pivots import named
 from similitude.scikit import SimilarityEstimator, encode_labels, read_labels
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import Precomputed, as_similarity
-from similitude.support.errors import brief
+from similitude.similarity import Precomputed, Similarity, as_similarity
+from similitude.support.errors import brief, pairs_at
 
 PAIRS_LIMIT = 2000
 """Largest number of examples for which all pairs are computed."""
@@ -239,12 +237,12 @@ class AssessedSimilarity(SimilarityEstimator):
         k, objects = self._resolved(X, random_state)
         used = objects if n == check_objects(objects) else take(objects, plan.used)
         k, A = k.prepare(used, random_state)
-        with named(plan.used, plan.used):
+        with pairs_at(plan.used, plan.used):
             raw = np.asarray(k.blocks(A, engine=engine).whole())
         wide = raw.astype(np.float64)
         if e:
             B = k.prepare(take(objects, plan.extra))[1]
-            with named(plan.used, plan.extra):
+            with pairs_at(plan.used, plan.extra):
                 wide = np.concatenate([wide, np.asarray(k.blocks(A, B, engine).whole())], axis=1)
         scale = max(float(np.abs(wide).max()), 1.0)
         return Similarities(k, used, raw, wide / scale, scale, n_copies(A))

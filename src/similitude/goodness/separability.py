@@ -14,7 +14,7 @@ from similitude.goodness.weighted import share
 from similitude.learners import KernelSVC
 from similitude.learners.svm import nearest_point, separates
 from similitude.scikit import CHECKED_OBJECTS, proven
-from similitude.similarity.adapters import Precomputed
+from similitude.similarity import Precomputed
 from similitude.support.errors import NotAKernelError
 from similitude.support.results import Estimate, Result
 from similitude.validity import Validity, check_gram

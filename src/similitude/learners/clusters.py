@@ -21,8 +21,7 @@ from similitude.compute.encodings import (
     itemsize,
     namespace,
 )
-from similitude.compute.engines import Engine
-from similitude.compute.engines.engine import format_bytes
+from similitude.compute.engines import Engine, format_bytes
 from similitude.learners.gram_matrix import Objects, unit_of
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.kmeans import Clustering, FeatureInnerProducts, GramInnerProducts, InnerProducts, cluster
@@ -32,7 +31,7 @@ from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support.errors import NotAKernelError
 from similitude.support.randomness import generator
-from similitude.support.validation import finite_number, positive_integer
+from similitude.support.validation import check_integer, check_nonnegative
 
 CLUSTER_LANDMARKS = 500
 """Default number of landmarks if the Gram matrix does not fit."""
@@ -134,7 +133,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         rng = generator(self.random_state)
         self.solver_ = self._choose_solver(n)
         fit = self._fit_landmarks if self.solver_.startswith("landmarks") else self._fit_all
-        with self._engine.algebra(f"k-means of {n:,} objects"):
+        with self._engine.linear_algebra(f"k-means of {n:,} objects"):
             fit(k, X, A, weights, rng)
         self._lengths = SquaredLengths(k, A) if self._precomputed else None
         return self
@@ -143,8 +142,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """Validate parameters before the first kernel call."""
         for name in ("n_clusters", "n_init", "max_iter", "n_landmarks"):
             if name != "n_landmarks" or self.n_landmarks is not None:
-                positive_integer(name, getattr(self, name))
-        finite_number("tol", self.tol, zero=True)
+                check_integer(name, getattr(self, name))
+        check_nonnegative("tol", self.tol)
         for name in ("n_clusters", "n_landmarks"):
             if (getattr(self, name) or 0) > n:
                 raise ValueError(f"{name} = {getattr(self, name)} is more than there are objects (n_samples = {n})")
@@ -179,7 +178,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             k, n_components=wanted, landmarks="rpcholesky", random_state=self.random_state, engine=self._engine
         ).fit(X)
         F = projection.transform(X)
-        F = self._engine.here(in_precision(F, namespace(F).float64))
+        F = self._engine.to_device(in_precision(F, namespace(F).float64))
         unit = unit_of(np.array([float(abs(F).max()) ** 2]))
         F = F / np.sqrt(unit)
         space = FeatureInnerProducts(F)

@@ -70,13 +70,13 @@ class Objects:
         k, n = self.kernel, len(self.used)
         check_fits(n, n, 8, self.engine)
         A = self.encoding if n == check_objects(self.objects) else rows(self.encoding, self.used)
-        there = self.engine.here(A, room=16 * n * n) if k.works_on_tensors() else A
+        there = self.engine.to_device(A, reserve=16 * n * n) if k.hints.on_tensors else A
         values = k.blocks(there, engine=self.engine).whole()
         single = itemsize(values) == 4 or itemsize(A) == 4
         eps, validity = float(np.finfo(np.float32 if single else np.float64).eps), proven(k)
         if validity is not None:
             return Gram(
-                self.engine.here(in_precision(values, namespace(values).float64), room=8 * n * n), eps, validity
+                self.engine.to_device(in_precision(values, namespace(values).float64), reserve=8 * n * n), eps, validity
             )
         values = as_numpy(values)
         K = values.astype(np.float64, copy=False)
@@ -85,7 +85,7 @@ class Objects:
         lengths = np.sqrt(np.maximum(K.diagonal(), 0.0))
         for suspicion in (np.abs(K - K.T), np.abs(K) - lengths[:, None] * lengths):
             self._demand(values, np.unique(np.unravel_index(suspicion.argmax(), suspicion.shape)))
-        return Gram(self.engine.here(0.5 * K + 0.5 * K.T, room=8 * n * n), eps, validity)
+        return Gram(self.engine.to_device(0.5 * K + 0.5 * K.T, reserve=8 * n * n), eps, validity)
 
     def _demand(self, values: np.ndarray, some: np.ndarray) -> Validity:
         return demand_valid(self._verdict(values[np.ix_(some, some)], self.used[some]))

@@ -18,7 +18,7 @@ from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice,
 from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support.errors import brief
-from similitude.support.validation import positive_integer
+from similitude.support.validation import check_integer
 
 
 class BaseNeighbors(KernelLearner):
@@ -69,10 +69,10 @@ class BaseNeighbors(KernelLearner):
 
     def _nearest(self, k: Similarity, A: Encoding, wanted: int, without_itself: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return ranks and indices of the nearest; only these are copied from a device."""
-        there = self._engine.here(A) if k.works_on_tensors() else A
+        there = self._engine.to_device(A) if k.hints.on_tensors else A
         nearest: NearestColumns | NearestOnDevice | None = None
         with (
-            self._engine.algebra(f"the search for {wanted:,} neighbors of {count(A):,} objects"),
+            self._engine.linear_algebra(f"the search for {wanted:,} neighbors of {count(A):,} objects"),
             closing(Blocks(k, there, self._support, engine=self._engine, itemsize=itemsize(A)).tiles()) as tiles,
         ):
             for tile, values in tiles:
@@ -100,7 +100,7 @@ class BaseNeighbors(KernelLearner):
             )
 
     def _check_number(self, wanted: Any, without_itself: bool = False, n: int | None = None) -> int:
-        wanted = positive_integer("n_neighbors", wanted)
+        wanted = check_integer("n_neighbors", wanted)
         n = self.n_samples_fit_ if n is None else n
         if wanted > n - without_itself:
             others = " besides the object itself" if without_itself else ""

@@ -37,7 +37,7 @@ class LeastSquares(KernelLearner):
             raise ValueError("leave-one-out needs two examples of positive weight, got n_samples = 1: give one lam")
         k, X, A = self._start(X, None, sample_weight)
         objects = Objects(k, X, A, used, self._engine)
-        with self._engine.algebra(f"ridge regression on {len(used):,} objects"):
+        with self._engine.linear_algebra(f"ridge regression on {len(used):,} objects"):
             fit, lams, self.validity_ = self._solved(objects, y.reshape(len(y), -1)[used], weights[used], asked)
         coefficients = np.zeros((len(weights), fit.coefficients.shape[1]))
         coefficients[used] = fit.coefficients

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from similitude.compute import as_matrix
 from similitude.compute.encodings import (
     Encoding,
     as_numpy,
@@ -20,13 +21,9 @@ from similitude.compute.encodings import (
     namespace,
     take,
 )
-from similitude.compute.engines import Engine, TorchEngine, current_engine, engine_of
-from similitude.compute.engines.distributed import is_spread
-from similitude.compute.engines.torch.engine import check_device
-from similitude.kernels.matrix import as_matrix
+from similitude.compute.engines import Engine, TorchEngine, check_device, current_engine, engine_for, is_distributed
 from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, proven
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import Precomputed, as_similarity
+from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support.randomness import generator
 from similitude.validity import Validity
 
@@ -125,7 +122,7 @@ class SimilarityEstimator(BaseEstimator):
         A tensor stays on its device if estimator and engine can compute there. A model fitted to tensors predicts on
         their device, also for NumPy input.
         """
-        if is_spread(X):
+        if is_distributed(X):
             raise TypeError(
                 f"{type(self).__name__} fits to objects in memory: X.compute() them, or fit a map, a "
                 f"SimilarityClassifier or a SimilarityRegressor, which leave a dask collection on its workers"
@@ -135,7 +132,7 @@ class SimilarityEstimator(BaseEstimator):
             self.__dict__.pop("_engine_of_tensors", None)
         if is_tensor(X):
             if self.engine is None:
-                self._engine_of_tensors = engine_of(X)
+                self._engine_of_tensors = engine_for(X)
             if self._takes_tensors and kind == "vectors" and isinstance(self._engine, TorchEngine):
                 return self._checked_tensor(X, reset)
             X = as_numpy(X)
@@ -175,7 +172,7 @@ class SimilarityEstimator(BaseEstimator):
 
     def _note_engine(self, similarities: Sequence[Similarity]) -> None:
         """Set ``notes_`` to the engine's remarks on similarities that it cannot compute on its device."""
-        self.notes_ = list(filter(None, map(self._engine.note, similarities)))
+        self.notes_ = list(filter(None, map(self._engine.fallback_note, similarities)))
 
     def _note_cpu(self, what: str) -> None:
         """Add a note that a step was computed on the CPU although the engine has a device."""

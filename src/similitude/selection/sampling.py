@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.compute.engines import Engine
-from similitude.compute.engines.engine import format_bytes
+from similitude.compute.engines import Engine, format_bytes
 from similitude.goodness import stratified
-from similitude.landmarks.chosen_landmarks import interleaved
+from similitude.landmarks.landmarks import interleaved
 from similitude.selection.reading import Targets
 
 FEWEST = 50

@@ -103,7 +103,7 @@ def known_margin(
 ) -> tuple[float | None, str]:
     """Return the larger of the attained margin and that of a separator sought here, and its origin."""
     pairs = len(examples) * max(1, sum(rule.outputs) - 1)
-    limit = SEARCHED_EXAMPLES if examples.kernel.threadsafe else CHECKED_OBJECTS
+    limit = SEARCHED_EXAMPLES if examples.kernel.hints.threadsafe else CHECKED_OBJECTS
     if pairs > limit or 32 * pairs**2 > examples.engine.budget:  # room for two matrices of float64, and for tiles
         reason = f"the last epoch was not clean, and with more than {limit:,} examples no separator is sought"
         return attained, OWN if attained is not None else reason

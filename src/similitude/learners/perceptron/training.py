@@ -47,7 +47,7 @@ class EncodedExamples:
     @property
     def cheap(self) -> bool:
         """Whether a kernel value costs less than the function calls around it."""
-        return self.kernel.threadsafe and self.kernel.objects in ("vectors", "indices")
+        return self.kernel.hints.threadsafe and self.kernel.objects in ("vectors", "indices")
 
     def square(self, part: slice) -> np.ndarray:
         """Return K between consecutive examples, few enough for one block."""

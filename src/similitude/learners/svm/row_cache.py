@@ -6,8 +6,7 @@ import numpy as np
 
 from similitude.compute.blocks import check_fits
 from similitude.compute.encodings import Encoding, count, rows
-from similitude.compute.engines import Engine
-from similitude.compute.engines.engine import format_bytes
+from similitude.compute.engines import Engine, format_bytes
 from similitude.compute.loops import add_rows
 from similitude.similarity import Similarity
 from similitude.support.errors import PairError

@@ -12,15 +12,15 @@ from similitude.compute.encodings import itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.learners.convex import Problem, by_box
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
-from similitude.learners.losses import Hinge
 from similitude.learners.spaces import GramSpace
 from similitude.learners.svm.row_cache import KernelRows
+from similitude.linear.losses import Hinge
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels
 from similitude.similarity import Similarity
 from similitude.support.errors import brief
 from similitude.support.randomness import generator
 from similitude.support.results import NONE, PROVEN, Guarantee
-from similitude.support.validation import finite_number, positive_integer
+from similitude.support.validation import check_integer, check_positive
 
 STEPS_PER_EXAMPLE, MIN_STEPS = 10, 10_000
 """Default number of steps: ten per example, but at least 10,000."""
@@ -130,9 +130,9 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         order : sequence of int, optional
             The example of each step. Default: drawn uniformly.
         """
-        mu = finite_number("lam", self.lam) * (1 if self.as_printed else 2)
+        mu = check_positive("lam", self.lam) * (1 if self.as_printed else 2)
         if self.n_iter is not None:
-            positive_integer("n_iter", self.n_iter)
+            check_integer("n_iter", self.n_iter)
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         drawn = self._drawn(order, len(codes))
@@ -195,7 +195,10 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         used = np.flatnonzero(coefficients.any(axis=1))
         objectives = [_objective(K, used, y, a, lam) for y, a in problems]
         self.objective_, self.suboptimality_ = scalar_or_array(objectives), None
-        if n <= (MAX_GAP_EXAMPLES if k.threadsafe else MAX_GAP_EXAMPLES_SLOW) and 8 * n * n <= self._engine.budget:
+        if (
+            n <= (MAX_GAP_EXAMPLES if k.hints.threadsafe else MAX_GAP_EXAMPLES_SLOW)
+            and 8 * n * n <= self._engine.budget
+        ):
             space = GramSpace(K.between(np.arange(n), np.arange(n)).astype(np.float64))
             gaps = [max(0.0, o - _dual_value(space, y, lam)) for o, y in zip(objectives, signs.T, strict=True)]
             self.suboptimality_ = scalar_or_array(gaps)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.similarity.adapters import as_similarity
+from similitude.similarity import as_similarity
 from similitude.support.results import NONE, PROVEN, Guarantee
 from similitude.theory import BALCAN_BLUM, DELTA, bounds
 

@@ -13,8 +13,7 @@ from similitude.learners.votes.guarantees import obstacle, of_weak_vote
 from similitude.learners.votes.keyed_uniforms import keyed_uniforms
 from similitude.learners.votes.similarity_vote import BaseVote
 from similitude.scikit import all_or_nothing
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import Precomputed
+from similitude.similarity import Precomputed, Similarity
 from similitude.support.errors import brief
 from similitude.support.randomness import generator
 
