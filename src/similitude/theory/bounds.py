@@ -12,10 +12,9 @@ paper's.
 from __future__ import annotations
 
 import math
-from numbers import Real
 
 from similitude.support.errors import brief
-from similitude.support.validation import positive_integer
+from similitude.support.validation import check_integer, check_number, check_positive
 
 __all__ = [
     "combined_margin",
@@ -63,7 +62,7 @@ def landmarks(epsilon: float, gamma: float, delta: float, alpha: float = 0) -> i
     >>> landmarks(epsilon=0.1, gamma=0.2, delta=0.05), landmarks(epsilon=0.1, gamma=0.2, delta=0.05, alpha=0.1)
     (2240, 2700)
     """
-    epsilon, alpha = _check("epsilon", epsilon), _check("alpha", alpha, "[0, 1)")
+    epsilon, alpha = check_number("epsilon", epsilon, "(0, 1)"), check_number("alpha", alpha, "[0, 1)")
     log = _log("delta", delta) + (math.log(2) if alpha else 0)
     n = _up(8 / epsilon * (_inverse_square(gamma) + log))
     return _draws(n, 1 - alpha, log) if alpha else n
@@ -85,7 +84,7 @@ def practical_landmarks(epsilon: float, gamma: float) -> int:
     >>> practical_landmarks(epsilon=0.1, gamma=0.2)
     125
     """
-    return _up(0.5 / _check("epsilon", epsilon) * _inverse_square(gamma))
+    return _up(0.5 / check_number("epsilon", epsilon, "(0, 1)") * _inverse_square(gamma))
 
 
 def compact_dimension(epsilon: float, gamma: float, delta: float, practical: bool = False) -> int:
@@ -111,7 +110,7 @@ def compact_dimension(epsilon: float, gamma: float, delta: float, practical: boo
     (225235, 1060)
     """
     log = _log("epsilon", epsilon) + _log("delta", delta)
-    gamma = _check("gamma", gamma, "(0, 1]")
+    gamma = check_number("gamma", gamma, "(0, 1]")
     return _up(8 * log * _inverse_square(gamma)) if practical else _projection(gamma / (16 + gamma), math.log(24) + log)
 
 
@@ -133,7 +132,7 @@ def johnson_lindenstrauss(distortion: float, failure: float) -> int:
     >>> johnson_lindenstrauss(distortion=0.1, failure=0.01)
     2355
     """
-    return _projection(_check("distortion", distortion), math.log(2) + _log("failure", failure))
+    return _projection(check_number("distortion", distortion, "(0, 1)"), math.log(2) + _log("failure", failure))
 
 
 def separable_sample(error: float, delta: float) -> int:
@@ -152,7 +151,7 @@ def separable_sample(error: float, delta: float) -> int:
     >>> separable_sample(error=0.001, delta=0.05)
     50
     """
-    return _down(_check("delta", delta) / _check("error", error))
+    return _down(check_number("delta", delta, "(0, 1)") / check_number("error", error, "(0, 1)"))
 
 
 def consistent_sample(dimension: int, epsilon: float, delta: float) -> int:
@@ -177,7 +176,7 @@ def consistent_sample(dimension: int, epsilon: float, delta: float) -> int:
     >>> consistent_sample(dimension=10, epsilon=0.1, delta=0.05)
     5618
     """
-    dimension, epsilon = positive_integer("dimension", dimension), _check("epsilon", epsilon)
+    dimension, epsilon = check_integer("dimension", dimension), check_number("epsilon", epsilon, "(0, 1)")
     confidence = 4 / epsilon * (1 + _log("delta", delta) / math.log(2))
     return _up(max(confidence, 8 * dimension / epsilon * math.log2(13 / epsilon)))
 
@@ -259,8 +258,8 @@ def reasonable_landmarks(tau: float, gamma: float, epsilon: float, delta: float,
     >>> reasonable_landmarks(tau=0.5, gamma=0.4, epsilon=0.25, delta=0.05)
     2974
     """
-    tau, log = _check("tau", tau, "(0, 1]"), math.log(2) + _log("delta", delta)
-    squared = _inverse_square(gamma) / _check("epsilon", epsilon) ** 2
+    tau, log = check_number("tau", tau, "(0, 1]"), math.log(2) + _log("delta", delta)
+    squared = _inverse_square(gamma) / check_number("epsilon", epsilon, "(0, 1)") ** 2
     if as_printed:
         return _up(2 / tau * (1 + 16 * squared) * log)
     return _draws(_up((1 + math.sqrt(2 * log)) ** 2 * squared), tau, log)
@@ -286,8 +285,8 @@ def combined_margin(gamma: float, n_similarities: int, norm: float = 1.0) -> flo
     >>> combined_margin(0.4, n_similarities=4), combined_margin(0.4, n_similarities=4, norm=0.5)
     (0.05, 0.1)
     """
-    gamma, norm = _check("gamma", gamma, "(0, 1]"), _check("norm", norm, "(0, inf)")
-    root = math.sqrt(positive_integer("n_similarities", n_similarities))
+    gamma, norm = check_number("gamma", gamma, "(0, 1]"), check_positive("norm", norm)
+    root = math.sqrt(check_integer("n_similarities", n_similarities))
     if not 1 / root - 1e-9 <= norm <= 1 + 1e-9:
         raise ValueError(f"norm must be a number in [1/sqrt(n_similarities), 1] = [{1 / root:.6g}, 1], got {norm!r}")
     return gamma / (4 * norm * root)
@@ -339,10 +338,10 @@ def hinge_error(epsilon: float, gamma: float, delta: float, definition: int = 3)
     >>> hinge_error(0.01, 0.5, 0.01), hinge_error(0.01, 0.5, 0.01, definition=4)
     (0.18, 0.11)
     """
-    epsilon, delta = _check("epsilon", epsilon, "[0, 1)"), _check("delta", delta)
+    epsilon, delta = check_number("epsilon", epsilon, "[0, 1)"), check_number("delta", delta, "(0, 1)")
     if isinstance(definition, bool) or definition not in (3, 4):
         raise ValueError(f"definition must be 3 or 4, got {brief(definition)}")
-    worst = 1 + 4 / _check("gamma", gamma, "(0, 1]")
+    worst = 1 + 4 / check_number("gamma", gamma, "(0, 1]")
     return (epsilon + delta) * worst if definition == 3 else 2 * epsilon + delta * worst
 
 
@@ -362,7 +361,7 @@ def perceptron_mistakes(radius: float, gamma: float) -> int:
     >>> perceptron_mistakes(radius=1.0, gamma=0.25)
     16
     """
-    ratio = _check("radius", radius, "(0, inf)") / _check("gamma", gamma, "(0, inf)")
+    ratio = check_positive("radius", radius) / check_positive("gamma", gamma)
     if ratio < 1 - 1e-9:
         raise ValueError(f"gamma must be a number in (0, radius] = (0, {radius}], got {gamma!r}")
     return _down(max(1.0, ratio * ratio))
@@ -410,7 +409,7 @@ def margin_perceptron_sample(gamma: float, accuracy: float, delta: float, as_pri
     >>> margin_perceptron_sample(0.1, 0.1, 0.05), margin_perceptron_sample(0.1, 0.1, 0.05, as_printed=True)
     (3455, 3030)
     """
-    accuracy, log = _check("accuracy", accuracy), _log("delta", delta)
+    accuracy, log = check_number("accuracy", accuracy, "(0, 1)"), _log("delta", delta)
     if as_printed:
         return _up((3 * _inverse_square(gamma) + log) / accuracy)
     return _draws(margin_perceptron_updates(gamma), accuracy, log)
@@ -439,26 +438,17 @@ def kernel_as_similarity(epsilon: float, gamma: float, accuracy: float) -> tuple
     >>> print(f"{error:.3g}, {gap:.3g}")
     0.1, 1.02e-06
     """
-    epsilon, accuracy = _check("epsilon", epsilon, "[0, 1)"), _check("accuracy", accuracy)
+    epsilon, accuracy = check_number("epsilon", epsilon, "[0, 1)"), check_number("accuracy", accuracy, "(0, 1)")
     size = margin_perceptron_sample(gamma, accuracy, accuracy, as_printed=True)
     return 8 * (epsilon + 2 * accuracy) / float(gamma), 1 / (2 * size)
 
 
-def _check(name: str, value: float, within: str = "(0, 1)") -> float:
-    """Validate a number in an interval."""
-    low, high = map(float, within[1:-1].split(","))
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-    if low < number < high or (number == low and within[0] == "[") or (number == high and within[-1] == "]"):
-        return number
-    raise ValueError(f"{name} must be a number in {within}, got {brief(value)}")
-
-
 def _log(name: str, value: float) -> float:
-    return -math.log(_check(name, value))
+    return -math.log(check_number(name, value, "(0, 1)"))
 
 
 def _inverse_square(gamma: float) -> float:
-    gamma = _check("gamma", gamma, "(0, 1]")
+    gamma = check_number("gamma", gamma, "(0, 1]")
     return 1 / gamma / gamma  # gamma * gamma could be 0
 
 
