@@ -21,7 +21,7 @@ import torch
 
 from similitude.compute.encodings import Encoding, as_numpy, count, moved, rows
 from similitude.compute.engines.engine import format_bytes
-from similitude.compute.engines.torch.kernel_operator import CELLS, KernelOperator
+from similitude.compute.engines.torch.kernel_operator import BLOCK_CELLS, KernelOperator
 
 TOLERANCE = 1e-3
 """The gradient at which steps end, over the one at zero, both in the norm of the preconditioner."""
@@ -105,7 +105,7 @@ class LeastSquares:
         return values
 
     def _pieces(self, A: Encoding) -> list[Encoding]:
-        step = max(1, CELLS[self.product.engine.torch_device.type] // self.m)
+        step = max(1, BLOCK_CELLS[self.product.engine.torch_device.type] // self.m)
         return [rows(A, slice(start, start + step)) for start in range(0, count(A), step)]
 
     def equations(self, Y: Any, weights: Any) -> Equations:
