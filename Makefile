@@ -3,6 +3,10 @@ PYTHON ?= python3
 # The Python that sees a card.
 GPU_PYTHON ?= python3
 BIN := .venv/bin
+# One worker per core; `make test WORKERS=0` runs in one process, where a debugger can stop it.
+WORKERS ?= auto
+# Compiled test modules are kept between runs, and by all processes that tests start: without, each compiles its own.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # What the tests of TorchEngine need. On Linux the usual build of torch brings gigabytes for a card: the one for the CPU
 # alone is asked for by name. Triton, which is for Linux only, has an interpreter that runs kernels without a card.
@@ -14,16 +18,19 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test torch test-gpu lint bench bench-gpu theory docs deep clean
+.PHONY: help demo test quick torch test-gpu lint bench bench-gpu theory docs deep clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
 
-demo: .venv/cli.installed ## show what the library does
-	$(BIN)/similitude demo
+demo: .venv/cli.installed ## show what the library does, on small real data
+	@$(BIN)/similitude demo
 
 test: .venv/test.installed ## run the tests and every example in the documentation
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+quick: .venv/test.installed ## run the most telling tests of each part and the examples of README, in less than a minute
+	$(PYTEST) -m quick tests README.md
 
 torch: .venv/test.installed ## add torch for the CPU and Triton to .venv, so that `make test` runs the tests of TorchEngine
 	$(BIN)/python -m pip install --quiet --only-binary :all: $(TORCH)
@@ -50,12 +57,13 @@ theory: .venv/test.installed ## try every theorem on problems that are hard for 
 
 docs: .venv/docs.installed ## build the documentation into build/docs
 	$(BIN)/python tools/include_source.py
+	$(BIN)/python tools/house_map.py
 	rm -rf docs/api/generated build/docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
 
 deep: .venv/test.installed ## run the tests with the long checks, on the readable loops too, and count instructions
-	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -m "deep or not deep"
-	SIMILITUDE_LOOPS=reference $(BIN)/python -m pytest
+	HYPOTHESIS_PROFILE=deep $(PYTEST) -m "deep or not deep"
+	SIMILITUDE_LOOPS=reference $(PYTEST)
 	$(BIN)/python -m benchmarks.instructions
 
 clean: ## remove .venv and all that was built
@@ -63,10 +71,12 @@ clean: ## remove .venv and all that was built
 	rm -rf docs/api/generated docs/gallery docs/sg_execution_times.rst docs/pictures/*.svg
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# One stamp for each set of extra packages.
+# One stamp for each set of extra packages. pip says what it does: a first build takes a minute, and would look frozen.
 .venv/%.installed: $(BUILD_FILES) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@echo "Installing similitude[$*] into .venv and compiling its inner loops (about a minute) ..."
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
 $(BIN)/python:
+	@echo "Setting up a virtual environment in .venv ..."
 	@sh tools/venv.sh "$(PYTHON)" .venv

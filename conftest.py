@@ -1,13 +1,17 @@
-"""What every test run shares: threads, how hard hypothesis tries, and which modules have nothing to import."""
+"""Settings of every test run: threads, workers, hypothesis profiles, and modules that cannot be imported here."""
 
-import importlib
 import os
 import signal
+from importlib.util import find_spec
 
-# Matrices of tests are small: threads of BLAS and torch would but wait for each other, for long on a busy machine.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
+import pytest
 from hypothesis import settings
+
+# Matrices of tests are small: threads of BLAS and torch would only wait for each other. Set before NumPy is imported,
+# and inherited by the workers of pytest-xdist and by the processes that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 from similitude.compute.loops import COMPILED
 
@@ -15,23 +19,28 @@ settings.register_profile("default", deadline=None, derandomize=True, max_exampl
 settings.register_profile("deep", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# A run in the background of a shell is told to ignore Ctrl-C, and would tell the programs that tests interrupt.
+# A shell starts a background job with Ctrl-C ignored, and the programs that tests interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def lacks(package):
-    """Tell whether an optional package cannot be imported here."""
-    try:
-        importlib.import_module(package)
-    except ImportError:
-        return True
-    return False
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Return the number of workers for ``-n auto``: one per core that this process may use, eight at most."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, 8)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the examples of README, which cannot carry a marker themselves."""
+    for item in items:
+        if item.path.name == "README.md":
+            item.add_marker("quick")
 
 
 collect_ignore_glob = [] if COMPILED else ["src/similitude/compute/loops/compiled*.py"]
-if lacks("torch"):
+if not find_spec("torch"):
     collect_ignore_glob += [
         f"src/similitude/compute/engines/torch/{one}.py" for one in ("fused", "transfer", "products", "solver")
     ]
-if lacks("triton"):
+if not find_spec("triton"):
     collect_ignore_glob += ["src/similitude/compute/engines/torch/kernels.py"]

@@ -19,7 +19,6 @@ from sklearn.kernel_ridge import KernelRidge as SklearnRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import FromPairs, Precomputed, Similarity
 from similitude.engines import LocalEngine
@@ -101,16 +100,6 @@ def naive_minimum(loss, G, y, lam, R=lambda s: s**2):
             if found.fun < objective(w):
                 w = found.x
     return min(best, objective(w))
-
-
-@parametrize_with_checks(
-    [
-        RepresenterClassifier(),
-        RepresenterRegressor(),
-    ]
-)
-def test_scikit_learn_is_content(estimator, check):
-    check(estimator)
 
 
 # Coincidences.

@@ -16,8 +16,8 @@ from similitude.learners import (
 )
 from similitude.learners import clusters as clusters_module
 from similitude.learners import ridge as ridge_module
-from similitude.learners.lloyd import ExplicitSpace, GramSpace, cluster
-from similitude.learners.nearest import Nearest, NearestThere
+from similitude.learners.kmeans import FeatureInnerProducts, GramInnerProducts, cluster
+from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -51,7 +51,7 @@ def test_the_nearest_are_those_of_arrays_and_ties_go_by_index(seed, device):
     k, levels, step = rng.integers(1, 7), rng.integers(1, 5), rng.integers(1, 10)
     far = rng.integers(0, levels, (5, 12)).astype(float)
     far[0, 3] = np.inf
-    plain, there = Nearest(5, k), NearestThere(5, k, torch.zeros(1, device=device))
+    plain, there = NearestColumns(5, k), NearestOnDevice(5, k, torch.zeros(1, device=device))
     for start in range(0, 12, step):
         for down in (slice(0, 3), slice(3, 5)):
             tile = down, slice(start, min(start + step, 12))
@@ -122,14 +122,14 @@ def test_lloyd_is_that_of_arrays_and_fills_empty_clusters(monkeypatch, device):
     for seeds in ([0, 0, 0, 1, 1], None):
         if seeds:
             monkeypatch.setattr(
-                "similitude.learners.lloyd.seeded",
+                "similitude.learners.kmeans.seeded",
                 lambda space, weights, *_, seeds=seeds: (
                     torch.tensor(seeds, device=device) if isinstance(weights, torch.Tensor) else np.array(seeds)
                 ),
             )
         else:
             monkeypatch.undo()
-        for space in (ExplicitSpace, lambda P: GramSpace(P @ P.T)):
+        for space in (FeatureInnerProducts, lambda P: GramInnerProducts(P @ P.T)):
             found, wanted = (
                 cluster(space(P), np.ones(5), 3, np.random.default_rng(0), 50, 0.0)
                 for P in (torch.from_numpy(points).to(device), points)
@@ -210,7 +210,7 @@ def test_out_of_memory_in_the_algebra_leaves_no_half_fitted_model(monkeypatch, m
     before = set(vars(model))
     monkeypatch.setattr(clusters_module, "cluster", never)
     monkeypatch.setattr(ridge_module, "solve_one", never)
-    monkeypatch.setattr("similitude.learners.neighbors.NearestThere", never)
+    monkeypatch.setattr("similitude.learners.neighbors.NearestOnDevice", never)
     with warnings.catch_warnings(), pytest.raises(MemoryError, match="30 objects does not fit on cpu"):
         model.fit(X, X[:, 0]).predict(X)
     assert set(vars(model)) == before or isinstance(model, SimilarityKNeighborsRegressor)

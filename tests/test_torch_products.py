@@ -7,7 +7,7 @@ import pytest
 
 from similitude import SimilarityRegressor
 from similitude.engines import TorchEngine
-from similitude.estimators import landmarking, products, training
+from similitude.estimators import choose_landmarks, products
 from similitude.kernels import Gaussian, Linear, RationalQuadratic
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -90,7 +90,7 @@ def test_out_of_memory_halves_the_rows_says_so_once_and_remembers_it(plain, k):
 
 
 def test_one_row_that_does_not_fit_is_refused_and_the_model_is_left_as_it_was(plain, monkeypatch):
-    for module, name in ((training, "PILOT"), (landmarking, "PILOT"), (products, "MANY")):
+    for module, name in ((choose_landmarks, "PILOT"), (products, "MANY")):
         monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)
     X = vectors(300, 2)
     y = np.sin(2 * X[:, 0]) + 0.3 * np.random.default_rng(5).normal(size=300)

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from similitude.compute import profile_of
 from similitude.compute.engines.torch.kernel_operator import BLOCK_CELLS, BlockwiseRows, KernelOperator, RowsOperator
 
 Block = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -24,7 +25,7 @@ def squares(X: torch.Tensor, Y: torch.Tensor) -> torch.Tensor:
 
 def block(k: Any) -> Block:
     """Return the block of a kernel in plain torch."""
-    term = k.described().terms[0]
+    term = profile_of(k).terms[0]
     name, *parameters = term.form
     p = float(parameters[0])
     if name == "polynomial":

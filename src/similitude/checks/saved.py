@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 import sys
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from similitude.persistence import load, save
-from similitude.persistence.container import pack
-from similitude.persistence.model_files import parts
-from similitude.persistence.writer import Writer
+from similitude.persistence.model_files import functions_of, model_bytes
 from similitude.similarity import Similarity
 
 METHODS = ("predict", "predict_proba", "decision_function", "transform")
@@ -53,9 +47,8 @@ def check_saved(model: Any, X: Any = None) -> None:
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "model.sim"
         save(model, file)
-        assert file.read_bytes() == spelled(model), "saving twice gave different bytes"
-        _check_plain(file)
-        expected = {what: spelled(values) for what, values in answers(model, X).items()}
+        assert file.read_bytes() == model_bytes(model), "saving twice gave different bytes"
+        expected = {what: model_bytes(values) for what, values in answers(model, X).items()}
         _compare(expected, answers_from(file, X, functions), "here")
         _compare(expected, _in_a_new_process(file, X, functions), "in a new process")
 
@@ -63,24 +56,8 @@ def check_saved(model: Any, X: Any = None) -> None:
 def answers_from(file: Path, X: Any, functions: dict[str, Any]) -> dict[str, bytes]:
     """Load a model, check that it would be saved as it was, and return its answers as bytes."""
     model = load(file, functions=functions)
-    assert spelled(model) == file.read_bytes(), "what was loaded would be saved as different bytes"
-    return {what: spelled(values) for what, values in answers(model, X).items()}
-
-
-def functions_of(model: Any) -> dict[str, Any]:
-    """Return the functions and classes of the user's that a model needs, by the names under which it is saved."""
-    w = Writer()
-    w.value(model, "model")
-    return w.functions.given
-
-
-def _check_plain(file: Path) -> None:
-    """Check that a file holds JSON, arrays without objects, and tables, and nothing else."""
-    with zipfile.ZipFile(file) as archive:
-        for name in archive.namelist():
-            assert name.endswith((".json", ".npy", ".arrow")), f"the file has an entry {name!r}"
-            if name.endswith(".npy"):
-                np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+    assert model_bytes(model) == file.read_bytes(), "what was loaded would be saved as different bytes"
+    return {what: model_bytes(values) for what, values in answers(model, X).items()}
 
 
 def answers(model: Any, X: Any) -> dict[str, Any]:
@@ -91,13 +68,6 @@ def answers(model: Any, X: Any) -> dict[str, Any]:
         k = model.resolve(X)
         return {"cross": k.cross(X, X), "diag": k.diag(X)}
     return {name: getattr(model, name)(X) for name in METHODS if hasattr(model, name)}
-
-
-def spelled(values: Any) -> bytes:
-    """Return values as the bytes of a file, which are equal for what is equal bit for bit."""
-    file = io.BytesIO()
-    pack(file, *parts(values))
-    return file.getvalue()
 
 
 def _compare(expected: dict[str, bytes], found: dict[str, bytes], where: str) -> None:

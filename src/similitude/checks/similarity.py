@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 
 from similitude.checks.comparing import array, same, tolerance
-from similitude.compute.encodings import as_objects, check_objects, count, is_sparse, rows, take
-from similitude.kernels.matrix import as_matrix
-from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
-from similitude.similarity.claims import check_claims
+from similitude.compute import as_matrix, as_objects, check_objects, count, is_sparse, rows, take
+from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity, check_claims
 from similitude.support.fingerprints import digest
 
 KINDS = ("vectors", "strings", "graphs", "series", "sets", "table", "indices", "any")
@@ -123,7 +121,7 @@ def check_claims_hold(k: Similarity, X: Any) -> None:
 
 def check_precision_is_kept(k: Similarity, X: Any) -> None:
     """Check that a similarity of vectors returns the precision and the array namespace that it is given."""
-    if k.objects != "vectors" or not k.threadsafe:
+    if k.objects != "vectors" or not k.hints.threadsafe:
         return
     resolved, X = k.resolve(X), as_matrix(X)
     X = X.toarray() if is_sparse(X) else np.asarray(X)
@@ -215,6 +213,6 @@ SIMILARITY_CHECKS: tuple[Callable[[Similarity, Any], None], ...] = (
     check_claims_hold,
     check_precision_is_kept,
     check_params_round_trip,
-    check_other_process,
     check_inputs_unchanged,
+    check_other_process,
 )

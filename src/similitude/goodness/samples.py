@@ -11,12 +11,9 @@ import numpy as np
 from similitude.compute.blocks import check_fits
 from similitude.compute.encodings import Encoding, check_objects, count, keys, take
 from similitude.compute.engines import Engine
-from similitude.landmarks.pivots import named
-from similitude.learners.base import read_labels
-from similitude.scikit.estimator import SimilarityEstimator
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import Precomputed, as_similarity
-from similitude.support.errors import brief
+from similitude.scikit import SimilarityEstimator, read_labels
+from similitude.similarity import Precomputed, Similarity, as_similarity
+from similitude.support.errors import brief, pairs_at
 
 PAIRS_LIMIT = 2000
 """Examples at most of which every pair is looked at."""
@@ -265,12 +262,12 @@ class Similarities:
         k, objects = reader.resolved(X, random_state)
         used = objects if n == check_objects(objects) else take(objects, plan.used)
         k, A = k.prepare(used, random_state)
-        with named(plan.used, plan.used):
+        with pairs_at(plan.used, plan.used):
             raw = np.asarray(k.blocks(A, engine=engine).whole())
         wide = raw.astype(np.float64)
         if e:
             B = k.prepare(take(objects, plan.extra))[1]
-            with named(plan.used, plan.extra):
+            with pairs_at(plan.used, plan.extra):
                 wide = np.concatenate([wide, np.asarray(k.blocks(A, B, engine).whole())], axis=1)
         largest = float(np.abs(wide).max())
         scale = largest if largest > 1 else 1.0

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from similitude.learners.dual import BoxProblem, solve
-from similitude.learners.losses import Loss
 from similitude.learners.proximal import Envelope
 from similitude.learners.spaces import Space
+from similitude.learners.svm.dual import BoxProblem, solve
+from similitude.linear.losses import Loss
 
 BEYOND = 1e-6
 """Newton steps go on until the gap is this much smaller than asked: it costs a step or two, for digits double."""

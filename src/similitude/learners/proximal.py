@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.learners.losses import Loss
+from similitude.linear.losses import Loss
 
 HALVINGS = 1100
 """Halvings at most of the interval in which the nearest score is sought; about 55 unless slopes are absurd."""

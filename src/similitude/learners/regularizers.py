@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from similitude.similarity.parameters import Parametric
+from similitude.similarity import Parametric
 from similitude.support.errors import brief
 
 

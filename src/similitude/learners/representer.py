@@ -13,13 +13,13 @@ from sklearn.utils.metaestimators import available_if
 from similitude.compute.encodings import check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.convex import Problem
-from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets, check_weights
-from similitude.learners.losses import Logistic, Loss
-from similitude.learners.own_loss import as_loss, check_convex
+from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.regularizers import Regularizer, SquaredNorm, as_regularizer
 from similitude.learners.search import Certificate, regularized
 from similitude.learners.spaces import all_objects, check_room, landmarked
-from similitude.scikit.estimator import all_or_nothing
+from similitude.linear.losses import Logistic, Loss
+from similitude.linear.own_loss import as_loss, check_convex
+from similitude.scikit import all_or_nothing, check_labels, check_targets, check_weights
 
 EXACT = 2000
 """Objects up to which ``n_landmarks="auto"`` works in the span of all of them."""
@@ -236,7 +236,7 @@ class RepresenterRegressor(RegressorMixin, Representer):
     Examples
     --------
     >>> import numpy as np
-    >>> from similitude.learners.losses import Quantile
+    >>> from similitude.linear.losses import Quantile
     >>> from similitude.learners.representer import RepresenterRegressor
     >>> X = np.linspace(0, 3, 50)[:, None]
     >>> y = np.sin(X[:, 0]) + np.tile([0.0, 0.1, 0.2, 0.3, 0.4], 10)

@@ -12,10 +12,10 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from similitude.compute.encodings import as_numpy
 from similitude.compute.engines import Engine
-from similitude.learners.grams import Objects
-from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets, check_weights
+from similitude.learners.gram_matrix import Objects
+from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.least_squares import Centered, Fit, Units, solve_all, solve_one
-from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_labels, check_targets, check_weights, tensors_for_tensors
 from similitude.support.errors import brief
 from similitude.validity import Validity
 

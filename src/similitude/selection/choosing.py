@@ -20,7 +20,7 @@ from similitude.selection.pairs import Looked, Pairs, families
 from similitude.selection.reading import CLASSIFICATION, Named, Targets, distinct, read_similarities, speaking_of
 from similitude.selection.sampling import Sizes, affordable, announce, drawn_landmarks, drawn_rows
 from similitude.selection.tables import Row, Selection
-from similitude.similarity.base import remembered_images
+from similitude.similarity import remembered_images
 from similitude.support.randomness import generator
 from similitude.support.results import Estimate
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 from similitude.selection.reading import Targets
 from similitude.support.errors import brief
 

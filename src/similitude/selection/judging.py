@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.linear.ridge import PENALTIES, Ridge
+from similitude.linear import PENALTIES, Ridge
 from similitude.selection.folds import Folds
 from similitude.selection.reading import Targets
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from similitude.compute import as_matrix
 from similitude.compute.blocks import Blocks
 from similitude.compute.encodings import Encoding, check_objects, itemsize, rows, take
 from similitude.compute.engines import Engine
-from similitude.kernels.distances import OfDistances
-from similitude.kernels.matrix import as_matrix
-from similitude.landmarks.chosen_landmarks import Chosen
-from similitude.landmarks.features import in_floats
-from similitude.landmarks.pivots import named
-from similitude.maps.projection import in_double
-from similitude.similarity import Similarity
-from similitude.similarity.wrappers import Pullback
+from similitude.kernels.vectors import DistanceSimilarity
+from similitude.landmarks.features import in_double, in_floats
+from similitude.landmarks.landmarks import Landmarks
+from similitude.similarity import Hints, Pullback, Similarity
+from similitude.support.errors import pairs_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +67,8 @@ class Looked:
 class Distances:
     """Distances in the place of a similarity."""
 
-    of: OfDistances
-    threadsafe: bool = True
-
-    def is_finite(self) -> bool:
-        """Tell that values need no check: vectors whose distances overflow are refused."""
-        return True
+    of: DistanceSimilarity
+    hints: ClassVar[Hints] = Hints(finite=True)  # vectors whose distances overflow are refused
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the distances."""
@@ -96,7 +90,7 @@ def family(k: Similarity) -> tuple[Any, ...] | None:
     if type(k) is Pullback:
         inner = family(k.k)
         return None if inner is None else (id(k.f), k.batched, *inner)
-    name = k.shared_distances() if isinstance(k, OfDistances) else None
+    name = k.shared_distances() if isinstance(k, DistanceSimilarity) else None
     return None if name is None else (name,)
 
 
@@ -135,8 +129,8 @@ class Pairs:
     def __init__(self, k: Similarity, looked: Looked, engine: Engine, shared: bool = False) -> None:
         self.looked, self.engine, self.shared = looked, engine, shared
         objects = looked.objects(k)
-        self.A = k._encoded(objects, "X")
-        self.chosen = Chosen(take(objects, looked.places), rows(self.A, looked.places), looked.landmarks)
+        self.A = k.encode_checked(objects, "X")
+        self.landmarks = Landmarks(take(objects, looked.places), looked.landmarks, rows(self.A, looked.places))
         self.n_calls = 0
         self._distances: np.ndarray | None = None
         self._between: np.ndarray | None = None
@@ -144,21 +138,23 @@ class Pairs:
     def left(self, k: Similarity) -> np.ndarray:
         """Return K(x, l) for examples x and landmarks l, an array that nobody else holds."""
         if not self.shared:
-            return self._block(k, self.A, self.chosen.encoding, self.looked.rows, self.looked.landmarks)
+            return self._block(k, self.A, self.landmarks.encoding, self.looked.rows, self.looked.landmarks)
         if self._distances is None:
             like = Distances(core(k))  # type: ignore[arg-type]
-            self._distances = self._block(like, self.A, self.chosen.encoding, self.looked.rows, self.looked.landmarks)
+            self._distances = self._block(
+                like, self.A, self.landmarks.encoding, self.looked.rows, self.looked.landmarks
+            )
         return _of_distances(k, self._distances)
 
     def right(self, k: Similarity) -> np.ndarray:
         """Return K(l, x)."""
-        return self._block(k, self.chosen.encoding, self.A, self.looked.landmarks, self.looked.rows).T
+        return self._block(k, self.landmarks.encoding, self.A, self.looked.landmarks, self.looked.rows).T
 
     def between(self, k: Similarity, K: np.ndarray) -> np.ndarray:
         """Return the Gram matrix of the landmarks in double precision: rows of K(x, l), or computed anew."""
         if K.dtype == np.float64:
             return K[self.looked.places]
-        A, at = in_double(k, self.chosen), self.looked.landmarks
+        A, at = in_double(k, self.landmarks), self.looked.landmarks
         if not self.shared:
             return self._block(k, A, A, at, at).astype(np.float64, copy=False)
         if self._between is None:
@@ -168,12 +164,12 @@ class Pairs:
 
     def diagonal(self, k: Similarity) -> np.ndarray:
         """Return K(x, x) of the examples in double precision."""
-        with named(self.looked.rows, self.looked.rows):
+        with pairs_at(self.looked.rows, self.looked.rows):
             return np.asarray(k.diagonal(self.A), dtype=np.float64)
 
     def _block(self, like: Any, A: Encoding, B: Encoding, down: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return a whole block; an error names its pair by positions in X."""
-        with named(down, right):
+        with pairs_at(down, right):
             values = in_floats(Blocks(like, A, B, engine=self.engine, itemsize=itemsize(A)).whole())
         self.n_calls += values.size
         return values

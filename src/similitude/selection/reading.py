@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from similitude.estimators.targets import codes
-from similitude.kernels.matrix import as_matrix
-from similitude.learners.base import read_labels
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import as_similarity
+from similitude.compute import as_matrix
+from similitude.estimators.targets import class_codes
+from similitude.scikit import read_labels
+from similitude.similarity import Similarity, as_similarity
 from similitude.support.errors import ExpressionError, NotAKernelError, PairError, brief
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
@@ -137,7 +136,7 @@ class Targets:
             raise TypeError(f"the labels y are of kinds that cannot be put in order: {error}") from error
         if len(classes) < 2:
             raise ValueError(f"two classes at least are needed, y holds one: {brief(classes[0].item())}")
-        return cls(CLASSIFICATION, values, codes(numbers, len(classes)), classes, numbers)
+        return cls(CLASSIFICATION, values, class_codes(numbers, len(classes)), classes, numbers)
 
     def __len__(self) -> int:
         return len(self.Y)

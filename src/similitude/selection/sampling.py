@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.compute.engines import Engine, format_bytes
 from similitude.goodness.samples import stratified
-from similitude.landmarks.chosen_landmarks import interleaved
+from similitude.landmarks.landmarks import interleaved
 from similitude.selection.reading import Targets
 
 FEWEST = 50

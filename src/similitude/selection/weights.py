@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from similitude.linear.hinge import squared_hinge
+from similitude.linear import l2_path
+from similitude.linear.losses import SquaredHinge
 
 FLAT = 1e-10
 """Centered features shorter than this part of the features are rounding: the kernel is constant."""
@@ -116,7 +117,7 @@ def easy(features: Sequence[np.ndarray], signs: np.ndarray) -> np.ndarray:
     if F.shape[0] < F.shape[1]:
         F = np.ascontiguousarray(np.asarray(np.linalg.qr(F.T, mode="r")).T)  # the same dot products in fewer features
     penalty = SMOOTHING / (1 - SMOOTHING)
-    linear = next(squared_hinge(F, signs, np.ones(len(F)), [penalty], tolerance=TOLERANCE))
+    linear = next(l2_path(F, signs, np.ones(len(F)), [penalty], SquaredHinge(), tolerance=TOLERANCE))
     residuals = np.maximum(0.0, 1.0 - signs * linear.scores(F))
     weights = np.zeros(len(features))
     for column in range(signs.shape[1]):

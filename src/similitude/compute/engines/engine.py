@@ -59,14 +59,14 @@ class Engine(ABC):
         Whether to show progress.
     checkpoint : path or None
         The file in which a pass over many rows saves its partial sums.
-    solves : bool
-        Whether it has `least_squares`, for similarities that it can compute.
+    has_products : bool
+        Whether it offers an `operator` for similarities that it can compute.
     """
 
     memory: int | str
     progress: bool = False
     checkpoint: Any = None
-    solves: ClassVar[bool] = False
+    has_products: ClassVar[bool] = False
 
     @abstractmethod
     def run(
@@ -99,10 +99,6 @@ class Engine(ABC):
 
     def operator(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
         """Return K(A, B) as a linear operator that is never stored, or None if tiles are the best way to multiply."""
-        return None
-
-    def least_squares(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
-        """Return what solves ridge regression on K(A, B) without storing it; None where there is nothing for it."""
         return None
 
     def to_device(self, encoding: Encoding, reserve: int = 0) -> Encoding:

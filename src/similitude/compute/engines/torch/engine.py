@@ -56,7 +56,7 @@ class TorchEngine(Engine):
     device: str = "cuda"
     precision: str = "float32"
     memory: int | str | None = None  # type: ignore[assignment]
-    solves: ClassVar[bool] = True
+    has_products: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:
@@ -97,7 +97,7 @@ class TorchEngine(Engine):
 
     def fallback_note(self, similarity: Any) -> str | None:
         """Explain that a similarity is computed on the CPU; None if it is computed on the device."""
-        if similarity.works_on_tensors():
+        if similarity.hints.on_tensors:
             return None
         return f"{similarity!r} does not work on tensors: its values were computed on the CPU with NumPy"
 
@@ -106,19 +106,11 @@ class TorchEngine(Engine):
         from similitude.compute.engines.torch.kernel_operator import KernelOperator
         from similitude.compute.engines.torch.transfer import is_movable
 
-        works = getattr(similarity, "works_on_tensors", None)
-        if works is None or not works() or not is_movable(A) or not is_movable(B):
+        if not similarity.hints.on_tensors or not is_movable(A) or not is_movable(B):
             return None
         check_device(self, A)
         check_device(self, B, "Z")
         return KernelOperator(self, similarity, A, B)
-
-    def least_squares(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
-        """Return what solves ridge regression on K(A, B) without storing it; None where there is no such product."""
-        from similitude.compute.engines.torch.solver import LeastSquares
-
-        product = self.operator(similarity, A, B)
-        return None if product is None else LeastSquares(product)
 
     def run(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None

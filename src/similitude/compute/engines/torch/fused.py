@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from similitude.compute.engines.profiles import Profile, Term
+from similitude.compute.hints import Profile, Term
 
 LOG2E = 1.4426950408889634
 

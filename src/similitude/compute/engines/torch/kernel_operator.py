@@ -13,10 +13,10 @@ import numpy as np
 import torch
 
 from similitude.compute.encodings import Encoding, as_numpy, count, is_tensor, itemsize, moved, rows, tensor_in
-from similitude.compute.engines.profiles import Profile, Term
 from similitude.compute.engines.torch import fused
 from similitude.compute.engines.torch.device_memory import check_divisible, free_for_halves, in_halves_if_needed
 from similitude.compute.engines.torch.transfer import DeviceCopier, nbytes, prefetched
+from similitude.compute.hints import Profile, Term, profile_of
 
 RESIDENT_SHARE = 0.4
 """Share of the memory budget up to which all rows stay on the device, including what is derived from them."""
@@ -183,7 +183,7 @@ class KernelOperator:
         self.dtype = torch.float32 if itemsize(A) == itemsize(B) == 4 else torch.float64
         self.b = self._to_device(B)
         self.a: Encoding = None
-        self.profile = similarity.described()
+        self.profile = profile_of(similarity)
         self.fused = fused.can_fuse(self.profile, engine.torch_device, self.dtype)
 
     @property

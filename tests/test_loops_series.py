@@ -1,0 +1,218 @@
+"""The loops over time series: each compiled one, for every instruction set of this machine, and each readable twin."""
+
+import itertools
+import math
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from similitude.compute import loops
+from similitude.compute.loops.reference import series as reference_series
+
+SETS = (
+    loops._compiled.instruction_sets() if loops.COMPILED else ["the compiled module similitude.compute.loops._compiled"]
+)
+WINDOWS = [None, 0, 1, 3, 0.0, 0.25, 0.5, 1.0]
+every_float = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+every_window = pytest.mark.parametrize("window", WINDOWS)
+
+
+@contextmanager
+def chosen(name):
+    """Give the loops of one instruction set, or the readable twins."""
+    if name == "reference":
+        yield reference_series
+        return
+    if not loops.COMPILED:
+        pytest.skip(f"missing: {name}")
+    before = loops._compiled.in_use()
+    loops._compiled.choose(name)
+    try:
+        yield loops
+    finally:
+        loops._compiled.choose(before)
+
+
+@pytest.fixture(params=SETS)
+def compiled(request):
+    """The loops of each instruction set."""
+    with chosen(request.param) as module:
+        yield module
+
+
+@pytest.fixture(params=[*SETS, "reference"])
+def either(request):
+    """The loops of each instruction set, and the readable twins."""
+    with chosen(request.param) as module:
+        yield module
+
+
+def series(lengths, channels=1, dtype=np.float64, seed=0):
+    values = np.random.default_rng(seed).normal(size=(sum(lengths), channels)).astype(dtype)
+    return values, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def pieces(values, starts):
+    return [values[s:t] for s, t in itertools.pairwise(starts)]
+
+
+def paths(n, m):
+    """Yield every path from the first to the last pair."""
+    if n == 1 and m == 1:
+        yield [(0, 0)]
+        return
+    for s, t in ((1, 1), (1, 0), (0, 1)):
+        if n - s >= 1 and m - t >= 1:
+            for path in paths(n - s, m - t):
+                yield [*path, (n - 1, m - 1)]
+
+
+def squares(x, z):
+    return ((x[:, None, :].astype(float) - z[None, :, :]) ** 2).sum(2)
+
+
+def warping_by_paths(x, z, window):
+    """Return the least cost over all paths inside the band, by trying them all."""
+    if not len(x) or not len(z):
+        return 0.0 if len(x) == len(z) else math.inf
+    low, high = reference_series.band(len(x), len(z), window)
+    cost = squares(x, z)
+    inside = (path for path in paths(len(x), len(z)) if all(low <= i - j <= high for i, j in path))
+    return min(sum(cost[pair] for pair in path) for path in inside)
+
+
+def alignment_by_paths(x, z, scale):
+    g = np.exp(-scale * squares(x, z))
+    local = g / (2 - g)
+    return sum(math.prod(local[pair] for pair in path) for path in paths(len(x), len(z)))
+
+
+def warped(module, A, a, B, b, window=None, half=False):
+    out = np.full((len(a) - 1, len(b) - 1), np.nan, A.dtype)
+    module.dtw(out, A, a, B, b, window, half)
+    return out
+
+
+def aligned(module, A, a, B, b, scale=0.3, half=False):
+    out = np.full((len(a) - 1, len(b) - 1), np.nan)
+    module.global_alignment(out, A, a, B, b, scale, half)
+    return out
+
+
+@every_float
+@every_window
+@pytest.mark.parametrize("channels", [1, 3])
+def test_time_warping_takes_the_best_of_all_paths_in_the_band(either, channels, window, dtype):
+    A, B = series([1, 2, 4, 5], channels, dtype), series([1, 5, 3, 2, 4, 4], channels, dtype, 1)
+    expected = [[warping_by_paths(x, z, window) for z in pieces(*B)] for x in pieces(*A)]
+    np.testing.assert_allclose(warped(either, *A, *B, window), expected, rtol=100 * np.finfo(dtype).eps)
+
+
+@every_float
+def test_time_warping_of_empty_series(either, dtype):
+    A, B = series([0, 2], 1, dtype), series([0, 3, 0], 1, dtype)
+    found = warped(either, *A, *B)
+    assert found[0, 0] == 0 and np.isinf(found[0, 1]) and np.isinf(found[1, 0]) and np.isfinite(found[1, 1])
+
+
+@every_float
+@pytest.mark.parametrize("channels", [1, 3])
+def test_alignments_are_summed_over_all_paths(either, channels, dtype):
+    A, B = series([1, 2, 4], channels, dtype), series([1, 5, 3, 2, 4], channels, dtype, 1)
+    expected = [[alignment_by_paths(x, z, 0.3) for z in pieces(*B)] for x in pieces(*A)]
+    np.testing.assert_allclose(np.exp(aligned(either, *A, *B)), expected, rtol=100 * np.finfo(dtype).eps)
+
+
+@every_float
+@pytest.mark.parametrize("count", [1, 7, 16, 71])
+@pytest.mark.parametrize("window", [None, 2])
+def test_many_targets(compiled, count, window, dtype):
+    lengths = np.random.default_rng(count).integers(1, 12, count)
+    A, B = series([7, 3], 2, dtype), series(lengths, 2, dtype, 1)
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(
+        warped(compiled, *A, *B, window), warped(reference_series, *A, *B, window), rtol=100 * eps
+    )
+    np.testing.assert_allclose(aligned(compiled, *A, *B), aligned(reference_series, *A, *B), atol=100 * eps)
+
+
+@every_float
+@pytest.mark.parametrize("lengths", [[4] * 40, list(range(1, 26))])
+def test_half_is_the_whole_and_symmetric(compiled, lengths, dtype):
+    A = series(lengths, 1, dtype)
+    for whole, half in (
+        (warped(compiled, *A, *A), warped(compiled, *A, *A, half=True)),
+        (aligned(compiled, *A, *A), aligned(compiled, *A, *A, half=True)),
+    ):
+        assert (half == half.T).all()
+        np.testing.assert_allclose(half, whole, atol=300 * np.finfo(dtype).eps, rtol=300 * np.finfo(dtype).eps)
+
+
+@every_float
+@pytest.mark.parametrize("count", [1, 17, 40])
+def test_each_series_with_itself(either, count, dtype):
+    A = series(np.random.default_rng(count).integers(1, 9, count), 2, dtype)
+    expected = aligned(reference_series, *A, *A).diagonal()
+    np.testing.assert_allclose(either.self_alignment(*A, 0.3), expected, atol=200 * np.finfo(dtype).eps)
+
+
+@every_float
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e300])
+def test_sums_keep_their_size(compiled, scale, dtype):
+    """Sums of long series are rescaled: neither overflow nor zeros, whatever the scale."""
+    A = series([60, 40], 1, dtype)
+    expected = aligned(reference_series, *A, *A, scale)
+    found = aligned(compiled, *A, *A, scale)
+    seen = expected > -80  # what is smaller may be zero in float32
+    np.testing.assert_allclose(found[seen], expected[seen], atol=2e4 * np.finfo(dtype).eps)
+    assert not np.isnan(found).any() and (found[~seen] < -79).all()
+
+
+def test_subnormal_numbers_are_left_as_they_were(compiled):
+    A = series([5, 5])
+    aligned(compiled, *A, *A)
+    assert np.array([1e-310]) * 0.5 > 0
+
+
+@given(
+    st.lists(st.lists(st.integers(-3, 3), min_size=1, max_size=5), min_size=1, max_size=3),
+    st.lists(st.lists(st.integers(-3, 3), min_size=1, max_size=5), min_size=1, max_size=3),
+    st.sampled_from(WINDOWS),
+)
+def test_small_series_of_any_kind(X, Z, window):
+    A, B = (
+        (np.concatenate(some).astype(float)[:, None], np.cumsum([0, *map(len, some)], dtype=np.int64))
+        for some in (X, Z)
+    )
+    expected = [[warping_by_paths(x, z, window) for z in pieces(*B)] for x in pieces(*A)]
+    np.testing.assert_allclose(warped(loops, *A, *B, window), expected)
+    sums = [[alignment_by_paths(x, z, 0.3) for z in pieces(*B)] for x in pieces(*A)]
+    np.testing.assert_allclose(np.exp(aligned(loops, *A, *B)), sums)
+
+
+@pytest.mark.parametrize("starts", [[0, 2], [0, 4, 3], [1, 3], []])
+def test_starts_that_do_not_fit_are_refused(either, starts):
+    with pytest.raises(ValueError, match="starts"):
+        either.dtw(np.empty((1, 1)), *series([3]), np.ones((3, 1)), np.array(starts, np.int64))
+
+
+ONE, TWO = series([3]), series([3], 2)
+SINGLE = series([3], 1, np.float32)
+BAD = {
+    "precisions": lambda: loops.dtw(np.empty((1, 1)), *ONE, *SINGLE),
+    "channels": lambda: loops.dtw(np.empty((1, 1)), *ONE, *TWO),
+    "shape": lambda: loops.dtw(np.empty((2, 1)), *ONE, *ONE),
+    "shape of sums": lambda: loops.global_alignment(np.empty((1, 2)), *ONE, *ONE, 1.0),
+    "one dimension": lambda: loops.dtw(np.empty((1, 1)), ONE[0].ravel(), ONE[1], *ONE),
+    "whole numbers": lambda: loops.self_alignment(np.ones((3, 1), int), ONE[1], 1.0),
+    "half of two": lambda: loops.dtw(np.empty((1, 2)), *ONE, *series([1, 2]), half=True),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_bad_arguments_are_refused(compiled, bad):
+    with pytest.raises((TypeError, ValueError)):
+        BAD[bad]()

@@ -1,0 +1,53 @@
+"""The loops of the quadratic solver: every instruction set against the readable twin."""
+
+import numpy as np
+import pytest
+from test_loops import SETS, chosen
+
+from similitude.compute import loops
+from similitude.compute.loops.reference import solvers as reference_solvers
+
+
+def problem(n, dtype, seed):
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n, 5))
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    K = (Z @ Z.T + 0.1 * np.eye(n)).astype(dtype)
+    return K, y, np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0)
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("keep_sum", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, 9, 33, 130])
+def test_smo_finds_what_its_twin_finds(name, n, dtype, keep_sum):
+    K, y, low, high = problem(n, dtype, n)
+    found, twin = [], []
+    with chosen(name) as these:
+        for smo, kept in ((these.smo, found), (reference_solvers.smo, twin)):
+            u, beta = y.copy(), np.zeros(n)
+            smo(K, u, beta, low, high, 1e-7, 100_000, keep_sum)
+            assert np.allclose(u, y - K.astype(float) @ beta, atol=1e-6)
+            assert (beta >= low).all() and (beta <= high).all() and (not keep_sum or abs(beta.sum()) < 1e-9)
+            kept.append(y @ beta - 0.5 * beta @ K.astype(float) @ beta)
+    assert found == pytest.approx(twin, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("shape", [(0, 5), (1, 1), (7, 3), (40, 2500)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_add_rows_adds_what_its_twin_adds(name, shape, dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal(shape).astype(dtype)
+    which = rng.permutation(shape[0]).astype(np.int64)
+    weights, out = rng.standard_normal(shape[0]), rng.standard_normal(shape[1])
+    expected = out.copy()
+    reference_solvers.add_rows(rows, which, weights, expected)
+    with chosen(name) as these:
+        these.add_rows(rows, which, weights, out)
+    assert np.allclose(out, expected)
+
+
+def test_rows_that_are_not_there_are_refused():
+    with pytest.raises(ValueError, match="no such row"):
+        loops.add_rows(np.zeros((2, 3)), np.array([2]), np.ones(1), np.zeros(3))

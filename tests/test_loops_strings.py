@@ -1,0 +1,150 @@
+"""The loops over strings: each compiled one, for every instruction set of this machine, against its readable twin."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_loops import chosen
+
+from similitude.compute import loops
+from similitude.compute.loops import Patterns
+from similitude.compute.loops.reference import strings as reference_strings
+
+SETS = (
+    loops._compiled.instruction_sets() if loops.COMPILED else ["the compiled module similitude.compute.loops._compiled"]
+)
+compiled_only = pytest.mark.skipif(
+    not loops.COMPILED, reason="missing: the compiled module similitude.compute.loops._compiled"
+)
+letters = st.integers(0, 3) | st.sampled_from([255, 256, 0x10FFFF])
+texts = st.lists(st.lists(letters, max_size=14), min_size=1, max_size=5)
+
+
+def joined(texts, dtype=np.uint32):
+    """Return letters one after the other, and where each text starts."""
+    starts = np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64)
+    return np.array([letter for text in texts for letter in text], dtype), starts
+
+
+def patterns(*of):
+    positions, starts = joined([chosen for chosen, _ in of], np.int64)
+    return Patterns(positions, starts, np.array([span for _, span in of], np.int64))
+
+
+PATTERNS = [
+    patterns(((0,), 1)),
+    patterns(((0, 1), 2)),
+    patterns(((0,), 1), ((0, 1), 2), ((0, 1, 2), 3)),
+    patterns(((0, 2), 3), ((0, 1), 3), ((1, 2), 3)),
+    patterns((tuple(range(7)), 7)),
+    patterns((tuple(range(8)), 8)),
+    patterns(((0, 1, 2, 3, 4, 5, 6), 8), ((1, 2, 3, 4, 5, 6, 7), 8)),
+    patterns(*((((q + t) % 4,), 4) for q in range(60) for t in range(5))),
+]
+
+
+@compiled_only
+@given(texts, texts, st.sampled_from(PATTERNS))
+def test_windows_and_what_is_shared(A, B, patterns):
+    bags = []
+    for text in (A, B):
+        found = loops.window_bags(*joined(text), patterns)
+        twin = reference_strings.window_bags(*joined(text), patterns)
+        for one, other in zip(found, twin, strict=True):
+            np.testing.assert_array_equal(one, other)
+        bags.append(found)
+    for one, other in zip(
+        loops.shared_features(*bags, patterns), reference_strings.shared_features(*bags, patterns), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+@compiled_only
+def test_equal_digests_of_different_windows():
+    """Codes are made equal by hand: only windows with the same letters under the same pattern are one feature."""
+    long = patterns((tuple(range(8)), 8), (tuple(range(8)), 8))
+    text, starts = joined([range(9), range(1, 9), range(8)])
+    bags = reference_strings.window_bags(text, starts, long)
+    same = bags._replace(codes=np.full_like(bags.codes, 2**63 + 1))
+    a, b, count = loops.shared_features(same, same, long)
+    np.testing.assert_array_equal(a, [0, 1, 2, 3, 1, 3, 0, 2])
+    np.testing.assert_array_equal(b, a)
+    assert count == 4
+
+
+@compiled_only
+@given(texts, st.integers(1, 3), st.integers(1, 4), st.integers(0, 4))
+def test_neighbors(texts, size, length, most):
+    found = loops.neighbor_bags(*joined(texts), size, length, most)
+    twin = reference_strings.neighbor_bags(*joined(texts), size, length, most)
+    for one, other in zip(found, twin, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@compiled_only
+def test_many_features_in_a_row():
+    """Tables grow, and are used again for the next string."""
+    rng = np.random.default_rng(0)
+    texts = [rng.integers(0, 50, n) for n in (5000, 3, 0, 9000, 5000)]
+    pair = patterns(((0, 1), 2))
+    for one, other in zip(
+        loops.window_bags(*joined(texts), pair), reference_strings.window_bags(*joined(texts), pair), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+@compiled_only
+def test_bits():
+    numbers, starts = joined([[0, 5, -1, 63], [], [64, 127, -1]], np.int32)
+    out, twin = np.zeros((3, 2), np.uint64), np.zeros((3, 2), np.uint64)
+    loops.set_bits(out, numbers, starts)
+    reference_strings.set_bits(twin, numbers, starts)
+    np.testing.assert_array_equal(out, twin)
+    with pytest.raises(ValueError, match="no bit"):
+        loops.set_bits(out, np.array([128], np.int32), np.array([0, 1, 1, 1]))
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_edit_distances(name):
+    rng = np.random.default_rng(0)
+    lengths = [0, 1, 2, 63, 64, 65, 127, 128, 129, 200, 3, 300, *rng.integers(0, 140, 45).tolist()]
+    for size in (1, 2, 4, 30):
+        A = joined([rng.integers(0, size, n) for n in lengths[4:10]], np.int32)
+        B = joined([rng.integers(0, size, n) for n in lengths], np.int32)
+        out, twin = np.full((6, len(lengths)), -1.0), np.empty((6, len(lengths)))
+        reference_strings.levenshtein(twin, *A, *B)
+        with chosen(name) as these:
+            these.levenshtein(out, *A, *B)
+            np.testing.assert_array_equal(out, twin)
+            full, half = np.full((2, len(lengths), len(lengths)), -1.0)
+            these.levenshtein(full, *B, *B)
+            these.levenshtein(half, *B, *B, same=True)
+            np.testing.assert_array_equal(half, full)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_edit_distances_of_nothing(name):
+    nothing = np.zeros(0, np.int32), np.array([0, 0, 0])
+    with chosen(name) as these:
+        out = np.full((2, 2), -1.0)
+        these.levenshtein(out, *nothing, *nothing)
+        assert not out.any()
+        these.levenshtein(out[:, :0], *nothing, np.zeros(0, np.int32), np.array([0]))
+        with pytest.raises(ValueError, match="starts"):
+            these.levenshtein(out, np.zeros(0, np.int32), np.array([0, 0, 1]), *nothing)
+
+
+@compiled_only
+def test_bad_arguments_are_refused():
+    text, starts = joined([[1, 2, 3]])
+    pair = PATTERNS[1]
+    with pytest.raises(ValueError, match="starts"):
+        loops.window_bags(text, np.array([0, 2, 1, 3]), pair)
+    with pytest.raises(ValueError, match="positions"):
+        loops.window_bags(text, starts, pair._replace(spans=np.array([1])))
+    bags = loops.window_bags(text, starts, pair)
+    far = bags._replace(codes=bags.codes | np.uint64(2**63), places=bags.places + 2)
+    with pytest.raises(ValueError, match="place lies outside"):
+        loops.shared_features(far, bags, pair)
+    with pytest.raises(ValueError, match="need their windows"):
+        loops.shared_features(bags._replace(codes=bags.codes | np.uint64(2**63), places=bags.places[:0]), bags, pair)

@@ -1,0 +1,88 @@
+"""Sums of half-made features: those of complete ones, as exact as if every example's had been completed."""
+
+import numpy as np
+import pytest
+from scipy.linalg import solve_triangular
+
+from similitude import SimilarityRegressor
+from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
+from similitude.landmarks.partial_projection import n_leading as leading
+from similitude.landmarks.projection import factor_of_landmarks as projected
+from similitude.landmarks.projection import solve_rows, solver
+from similitude.linear import Moments
+
+rng = np.random.default_rng(5)
+
+
+def factored(k, L, single):
+    return projected(k.gram(L.astype(np.float64)), single)
+
+
+@pytest.mark.parametrize(
+    ("k", "width", "dtype", "coordinates"),
+    [
+        (Gaussian(6.0), 5, np.float64, 128),
+        (Gaussian(6.0), 28, np.float32, 128),
+        (Gaussian(6.0), 28, np.float64, 0),
+        (Gaussian(1.0), 5, np.float64, 0),
+        (Gaussian(1.0), 28, np.float32, 0),
+        (Laplace(3.0), 1, np.float64, 128),
+        (Laplace(3.0), 5, np.float32, 128),
+        (Laplace(3.0), 28, np.float64, 0),
+        (Polynomial(3), 1, np.float64, 0),
+        (Polynomial(3), 28, np.float64, 0),
+    ],
+    ids=repr,
+)
+def test_rounding_is_that_of_complete_features(k, width, dtype, coordinates):
+    X = np.random.default_rng(5).standard_normal((2_500, width))
+    factor = factored(k, X[:500], dtype == np.float32)
+    L, T = X[factor.pivots], solver(factor.U, np.dtype(dtype))
+    K = k.cross(X.astype(dtype), L.astype(dtype))
+    F, Y, ones = solve_rows(K.copy(), T), X[:, :1], np.ones(len(X))
+    r = leading(factor.U, F[:1_000])
+    assert r == coordinates
+    exact = solve_triangular(factor.U, K.astype(np.float64).T, trans=1).T
+    exact = Moments.of(exact, Y, ones)
+    whole = Moments.of(F, Y, ones)
+    later = Moments.of(solve_rows(K.copy(), T, r), Y, ones).divided(factor.U[r:, r:], slice(r, None))
+    largest = np.linalg.norm(exact.gram, 2)
+    error, usual = (np.linalg.norm(one.gram - exact.gram, 2) for one in (later, whole))
+    assert error <= max(10 * usual, 1e-11 * largest)
+    np.testing.assert_allclose(later.cross, exact.cross, atol=1e-5 * np.sqrt(largest * len(X)))
+    np.testing.assert_allclose(later.features, exact.features, atol=1e-5 * np.sqrt(largest * len(X)))
+
+
+def test_few_coordinates_are_enough_where_objects_are_much_alike():
+    X = rng.standard_normal((3_000, 28))
+    for k, dtype, expected in [(Gaussian(6.0), np.float32, 128), (Gaussian(6.0), np.float64, 0)]:
+        factor = factored(k, X[:500], dtype == np.float32)
+        F = solve_rows(k.cross(X[500:], X[:500]), solver(factor.U, np.dtype(float))).astype(dtype)
+        assert leading(factor.U, F) == expected
+
+
+@pytest.mark.parametrize(
+    ("k", "width"), [(Gaussian(1.0), 1), (Gaussian(1.0), 5), (Laplace(3.0), 1), (Polynomial(3), 28)]
+)
+def test_landmarks_that_are_nearly_one_another_leave_no_choice(k, width):
+    X = np.random.default_rng(5).standard_normal((2_000, width))
+    factor = factored(k, X[:500], True)
+    T = solver(factor.U, np.dtype(np.float32))
+    F = solve_rows(k.cross(X.astype(np.float32), X[factor.pivots].astype(np.float32)), T)
+    assert leading(factor.U, F[:1_000]) is None
+
+
+def test_a_fit_in_one_pass_is_that_of_all_features_also_with_several_similarities():
+    X = rng.standard_normal((22_000, 12))
+    y = np.sin(X[:, 0]) + X[:, 1] ** 2
+    for like in (Gaussian(4.0), [Gaussian(4.0), Linear()]):
+        model = SimilarityRegressor(like, n_landmarks=400, random_state=0).fit(X[:, :], y)
+        single = SimilarityRegressor(like, n_landmarks=400, random_state=0).fit(X.astype(np.float32), y)
+        np.testing.assert_allclose(single.predict(X[:500]), model.predict(X[:500]), atol=2e-3)
+
+
+def test_examples_that_are_like_no_landmark():
+    assert leading(np.eye(4), np.zeros((50, 4))) == 0
+    far = np.repeat(np.eye(40), 700, axis=0)  # of forty kinds, three are like a landmark
+    model = SimilarityRegressor(Linear(), landmarks=np.eye(40)[:3], random_state=0).fit(far, far[:, 0])
+    assert model.predict(far).max() > 0.5
