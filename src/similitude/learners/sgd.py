@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_array
 
 from similitude.compute.encodings import Encoding, itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.convex import Problem, by_box
 from similitude.learners.kernel_learner import KernelLearner, check_labels
 from similitude.learners.kernel_rows import KernelRows
+from similitude.learners.representer.minimization import Risk, minimize_dual
+from similitude.learners.representer.spans import GramSpan
 from similitude.linear.losses import Hinge
-from similitude.learners.spaces import GramSpace
 from similitude.scikit.estimator import all_or_nothing
 from similitude.similarity import Similarity
 from similitude.support.errors import brief
@@ -215,7 +215,7 @@ class KernelSGDSVC(ClassifierMixin, KernelLearner):
         ]
         self.objective_ = _figure(objectives)
         if n <= (MEASURED_GAP if k.threadsafe else MEASURED_GAP_SLOWLY) and 8 * n * n <= self._engine.budget:
-            space = GramSpace(K.square(np.arange(n)).astype(np.float64))
+            space = GramSpan(K.square(np.arange(n)).astype(np.float64))
             duals = [_dual(space, y, self._pace / 2) for y in signs.T]
             self.suboptimality_ = _figure([max(0.0, o - d) for o, d in zip(objectives, duals, strict=True)])
 
@@ -313,10 +313,10 @@ def _objective(K: Rows, used: np.ndarray, y: np.ndarray, a: np.ndarray, lam: flo
     return lam * float(a @ scores) + float(np.maximum(0.0, 1 - y * scores).mean())
 
 
-def _dual(space: GramSpace, y: np.ndarray, lam: float) -> float:
+def _dual(space: GramSpan, y: np.ndarray, lam: float) -> float:
     """Return a value that no objective is below."""
-    problem = Problem(Hinge(), y, np.full(len(y), 1 / len(y)), space, tolerance=1e-7, most_steps=100)
-    found = by_box(problem, lam / space.scale)
+    risk = Risk(Hinge(), y, np.full(len(y), 1 / len(y)), space, tolerance=1e-7, most_steps=100)
+    found = minimize_dual(risk, lam / space.scale)
     return -found.conjugate - found.mu * found.dual_squared_norm
 
 

@@ -1,4 +1,4 @@
-"""RepresenterClassifier and RepresenterRegressor: any convex loss, any non-decreasing function of the norm."""
+"""RepresenterClassifier and RepresenterRegressor."""
 
 from __future__ import annotations
 
@@ -10,133 +10,152 @@ from scipy.special import log_expit, logsumexp
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from similitude.compute.blocks import check_fits
 from similitude.compute.encodings import check_objects
 from similitude.compute.engines import Engine
-from similitude.learners.convex import Problem
 from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets, check_weights
+from similitude.learners.representer.minimization import Risk
+from similitude.learners.representer.regularizers import (
+    Optimality,
+    Regularizer,
+    SquaredNorm,
+    as_regularizer,
+    minimize_regularized,
+)
+from similitude.learners.representer.spans import Span, span_of_landmarks, span_of_objects
 from similitude.linear.losses import Logistic, Loss
 from similitude.linear.own_loss import as_loss, check_convex
-from similitude.learners.regularizers import Regularizer, SquaredNorm, as_regularizer
-from similitude.learners.search import Certificate, regularized
-from similitude.learners.spaces import all_objects, check_room, landmarked
 from similitude.scikit.estimator import all_or_nothing
 
 EXACT = 2000
-"""Objects up to which ``n_landmarks="auto"`` works in the span of all of them."""
+"""Objects up to which ``n_landmarks="auto"`` uses the span of all of them."""
 
 LANDMARKS = 500
-"""Landmarks that ``n_landmarks="auto"`` takes beyond that."""
+"""Landmarks that ``n_landmarks="auto"`` uses for more objects."""
 
 
 class Representer(KernelLearner):
-    """What classification and regression share: parameters, the space, the minimization and its certificate."""
+    """What classification and regression share: parameters, the span, and the minimization."""
 
-    loss: Any
-    lam: float
-    regularizer: Any
-    n_landmarks: Any
-    tol: float
-    max_iter: int
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        loss: Any = "squared",
+        lam: float = 1e-3,
+        regularizer: Any = "squared_norm",
+        n_landmarks: Any = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.loss = loss
+        self.lam = lam
+        self.regularizer = regularizer
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.engine = engine
 
     def _check_params(self) -> tuple[Loss, Regularizer]:
         for name in ("lam", "tol"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
-        _demand_whole("max_iter", self.max_iter, "a whole number >= 1")
+        whole = {"max_iter": (self.max_iter, "a whole number >= 1")}
         if self.n_landmarks is not None and not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
-            _demand_whole("n_landmarks", self.n_landmarks, "a whole number >= 1, 'auto' or None")
+            whole["n_landmarks"] = self.n_landmarks, "a whole number >= 1, 'auto' or None"
+        for name, (value, what) in whole.items():
+            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+                raise ValueError(f"{name} must be {what}, got {value!r}")
         return as_loss(self.loss), as_regularizer(self.regularizer)
 
-    def _learn(self, X: Any, targets: np.ndarray, sample_weight: Any) -> None:
-        """Minimize for each column of targets, and keep the model."""
+    def _learn(self, X: Any, y: np.ndarray, sample_weight: Any) -> None:
+        """Minimize for the targets, or for each of their columns, and keep the model."""
         loss, regularizer = self._check_params()
-        check_convex(loss, targets)
+        check_convex(loss, y)
         n = check_objects(X)
         weights = check_weights(sample_weight, n)
-        n_landmarks = self._how_many(n)
-        check_room(n, n_landmarks, self._engine)
+        auto = LANDMARKS if n > EXACT else n
+        m = n if self.n_landmarks is None else auto if isinstance(self.n_landmarks, str) else min(n, self.n_landmarks)
+        check_fits(n, m, 8, self._engine)
         k, X, A = self._start(X, self.random_state, sample_weight)
-        if n_landmarks is None:
-            place = all_objects(k, X, A, self._engine)
+        span: Span
+        if m == n:
+            span, self.validity_ = span_of_objects(k, X, A, self._engine)
         else:
-            place = landmarked(k, X, n_landmarks, self.random_state, self._engine)
-        share = weights / weights.sum()
-        problems = [Problem(loss, y, share, place.space, self.tol, self.max_iter) for y in targets.T]
-        found = [regularized(problem, regularizer, self.lam) for problem in problems]
-        self.solver_, self.validity_ = f"{place.solver}; {_method(loss, regularizer)}", place.validity
+            span, self.validity_ = span_of_landmarks(k, X, int(m), self.random_state, self._engine)
+        risks = [
+            Risk(loss, column, weights / weights.sum(), span, self.tol, self.max_iter) for column in y.reshape(n, -1).T
+        ]
+        found = [minimize_regularized(risk, regularizer, self.lam) for risk in risks]
+        self.solver_ = f"{span.described}; {_method(loss, regularizer)}"
         self.objective_ = _figure([one.objective for one in found])
         self.norm_ = _figure([one.norm for one in found])
-        self.optimality_ = Certificate.worst([one.certificate for one in found])
+        self.optimality_ = Optimality.worst([one.optimality for one in found])
         self.n_iter_ = max(1, sum(one.steps for one in found))
-        coefficients = place.coefficients(np.stack([one.minimum.point for one in found], axis=1))
-        self._keep(X, A, coefficients[:, 0] if self._one_column else coefficients)
+        coefficients = span.coefficients(np.stack([one.minimizer.point for one in found], axis=1))
+        self._keep(X, A, coefficients[:, 0] if y.ndim == 1 else coefficients)
         self.optimality_.warn_if_missed()
-
-    def _how_many(self, n: int) -> int | None:
-        """Return the number of landmarks; None for the span of all objects."""
-        auto = isinstance(self.n_landmarks, str)
-        wanted = (None if n <= EXACT else LANDMARKS) if auto else self.n_landmarks
-        return None if wanted is None or wanted >= n else int(wanted)
-
-    @property
-    def _one_column(self) -> bool:
-        raise NotImplementedError
 
 
 class RepresenterClassifier(ClassifierMixin, Representer):
-    r"""Classification by any convex loss and any non-decreasing function of the norm.
+    r"""Classification with any convex loss and any non-decreasing function of the norm.
 
     Minimizes :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)` over the functions
     :math:`f(x) = \langle w, \phi(x)\rangle` of the kernel, :math:`|f| = |w|`, labels +1 and -1. By the representer
-    theorem a minimizer is :math:`f = \sum_j a_j K(x_j, \cdot)`: all of feature space is searched by n numbers. (Baros,
-    Kernel Methods, equations 26 and 27; with ``loss="hinge"`` it is the soft support vector machine there, equation
-    10.) There is no intercept: add a constant to the kernel, ``kernel + 1.0``. Several classes: one against the rest.
+    theorem a minimizer is :math:`f = \sum_j a_j K(x_j, \cdot)`, so that n numbers describe it. (Baros, Kernel Methods,
+    equations 26 and 27; with ``loss="hinge"`` it is the soft-margin support vector machine there, equation 10.) There
+    is no intercept: add a constant to the kernel, ``kernel + 1.0``. Several classes are classified one-vs-rest.
 
-    Losses made of straight lines are solved by their dual, smooth ones by Newton steps, any other (and a straight one
-    whose dual is slow) by Newton steps on its Moreau envelopes. For a regularizer other than the squared norm, the
-    multiplier of the squared norm that has the same minimizer is searched for.
+    Piecewise linear losses are solved by their dual, smooth ones by Newton steps, all others (and a piecewise linear
+    one whose dual is slow) by Newton steps on their Moreau envelopes. For a regularizer other than the squared norm,
+    the multiplier of the squared norm with the same minimizer is found by a search.
 
     Parameters
     ----------
     kernel : Similarity, str or callable
-        One that is not PSD is refused with its witness.
+        Must be PSD.
     loss : str, Loss, object or pair of functions
         ``"hinge"``, ``"squared_hinge"``, ``"logistic"``, ``"squared"``, ``"huber"``, ``"quantile"``,
-        ``"epsilon_insensitive"``, one of the classes in :mod:`similitude.learners.losses`; or your own convex loss:
-        an object with ``value(y, f)`` and ``derivative(y, f)``, or the two functions, on arrays. A third one, the
+        ``"epsilon_insensitive"``, an instance of a class in :mod:`similitude.learners.losses`; or your own convex
+        loss: an object with ``value(y, f)`` and ``derivative(y, f)``, or the two functions, on arrays. A third one, the
         second derivative in f, saves time. A model with lambdas can be pickled if they are wrapped in
-        :class:`similitude.learners.own_loss.OwnLoss`.
+        :class:`similitude.learners.losses.OwnLoss`.
     lam : float
         The weight of the regularizer.
     regularizer : str, Regularizer, object or pair of functions
         ``"squared_norm"``, ``"norm"``, or your own non-decreasing R: an object with ``value(norm)`` and
         ``derivative(norm)``, or the two functions, of a number.
     n_landmarks : int, "auto" or None
-        None searches the span of all training objects; a number searches that of so many landmarks, by
+        None: search the span of all training objects; a number: that of this many landmarks, by
         :class:`similitude.maps.ProjectionMap`. ``"auto"``: all up to 2,000 objects, 500 landmarks beyond.
     tol : float
-        The duality gap asked for, as a share of the loss of f = 0.
+        The largest acceptable duality gap, relative to the loss of f = 0.
     max_iter : int
-        Newton steps at most (for straight losses, rounds of the dual), for each multiplier.
+        Maximum number of Newton steps (for piecewise linear losses, of rounds of the dual), for each multiplier.
     random_state : int, Generator, optional
-        For landmarks, and for the sample on which a kernel without proof is checked.
+        For landmarks, and for the sample on which a kernel without a proof is checked.
     engine : Engine, optional
 
     Attributes
     ----------
     classes_, support_, support_objects_, dual_coef_
-        The classes; the objects that carry f, and what each weighs; one column per class where there are several.
+        The classes; the objects with a nonzero coefficient and their coefficients, one column per class if there are
+        more than two.
     objective_, norm_ : float or array
-        What was minimized, and ``|f|``; for each class where there are several.
-    optimality_ : Certificate
-        How far from the minimum this may be.
+        The minimum found, and ``|f|``; for each class if there are more than two.
+    optimality_ : Optimality
+        How far the objective may be from its minimum.
     solver_ : str
-        Where the minimum was searched for, and how.
+        In which span the minimum was searched, and how.
     n_iter_ : int
-        Steps, all together.
+        Total number of steps.
     kernel_, validity_
-        With what data had to fix; what is known of the kernel.
+        The kernel with data-dependent parameters resolved; whether it is known to be PSD.
 
     Examples
     --------
@@ -180,7 +199,7 @@ class RepresenterClassifier(ClassifierMixin, Representer):
         X : sequence of objects
         y : sequence of labels
         sample_weight : sequence of float, optional
-            The mean of the losses is weighted by it.
+            Weights of the mean loss.
         """
         self._check_params()
         X = self._checked(X, reset=True)
@@ -188,38 +207,34 @@ class RepresenterClassifier(ClassifierMixin, Representer):
         weights = check_weights(sample_weight, len(numbers))
         if len(np.unique(numbers[weights > 0])) < len(self.classes_):
             raise ValueError("every class needs an example of positive weight")
-        ones = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.array([1])
-        self._learn(X, np.where(numbers[:, None] == ones, 1.0, -1.0), sample_weight)
+        signs = np.where(numbers[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        self._learn(X, signs if len(self.classes_) > 2 else signs[:, 1], sample_weight)
         return self
 
-    @property
-    def _one_column(self) -> bool:
-        return len(self.classes_) == 2
-
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the score of each object, or one score per class where there are several."""
+        """Return the score of each object, or one score per class if there are more than two."""
         return self._weighted(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of each object: by the sign of the score, or the class of the largest."""
+        """Return the class of each object: by the sign of the score, or the class with the largest score."""
         scores = self.decision_function(X)
         return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     @available_if(lambda self: isinstance(as_loss(self.loss), Logistic))
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, for the logistic loss; the largest is that of `predict`.
+        """Return the probability of each class, for the logistic loss; `predict` gives the most probable class.
 
-        Several classes: the probabilities of each against the rest, divided by their sum.
+        With more than two classes, the one-vs-rest probabilities are divided by their sum.
         """
         return _probabilities(self.decision_function(X))
 
 
 class RepresenterRegressor(RegressorMixin, Representer):
-    r"""Regression by any convex loss and any non-decreasing function of the norm.
+    r"""Regression with any convex loss and any non-decreasing function of the norm.
 
     Minimizes :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)`; see :class:`RepresenterClassifier`. With the
     squared error it is kernel ridge regression, with ``Quantile(tau)`` it predicts quantiles. Several targets are
-    learned one by one.
+    learned separately.
 
     Parameters
     ----------
@@ -231,7 +246,7 @@ class RepresenterRegressor(RegressorMixin, Representer):
     Attributes
     ----------
     support_, support_objects_, dual_coef_, objective_, norm_, optimality_, solver_, n_iter_, kernel_, validity_
-        See :class:`RepresenterClassifier`; one column or entry per target where there are several.
+        See :class:`RepresenterClassifier`; one column or entry per target if y has columns.
 
     Examples
     --------
@@ -245,29 +260,6 @@ class RepresenterRegressor(RegressorMixin, Representer):
     True
     """
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        loss: Any = "squared",
-        lam: float = 1e-3,
-        regularizer: Any = "squared_norm",
-        n_landmarks: Any = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        engine: Engine | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.loss = loss
-        self.lam = lam
-        self.regularizer = regularizer
-        self.n_landmarks = n_landmarks
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.engine = engine
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -275,27 +267,21 @@ class RepresenterRegressor(RegressorMixin, Representer):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresenterRegressor:
-        """Learn from objects with numbers.
+        """Learn from objects and their targets.
 
         Parameters
         ----------
         X : sequence of objects
         y : array of shape (n,) or (n, targets)
         sample_weight : sequence of float, optional
-            The mean of the losses is weighted by it.
+            Weights of the mean loss.
         """
         loss, _ = self._check_params()
         if loss.for_labels:
             raise ValueError(f"{loss!r} is a loss for labels +1 and -1: use RepresenterClassifier")
         X = self._checked(X, reset=True)
-        y = check_targets(self, X, y)
-        self._columns = y.shape[1:]
-        self._learn(X, y[:, None] if y.ndim == 1 else y, sample_weight)
+        self._learn(X, check_targets(self, X, y), sample_weight)
         return self
-
-    @property
-    def _one_column(self) -> bool:
-        return not self._columns
 
     def predict(self, X: Any) -> np.ndarray:
         """Return f of each object."""
@@ -303,7 +289,7 @@ class RepresenterRegressor(RegressorMixin, Representer):
 
 
 def _probabilities(scores: np.ndarray) -> np.ndarray:
-    """Return logistic probabilities, moved by the last digit where rounding would let another class win."""
+    """Return logistic probabilities, moved by the last digit if rounding would let another class win."""
     both = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
     logs = log_expit(both)
     chances = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
@@ -317,15 +303,10 @@ def _method(loss: Loss, regularizer: Regularizer) -> str:
     if loss.smooth:
         method = "Newton steps"
     else:
-        straight = loss.pieces(np.ones(1)) is not None
-        method = "the dual over a box" if straight else "Newton steps on Moreau envelopes"
+        linear = loss.pieces(np.ones(1)) is not None
+        method = "the dual over a box" if linear else "Newton steps on Moreau envelopes"
     return method if isinstance(regularizer, SquaredNorm) else f"{method}, for each multiplier of |f|^2 that is tried"
 
 
 def _figure(values: list[float]) -> Any:
     return values[0] if len(values) == 1 else np.array(values)
-
-
-def _demand_whole(name: str, value: Any, what: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be {what}, got {value!r}")
