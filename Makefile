@@ -23,8 +23,8 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
 
-demo: .venv/cli.installed ## show what the library does
-	$(BIN)/similitude demo
+demo: .venv/cli.installed ## show what the library does, on small real data
+	@$(BIN)/similitude demo
 
 test: .venv/test.installed ## run the tests and every example in the documentation
 	$(PYTEST)
@@ -57,6 +57,7 @@ theory: .venv/test.installed ## try every theorem on problems that are hard for 
 
 docs: .venv/docs.installed ## build the documentation into build/docs
 	$(BIN)/python tools/include_source.py
+	$(BIN)/python tools/house_map.py
 	rm -rf docs/api/generated build/docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
 
@@ -70,10 +71,12 @@ clean: ## remove .venv and all that was built
 	rm -rf docs/api/generated docs/gallery docs/sg_execution_times.rst docs/pictures/*.svg
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# One stamp for each set of extra packages.
+# One stamp for each set of extra packages. pip says what it does: a first build takes a minute, and would look frozen.
 .venv/%.installed: $(BUILD_FILES) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@echo "Installing similitude[$*] into .venv and compiling its inner loops (about a minute) ..."
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
 $(BIN)/python:
+	@echo "Setting up a virtual environment in .venv ..."
 	@sh tools/venv.sh "$(PYTHON)" .venv

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import scipy.sparse as sp
+from market import SIMILARITIES
 from objectives import OBJECTIVES
-from test_contract_similarity import EXAMPLES as SIMILARITIES
 
 from similitude import (
     FromBlocks,
@@ -230,9 +230,9 @@ def learners():
 
 def votes():
     """Similarities of every kind with what they make of objects."""
-    for similarity, objects in SIMILARITIES:
+    for name, (similarity, objects) in SIMILARITIES.items():
         n = objects.shape[0] if hasattr(objects, "shape") else len(objects)
-        yield SimilarityVote(similarity).fit(objects, np.arange(n) % 2), objects
+        yield name, SimilarityVote(similarity).fit(objects, np.arange(n) % 2), objects
 
 
 def bare():
@@ -291,8 +291,8 @@ def everything():
         yield from ((f"matrix {i} {type(one).__name__}", one, GRAM[:9]) for i, one in enumerate(precomputed()))
         yield from ((f"map {i} {type(one).__name__}", one, X) for i, one in enumerate(maps()))
         separable = np.vstack([X, X + 20.0])
-        yield from ((f"vote {i}", one, objects) for i, (one, objects) in enumerate(votes()))
-        yield from ((f"similarity {i} {one!r:.40}", one, objects) for i, (one, objects) in enumerate(SIMILARITIES))
+        yield from ((f"vote {name}", one, objects) for name, one, objects in votes())
+        yield from ((f"similarity {name}", *example) for name, example in SIMILARITIES.items())
         yield from ((f"bare {i} {type(one).__name__}", one, None) for i, one in enumerate(bare()))
         yield "separator", SeparatorLP().fit(separable, np.repeat([0, 1], 60)), separable
         yield from ((f"result {i} {type(one).__name__}", one, None) for i, one in enumerate(results()))

@@ -1,22 +1,30 @@
-"""Every engine keeps the contract, and a slow reader keeps it waiting."""
+"""The contract of engines, their memory bound under a slow reader, and the default engine."""
 
 import threading
 import time
 
 import numpy as np
 import pytest
+from market import SIMILARITIES, agree_on
 
 from similitude import use_engine
 from similitude.checks import check_engine
-from similitude.compute.engines.engine import format_bytes, parse_bytes
+from similitude.compute.engines import format_bytes, parse_bytes
 from similitude.engines import LocalEngine, current_engine
 
 ENGINES = [LocalEngine(), LocalEngine(threads=1), LocalEngine(threads=3), LocalEngine(threads=2, memory="1MiB")]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("engine", ENGINES, ids=repr)
 def test_contract(engine):
     check_engine(engine)
+
+
+@pytest.mark.parametrize("engine", [LocalEngine(threads=3), LocalEngine(processes=2)], ids=["threads", "processes"])
+@pytest.mark.parametrize("name", SIMILARITIES)
+def test_every_similarity_is_that_of_one_thread(name, engine):
+    agree_on(engine, name)
 
 
 class Counting:

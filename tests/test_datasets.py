@@ -453,7 +453,7 @@ def test_rings_of_any_size(n, n_features, seed):
 @pytest.mark.parametrize("n", [0, -1, 2.5, "ten"])
 def test_samples_refuse_what_is_no_size(n):
     for draw in (datasets.rings, datasets.beyond_two, datasets.two_groups):
-        with pytest.raises(ValueError, match="n must be a whole number, 1 or more"):
+        with pytest.raises(ValueError, match="n must be a positive integer"):
             draw(n)
     with pytest.raises(ValueError, match="n_features must be 2 or more"):
         datasets.rings(n_features=1)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from similitude import FromPairs
-from similitude.engines import LocalEngine, SpreadEngine
+from similitude.engines import DistributedEngine, LocalEngine
 from similitude.errors import NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Spectrum
 from similitude.landmarks.distributed import Collection, choose_among_all
@@ -19,7 +19,7 @@ from similitude.scikit.input_check import InputCheck
 ONE = LocalEngine(threads=1)
 
 
-class Here(SpreadEngine):
+class Here(DistributedEngine):
     """Workers are function calls; a collection is a list of partitions."""
 
     memory, progress = "1GiB", False
@@ -34,7 +34,7 @@ class Here(SpreadEngine):
     def session(self):
         return nullcontext()
 
-    def columns(self, X, *beside):
+    def partitions(self, X, *beside):
         return [X, *([one] * len(X) for one in beside)]
 
     def broadcast(self, value):
@@ -47,7 +47,7 @@ class Here(SpreadEngine):
     def collect(self, handles):
         return iter(handles)
 
-    def lazily(self, function, model, X, like):
+    def lazy_array(self, function, model, X, like):
         return np.concatenate([function(model, i, one) for i, one in enumerate(X)])
 
 
@@ -75,7 +75,7 @@ def apart(k, X, chosen):
 
 @pytest.mark.parametrize(("rule", "cost", "passes"), [("rpcholesky", unexplained, 4), ("kmeans++", apart, 6)])
 def test_as_good_as_in_memory_in_a_few_passes(rule, cost, passes):
-    X, k, seeds = clusters(), Gaussian(sigma=1.0), range(40)
+    X, k, seeds = clusters(), Gaussian(sigma=1.0), range(15)
     found, known = [], []
     for seed in seeds:
         collection = whole(np.array_split(X, 7), seed)

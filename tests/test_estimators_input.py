@@ -2,15 +2,13 @@
 
 import math
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import scipy.sparse as sp
+from market import KINDS, LONGER_WORDS, SAMPLE, alike
 from objectives import OBJECTIVES
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import FromBlocks, FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor
 from similitude.checks import check_learner
@@ -26,72 +24,22 @@ TWO = np.where(X[:, 0] > 0.2 * X[:, 1], "a", "b")
 Y = X[:, 0] + np.sin(X[:, 1])
 MACHINES = [SimilarityClassifier, SimilarityRegressor]
 
-# scikit-learn.
-
-DRAWN = "landmarks are drawn among the examples, and where one stands twice others are drawn; see the tests of weights"
-EXPECTED = dict.fromkeys(
-    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"], DRAWN
-)
-
-
-@parametrize_with_checks([SimilarityClassifier(), SimilarityRegressor()], expected_failed_checks=lambda one: EXPECTED)
-def test_scikit_learn_is_content(estimator, check):
-    check(estimator)
-
-
 # Kinds of objects.
 
-WORDS = [
-    "kernel",
-    "colonel",
-    "kern",
-    "lek",
-    "margin",
-    "map",
-    "maps",
-    "gram",
-    "grammar",
-    "ram",
-    "mark",
-    "key",
-    "one",
-    "on",
-]
-GRAPHS = [nx.path_graph(n) for n in range(2, 9)] + [nx.cycle_graph(n) for n in range(3, 10)]
-FEW = X[:14]
-LABELS = np.array(["a", "b"] * 7)
-
-
-def alike(s, t):
-    return float(len(set(s) & set(t))) + (s == t)
-
-
-def edges(graph):
-    return [float(graph.number_of_edges()), float(graph.number_of_nodes())]
-
-
+WORDS, LABELS = LONGER_WORDS, np.array(["a", "b"] * 7)
 OBJECTS = {
-    "vectors": (Gaussian(), FEW),
-    "float32": (Gaussian(), FEW.astype(np.float32)),
-    "lists": (Gaussian(), FEW.tolist()),
-    "sparse": (Gaussian(), sp.csr_array(FEW)),
-    "pandas": (Gaussian(), pd.DataFrame(FEW, columns=["a", "b", "c"])),
-    "polars": (Gaussian(), pl.DataFrame(FEW, schema=["a", "b", "c"])),
-    "strings": (FromPairs(alike), WORDS),
-    "graphs": (Gaussian().pullback(edges), GRAPHS),
-    "ragged": (Gaussian().pullback(lambda x: [x.sum(), len(x)]), [rng.standard_normal(n) for n in range(1, 15)]),
-    "dicts": (Gaussian().pullback(lambda r: r["a"]), [{"a": float(v)} for v in FEW[:, 0]]),
-    "indices": (Precomputed(FEW @ FEW.T), np.arange(14)),
-    "several": ([Gaussian(), Linear()], FEW),
+    **KINDS,
+    "several": ([Gaussian(), Linear()], SAMPLE),
     "words twice": ([FromPairs(alike), FromPairs(lambda s, t: float(len(s) == len(t)))], WORDS),
-    "matrix": ("precomputed", FEW @ FEW.T),
+    "matrix": ("precomputed", SAMPLE @ SAMPLE.T),
 }
 
 
-@pytest.mark.parametrize("kind", [kind for kind in OBJECTS if kind != "matrix"])
-def test_classifiers_take(kind):
+@pytest.mark.parametrize("kind", ["several", "words twice"])
+def test_several_similarities_are_taken(kind):
     similarity, objects = OBJECTS[kind]
     check_learner(SimilarityClassifier(similarity), objects, LABELS)
+    check_learner(SimilarityRegressor(similarity), objects, SAMPLE[:, 0])
 
 
 @pytest.mark.parametrize("head", ["logistic", "squared_hinge"])
@@ -104,13 +52,7 @@ def test_every_head_takes(kind, head):
 @pytest.mark.parametrize("kind", ["sparse", "strings"])
 def test_the_head_that_chooses_takes(kind):
     similarity, objects = OBJECTS[kind]
-    check_learner(SimilarityRegressor(similarity, penalty="l1", n_landmarks=5), objects, FEW[:, 0])
-
-
-@pytest.mark.parametrize("kind", [kind for kind in OBJECTS if kind != "matrix"])
-def test_regressors_take(kind):
-    similarity, objects = OBJECTS[kind]
-    check_learner(SimilarityRegressor(similarity), objects, FEW[:, 0])
+    check_learner(SimilarityRegressor(similarity, penalty="l1", n_landmarks=5), objects, SAMPLE[:, 0])
 
 
 @pytest.mark.parametrize("kind", OBJECTS)
@@ -405,7 +347,7 @@ def test_a_matrix_has_no_objects():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (["a"] * 60, "needs two classes at least, y holds one class only"),
+        (["a"] * 60, "needs at least two classes, y holds one class only"),
         (TWO[:-1], r"inconsistent numbers of samples: \[60, 59\]"),
         (None, "y"),
         (X[:, 0], "Unknown label type"),

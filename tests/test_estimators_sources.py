@@ -1,4 +1,4 @@
-"""Fits to sources: the model of the same rows in memory, whatever they come from; interrupted fits go on."""
+"""Fits to sources: equal to a fit in memory, whatever the kind of data; interrupted fits resume."""
 
 import io
 import os
@@ -12,12 +12,10 @@ from objectives import OBJECTIVES
 from scipy.sparse import csr_matrix
 
 from similitude import SimilarityClassifier, SimilarityRegressor, use_engine
-from similitude.compute.engines import checkpoints
+from similitude.compute.engines import checkpoints, with_progress
 from similitude.compute.engines.checkpoints import Checkpoint
-from similitude.compute.engines.progress import with_rows
 from similitude.engines import LocalEngine
 from similitude.errors import CheckpointError, CheckpointWarning, PairError, SourceError
-from similitude.estimators import batches
 from similitude.kernels import Gaussian, Linear, Spectrum
 from similitude.linear import Moments
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
@@ -39,7 +37,7 @@ def in_batches(size, *arrays):
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr(batches, "batch_rows", lambda X, budget: 4096)
+    monkeypatch.setattr("similitude.data.sources.source.batch_rows", lambda X, budget: 4096)
 
 
 @pytest.fixture
@@ -211,7 +209,7 @@ def test_refusals(mapped):
         (lambda: iter([(X, TWO), (X[:9, :2], TWO[:9])]), SourceError, "batch 1 has width 2"),
         (lambda: iter([(X, TWO), (np.full((9, 4), np.nan, np.float32), TWO[:9])]), ValueError, "batch .*NaN"),
         (lambda: iter([(X, TWO * 1.0), (X[:9], TWO[:9] + np.nan)]), ValueError, "batch .*NaN"),
-        (lambda: iter([(X, TWO), (list("abcdefghi"), TWO[:9])]), SourceError, "batch 1 has objects of kind list"),
+        (lambda: iter([(X, TWO), (list("abcdefghi"), TWO[:9])]), SourceError, "batch 1 has object kind list"),
         (Source(X, np.zeros(N, int)), ValueError, "one class only"),
         (Source(X, TWO, np.zeros(N)), ValueError, "weight"),
     ):
@@ -223,7 +221,7 @@ def test_refusals(mapped):
     with pytest.raises(ValueError, match="landmark_indices"):
         SimilarityClassifier("linear", landmark_indices=[1, 2]).fit(Source(X, TWO))
     assert len(SimilarityClassifier("linear", landmark_indices=[1, 2]).fit(mapped[:100], TWO[:100]).landmarks_) == 2
-    with pytest.raises(MemoryError, match="a sample of"):
+    with pytest.raises(MemoryError, match="the sample of"):
         SimilarityClassifier("linear", engine=LocalEngine(memory="256KiB")).fit(Source(X, TWO))
     with pytest.raises(ValueError, match="landmark_indices"):
         LandmarkMap("linear", landmark_indices=[1]).fit(Source(X))
@@ -260,9 +258,9 @@ class Terminal(io.StringIO):
 
 def test_progress_tells_rows_a_second_and_time_left():
     screen = Terminal()
-    assert list(with_rows(iter([5, 5]), lambda n: n, 10, 20, screen)) == [5, 5]
+    assert list(with_progress(iter([5, 5]), 20, int, 10, "rows", screen)) == [5, 5]
     assert "100% of 20 rows" in screen.getvalue() and "a second, 0 s left" in screen.getvalue()
-    list(with_rows(iter([5]), lambda n: n, 0, None, Terminal()))
+    list(with_progress(iter([5]), None, int, 0, "rows", Terminal()))
 
 
 def test_progress_of_a_fit(monkeypatch, small_batches):
@@ -281,10 +279,10 @@ CHILD = """
     from similitude import SimilarityRegressor
     from similitude.compute.engines import LocalEngine, checkpoints
     from similitude.kernels import Gaussian
-    from similitude.estimators import batches
+    from similitude.data.sources import source
 
-    checkpoints.EVERY, checkpoints.SHARE = 0.0, 1e9
-    batches.batch_rows = lambda X, budget: 4096
+    checkpoints.WRITE_INTERVAL, checkpoints.WRITE_SHARE = 0.0, 1e9
+    source.batch_rows = lambda X, budget: 4096
     X, Y = np.load(sys.argv[1]), np.load(sys.argv[2])
     passes = iter(range(9))
 
@@ -346,8 +344,8 @@ def interrupted(path, X=X, Y=Y, **ask):
 
 @pytest.fixture
 def at_once(monkeypatch, small_batches):
-    monkeypatch.setattr(checkpoints, "EVERY", 0.0)
-    monkeypatch.setattr(checkpoints, "SHARE", 1e9)
+    monkeypatch.setattr(checkpoints, "WRITE_INTERVAL", 0.0)
+    monkeypatch.setattr(checkpoints, "WRITE_SHARE", 1e9)
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path, at_once, monkeypatch):
@@ -392,7 +390,7 @@ def test_damaged_and_strange_files(tmp_path, at_once):
         model.fit(Source(X, Y))
     for text in (b"hello", b"", b"[1]\n", b'{"is": "else"}\n'):
         path.write_bytes(text)
-        with pytest.raises(CheckpointError, match="no checkpoint of similitude"):
+        with pytest.raises(CheckpointError, match="not a checkpoint of similitude"):
             model.fit(Source(X, Y))
         assert path.read_bytes() == text
 
@@ -463,7 +461,7 @@ MEMORY = """
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in other units elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has another unit elsewhere")
 def test_memory_does_not_grow_with_the_rows():
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(MEMORY)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

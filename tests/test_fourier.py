@@ -10,7 +10,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_loops import SETS, chosen
 
 from similitude.compute.loops import reference
@@ -152,11 +151,6 @@ def test_where_nothing_is_proven_the_guarantee_says_why():
 
 
 # A transformer of scikit-learn.
-
-
-@parametrize_with_checks([FourierMap(n_components=20, kind=kind) for kind in KINDS])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @every_kind

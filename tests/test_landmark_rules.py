@@ -218,7 +218,7 @@ def test_blocks_have_the_law_of_sequential_draws(rule, weights, block):
     pool = make_pool(Polynomial(degree=4, scale=0.5), X)
     law = sequential_law(weights, np.asarray(pool.similarity.gram(X)), 3)
     assert sum(law.values()) == pytest.approx(1)
-    draws = 1000
+    draws = 500
     drawn = [tuple(rule(pool, 3, block).tolist()) for _ in range(draws)]
     common = [choice for choice, p in law.items() if p * draws >= 5]
     expected = np.array([law[choice] * draws for choice in common])

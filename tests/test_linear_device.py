@@ -139,7 +139,7 @@ def test_the_sparse_head_runs_on_the_cpu_and_says_so():
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     words = ["kernel", "kerning", "margin", "margins", "marginal", "kernels"] * 3
     both = SimilarityRegressor(Spectrum(p=2), engine=engine, **options).fit(words, np.arange(18.0) % 6)
-    assert "no form for a device" in str(both.notes_) and "penalty='l1' was fitted on the CPU" in str(both.notes_)
+    assert "does not work on tensors" in str(both.notes_) and "penalty='l1' was fitted on the CPU" in str(both.notes_)
 
 
 def test_features_of_words_are_solved_on_the_device_too():
@@ -170,7 +170,7 @@ def test_a_head_that_does_not_fit_on_the_device_leaves_the_model_as_it_was(monke
 
 
 def ridge_on(engine, k, X, L, Y, s):
-    return LandmarkRidge(engine.product(k, k.encode(X), k.encode(L)), Y, s)
+    return LandmarkRidge(engine.operator(k, k.encode(X), k.encode(L)), Y, s)
 
 
 def points(n, dtype=np.float64, d=4):
@@ -215,7 +215,7 @@ def test_steps_are_few_however_small_the_penalty(dtype, device):
         start = ridge.solve(some, ridge.factor(some, lam))
         found = ridge.iterate(lam, ridge.factor(some, part * 600), start, steps=12)
         assert found.gap <= 1e-3
-        assert np.mean((engine.times(k, X, L, found.weights) + found.intercept - Y) ** 2) < loss
+        assert np.mean((k.cross(X, L) @ found.weights + found.intercept - Y) ** 2) < loss
 
 
 def test_steps_that_only_round_are_not_taken():

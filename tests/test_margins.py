@@ -22,7 +22,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import InseparableError, NotAKernelError
 from similitude.kernels import Gaussian, Linear, Polynomial
 from similitude.learners import SeparatorLP
-from similitude.learners.polytope import nearest_point
+from similitude.learners.svm import nearest_point
 from similitude.support.randomness import generator
 
 BOTH = [(False, True), (False, False), (True, True), (True, False)]
@@ -286,7 +286,7 @@ def counted():
         (["a", None, "b"], ValueError, "example 1 is missing"),
         (None, ValueError, "y is None"),
         ([[1, 2], [2, 1], [1, 1]], ValueError, "one for each example"),
-        (np.array([1, "a", 1], object), TypeError, "cannot be put in order"),
+        (np.array([1, "a", 1], object), TypeError, "cannot be sorted"),
     ],
     ids=str,
 )

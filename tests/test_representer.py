@@ -19,7 +19,6 @@ from sklearn.kernel_ridge import KernelRidge as SklearnRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import FromPairs, Precomputed, Similarity
 from similitude.engines import LocalEngine
@@ -105,16 +104,6 @@ def naive_minimum(loss, G, y, lam, R=lambda s: s**2):
             if found.fun < objective(w):
                 w = found.x
     return min(best, objective(w))
-
-
-@parametrize_with_checks(
-    [
-        RepresenterClassifier(),
-        RepresenterRegressor(),
-    ]
-)
-def test_scikit_learn_is_content(estimator, check):
-    check(estimator)
 
 
 # Coincidences.
@@ -531,10 +520,10 @@ def test_tiny_and_huge_kernel_values(factor, loss):
         ({"lam": np.nan}, ValueError, "lam must be a positive number"),
         ({"tol": True}, ValueError, "tol must be a positive number"),
         ({"tol": -1.0}, ValueError, "tol must be a positive number"),
-        ({"max_iter": 0}, ValueError, "max_iter must be a whole number"),
-        ({"max_iter": 1.5}, ValueError, "max_iter must be a whole number"),
-        ({"n_landmarks": "many"}, ValueError, "n_landmarks must be a whole number"),
-        ({"n_landmarks": 0}, ValueError, "n_landmarks must be a whole number"),
+        ({"max_iter": 0}, ValueError, "max_iter must be a positive integer"),
+        ({"max_iter": 1.5}, ValueError, "max_iter must be a positive integer"),
+        ({"n_landmarks": "many"}, ValueError, "n_landmarks must be a positive integer"),
+        ({"n_landmarks": 0}, ValueError, "n_landmarks must be a positive integer"),
         ({"loss": "hing"}, ValueError, "did you mean 'hinge'"),
         ({"loss": 3}, TypeError, "loss must be a name"),
         ({"loss": (lambda y, f: -abs(f - y), lambda y, f: -np.sign(f - y))}, ValueError, "negative"),

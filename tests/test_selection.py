@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from scipy.stats import ttest_1samp, ttest_rel
+from similitude.kernels.radial import euclidean
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GroupKFold,
@@ -25,8 +26,8 @@ from similitude import FromPairs, Precomputed
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid
-from similitude.kernels.distances import OfDistances
-from similitude.kernels.radial import euclidean
+from similitude.kernels.vectors import DistanceSimilarity, euclidean
+from similitude.kernels.vectors.pairwise import VectorSimilarity
 from similitude.linear import Moments
 from similitude.selection import choose_kernel, choosing
 from similitude.selection.comparing import differences, error_of
@@ -245,7 +246,7 @@ def test_a_function_of_distances_is_the_kernel(kernel, d):
             K = kernel.of_distances(D.copy())
             assert K.dtype == dtype and kernel.block(left, right).dtype == dtype
             np.testing.assert_allclose(K, kernel.block(left, right), rtol=rtol)
-        expected = euclidean(A, B) ** 2 if kernel.terms == "squared_difference" else abs(A[:, None] - B).sum(axis=2)
+        expected = euclidean(A, B) ** 2 if kernel.sums == "squared_difference" else abs(A[:, None] - B).sum(axis=2)
         np.testing.assert_allclose(kernel.distances(A, B), expected, rtol=1e-5)
 
 
@@ -283,11 +284,14 @@ def test_only_those_that_are_functions_of_one_distance_share_it():
 def test_distances_are_computed_once_for_the_whole_family(monkeypatch):
     X, y = rings(70)
     cells = []
-    distances = OfDistances.distances
-    monkeypatch.setattr(
-        OfDistances, "distances", lambda k, A, B, out=None: cells.append(len(A) * len(B)) or distances(k, A, B, out)
-    )
-    monkeypatch.setattr(OfDistances, "block", lambda *args: pytest.fail("similarities computed without the distances"))
+    distances = DistanceSimilarity.distances
+
+    def counted(k, A, B, out=None):
+        cells.append(len(A) * len(B))
+        return distances(k, A, B, out)
+
+    monkeypatch.setattr(DistanceSimilarity, "distances", counted)
+    monkeypatch.setattr(VectorSimilarity, "block", lambda *args: pytest.fail("computed without the distances"))
     kernels = [*(Gaussian(sigma=s) for s in (0.3, 1.0, 3.0)), Laplace(sigma=1.0), RationalQuadratic(length=1.0)]
     chosen = choose_kernel(kernels, X, y)
     assert sum(cells) <= 70 * 70 + 1  # one value shows the precision

@@ -12,7 +12,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_loops import SETS, chosen
 
 from similitude.engines import LocalEngine
@@ -214,11 +213,6 @@ def test_error_falls_like_one_over_the_root_of_the_number_of_features(kernel):
     Z = np.random.default_rng(8).normal(size=(12, 60)) / 6
     errors = [((approximations(kernel, width, range(60), Z) - kernel.gram(Z)) ** 2).mean() for width in (32, 512)]
     assert 2.5 < np.sqrt(errors[0] / errors[1]) < 6.5  # 4 by theory
-
-
-@parametrize_with_checks([PolynomialSketchMap(n_components=20), PolynomialSketchMap(Cosine(), n_components=20)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @every_kernel

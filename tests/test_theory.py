@@ -25,17 +25,28 @@ from similitude.goodness.margins import error_at_margin  # noqa: E402
 from similitude.maps import LandmarkMap, ProjectionMap  # noqa: E402
 
 SHORT = [one for one in ALL if one.short is not None]
+LONG = {"smallest_projection_0.1_0.2", "enough_projection_0.1_0.2"}  # other figures of the same theorems are quicker
+KINDS = {(one.tried, *sorted(one.spoilt)): one.name for one in reversed(SHORT) if one.name not in LONG}
+FIRST = set(KINDS.values())  # of experiments that differ in their figures only
 TINY_X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.6, 0.8], [0.8, -0.6]])
 TINY_Y = np.array([1, 1, -1, 1, 1])
 
 
-@pytest.mark.parametrize("experiment", SHORT, ids=lambda one: one.name)
+def with_marks(mark):
+    """Return every experiment as a parameter, with the marks for its name."""
+    return [pytest.param(one, id=one.name, marks=mark(one.name)) for one in SHORT]
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    with_marks(lambda name: pytest.mark.deep if name in LONG else pytest.mark.quick if name in FIRST else ()),
+)
 def test_the_promise_holds(experiment):
     finding = experiment.run(short=True)
     assert finding.holds is True, finding
 
 
-@pytest.mark.parametrize("experiment", SHORT, ids=lambda one: one.name)
+@pytest.mark.parametrize("experiment", with_marks(lambda name: () if name in FIRST else pytest.mark.deep))
 def test_a_broken_promise_is_noticed(experiment):
     assert experiment.spoilt
     finding = experiment.run_spoilt()

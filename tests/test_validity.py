@@ -68,20 +68,27 @@ def test_what_is_no_kernel_is_refuted_by_the_smallest_witness(name, f, X, size):
 
 
 @pytest.mark.parametrize(("name", "f", "X"), VALID, ids=[case[0] for case in VALID])
-@pytest.mark.parametrize("effort", ["normal", "high"])
-def test_no_false_alarm(name, f, X, effort):
-    validity = check_kernel(f, X, effort=effort)
+def test_no_false_alarm(name, f, X):
+    validity = check_kernel(f, X)
     assert validity.verdict == "UNKNOWN"
     assert "searches" in validity.effort
     assert "The proof ends at" in str(validity)
+
+
+@pytest.mark.parametrize(
+    ("f", "X"),
+    [pytest.param(f, X, id=name, marks=() if name == "min" else pytest.mark.deep) for name, f, X in VALID],
+)
+def test_no_false_alarm_after_a_long_search(f, X):
+    assert check_kernel(f, X, effort="high").verdict == "UNKNOWN"
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("offset", [0.0, 1e3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_no_false_alarm_from_rounding(scale, offset, dtype):
-    X = (scale * (rng.standard_normal((200, 3)) + offset)).astype(dtype)
-    X[100:] = X[:100]
+    X = (scale * (rng.standard_normal((80, 3)) + offset)).astype(dtype)
+    X[40:] = X[:40]
 
     class Unproven(Similarity):
         """A kernel of which nothing is known."""
@@ -265,7 +272,7 @@ def test_a_reason_does_not_speak_for_another_block():
 
 def test_what_rests_on_a_matrix_needs_no_sample():
     assert check_kernel(-1.0 * Precomputed(np.eye(3))).verdict == "INVALID"
-    assert "the matrix is all there is" in check_kernel(np.ones((3, 3))).effort
+    assert "there are no objects beyond the matrix" in check_kernel(np.ones((3, 3))).effort
 
 
 def test_mutate_takes_tables_and_keeps_its_own_defaults():
@@ -320,7 +327,7 @@ def test_bound_vectors_are_not_moved_out_of_their_domain():
     arc = FromPairs(lambda x, z: 1 - math.acos(min(1.0, max(-1.0, float(x @ z)))) / math.pi)
     validity = check_kernel(arc, circle)
     assert validity.verdict == "UNKNOWN"
-    assert "bound" in validity.effort
+    assert "constrained" in validity.effort
 
 
 def test_a_large_sample_is_announced_and_indices_are_those_of_x():

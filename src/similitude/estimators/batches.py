@@ -10,25 +10,22 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import take
-from similitude.compute.engines import Engine
-from similitude.compute.engines.folding import Encoded
-from similitude.compute.engines.progress import with_rows
+from similitude.compute.engines import EncodedBatch, Engine, with_progress
 from similitude.data.sources import (
-    PEEK,
     Batch,
-    Ends,
     Source,
-    about,
+    StableSample,
     batch_rows,
-    check_sample,
+    check_sample_fits,
+    errors_in_batch,
     read_ahead,
 )
-from similitude.estimators.passes import features_of, sums_over
-from similitude.estimators.rows import MOST_HELD_OUT, PILOT, Design, Marks, Sampling
+from similitude.estimators.passes import Marks, features_of, sums_over
+from similitude.estimators.rows import MOST_HELD_OUT, PILOT, Design, Sampling
 from similitude.estimators.targets import Targets
 from similitude.landmarks.feature_union import FeatureUnion
-from similitude.learners.kernel_learner import check_weights
 from similitude.linear import Moments
+from similitude.scikit import check_weights
 from similitude.similarity import Similarity
 from similitude.support.errors import SourceError
 
@@ -60,11 +57,11 @@ def sample_source(
     source: Source, targets: Targets, check: Check, engine: Engine, n_landmarks: int | str, seed: int
 ) -> Sampled:
     """Validate and count all rows of a source in a first pass, and keep a sample of them."""
-    source.demand_passes(2, "one that counts and draws a sample, one over the similarities")
-    rows = batch_rows(next(source.batches(PEEK)).objects, engine.budget)
-    ends, n_rows, weighted = Ends(sample_size(n_landmarks), MOST_HELD_OUT, seed), 0, False
-    for batch in with_progress(source.batches(rows), source.n, engine):
-        with about(batch):
+    source.require_passes(2, "one that counts and draws a sample, one over the similarities")
+    rows = source.batch_rows(engine.budget)
+    ends, n_rows, weighted = StableSample(sample_size(n_landmarks), MOST_HELD_OUT, seed), 0, False
+    for batch in prefetched(source.batches(rows), source.n, engine):
+        with errors_in_batch(batch):
             X = check(batch.objects, reset=batch.start == 0)
             weights, weighted = batch_weights(batch), batch.weights is not None
             labels, counted = targets.see(X, batch.labels, weights)
@@ -72,12 +69,12 @@ def sample_source(
         if len(which):
             some = X if len(which) == len(batch) else take(X, which)
             ends.add(some, labels[which], weights[which], batch.start + which)
-            check_sample(ends, X, engine.budget)
+            check_sample_fits(len(ends.positions), X, engine.budget)
         n_rows = batch.stop
     targets.close()
-    if ends.seen == 0:
+    if ends.n_seen == 0:
         raise ValueError("every weight is zero: there is nothing to learn from")
-    everything = None if ends.everything else SourceRows(source, check, targets, seed, rows, ends.seen, n_rows)
+    everything = None if ends.is_complete else SourceRows(source, check, targets, seed, rows, ends.n_seen, n_rows)
     sampling = Sampling(seed, ends.positions, ends.ranks, everything)
     return Sampled(ends.objects, ends.labels, ends.weights, weighted, sampling)
 
@@ -113,19 +110,19 @@ class SourceRows:
     n: int
     n_rows: int
 
-    def batches(self, similarities: Sequence[Similarity], start: int) -> Iterator[Encoded]:
+    def batches(self, similarities: Sequence[Similarity], start: int) -> Iterator[EncodedBatch]:
         """Yield all rows from one on as ``(encodings, targets, weights)``, prefetching the next batch."""
         return read_ahead(self._encoded(similarities, start))
 
-    def _encoded(self, similarities: Sequence[Similarity], start: int) -> Iterator[Encoded]:
+    def _encoded(self, similarities: Sequence[Similarity], start: int) -> Iterator[EncodedBatch]:
         stop = start
         for batch in self.source.batches(self.rows, start):
-            with about(batch):
+            with errors_in_batch(batch):
                 X = self.check(batch.objects, reset=False)
                 Y, weights = self.targets.read(batch.labels, batch_weights(batch))
-                encodings = tuple(k._encoded(X, "X") for k in similarities)
+                encodings = tuple(k.encode_checked(X, "X") for k in similarities)
             stop = batch.stop
-            yield Encoded((encodings, Y, weights), batch.start, stop)
+            yield EncodedBatch((encodings, Y, weights), batch.start, stop)
         if stop != self.n_rows:
             raise SourceError(f"the first pass gave {self.n_rows:,} rows and the next {stop:,}: it must give the same")
 
@@ -140,7 +137,7 @@ class SourceRows:
     ) -> Moments:
         """Return the sums over the features of all rows except those held out, by position, in one pass."""
 
-        def kept(start: int) -> Iterator[Encoded]:
+        def kept(start: int) -> Iterator[EncodedBatch]:
             for batch in self.batches(similarities, start):
                 encodings, Y, weights = batch.encoding
                 weights = np.array(weights)  # a copy: they may be the user's own
@@ -152,7 +149,7 @@ class SourceRows:
     def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:
         """Return features, targets and weights of all rows with a weight, in random order."""
         logging.getLogger("similitude").info("this loss or penalty needs a further pass over the similarities")
-        parts, quiet = [], engine.quiet()
+        parts, quiet = [], engine.without_progress()
         for batch in self.batches(similarities, 0):
             encodings, Y, weights = batch.encoding
             parts.append((features_of(union, encodings, quiet, size), Y, weights))
@@ -164,13 +161,13 @@ class SourceRows:
 def batches_to_predict(source: Source, width: int | None, engine: Engine) -> Iterator[Batch]:
     """Yield the batches of a source whose objects are to be predicted; width: of vectors, if they are vectors."""
     rows = batch_rows([None] if width is None else np.empty((1, width)), engine.budget)
-    return with_progress(source.batches(rows), source.n, engine)
+    return prefetched(source.batches(rows), source.n, engine)
 
 
-def with_progress(batches: Iterator[Batch], n: int | None, engine: Engine) -> Iterator[Batch]:
+def prefetched(batches: Iterator[Batch], n: int | None, engine: Engine) -> Iterator[Batch]:
     """Yield batches, prefetching the next one, and show progress if the engine does."""
     ahead = read_ahead(batches)
-    return with_rows(ahead, len, 0, n) if engine.progress else ahead
+    return with_progress(ahead, n, len, unit="rows") if engine.progress else ahead
 
 
 def batch_weights(batch: Batch) -> np.ndarray:

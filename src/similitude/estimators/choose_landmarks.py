@@ -174,7 +174,7 @@ def _among_all(
     X, n = join(X, objects), len(data.Y)
     data = replace(
         data,
-        encodings=tuple(k._encoded(X, "X") for k in data.similarities),
+        encodings=tuple(k.encode_checked(X, "X") for k in data.similarities),
         Y=np.concatenate([data.Y, np.zeros_like(data.Y[:1]).repeat(len(places), axis=0)]),
         weights=np.concatenate([data.weights, np.zeros(len(places))]),
         sampling=replace(data.sampling, places=np.concatenate([data.sampling.places, places])),

@@ -12,13 +12,12 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from similitude.compute.encodings import as_numpy, is_tensor
 from similitude.compute.engines import Engine
 from similitude.estimators.explanation import Explanation
-from similitude.estimators.landmark_estimator import LandmarkEstimator, lazy_for_collections
+from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.options import FitOptions
-from similitude.estimators.targets import ClassTargets, class_codes, class_numbers, class_weights
+from similitude.estimators.targets import ClassTargets, class_codes, class_weights
 from similitude.learners.calibration import probabilities, temperature
-from similitude.learners.kernel_learner import check_labels, check_weights
-from similitude.linear import Linear, Trial, fit_classes
-from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
+from similitude.linear import LinearModel, Trial, fit_classes
+from similitude.scikit import all_or_nothing, check_labels, check_weights
 from similitude.support.results import ESTIMATE, Estimate
 from similitude.theory.intervals import clopper_pearson
 
@@ -74,6 +73,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     landmarks_, landmark_indices_
         The landmarks with a weight, and their positions in X (None for objects that are not rows of X); lists if
         several similarities were given.
+    landmark_weights_ : array of shape (landmarks, outputs)
+        The weight of the similarity to each landmark; a list if several similarities were given.
     loss_, penalty_ : str
     representation_ : Representation
         ``projection`` or ``similarities``, and why; a tuple if several similarities were given.
@@ -204,21 +205,19 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
 
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
-    ) -> tuple[Linear, Trial, np.ndarray]:
+    ) -> tuple[LinearModel, Trial, np.ndarray]:
         numbers, k = class_numbers(Y), len(self.classes_)
         return fit_classes(options.loss, options.penalty, F, numbers, k, weights, self.random_state)
 
     def _judge(self, trial: Trial, codes: np.ndarray, weights: np.ndarray) -> None:
         """Keep what held-out rows show: the scale of probabilities, and the error."""
-        scores = trial.scores[:, 0] if trial.scores.shape[1] == 1 else trial.scores
         numbers, counted = class_numbers(codes), weights > 0
-        self._temperature = 1.0 if self.loss_ == "logistic" else temperature(scores, numbers, weights)
-        wrong = int((class_numbers(scores) != numbers)[counted].sum())
+        logistic = self.loss_ == "logistic"
+        self._temperature = 1.0 if logistic else temperature(_decision(trial.scores), numbers, weights)
+        wrong = int((class_numbers(trial.scores) != numbers)[counted].sum())
         low, high = clopper_pearson(wrong, int(counted.sum()))
         self.held_out_error_ = Estimate(wrong / max(1, int(counted.sum())), float(low), float(high), 0.95, ESTIMATE)
 
-    @lazy_for_collections
-    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of every object: one number for two classes, one per class for several.
 
@@ -226,11 +225,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         ----------
         X : sequence of objects
         """
-        scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return self._predictions(X, "decision_function", _decision)
 
-    @lazy_for_collections
-    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of every object.
 
@@ -238,10 +234,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         ----------
         X : sequence of objects
         """
-        return self.classes_[class_numbers(as_numpy(self._scores(X)))]
+        return self._predictions(X, "predict", lambda scores: self.classes_[class_numbers(scores)])
 
-    @lazy_for_collections
-    @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class; the largest belongs to the predicted class.
 
@@ -256,7 +250,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         -------
         array of shape (n, classes)
         """
-        return probabilities(as_numpy(self.decision_function(X)), self._temperature)
+        return self._predictions(X, "predict_proba", lambda s: probabilities(_decision(s), self._temperature))
 
     def explain(self, X: Any) -> list[Explanation]:
         """Return for every object what each landmark added to the score of its prediction.
@@ -270,7 +264,17 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         list of Explanation
             For two classes the score of ``classes_[1]``, for several that of the predicted class.
         """
-        scores = as_numpy(self.decision_function(X))
+        self._check_fitted()
+        scores = self._scores(X)
         decided = class_numbers(scores)
-        columns = np.zeros(len(decided), dtype=np.intp) if scores.ndim == 1 else decided
+        columns = np.zeros(len(decided), dtype=np.intp) if scores.shape[1] == 1 else decided
         return self._explain(X, self.classes_[decided], columns)
+
+
+def class_numbers(scores: np.ndarray) -> np.ndarray:
+    """Return the class that scores, or codes, decide for: the sign of one column, the largest of several."""
+    return scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(np.intp)
+
+
+def _decision(scores: np.ndarray) -> np.ndarray:
+    return scores[:, 0] if scores.shape[1] == 1 else scores

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import join, take
-from similitude.compute.engines import Engine
-from similitude.compute.engines.distributed import Handle, SpreadEngine
-from similitude.compute.engines.folding import Summed, folded
-from similitude.data.sources import in_order, keys
+from similitude.compute.engines import DistributedEngine, Engine, Handle, PartialSums, sum_batches
+from similitude.data.sources import key_order, random_keys
 from similitude.estimators.batches import Sampled, sample_size
 from similitude.estimators.partitions import (
     Eligible,
@@ -24,7 +22,8 @@ from similitude.estimators.partitions import (
     partition_sample,
     partition_sums,
 )
-from similitude.estimators.rows import MOST_HELD_OUT, Design, Marks, Sampling
+from similitude.estimators.passes import Marks
+from similitude.estimators.rows import MOST_HELD_OUT, Design, Sampling
 from similitude.estimators.targets import Targets
 from similitude.landmarks.distributed import Collection, check_alike, key_below
 from similitude.landmarks.feature_union import FeatureUnion
@@ -44,7 +43,7 @@ class DistributedRows:
 
     Attributes
     ----------
-    engine : SpreadEngine
+    engine : DistributedEngine
         With a session.
     columns : list of lists of handles
         The partitions of objects, labels and weights.
@@ -56,7 +55,7 @@ class DistributedRows:
         The rows of each partition, and those with a weight.
     """
 
-    engine: SpreadEngine
+    engine: DistributedEngine
     columns: list[list[Handle]]
     check: InputCheck
     targets: Targets
@@ -103,18 +102,18 @@ class DistributedRows:
         inside = np.split(np.sort(held_out), np.searchsorted(np.sort(held_out), self.starts[1:]))
         edges = np.append(self.starts, self.n_rows)
 
-        def groups(start: int) -> Iterator[Summed]:
+        def groups(start: int) -> Iterator[PartialSums]:
             parts = self.map(partition_sums, share, self.starts.tolist(), self.sizes.tolist(), inside)
             cuts = [slice(a, a + GROUP) for a in range(0, k, GROUP) if edges[min(a + GROUP, k)] > start]
             sums = self.engine.collect([self.engine.reduce(parts[cut]) for cut in cuts])
             for cut, total in zip(cuts, sums, strict=True):
-                yield Summed([total], int(edges[cut.start]), int(edges[min(cut.stop, k)]))
+                yield PartialSums([total], int(edges[cut.start]), int(edges[min(cut.stop, k)]))
 
         def marked() -> dict[str, str]:
             found = marks()
             return {**found, "data": digest((found["data"], self.sizes), 16).hex()}
 
-        found: Moments = folded(groups, self.n_rows, engine, Moments.from_arrays, marked)
+        found: Moments = sum_batches(groups, self.n_rows, engine, Moments.from_arrays, marked)
         return found
 
     def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:
@@ -135,7 +134,7 @@ def sample_collection(
     columns: list[list[Handle]],
     targets: Targets,
     check: InputCheck,
-    engine: SpreadEngine,
+    engine: DistributedEngine,
     n_landmarks: int | str,
     seed: int,
 ) -> tuple[Sampled, dict[str, Any]]:
@@ -175,7 +174,7 @@ def _sample(rows: DistributedRows, first: int, last: int) -> Any:
     objects, labels, weights, places, found = parts[0]
     if len(places) <= first + last:
         return parts[0]
-    order = in_order(keys(found, rows.seed))
+    order = key_order(random_keys(found, rows.seed))
     kept = np.sort(np.concatenate([order[:first], order[len(order) - last :]]))
     return take(objects, kept), labels[kept], weights[kept], places[kept], found[kept]
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import as_numpy, rows
-from similitude.compute.engines.folding import forget_checkpoint
-from similitude.data.sources import ROWS
+from similitude.compute.engines import remove_checkpoint
+from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.choose_landmarks import LandmarkChoice
 from similitude.estimators.landmark_count import LandmarkCurve, Level, SampleFeatures, Validation, doubled
 from similitude.estimators.options import FitOptions
@@ -26,7 +26,7 @@ from similitude.landmarks.feature_union import FeatureUnion
 from similitude.landmarks.features import LandmarkFeatures
 from similitude.landmarks.landmarks import Landmarks
 from similitude.landmarks.representation import PROJECTION, Representation
-from similitude.linear import Linear, Moments, Ridge, Trial
+from similitude.linear import LinearModel, Moments, Ridge, Trial
 from similitude.support.errors import pairs_at
 from similitude.support.fingerprints import digest
 
@@ -40,7 +40,7 @@ class Fitted:
     features : tuple of LandmarkFeatures
         One for each similarity.
     representations : tuple of Representation
-    linear : Linear
+    linear : LinearModel
     trial : Trial
         The predictions for rows that the model was not fitted to.
     held_out : tuple of arrays
@@ -54,7 +54,7 @@ class Fitted:
 
     features: tuple[LandmarkFeatures, ...]
     representations: tuple[Representation, ...]
-    linear: Linear
+    linear: LinearModel
     trial: Trial
     held_out: tuple[np.ndarray, np.ndarray]
     curve: LandmarkCurve
@@ -66,6 +66,7 @@ def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -
     """Choose the number of landmarks and the penalty on a sample of rows, then fit ridge regression to all rows."""
     which, n_train = data.pilot(choice.pilot)
     everything, sizes, projection = len(which) == data.n, choice.sizes, None
+    levels: list[Level] = []
     with data.located(choice.landmarks):
         samples = _samples(data, choice.landmarks, options, which)
         if not everything and len(sizes) == len(samples) == 1 and samples[0].representation.name == PROJECTION:
@@ -74,7 +75,11 @@ def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -
                 return fitted
             projection = samples[0].projection(sizes[0])
         if projection is None:
-            levels = _levels(samples, sizes, Validation(data.Y[which], data.weights[which], n_train))
+            validation = Validation(data.Y[which], data.weights[which], n_train)
+            for level in doubled(samples, sizes, validation):
+                if len(levels) > 1:  # the features of earlier levels are not needed any more
+                    levels[-2] = replace(levels[-2], F=np.empty((0, 0)), ridge=None)  # type: ignore[arg-type]
+                levels.append(level)
     if projection is not None:  # nothing is left to choose on a sample
         return _fit_in_one_pass(data, projection[:1], samples, choice, options, sizes[0])
     best = min([one for one in levels[-2:] if one.agrees_with(samples)], key=lambda one: one.trial.loss)
@@ -91,16 +96,6 @@ def _samples(data: TrainingRows, landmarks: Landmarks, options: FitOptions, whic
         known = landmarks.encoded(k, A)
         made.append(SampleFeatures(k, rows(A, which), which, known, options.side, options.sparse, options.engine))
     return made
-
-
-def _levels(samples: Sequence[SampleFeatures], sizes: Sequence[int], validation: Validation) -> list[Level]:
-    """Return the numbers of landmarks tried, with the features of the last two only."""
-    levels: list[Level] = []
-    for level in doubled(samples, sizes, validation):
-        if len(levels) > 1:
-            levels[-2] = replace(levels[-2], F=np.empty((0, 0)), ridge=None)  # type: ignore[arg-type]
-        levels.append(level)
-    return levels
 
 
 def _fit_sample(
@@ -160,7 +155,7 @@ def _fit_in_one_pass(
     some = data.held_out()
     encoded, held_out = rows(data.encodings, some), (data.Y[some], data.weights[some])
     with pairs_at(some if places is None else places[some], union.positions):
-        F = features_of(union, encoded, engine.quiet(), size)
+        F = features_of(union, encoded, engine.without_progress(), size)
     union = union.for_sums(F)
 
     def marks() -> dict[str, str]:
@@ -170,13 +165,13 @@ def _fit_in_one_pass(
     with pairs_at(places if data.sampling.all_rows is None else None, None):
         sums = union.completed(data.sums(union, some, engine, marks))
     linear, trial = fit_with_held_out(sums, F, *held_out)
-    forget_checkpoint(engine)
+    remove_checkpoint(engine.checkpoint)
     curve = curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit)
     drawn = choice.landmarks.only(np.arange(n_landmarks))
     return Fitted(features, _representations(samples, features), linear, trial, held_out, curve, drawn, None)
 
 
-def fit_with_held_out(sums: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> tuple[Linear, Trial]:
+def fit_with_held_out(sums: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> tuple[LinearModel, Trial]:
     """Return the model of all rows with the penalty that is best for those held out, and how these were predicted."""
     ridge = Ridge(sums)
     trial = ridge.best(ridge.held_out(F, Y, weights))
@@ -189,7 +184,7 @@ def all_features(fitted: Fitted, data: TrainingRows, options: FitOptions) -> Des
     if design is None:
         design = data.features(FeatureUnion.of(fitted.features, data.itemsize), options.engine)
     F, Y, weights = design
-    return (as_numpy(F) if options.sparse else options.engine.here(F)), Y, weights
+    return (as_numpy(F) if options.sparse else options.engine.to_device(F)), Y, weights
 
 
 def _relocated(features: Sequence[LandmarkFeatures], data: TrainingRows) -> tuple[LandmarkFeatures, ...]:
@@ -211,5 +206,5 @@ def marks_of(features: Sequence[LandmarkFeatures], *data: Any) -> dict[str, str]
     """Return what the sums of a pass belong to: the version, the features and the data."""
     parts = [(one.similarity.fingerprint(), one.side, one.landmarks.objects) for one in features]
     made = [(one.normalized, f"{one.scale:.6g}") for one in features]
-    model, data_ = digest((parts, made), 16).hex(), digest((ROWS, data), 16).hex()
+    model, data_ = digest((parts, made), 16).hex(), digest((MAX_BATCH_ROWS, data), 16).hex()
     return {"version": version("similitude"), "model": model, "data": data_}

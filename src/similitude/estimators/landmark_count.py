@@ -32,7 +32,7 @@ class SampleFeatures:
     places : array of int
         Positions of the sample in X.
     landmarks : Landmarks
-        Encoded, in the order in which they are used.
+        EncodedBatch, in the order in which they are used.
     side : str
         As the user gave it.
     sparse : bool
@@ -211,31 +211,28 @@ def best_level(samples: Sequence[SampleFeatures], n: int, validation: Validation
     Division must gain more than one standard error, and is not tried with a penalty that selects landmarks, because
     the length needs all of them.
     """
-    found = _level(samples, n, validation, near, normalized=False)
-    if all([one.representation.name == PROJECTION or one.sparse for one in samples]):
-        return found
-    other = _level(samples, n, validation, near, normalized=True)
-    return other if other.trial.loss < found.trial.loss - found.trial.deviation else found
+    tried: list[Level] = []
+    for normalized in (False, True):
+        made = [one.features(n, normalized) for one in samples]
+        features, F = ((made[0][0],), made[0][1]) if len(made) == 1 else _side_by_side(made)
+        tried.append(Level(n, features, F, *validation.ridge(F, near)))
+        if all([one.representation.name == PROJECTION or one.sparse for one in samples]):
+            return tried[0]
+    plain, divided = tried
+    return divided if divided.trial.loss < plain.trial.loss - plain.trial.deviation else plain
 
 
-def _level(
-    samples: Sequence[SampleFeatures], n: int, validation: Validation, near: float | None, normalized: bool
-) -> Level:
-    made = [one.features(n, normalized) for one in samples]
-    if len(made) == 1:
-        features, F = made[0]
-        return Level(n, (features,), F, *validation.ridge(F, near))
-    scales = [_scale(F) for _, F in made]
-    pairs = list(zip(made, scales, strict=True))
-    F = np.concatenate([F / F.dtype.type(scale) for (_, F), scale in pairs], axis=1)
-    scaled = tuple(replace(features, scale=scale) for (features, _), scale in pairs)
-    return Level(n, scaled, F, *validation.ridge(F, near))
-
-
-def _scale(F: np.ndarray) -> float:
-    """Return the root mean square length of the features, so that several similarities have equal influence."""
-    squared = float(np.einsum("ij,ij->", F, F, dtype=np.float64)) / len(F)
-    return float(np.sqrt(squared)) if squared > 0 else 1.0
+def _side_by_side(
+    made: Sequence[tuple[LandmarkFeatures, np.ndarray]],
+) -> tuple[tuple[LandmarkFeatures, ...], np.ndarray]:
+    """Return features side by side, each divided by its root mean square length to have equal influence."""
+    features, values = [], []
+    for one, F in made:
+        squared = float(np.einsum("ij,ij->", F, F, dtype=np.float64)) / len(F)
+        scale = float(np.sqrt(squared)) if squared > 0 else 1.0
+        features.append(replace(one, scale=scale))
+        values.append(F / F.dtype.type(scale))
+    return tuple(features), np.concatenate(values, axis=1)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -12,10 +11,20 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute.encodings import Encoding, as_numpy, as_objects, check_objects, itemsize, rows, take
-from similitude.compute.engines import Engine, LocalEngine, use_engine
-from similitude.compute.engines.distributed import is_spread, own_engine
-from similitude.data.sources import Source, about, looks_like_source
+from similitude.compute.encodings import (
+    Encoding,
+    as_numpy,
+    as_objects,
+    check_objects,
+    is_tensor,
+    itemsize,
+    moved,
+    namespace,
+    rows,
+    take,
+)
+from similitude.compute.engines import Engine, LocalEngine, distributed_engine, is_distributed, use_engine
+from similitude.data.sources import Source, errors_in_batch, looks_like_source
 from similitude.estimators.batches import Sampled, batches_to_predict, sample_source
 from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.distributed import sample_collection
@@ -26,7 +35,6 @@ from similitude.estimators.model import LandmarkModel, WeightedLandmarks
 from similitude.estimators.options import FitOptions
 from similitude.estimators.partial_fit import Stream
 from similitude.estimators.partitions import Prediction, partition_prediction
-from similitude.estimators.passes import scores_of
 from similitude.estimators.products import MANY, reads_memory_map
 from similitude.estimators.rows import PILOT, Sampling, TrainingRows, draw_seed
 from similitude.estimators.scales import choose_scales, n_models, open_scales
@@ -36,34 +44,13 @@ from similitude.landmarks.guarantees import guarantee_for_classes
 from similitude.landmarks.landmarks import Landmarks, check_positions
 from similitude.landmarks.representation import Representation
 from similitude.landmarks.rules import RULES
-from similitude.linear import Linear, Trial
-from similitude.scikit.estimator import SimilarityEstimator, all_or_nothing
+from similitude.linear import LinearModel, Trial
+from similitude.scikit import SimilarityEstimator, all_or_nothing
 from similitude.scikit.input_check import InputCheck
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import Precomputed, as_similarity
-from similitude.similarity.base import remembered_images
+from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
 from similitude.support.results import Guarantee
 
 SIDES = ("auto", "left", "right", "both")
-
-
-def lazy_for_collections(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Let a method that predicts for every object return a lazy array for a Dask collection."""
-
-    @functools.wraps(method)
-    def predict(self: Any, X: Any) -> Any:
-        if not is_spread(X):
-            return method(self, X)
-        check_is_fitted(self)
-        engine = own_engine(self._engine)
-        one_row, helper = copy.copy(self), copy.copy(self)
-        one_row._scores = lambda X: np.zeros((1, len(self.intercept_)))
-        helper.engine = LocalEngine(threads=1, memory=engine.memory)
-        helper.landmarks, helper.unlabeled = "auto", None
-        asked = Prediction(helper, method.__name__, method(one_row, None))
-        return engine.lazily(partition_prediction, asked, X, asked.like)
-
-    return predict
 
 
 class LandmarkEstimator(SimilarityEstimator):
@@ -248,7 +235,7 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> Fitted | None:
         """Fit to rows read in batches or held by workers; None if X is in memory."""
-        if is_spread(X):
+        if is_distributed(X):
             return self._fit_collection(X, y, sample_weight)
         one_pass = self._objective() == ("squared", "l2")
         if reads_memory_map(X, y, one_pass, self.n_landmarks, self._engine):
@@ -264,9 +251,9 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _fit_collection(self, X: Any, y: Any, sample_weight: Any) -> Fitted:
         self._refuse_indices("collection")
-        engine = own_engine(self._engine)
+        engine = distributed_engine(self._engine)
         with engine.session(), use_engine(engine) if self.engine is None else nullcontext():
-            columns, check = engine.columns(X, y, sample_weight), InputCheck(self, engine.memory)
+            columns, check = engine.partitions(X, y, sample_weight), InputCheck(self, engine.memory)
             targets, seed = self._targets(), draw_seed(self.random_state)
             sampled, inputs = sample_collection(columns, targets, check, engine, self.n_landmarks, seed)
             self.__dict__.update(inputs)
@@ -352,7 +339,7 @@ class LandmarkEstimator(SimilarityEstimator):
         weighted = None if sample_weight is None else np.asarray(sample_weight)[some]
         with remembered_images():
             resolved = k.resolve(take(X, some), self.random_state, weighted)
-            return resolved, resolved._encoded(X, "X")
+            return resolved, resolved.encode_checked(X, "X")
 
     def _refit(self, fitted: Fitted, data: TrainingRows, options: FitOptions) -> Fitted:
         """Return the fit by another loss or penalty on the same features."""
@@ -360,13 +347,13 @@ class LandmarkEstimator(SimilarityEstimator):
         named = "penalty='l1'" if options.sparse else f"loss={options.loss!r}"
         if isinstance(F, np.ndarray):
             self._note_cpu(f"the model with {named} was fitted")
-        with self._engine.algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
+        with self._engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
             linear, trial, judged = self._fit_linear(options, F, Y, weights)
         return replace(fitted, linear=linear, trial=trial, held_out=(Y[judged], weights[judged]))
 
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
-    ) -> tuple[Linear, Trial, np.ndarray]:
+    ) -> tuple[LinearModel, Trial, np.ndarray]:
         """Fit a loss or penalty that needs all features at once; a subclass writes it."""
         raise NotImplementedError
 
@@ -411,7 +398,7 @@ class LandmarkEstimator(SimilarityEstimator):
         else:
             self.similarity_ = similarities[0]
 
-    def _set_model(self, features: tuple[LandmarkFeatures, ...], linear: Linear) -> None:
+    def _set_model(self, features: tuple[LandmarkFeatures, ...], linear: LinearModel) -> None:
         """Make a linear function of the features the model."""
         edges = np.cumsum([len(one) if one.factor is None else len(one.factor) for one in features])
         pieces = np.split(linear.weights, edges[:-1])
@@ -422,6 +409,15 @@ class LandmarkEstimator(SimilarityEstimator):
         self.landmarks_ = kept[0].objects if alone else [one.objects for one in kept]
         self.landmark_indices_ = kept[0].positions if alone else [one.positions for one in kept]
         self.n_similarity_calls_ = sum([part.n_used for part in parts])
+
+    @property
+    def landmark_weights_(self) -> Any:
+        """The weights of the similarities to ``landmarks_``, a column per output; a list for several similarities.
+
+        With both sides, the weights of K(x, l) come first and those of K(l, x) second.
+        """
+        weights = [part.weights for part in self._model.parts]
+        return weights[0] if len(weights) == 1 else weights
 
     # Prediction.
 
@@ -437,12 +433,38 @@ class LandmarkEstimator(SimilarityEstimator):
             raise TypeError("a Source brings its labels and weights along: give them where it is made")
         return X
 
+    def _predictions(self, X: Any, method: str, of_scores: Callable[[np.ndarray], np.ndarray]) -> Any:
+        """Return what a method says of every object: a tensor for a tensor, a lazy array for a Dask collection.
+
+        Parameters
+        ----------
+        X : sequence of objects, source or collection
+        method : str
+            The name of the method, which workers call.
+        of_scores : callable
+            Turns scores into predictions.
+        """
+        self._check_fitted()
+        if is_distributed(X):
+            engine, helper = distributed_engine(self._engine), copy.copy(self)
+            helper.engine = LocalEngine(threads=1, memory=engine.memory)
+            helper.landmarks, helper.unlabeled = "auto", None
+            asked = Prediction(helper, method, of_scores(np.zeros((1, len(self.intercept_)))))
+            return engine.lazy_array(partition_prediction, asked, X, asked.like)
+        values = of_scores(self._scores(X))
+        if not is_tensor(X):
+            return values
+        return moved(values, lambda array: namespace(X).asarray(array, device=X.device))
+
+    def _check_fitted(self) -> None:
+        if "_model" not in vars(self):
+            check_is_fitted(self)
+
     def _asked(self, X: Any) -> tuple[LandmarkModel, tuple[Encoding, ...]]:
         """Return the model, and new objects encoded for each of its parts."""
-        check_is_fitted(self)
         X = self._checked(X, reset=False)
         if not self._precomputed:
-            return self._model, tuple([part.features.similarity._encoded(X, "X") for part in self._model.parts])
+            return self._model, tuple([part.features.similarity.encode_checked(X, "X") for part in self._model.parts])
         k = Precomputed(X)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} columns, the model was fitted on {self.n_features_in_} objects")
@@ -450,21 +472,20 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores, one column per output, in float64."""
-        check_is_fitted(self)
         source = self._source(X)
         if source is not None:
             return self._scores_of_source(source)
         model, encodings = self._asked(X)
-        scores = scores_of(model, encodings, self._engine, itemsize(encodings[0]))
+        scores = model.scores(encodings, self._engine, itemsize(encodings[0]))
         return as_numpy(scores).astype(np.float64, copy=False) + self.intercept_
 
     def _scores_of_source(self, source: Source) -> np.ndarray:
         scores = None if source.n is None else np.empty((source.n, len(self.intercept_)))
         parts = []
         for batch in batches_to_predict(source, getattr(self, "n_features_in_", None), self._engine):
-            with about(batch):
+            with errors_in_batch(batch):
                 model, encodings = self._asked(batch.objects)
-            part = scores_of(model, encodings, self._engine.quiet(), itemsize(encodings[0])) + self.intercept_
+            part = model.scores(encodings, self._engine.without_progress(), itemsize(encodings[0])) + self.intercept_
             if scores is None:
                 parts.append(part)
             else:
@@ -483,12 +504,12 @@ class LandmarkEstimator(SimilarityEstimator):
         X : source
             See :class:`similitude.sources.Source`; an iterator that can be read only once will do.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         source = self._source(X)
         if source is None:
             raise TypeError(f"predict_batches reads a source, got {type(X).__name__} in memory: use predict")
         for batch in batches_to_predict(source, getattr(self, "n_features_in_", None), self._engine):
-            with about(batch):
+            with errors_in_batch(batch):
                 yield self.predict(batch.objects)
 
     def _explain(self, X: Any, predictions: np.ndarray, columns: np.ndarray) -> list[Explanation]:

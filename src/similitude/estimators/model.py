@@ -10,6 +10,7 @@ import numpy as np
 
 from similitude.compute.encodings import Encoding, count, in_precision
 from similitude.compute.engines import Engine
+from similitude.compute.strips import concatenated, run_on_strips
 from similitude.landmarks.features import LandmarkFeatures, lengths
 
 
@@ -86,7 +87,7 @@ class LandmarkModel:
     parts: tuple[WeightedLandmarks, ...]
 
     def __len__(self) -> int:
-        return max(1, sum(part.features.n_similarities for part in self.parts))
+        return max(1, sum([len(part.weights) for part in self.parts]))
 
     def __getitem__(self, which: Any) -> LandmarkModel:
         return self
@@ -103,19 +104,43 @@ class LandmarkModel:
         """Return the same for another precomputed matrix; None waits for the next one."""
         return LandmarkModel(tuple(replace(part, features=part.features.with_similarity(k)) for part in self.parts))
 
-    def scores(self, encodings: Sequence[Encoding]) -> Any:
-        """Return the scores of encoded objects without the intercept."""
-        return sum(part.scores(A) for part, A in zip(self.parts, encodings, strict=True))
+    def scores(self, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> Any:
+        """Return the scores of encoded objects without the intercept: tensors for tensors."""
+        on_tensors = all([part.features.on_tensors for part in self.parts])
+        known = self._by_products(encodings, engine) if on_tensors else None
+        if known is not None:
+            return known
+        threadsafe = all([part.features.similarity.hints.threadsafe for part in self.parts])
+        return run_on_strips(ScoresTask(threadsafe, on_tensors), encodings, self, engine, itemsize)
 
-    def scores_by_products(self, encodings: Sequence[Encoding], engine: Engine) -> Any:
+    def _by_products(self, encodings: Sequence[Encoding], engine: Engine) -> Any:
         """Return the scores by products that do not store the similarities; None if the engine has none."""
         sums: list[Any] = []
         for part, A in zip(self.parts, encodings, strict=True):
-            features, plain = part.features, part.features.on_tensors and len(part.weights)
-            if not plain or features.normalized:
+            features = part.features
+            if features.normalized or not len(part.weights):
                 return None
-            values = engine.times(features.similarity, A, features.landmarks.encoding, part.weights)
-            if values is None:
+            operator = engine.operator(features.similarity, A, features.landmarks.encoding)
+            if operator is None:
                 return None
-            sums.append(values)
+            sums.append(operator.product(part.weights))
         return sum(sums[1:], start=sums[0])
+
+
+@dataclass(frozen=True)
+class ScoresTask:
+    """Compute the scores of a strip of rows."""
+
+    threadsafe: bool
+    on_tensors: bool = False
+
+    def joined(self, parts: list[Any]) -> Any:
+        """Return the scores of all parts."""
+        return concatenated(parts)
+
+    def __call__(self, a: Sequence[Encoding], b: LandmarkModel, out: Any = None) -> Any:
+        """Return the scores without the intercept."""
+        scores = b.parts[0].scores(a[0])
+        for part, A in zip(b.parts[1:], a[1:], strict=True):
+            scores = scores + part.scores(A)
+        return scores

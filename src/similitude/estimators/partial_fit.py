@@ -14,7 +14,7 @@ from similitude.estimators.passes import features_of
 from similitude.estimators.rows import MOST_HELD_OUT
 from similitude.landmarks.feature_union import FeatureUnion
 from similitude.landmarks.features import LandmarkFeatures
-from similitude.linear import HELD_OUT, Linear, Moments, Trial
+from similitude.linear import HELD_OUT, LinearModel, Moments, Trial
 from similitude.support.randomness import generator
 
 
@@ -38,7 +38,7 @@ class Stream:
 
     def learn(self, X: Any, Y: np.ndarray, weights: np.ndarray, random_state: Any, engine: Engine) -> Stream:
         """Return the stream after a further batch; a fifth of each batch is held out, up to 5,000 rows in all."""
-        encodings = tuple(one.similarity._encoded(X, "X") for one in self.features)
+        encodings = tuple(one.similarity.encode_checked(X, "X") for one in self.features)
         size = max(map(itemsize, encodings))
         F = features_of(FeatureUnion.of(self.features, size), encodings, engine, size)
         held = self._chosen(weights, random_state)
@@ -46,7 +46,7 @@ class Stream:
         kept = ((F[held], Y[held], weights[held]),) if held.any() else ()
         return replace(self, sums=sums if self.sums is None else self.sums + sums, held_out=self.held_out + kept)
 
-    def solve(self) -> tuple[Linear, Trial, np.ndarray]:
+    def solve(self) -> tuple[LinearModel, Trial, np.ndarray]:
         """Return the model of all rows, the trial of those held out, and their targets."""
         assert self.sums is not None
         F, Y, weights = (np.concatenate(parts) for parts in zip(*self.held_out, strict=True))

@@ -9,16 +9,12 @@ import numpy as np
 
 from similitude.compute.encodings import join, take
 from similitude.data.sources import (
-    PEEK,
     Batch,
-    about,
-    batch_rows,
-    batches_in,
-    described,
-    in_partition,
-    keys,
-    objects_in,
-    opened,
+    errors_in_batch,
+    errors_in_partition,
+    partition_objects,
+    partition_source,
+    random_keys,
 )
 from similitude.estimators.batches import SourceRows, batch_weights
 from similitude.estimators.passes import features_of
@@ -49,13 +45,13 @@ def partition_look(share: tuple[InputCheck, Targets], number: int, *columns: Any
     """Count and validate the rows of a partition, and its labels."""
     check, targets = share[0].copy(), share[1].copy()
     found = LabeledLook(number)
-    with in_partition(number):
-        source = opened(*columns)
+    with errors_in_partition(number):
+        source = partition_source(*columns)
         if source is None:
             return found
-        for batch in batches_in(source, check.engine.budget):
-            found.described = found.described or described(batch)
-            with about(batch):
+        for batch in source.batches(source.batch_rows(check.engine.budget)):
+            found.described = found.described or batch.schema()
+            with errors_in_batch(batch):
                 X = check(batch.objects, reset=batch.start == 0)
                 _, counted = targets.see(X, batch.labels, batch_weights(batch))
             found.n, found.counted = batch.stop, found.counted + int(counted.sum())
@@ -78,18 +74,18 @@ def partition_sample(
     """Return the rows of a partition with keys in the range: objects, labels, weights, positions and ranks."""
     check, targets, limits = share[0].copy(), share[1].copy(), share[2]
     found: list[Any] = []
-    with in_partition(number):
-        source = opened(*columns)
+    with errors_in_partition(number):
+        source = partition_source(*columns)
         if source is None:
             return None
-        for batch in batches_in(source, check.engine.budget):
+        for batch in source.batches(source.batch_rows(check.engine.budget)):
             X = check(batch.objects, reset=False)
             weights = batch_weights(batch)
             labels, counted = targets.see(X, batch.labels, weights)
             which = np.flatnonzero(counted)
             ranks = np.arange(rank, rank + len(which))
             rank += len(which)
-            mine = keys(ranks, limits.seed)
+            mine = random_keys(ranks, limits.seed)
             near = (mine <= np.uint64(limits.low)) | (mine >= np.uint64(limits.high))
             which, ranks = which[near], ranks[near]
             if len(which):
@@ -126,9 +122,9 @@ class PartitionPass:
 
     def rows(self, n: int, columns: tuple[Any, ...]) -> SourceRows:
         """Return the rows of a partition, encoded batch by batch."""
-        source = opened(*columns)
+        source = partition_source(*columns)
         assert source is not None
-        rows = batch_rows(next(source.batches(PEEK)).objects, self.check.engine.budget)
+        rows = source.batch_rows(self.check.engine.budget)
         return SourceRows(source, self.check, self.targets, self.seed, rows, n, n)
 
 
@@ -138,7 +134,7 @@ def partition_sums(
     """Return the sums over the features of a partition, except for held-out rows; None if it has no rows."""
     if n == 0:
         return None
-    with in_partition(number, start):
+    with errors_in_partition(number, start):
         rows = share.rows(n, columns)
         return rows.sums(share.similarities, share.union, held_out - start, share.check.engine, share.size, dict)
 
@@ -150,7 +146,7 @@ def partition_features(
     if n == 0:
         return []
     found: list[tuple[np.ndarray, ...]] = []
-    with in_partition(number, start):
+    with errors_in_partition(number, start):
         for batch in share.rows(n, columns).batches(share.similarities, 0):
             encodings, Y, weights = batch.encoding
             F = features_of(share.union, encodings, share.check.engine, share.size)
@@ -170,8 +166,8 @@ class Prediction:
 
 def partition_prediction(asked: Prediction, number: int, objects: Any) -> np.ndarray:
     """Return the predictions for a partition."""
-    with in_partition(number):
-        if opened(objects) is None:
+    with errors_in_partition(number):
+        if partition_source(objects) is None:
             return asked.like[:0]
-        found: np.ndarray = getattr(asked.estimator, asked.method)(objects_in(objects))
+        found: np.ndarray = getattr(asked.estimator, asked.method)(partition_objects(objects))
     return found

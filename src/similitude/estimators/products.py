@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute.encodings import Encoding, count
 from similitude.compute.engines import Engine
 from similitude.linear import LinearModel, Trial, fit_by_products
-from similitude.scikit.estimator import FLOATS
+from similitude.scikit import FLOATS
 
 MANY = 3_000
 """Landmarks from which products cost less than the moments of the features."""
@@ -48,6 +48,6 @@ def solve_by_products(
     """
     if count(landmarks) < MANY:
         return None
-    with engine.algebra(f"the equations of {count(landmarks):,} landmarks"):
-        product = engine.product(similarity, A, landmarks)
-        return None if product is None else fit_by_products(product, Y, weights, order, held)
+    with engine.linear_algebra(f"the equations of {count(landmarks):,} landmarks"):
+        operator = engine.operator(similarity, A, landmarks)
+        return None if operator is None else fit_by_products(operator, Y, weights, order, held)

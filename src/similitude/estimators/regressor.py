@@ -8,12 +8,11 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from similitude.estimators.explanation import Explanation
-from similitude.estimators.landmark_estimator import LandmarkEstimator, lazy_for_collections
+from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import NumberTargets
-from similitude.learners.kernel_learner import check_targets, check_weights
-from similitude.linear import Linear, Trial, fit_numbers
-from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
+from similitude.linear import LinearModel, Trial, fit_numbers
+from similitude.scikit import all_or_nothing, check_targets, check_weights
 from similitude.support.results import ESTIMATE, Estimate
 
 
@@ -41,8 +40,8 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
 
     Attributes
     ----------
-    similarity_, landmarks_, landmark_indices_, loss_, penalty_, representation_, guarantee_, landmark_curve_, lam_, \
-intercept_, n_similarity_calls_
+    similarity_, landmarks_, landmark_indices_, landmark_weights_, loss_, penalty_, representation_, guarantee_, \
+landmark_curve_, lam_, intercept_, n_similarity_calls_
         See :class:`SimilarityClassifier`.
     held_out_error_ : Estimate
         The mean squared error (summed over outputs) on rows that the model was not fitted to. Scale, landmarks and
@@ -106,7 +105,7 @@ intercept_, n_similarity_calls_
 
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
-    ) -> tuple[Linear, Trial, np.ndarray]:
+    ) -> tuple[LinearModel, Trial, np.ndarray]:
         return fit_numbers(F, Y, weights, self.random_state)
 
     def _judge(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
@@ -116,8 +115,6 @@ intercept_, n_similarity_calls_
         self.constant_error_ = float(np.average(squares, weights=weights))
         self.held_out_error_ = Estimate(trial.loss, max(0.0, trial.loss - spread), trial.loss + spread, 0.95, ESTIMATE)
 
-    @lazy_for_collections
-    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object.
 
@@ -129,8 +126,7 @@ intercept_, n_similarity_calls_
         -------
         array of shape (n,) or (n, outputs)
         """
-        scores = self._scores(X)
-        return scores[:, 0] if self._one_output else scores
+        return self._predictions(X, "predict", lambda scores: scores[:, 0] if self._one_output else scores)
 
     def explain(self, X: Any, output: int = 0) -> list[Explanation]:
         """Return for every object what each landmark added to its prediction.
@@ -145,6 +141,7 @@ intercept_, n_similarity_calls_
         -------
         list of Explanation
         """
+        self._check_fitted()
         scores = self._scores(X)
         if not 0 <= output < scores.shape[1]:
             raise ValueError(f"output must be from 0 to {scores.shape[1] - 1}, got {output!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -11,10 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from similitude.compute.encodings import Encoding, itemsize, rows
-from similitude.compute.engines import Engine
-from similitude.compute.engines.folding import Encoded
-from similitude.data.sources import ROWS, in_order, keys
-from similitude.estimators.passes import features_where_computed, sums_over
+from similitude.compute.engines import EncodedBatch, Engine
+from similitude.data.sources import MAX_BATCH_ROWS, key_order, random_keys
+from similitude.estimators.passes import Marks, features_where_computed, sums_over
 from similitude.landmarks.feature_union import FeatureUnion
 from similitude.landmarks.landmarks import Landmarks
 from similitude.linear import HELD_OUT, Moments, n_fitted
@@ -27,9 +26,6 @@ PILOT = 20_000
 
 MOST_HELD_OUT = 5_000
 """Most rows that a pass over all rows holds out."""
-
-Marks = Callable[[], dict[str, str]]
-"""Describes what the sums of a pass belong to, for its checkpoint."""
 
 Design = tuple[Any, np.ndarray, np.ndarray]
 """Features, targets and weights of rows."""
@@ -85,7 +81,7 @@ class Sampling:
     def order(self, weighted: np.ndarray) -> np.ndarray:
         """Return the positions of rows with a weight in random order, which depends on seed and ranks alone."""
         ranks = np.arange(len(weighted)) if self.ranks is None else self.ranks[weighted]
-        return weighted[in_order(keys(ranks, self.seed))]
+        return weighted[key_order(random_keys(ranks, self.seed))]
 
 
 def draw_seed(random_state: Any) -> int:
@@ -170,14 +166,14 @@ class TrainingRows:
         batches = functools.partial(self._batches, held_out)
         return sums_over(batches, union, self.n_rows, engine, self.itemsize, marks)
 
-    def _batches(self, held_out: np.ndarray, start: int) -> Iterator[Encoded]:
+    def _batches(self, held_out: np.ndarray, start: int) -> Iterator[EncodedBatch]:
         """Yield all rows from one on as ``(encodings, targets, weights)``; held-out rows have weight zero."""
         weights = self.weights.copy()
         weights[held_out] = 0.0
-        for a in range(start, len(self.Y), ROWS):
-            cut = slice(a, a + ROWS)
+        for a in range(start, len(self.Y), MAX_BATCH_ROWS):
+            cut = slice(a, a + MAX_BATCH_ROWS)
             encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
-            yield Encoded(encoded, a, min(a + ROWS, len(self.Y)))
+            yield EncodedBatch(encoded, a, min(a + MAX_BATCH_ROWS, len(self.Y)))
 
     def features(self, union: FeatureUnion, engine: Engine) -> Design:
         """Return features, targets and weights of all rows with a weight, in random order."""

@@ -12,8 +12,7 @@ from similitude.estimators.choose_landmarks import LandmarkChoice
 from similitude.estimators.landmark_count import SampleFeatures, Validation, best_level
 from similitude.estimators.options import FitOptions
 from similitude.estimators.rows import TrainingRows
-from similitude.similarity import Similarity
-from similitude.similarity.base import remembered_images
+from similitude.similarity import Similarity, remembered_images
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the median that are tried."""

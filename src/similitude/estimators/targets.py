@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from similitude.learners.kernel_learner import check_label_column, check_targets
+from similitude.scikit import check_label_column, check_targets
 from similitude.support.errors import brief
 
 
@@ -17,13 +17,6 @@ def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
     """Return -1 and +1, one byte each: one column for two classes, one column per class for several."""
     which = numbers[:, None] == (1 if n_classes == 2 else np.arange(n_classes))
     return 2 * which.astype(np.int8) - 1
-
-
-def class_numbers(scores: np.ndarray) -> np.ndarray:
-    """Return the class that scores, or codes, decide for: the sign of one column, the largest of several."""
-    if scores.ndim == 1 or scores.shape[1] == 1:
-        return (scores.reshape(len(scores)) >= 0).astype(np.intp)
-    return scores.argmax(axis=1)
 
 
 def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.ndarray:

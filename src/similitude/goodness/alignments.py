@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.goodness.resampling import LEVEL, by_jackknife, effective_size, jackknife_variance
-from similitude.learners.base import read_labels
+from similitude.scikit import read_labels
 from similitude.support.errors import PairError, brief
 from similitude.support.results import ESTIMATE, Estimate
 

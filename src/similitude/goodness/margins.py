@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from similitude.compute import as_matrix
 from similitude.compute.encodings import check_objects
 from similitude.compute.engines import Engine
-from similitude.kernels.matrix import as_matrix
-from similitude.learners.base import read_labels
-from similitude.learners.largest_margin import LargestMargin
 from similitude.learners.separator import row_norms
+from similitude.learners.svm import LargestMargin
+from similitude.scikit import read_labels
 from similitude.support.errors import brief
 from similitude.support.results import HELD_OUT, Curve, Result
 from similitude.theory.intervals import clopper_pearson, dkw_radius

@@ -11,10 +11,8 @@ import numpy as np
 from similitude.compute.blocks import check_fits
 from similitude.compute.encodings import Encoding, check_objects, count, keys, take
 from similitude.compute.engines import Engine
-from similitude.learners.base import read_labels
-from similitude.scikit.estimator import SimilarityEstimator
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import Precomputed, as_similarity
+from similitude.scikit import SimilarityEstimator, read_labels
+from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support.errors import brief, pairs_at
 
 PAIRS_LIMIT = 2000

@@ -12,10 +12,9 @@ from similitude.goodness.certificates import share
 from similitude.goodness.margins import MarginCurve, error_at_margin
 from similitude.goodness.samples import Plan, Similarities
 from similitude.learners import KernelSVC
-from similitude.learners.largest_margin import ROUNDING, separates
-from similitude.learners.polytope import nearest_point
-from similitude.scikit.estimator import CHECKED_OBJECTS
-from similitude.similarity.adapters import Precomputed
+from similitude.learners.svm import nearest_point, separates
+from similitude.scikit import CHECKED_OBJECTS
+from similitude.similarity import Precomputed
 from similitude.support.errors import NotAKernelError
 from similitude.support.results import Estimate, Result
 from similitude.validity import Validity, check_gram
@@ -88,7 +87,7 @@ def separability(found: Similarities, plan: Plan) -> Separability:
         return _none(f"K(x, x) = 0 for example {where}, and no margin of it is positive", plan, validity, *errors)
     place = nearest_point(K[np.ix_(train, train)] * signs[train, None] * signs[train], np.zeros(len(train)))
     precision = found.raw.dtype if found.raw.dtype.kind == "f" else np.dtype(np.float64)
-    if not separates(place, ROUNDING * float(np.finfo(precision).eps)):
+    if not separates(place, float(np.finfo(precision).eps)):
         reason = f"no hyperplane through the origin separates the {len(train)} examples beyond rounding"
         return _none(reason, plan, validity, *errors)
     value = float(place.lows.sum()) / math.sqrt(place.square)

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import join, join_all, rows, take
-from similitude.compute.engines import LocalEngine
-from similitude.compute.engines.distributed import Handle, SpreadEngine
+from similitude.compute.engines import DistributedEngine, Handle, LocalEngine
 from similitude.landmarks.partitions import Apart, Candidates, Look, Proposed, Standing, Turn, Unexplained, propose
 from similitude.landmarks.pivots import FEWEST, Residual
 from similitude.landmarks.rules import Nearest, Pool
@@ -44,7 +43,7 @@ class Collection:
 
     Attributes
     ----------
-    engine : SpreadEngine
+    engine : DistributedEngine
         With a session.
     candidates : Candidates
     columns : list of lists of handles
@@ -56,7 +55,7 @@ class Collection:
         Positions of rows that may not become landmarks.
     """
 
-    engine: SpreadEngine
+    engine: DistributedEngine
     candidates: Candidates
     columns: Sequence[Sequence[Handle]]
     sizes: np.ndarray
@@ -143,7 +142,7 @@ class Growing:
         m = len(self.places)
         objects = objects if self.objects is None else join(self.objects, objects)
         places = np.concatenate([self.places, places])
-        pool = Pool(self.k, self.k._encoded(objects, "X"), self.engine, None, rng, objects)
+        pool = Pool(self.k, self.k.encode_checked(objects, "X"), self.engine, None, rng, objects)
         with objects_at(places):
             accepted, share = self.sift(pool, m + proposed, most)
         if not len(accepted):

@@ -40,6 +40,16 @@ class FeatureUnion:
         known = self.parts[0].landmarks.positions
         return np.tile(known, 2) if len(self.parts) == 1 and known is not None else None
 
+    @property
+    def threadsafe(self) -> bool:
+        """Whether threads may share the work."""
+        return all(part.similarity.hints.threadsafe for part in self.parts)
+
+    @property
+    def on_tensors(self) -> bool:
+        """Whether a device can compute all similarities."""
+        return all(part.on_tensors for part in self.parts)
+
     def movable(self) -> bool:
         """Tell that a device can hold it."""
         return True

@@ -27,7 +27,7 @@ from similitude.compute.encodings import (
 )
 from similitude.landmarks.landmarks import Landmarks
 from similitude.landmarks.projection import solve_rows, solver
-from similitude.similarity import Similarity
+from similitude.similarity import Hints, Similarity
 from similitude.support.errors import PairError
 
 
@@ -79,7 +79,7 @@ class LandmarkFeatures:
     @property
     def on_tensors(self) -> bool:
         """Whether a device can compute the similarities."""
-        return self.side == "left" and bool(self.similarity.works_on_tensors())
+        return self.side == "left" and bool(self.similarity.hints.on_tensors)
 
     def only(self, which: np.ndarray) -> LandmarkFeatures:
         """Return the same features of some of the landmarks."""
@@ -157,17 +157,10 @@ class FeatureBlocks:
     similarity: Similarity
 
     @property
-    def threadsafe(self) -> bool:
-        """As the similarity is."""
-        return self.similarity.threadsafe
-
-    def works_on_tensors(self) -> bool:
-        """Tell whether a device can compute the similarity."""
-        return self.similarity.works_on_tensors()
-
-    def is_finite(self) -> bool:
-        """Tell that features need no check: the similarities have been checked."""
-        return True
+    def hints(self) -> Hints:
+        """Those of the similarity, whose values are checked."""
+        hints = self.similarity.hints
+        return Hints(finite=True, on_tensors=hints.on_tensors, threadsafe=hints.threadsafe)
 
     def block(self, A: Encoding, B: LandmarkFeatures, out: Any = None) -> Any:
         """Return the features of encoded objects."""
@@ -193,17 +186,9 @@ class TwoSided:
     similarity: Similarity
 
     @property
-    def threadsafe(self) -> bool:
-        """As the similarity is."""
-        return self.similarity.threadsafe
-
-    def works_on_tensors(self) -> bool:
-        """Tell that no device computes it: the columns hold the names of sides."""
-        return False
-
-    def is_finite(self) -> bool:
-        """Tell whether values need no check."""
-        return self.similarity.is_finite()
+    def hints(self) -> Hints:
+        """Those of the similarity; not on tensors, because the columns hold the names of sides."""
+        return Hints(finite=self.similarity.hints.finite, threadsafe=self.similarity.hints.threadsafe)
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return K(x, l) or K(l, x) for each landmark, as its side says."""

@@ -53,7 +53,7 @@ class Landmarks:
     def encoded(self, k: Similarity, A: Encoding = None) -> Landmarks:
         """Return the landmarks encoded for a similarity; `A` is the encoding of X, if they are rows of X."""
         if A is None or self.positions is None:
-            return replace(self, encoding=k._encoded(self.objects, "landmarks"))
+            return replace(self, encoding=k.encode_checked(self.objects, "landmarks"))
         return replace(self, encoding=rows(A, self.positions))
 
     def relocated(self, places: np.ndarray | None) -> Landmarks:

@@ -2,7 +2,7 @@
 
 To choose among all rows, a rule gives every row a weight, its squared distance from the landmarks so far. Each row is
 proposed a random number of times, Poisson with mean `rate` times its weight. Whatever the rate, the proposals of all
-partitions in random order are then independent draws in proportion to the weights, and no partition needs to know about
+partitions in random order are then independent draws in proportion to the weights, and no partition needs to know errors_in_batch
 the others.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from similitude.compute.encodings import Encoding, as_numpy, join, join_all, take
 from similitude.compute.engines import LocalEngine
-from similitude.data.sources import Batch, about, batches_in, described, in_partition, keys, opened
+from similitude.data.sources import Batch, errors_in_batch, errors_in_partition, partition_source, random_keys
 from similitude.landmarks.pivots import ROUNDING, Exactness
 from similitude.landmarks.projection import solve_rows, solver
 from similitude.landmarks.rules import Pool
@@ -51,13 +51,13 @@ class Look:
 def look(check: InputCheck, number: int, *columns: Any) -> Look:
     """Count and validate the rows of a partition."""
     check, found = check.copy(), Look(number)
-    with in_partition(number):
-        source = opened(*columns)
+    with errors_in_partition(number):
+        source = partition_source(*columns)
         if source is None:
             return found
-        for batch in batches_in(source, check.engine.budget):
-            found.described = found.described or described(batch)
-            with about(batch):
+        for batch in source.batches(source.batch_rows(check.engine.budget)):
+            found.described = found.described or batch.schema()
+            with errors_in_batch(batch):
                 check(batch.objects, reset=batch.start == 0)
             found.n = batch.stop
     found.inputs = check.attributes
@@ -66,12 +66,12 @@ def look(check: InputCheck, number: int, *columns: Any) -> Look:
 
 def draw(check: InputCheck, seed: int, below: int, number: int, start: int, *columns: Any) -> Any:
     """Return objects, labels and positions of the rows of a partition with small keys; None if there are none."""
-    with in_partition(number):
-        source = opened(*columns)
+    with errors_in_partition(number):
+        source = partition_source(*columns)
         found = []
-        for batch in [] if source is None else batches_in(source, check.engine.budget):
+        for batch in [] if source is None else source.batches(source.batch_rows(check.engine.budget)):
             places = np.arange(start + batch.start, start + batch.stop)
-            which = np.flatnonzero(keys(places, seed) <= np.uint64(below))
+            which = np.flatnonzero(random_keys(places, seed) <= np.uint64(below))
             if len(which):
                 found.append((take(batch.objects, which), places[which], batch.labels, which))
     if not found:
@@ -205,14 +205,14 @@ def propose(turn: Turn, number: int, start: int, barred: np.ndarray, *columns: A
     """Weight the rows of a partition, and propose some; barred rows have weight zero."""
     rng = np.random.default_rng([turn.seed, turn.number, number])
     found, engine = Proposed(), LocalEngine(threads=1, memory=turn.memory)
-    with in_partition(number, 0):
-        source = opened(*columns)
+    with errors_in_partition(number, 0):
+        source = partition_source(*columns)
         if source is None:
             return found
-        for batch in batches_in(source, engine.budget):
-            with about(batch):
+        for batch in source.batches(source.batch_rows(engine.budget)):
+            with errors_in_batch(batch):
                 X, counted = turn.candidates.read(batch)
-                A = turn.similarity._encoded(X, "X")
+                A = turn.similarity.encode_checked(X, "X")
             places = np.arange(start + batch.start, start + batch.stop)
             counted[np.isin(places, barred)] = False
             pool = Pool(turn.similarity, A, engine, None, rng, X)

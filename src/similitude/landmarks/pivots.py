@@ -30,13 +30,12 @@ from similitude.compute.encodings import (
     take,
     tensor_in,
 )
-from similitude.compute.engines.engine import format_bytes
+from similitude.compute.engines import format_bytes
 from similitude.landmarks.projection import solve_rows, solver
-from similitude.scikit.estimator import whole_gram
-from similitude.similarity import Similarity
+from similitude.scikit import whole_gram
+from similitude.similarity import Hints, Similarity
 from similitude.support.errors import NotAKernelError, pairs_at
-from similitude.validity import check_gram
-from similitude.validity.witness import Doubt, asymmetric_pair
+from similitude.validity import Tolerance, asymmetric_pair, check_gram
 
 if TYPE_CHECKING:
     from similitude.landmarks.rules import Pool
@@ -110,7 +109,7 @@ class Exactness:
         """Return the Gram matrix of some objects in double precision; refuse one that is not symmetric."""
         K = self.pool.gram(chosen).astype(np.float64)
         if not self.proven:
-            pair = asymmetric_pair(K, Doubt.of(K, self.eps))[1]
+            pair = asymmetric_pair(K, Tolerance.of(K, self.eps))[1]
             if pair is not None:
                 refuse(self.pool, chosen[list(pair)])
         return K
@@ -270,17 +269,10 @@ class _Fresh:
     kernel: Similarity
 
     @property
-    def threadsafe(self) -> bool:
-        """As the kernel is."""
-        return self.kernel.threadsafe
-
-    def works_on_tensors(self) -> bool:
-        """Tell whether a device can run it."""
-        return self.kernel.works_on_tensors()
-
-    def is_finite(self) -> bool:
-        """Tell that the values need no check: those of the kernel have been checked."""
-        return True
+    def hints(self) -> Hints:
+        """Those of the kernel, whose values are checked."""
+        hints = self.kernel.hints
+        return Hints(finite=True, on_tensors=hints.on_tensors, threadsafe=hints.threadsafe)
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the new columns for objects and their known part (A), given pivots, theirs and the triangle (B)."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import namespace
-from similitude.similarity.parameters import Parametric
+from similitude.similarity import Parametric
 
 PRIOR = 1e-3
 """Added to each class frequency before its logarithm becomes the starting intercept."""

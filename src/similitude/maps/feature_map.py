@@ -14,25 +14,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute.blocks import Blocks, check_fits
 from similitude.compute.encodings import join_all, take
-from similitude.compute.engines import LocalEngine
-from similitude.compute.engines.distributed import is_spread, own_engine
+from similitude.compute.engines import LocalEngine, distributed_engine, is_distributed
 from similitude.data.sources import (
-    Ends,
     Source,
-    about,
-    batch_rows,
-    check_sample,
-    in_order,
-    in_partition,
-    keys,
+    StableSample,
+    check_sample_fits,
+    errors_in_batch,
+    errors_in_partition,
+    key_order,
     looks_like_source,
-    objects_in,
-    opened,
+    partition_objects,
+    partition_source,
+    random_keys,
     read_ahead,
 )
 from similitude.landmarks.distributed import Collection, check_alike, key_below
 from similitude.landmarks.partitions import Candidates, draw, look
-from similitude.scikit.estimator import SimilarityEstimator, tensors_for_tensors
+from similitude.scikit import SimilarityEstimator, tensors_for_tensors
 from similitude.scikit.input_check import InputCheck
 from similitude.support.randomness import generator
 from similitude.support.results import Guarantee
@@ -90,7 +88,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         -------
         array of shape (n, d)
         """
-        if is_spread(X):
+        if is_distributed(X):
             return self._transform_lazily(X)
         if self._precomputed or not looks_like_source(X):
             return self.features(X).whole()
@@ -108,11 +106,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
     def _transform_lazily(self, X: Any) -> Any:
         """Return the features of a collection as a lazy array."""
         check_is_fitted(self)
-        engine = own_engine(self._engine)
+        engine = distributed_engine(self._engine)
         helper = copy.copy(self)
         helper.engine = LocalEngine(threads=1, memory=engine.memory)
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        return engine.lazily(_transform_partition, helper, X, np.empty((1, self.n_features_out_), dtype))
+        return engine.lazy_array(_transform_partition, helper, X, np.empty((1, self.n_features_out_), dtype))
 
     def transform_batches(self, X: Any) -> Iterator[Any]:
         """Yield the features of a source batch by batch, however many rows it has.
@@ -125,7 +123,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         source = X if isinstance(X, Source) else Source(X)
         rows = max(1, min(65_536, self._engine.budget // (64 * self.n_features_out_)))
         for batch in read_ahead(source.batches(rows)):
-            with about(batch):
+            with errors_in_batch(batch):
                 found = self.features(batch.objects)
             yield np.asarray(found.whole())
 
@@ -137,11 +135,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
 
     def _session(self, X: Any) -> AbstractContextManager[Any]:
         """Hold a connection to the workers of a collection while the map is fitted to it."""
-        return own_engine(self._engine).session() if is_spread(X) else nullcontext()
+        return distributed_engine(self._engine).session() if is_distributed(X) else nullcontext()
 
     def _fit_sample(self, X: Any, y: Any = None) -> FitSample:
         """Return what the map is fitted to: X in memory, or a uniform sample of a source or collection."""
-        distributed = is_spread(X)
+        distributed = is_distributed(X)
         given = self.landmark_indices is not None
         if self._precomputed or not (distributed or looks_like_source(X)) or (given and isinstance(X, np.memmap)):
             return FitSample(X, y)
@@ -155,21 +153,21 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
 
     def _sample_of_source(self, X: Any, y: Any, seed: int) -> FitSample:
         source = X if isinstance(X, Source) else Source(X, y)
-        source.demand_passes(2, "one to see how large rows are, one to draw a sample")
-        ends, budget = Ends(SAMPLE, 0, seed), self._engine.budget
+        source.require_passes(2, "one to see how large rows are, one to draw a sample")
+        ends, budget = StableSample(SAMPLE, 0, seed), self._engine.budget
         labeled = False
-        for batch in read_ahead(source.batches(batch_rows(next(source.batches(256)).objects, budget))):
-            with about(batch):
+        for batch in read_ahead(source.batches(source.batch_rows(budget))):
+            with errors_in_batch(batch):
                 Z = self._checked(batch.objects, reset=batch.start == 0)
             places, labeled = np.arange(batch.start, batch.stop), batch.labels is not None
             ends.add(Z, batch.labels if labeled else places, np.ones(len(batch)), places)
-            check_sample(ends, Z, budget)
+            check_sample_fits(len(ends.positions), Z, budget)
         return FitSample(ends.objects, ends.labels if labeled else None, ends.positions)
 
     def _sample_of_collection(self, X: Any, y: Any, seed: int) -> FitSample:
         """Look at all partitions, then draw the rows with the smallest keys."""
-        engine = own_engine(self._engine)
-        columns = engine.columns(X, y)
+        engine = distributed_engine(self._engine)
+        columns = engine.partitions(X, y)
         k = len(columns[0])
         check = InputCheck(self, engine.memory)
         checks = [engine.broadcast(check)] * k
@@ -181,7 +179,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         parts = list(engine.collect(engine.map(draw, checks, *limits, range(k), starts.tolist(), *columns)))
         parts = [part for part in parts if part is not None]
         places = np.concatenate([part[2] for part in parts])
-        kept = np.sort(in_order(keys(places, seed))[:SAMPLE])
+        kept = np.sort(key_order(random_keys(places, seed))[:SAMPLE])
         labels = None if y is None else np.concatenate([part[1] for part in parts])[kept]
         collection = Collection(engine, Candidates(InputCheck(self, engine.memory)), columns, sizes, seed)
         return FitSample(take(join_all([part[0] for part in parts]), kept), labels, places[kept], collection)
@@ -189,7 +187,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
 
 def _transform_partition(fitted: FeatureMap, number: int, objects: Any) -> np.ndarray:
     """Return the features of a partition, which may be empty."""
-    with in_partition(number):
-        if opened(objects) is None:
+    with errors_in_partition(number):
+        if partition_source(objects) is None:
             return np.empty((0, fitted.n_features_out_))
-        return np.asarray(fitted.features(objects_in(objects)).whole())
+        return np.asarray(fitted.features(partition_objects(objects)).whole())

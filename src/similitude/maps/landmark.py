@@ -17,9 +17,8 @@ from similitude.landmarks.landmarks import GIVEN, Landmarks, check_positions
 from similitude.landmarks.reservoir import Reservoir
 from similitude.landmarks.rules import Pool, choose
 from similitude.maps.feature_map import SAMPLE, FeatureMap, FitSample
-from similitude.scikit.estimator import all_or_nothing
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import Precomputed
+from similitude.scikit import all_or_nothing
+from similitude.similarity import Precomputed, Similarity
 from similitude.support.randomness import generator
 
 
@@ -70,7 +69,7 @@ class LandmarkedMap(FeatureMap):
             self.notes_.append(describe_choice(self._rule, SAMPLE, n))
             if n > SAMPLE and self._rule in AMONG_ALL:
                 objects, places = choose_among_all(self._rule, k, given.collection, self._number(ask, n))
-                return Landmarks(objects, places, k._encoded(objects, "X"), rule=self._rule)
+                return Landmarks(objects, places, k.encode_checked(objects, "X"), rule=self._rule)
         pool = Pool(k, A, self._engine, labels, generator(self.random_state), X)
         positions = choose(self._rule, pool, self._number(ask, len(pool)))
         chosen = Landmarks(take(X, positions), positions, rows(A, positions), rule=self._rule)
@@ -146,7 +145,7 @@ class LandmarkedMap(FeatureMap):
         if self.landmark_indices is None:
             try:
                 objects = self._checked(self.landmarks, reset=False)
-                chosen = Landmarks(objects, None, k._encoded(objects, "landmarks"))
+                chosen = Landmarks(objects, None, k.encode_checked(objects, "landmarks"))
             except ValueError as error:
                 raise ValueError(f"landmarks: {error}") from error
         else:

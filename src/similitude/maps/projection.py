@@ -14,7 +14,7 @@ from similitude.landmarks.guarantees import WIDE, Ask
 from similitude.landmarks.landmarks import Landmarks
 from similitude.landmarks.projection import DOUBLE, SINGLE, Factor, factorize
 from similitude.maps.landmark import LandmarkedMap
-from similitude.scikit.estimator import CHECKED_OBJECTS, demand_valid, whole_gram
+from similitude.scikit import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.similarity import Similarity
 from similitude.validity import Validity, check_gram
 

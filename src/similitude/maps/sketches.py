@@ -11,7 +11,8 @@ import numpy as np
 
 from similitude.compute import loops
 from similitude.compute.encodings import Encoding, count, is_sparse, is_tensor
-from similitude.kernels.products import inner
+from similitude.kernels.vectors import inner
+from similitude.similarity import Hints
 
 KINDS = ("gaussian", "sign", "sparse", "hadamard")
 
@@ -189,15 +190,7 @@ class Written:
     """A map as :class:`Blocks` calls it: the rows of A by the recipe B."""
 
     name: str
-    threadsafe: ClassVar[bool] = True
-
-    def is_finite(self) -> bool:
-        """Tell that features are looked at: long vectors overflow."""
-        return False
-
-    def works_on_tensors(self) -> bool:
-        """Tell that a device can run it where it can hold the recipe."""
-        return True
+    hints: ClassVar[Hints] = Hints(on_tensors=True)
 
     def block(self, A: Encoding, B: Any, out: Any = None) -> Any:
         """Return the features of the encoded rows."""

@@ -2,6 +2,7 @@
 
 from similitude.selection.choosing import choose_kernel
 from similitude.selection.combining import combine
+from similitude.selection.reading import CLASSIFICATION, REGRESSION
 from similitude.selection.side_by_side import SideBySide
 from similitude.selection.tables import Row, Selection
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import check_objects, itemsize
-from similitude.compute.engines import Engine, LocalEngine, SpreadEngine, current_engine
+from similitude.compute.engines import DistributedEngine, Engine, LocalEngine, current_engine
 from similitude.landmarks.representation import Representation
 from similitude.selection.comparing import differences, error_of, widening
 from similitude.selection.coordinates import coordinates, variants
@@ -20,7 +20,7 @@ from similitude.selection.pairs import Looked, Pairs, families
 from similitude.selection.reading import CLASSIFICATION, Named, Targets, distinct, read_similarities, speaking_of
 from similitude.selection.sampling import Sizes, affordable, announce, drawn_landmarks, drawn_rows
 from similitude.selection.tables import Row, Selection
-from similitude.similarity.base import remembered_images
+from similitude.similarity import remembered_images
 from similitude.support.randomness import generator
 from similitude.support.results import Estimate
 
@@ -158,7 +158,7 @@ class Bench:
 def _tried(bench: Bench, engine: Engine) -> Iterator[Tried]:
     """Yield the candidates, family by family; an engine with workers tries several at once."""
     places = families([one.similarity for one in bench.named])
-    if not isinstance(engine, SpreadEngine):
+    if not isinstance(engine, DistributedEngine):
         for number, family in enumerate(places):
             yield from _family(bench, number, family, engine)
         return

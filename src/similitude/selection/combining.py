@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from similitude.compute import as_matrix
 from similitude.compute.encodings import check_objects, take
 from similitude.compute.engines import Engine
-from similitude.kernels.matrix import as_matrix
-from similitude.scikit.estimator import CHECKED_OBJECTS, demand_valid
+from similitude.scikit import CHECKED_OBJECTS, demand_valid
 from similitude.selection.choosing import checked_engine
 from similitude.selection.coordinates import projection
 from similitude.selection.pairs import Looked, Pairs, families
@@ -20,8 +20,7 @@ from similitude.selection.reading import REGRESSION, Named, Targets, read_simila
 from similitude.selection.sampling import affordable, announce, drawn_landmarks, drawn_rows
 from similitude.selection.side_by_side import SideBySide
 from similitude.selection.weights import aligned, easy
-from similitude.similarity import Similarity
-from similitude.similarity.base import remembered_images
+from similitude.similarity import Similarity, remembered_images
 from similitude.support.errors import NotAKernelError
 from similitude.support.randomness import generator
 from similitude.validity import check_gram

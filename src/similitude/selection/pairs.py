@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from similitude.compute import as_matrix
 from similitude.compute.blocks import Blocks
 from similitude.compute.encodings import Encoding, check_objects, itemsize, rows, take
 from similitude.compute.engines import Engine
-from similitude.kernels.distances import OfDistances
-from similitude.kernels.matrix import as_matrix
+from similitude.kernels.vectors import DistanceSimilarity
 from similitude.landmarks.features import in_double, in_floats
 from similitude.landmarks.landmarks import Landmarks
-from similitude.similarity import Similarity
-from similitude.similarity.wrappers import Pullback
+from similitude.similarity import Hints, Pullback, Similarity
 from similitude.support.errors import pairs_at
 
 
@@ -68,12 +67,8 @@ class Looked:
 class Distances:
     """Distances in the place of a similarity."""
 
-    of: OfDistances
-    threadsafe: bool = True
-
-    def is_finite(self) -> bool:
-        """Tell that values need no check: vectors whose distances overflow are refused."""
-        return True
+    of: DistanceSimilarity
+    hints: ClassVar[Hints] = Hints(finite=True)  # vectors whose distances overflow are refused
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the distances."""
@@ -95,7 +90,7 @@ def family(k: Similarity) -> tuple[Any, ...] | None:
     if type(k) is Pullback:
         inner = family(k.k)
         return None if inner is None else (id(k.f), k.batched, *inner)
-    name = k.shared_distances() if isinstance(k, OfDistances) else None
+    name = k.shared_distances() if isinstance(k, DistanceSimilarity) else None
     return None if name is None else (name,)
 
 
@@ -134,7 +129,7 @@ class Pairs:
     def __init__(self, k: Similarity, looked: Looked, engine: Engine, shared: bool = False) -> None:
         self.looked, self.engine, self.shared = looked, engine, shared
         objects = looked.objects(k)
-        self.A = k._encoded(objects, "X")
+        self.A = k.encode_checked(objects, "X")
         self.landmarks = Landmarks(take(objects, looked.places), looked.landmarks, rows(self.A, looked.places))
         self.n_calls = 0
         self._distances: np.ndarray | None = None

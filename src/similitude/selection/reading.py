@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from similitude.compute import as_matrix
 from similitude.estimators.targets import class_codes
-from similitude.kernels.matrix import as_matrix
-from similitude.learners.base import read_labels
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import as_similarity
+from similitude.scikit import read_labels
+from similitude.similarity import Similarity, as_similarity
 from similitude.support.errors import ExpressionError, NotAKernelError, PairError, brief
 
 CLASSIFICATION, REGRESSION = "classification", "regression"

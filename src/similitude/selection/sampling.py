@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.compute.engines import Engine
-from similitude.compute.engines.engine import format_bytes
+from similitude.compute.engines import Engine, format_bytes
 from similitude.goodness.samples import stratified
 from similitude.landmarks.landmarks import interleaved
 from similitude.selection.reading import Targets

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import Encoding, is_sparse, itemsize, namespace
-from similitude.similarity import PSD, SYMMETRIC, Similarity
+from similitude.similarity import PSD, SYMMETRIC, Hints, Similarity
 from similitude.support.errors import UnresolvedError
 
 
@@ -43,6 +43,7 @@ class SideBySide(Similarity):
 
     claims = frozenset({SYMMETRIC, PSD})
     reason = "the dot product of explicit features: the similarities to landmarks under several similarities"
+    hints = Hints()
 
     def __init__(self, similarities: Sequence[Similarity], landmarks: Any, units: Sequence[float]) -> None:
         self.similarities = similarities
@@ -88,7 +89,7 @@ class SideBySide(Similarity):
 
     @cached_property
     def _encoded_landmarks(self) -> list[Encoding]:
-        return [k._encoded(self.landmarks, "landmarks") for k in self.similarities]
+        return [k.encode_checked(self.landmarks, "landmarks") for k in self.similarities]
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the dot products of features."""

@@ -1,1 +1,7 @@
 """Bounds of the theory as functions of numbers, and exact confidence intervals."""
+
+from similitude.theory import bounds
+from similitude.theory.intervals import LEVEL, clopper_pearson, dkw_radius
+from similitude.theory.sources import BALCAN_BLUM, BALCAN_BLUM_VEMPALA, DELTA
+
+__all__ = ["BALCAN_BLUM", "BALCAN_BLUM_VEMPALA", "DELTA", "LEVEL", "bounds", "clopper_pearson", "dkw_radius"]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.special import log_expit, logsumexp
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from similitude.compute.blocks import check_fits
 from similitude.compute.encodings import check_objects
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets, check_weights
+from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.representer.minimization import Risk
 from similitude.learners.representer.regularizers import (
     Optimality,
@@ -25,7 +24,15 @@ from similitude.learners.representer.regularizers import (
 from similitude.learners.representer.spans import Span, span_of_landmarks, span_of_objects
 from similitude.linear.losses import Logistic, Loss
 from similitude.linear.own_loss import as_loss, check_convex
-from similitude.scikit.estimator import all_or_nothing
+from similitude.scikit import (
+    ScoreClassifier,
+    all_or_nothing,
+    check_labels,
+    check_targets,
+    check_weights,
+    finite_number,
+    positive_integer,
+)
 
 EXACT = 2000
 """Objects up to which ``n_landmarks="auto"`` uses the span of all of them."""
@@ -62,15 +69,12 @@ class Representer(KernelLearner):
 
     def _check_params(self) -> tuple[Loss, Regularizer]:
         for name in ("lam", "tol"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
-                raise ValueError(f"{name} must be a positive number, got {value!r}")
-        whole = {"max_iter": (self.max_iter, "a whole number >= 1")}
-        if self.n_landmarks is not None and not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
-            whole["n_landmarks"] = self.n_landmarks, "a whole number >= 1, 'auto' or None"
-        for name, (value, what) in whole.items():
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-                raise ValueError(f"{name} must be {what}, got {value!r}")
+            finite_number(name, getattr(self, name))
+        positive_integer("max_iter", self.max_iter)
+        if isinstance(self.n_landmarks, str) and self.n_landmarks != "auto":
+            raise ValueError(f"n_landmarks must be a positive integer, 'auto' or None, got {self.n_landmarks!r}")
+        if not (self.n_landmarks is None or isinstance(self.n_landmarks, str)):
+            positive_integer("n_landmarks", self.n_landmarks)
         return as_loss(self.loss), as_regularizer(self.regularizer)
 
     def _learn(self, X: Any, y: np.ndarray, sample_weight: Any) -> None:
@@ -93,8 +97,8 @@ class Representer(KernelLearner):
         ]
         found = [minimize_regularized(risk, regularizer, self.lam) for risk in risks]
         self.solver_ = f"{span.described}; {_method(loss, regularizer)}"
-        self.objective_ = _figure([one.objective for one in found])
-        self.norm_ = _figure([one.norm for one in found])
+        self.objective_ = scalar_or_array([one.objective for one in found])
+        self.norm_ = scalar_or_array([one.norm for one in found])
         self.optimality_ = Optimality.worst([one.optimality for one in found])
         self.n_iter_ = max(1, sum(one.steps for one in found))
         coefficients = span.coefficients(np.stack([one.minimizer.point for one in found], axis=1))
@@ -102,7 +106,7 @@ class Representer(KernelLearner):
         self.optimality_.warn_if_missed()
 
 
-class RepresenterClassifier(ClassifierMixin, Representer):
+class RepresenterClassifier(ScoreClassifier, Representer):
     r"""Classification with any convex loss and any non-decreasing function of the norm.
 
     Minimizes :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)` over the functions
@@ -215,11 +219,6 @@ class RepresenterClassifier(ClassifierMixin, Representer):
         """Return the score of each object, or one score per class if there are more than two."""
         return self._weighted(X)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of each object: by the sign of the score, or the class with the largest score."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
-
     @available_if(lambda self: isinstance(as_loss(self.loss), Logistic))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, for the logistic loss; `predict` gives the most probable class.
@@ -306,7 +305,3 @@ def _method(loss: Loss, regularizer: Regularizer) -> str:
         linear = loss.pieces(np.ones(1)) is not None
         method = "the dual over a box" if linear else "Newton steps on Moreau envelopes"
     return method if isinstance(regularizer, SquaredNorm) else f"{method}, for each multiplier of |f|^2 that is tried"
-
-
-def _figure(values: list[float]) -> Any:
-    return values[0] if len(values) == 1 else np.array(values)

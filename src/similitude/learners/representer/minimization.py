@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from similitude.learners.dual import BoxProblem, solve
 from similitude.learners.representer.spans import Span
+from similitude.learners.svm.dual import BoxProblem, solve
 from similitude.linear.losses import Loss
 
 BEYOND = 1e-6

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from similitude.learners.representer.minimization import Minimizer, Risk, minimize
 from similitude.linear.own_loss import named_function
-from similitude.similarity.parameters import Parametric
+from similitude.similarity import Parametric
 from similitude.support.errors import brief
 from similitude.support.results import Result
 

@@ -13,14 +13,12 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 
 from similitude.compute.encodings import Encoding, as_numpy, check_objects, itemsize
-from similitude.compute.engines import Engine
-from similitude.compute.engines.local import one_blas_thread
-from similitude.learners.grams import Objects
-from similitude.learners.kernel_rows import KernelRows
+from similitude.compute.engines import Engine, one_blas_thread
+from similitude.learners.gram_matrix import Objects
+from similitude.learners.svm.row_cache import KernelRows
 from similitude.maps import ProjectionMap
-from similitude.scikit.estimator import CHECKED_OBJECTS
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import as_similarity
+from similitude.scikit import CHECKED_OBJECTS
+from similitude.similarity import Similarity, as_similarity
 from similitude.validity import Validity
 
 STRIP = 8192
