@@ -28,6 +28,7 @@ HELD = """
 """What models, maps and similarities contain besides each other; encodings are not stored."""
 
 LEFT_OUT = {
+    "AssessedSimilarity",
     "BagSimilarity",
     "BaseNeighbors",
     "DistanceSimilarity",
@@ -35,7 +36,6 @@ LEFT_OUT = {
     "Extreme",
     "HistogramSimilarity",
     "LandmarkEstimator",
-    "Reader",
     "SimilarityEstimator",
     "VectorSimilarity",
 }

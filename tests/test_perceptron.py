@@ -570,10 +570,10 @@ def test_an_interrupted_fit_leaves_nothing_behind():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epochs": 0}, "epochs must be a positive integer"),
-        ({"epochs": None}, "epochs must be a positive integer"),
-        ({"budget": 0}, "budget must be a positive integer"),
-        ({"budget": 2.5}, "budget must be a positive integer"),
+        ({"epochs": 0}, "epochs must be an integer >= 1"),
+        ({"epochs": None}, "epochs must be an integer >= 1"),
+        ({"budget": 0}, "budget must be an integer >= 1"),
+        ({"budget": 2.5}, "budget must be an integer >= 1"),
         ({"tie": "zero"}, "tie must be 'le0' or 'ge0'"),
         ({"kernel": "gaussians"}, "did you mean 'gaussian'"),
     ],

@@ -27,10 +27,11 @@ from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.kmeans import Clustering, FeatureInnerProducts, GramInnerProducts, InnerProducts, cluster
 from similitude.learners.neighbor_search import SquaredLengths, squared_lengths
 from similitude.maps import ProjectionMap
-from similitude.scikit import all_or_nothing, check_weights, finite_number, positive_integer, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support.errors import NotAKernelError
 from similitude.support.randomness import generator
+from similitude.support.validation import check_integer, check_nonnegative
 
 CLUSTER_LANDMARKS = 500
 """Default number of landmarks if the Gram matrix does not fit."""
@@ -141,8 +142,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """Validate parameters before the first kernel call."""
         for name in ("n_clusters", "n_init", "max_iter", "n_landmarks"):
             if name != "n_landmarks" or self.n_landmarks is not None:
-                positive_integer(name, getattr(self, name))
-        finite_number("tol", self.tol, zero=True)
+                check_integer(name, getattr(self, name))
+        check_nonnegative("tol", self.tol)
         for name in ("n_clusters", "n_landmarks"):
             if (getattr(self, name) or 0) > n:
                 raise ValueError(f"{name} = {getattr(self, name)} is more than there are objects (n_samples = {n})")

@@ -15,9 +15,10 @@ from similitude.compute.encodings import Encoding, as_numpy, check_objects, coun
 from similitude.compute.engines import Engine, Tile
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice, SquaredLengths
-from similitude.scikit import all_or_nothing, check_labels, check_targets, positive_integer, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support.errors import brief
+from similitude.support.validation import check_integer
 
 
 class BaseNeighbors(KernelLearner):
@@ -99,7 +100,7 @@ class BaseNeighbors(KernelLearner):
             )
 
     def _check_number(self, wanted: Any, without_itself: bool = False, n: int | None = None) -> int:
-        wanted = positive_integer("n_neighbors", wanted)
+        wanted = check_integer("n_neighbors", wanted)
         n = self.n_samples_fit_ if n is None else n
         if wanted > n - without_itself:
             others = " besides the object itself" if without_itself else ""

@@ -15,8 +15,6 @@ from similitude.scikit.validation import (
     check_targets,
     check_weights,
     encode_labels,
-    finite_number,
-    positive_integer,
     read_labels,
     two_classes,
 )
@@ -35,8 +33,6 @@ __all__ = [
     "demand_kernel_on",
     "demand_valid",
     "encode_labels",
-    "finite_number",
-    "positive_integer",
     "proven",
     "read_labels",
     "tensors_for_tensors",

@@ -1,8 +1,7 @@
-"""Validation of parameters, labels, targets and sample weights."""
+"""Validation of labels, targets and sample weights."""
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -11,29 +10,6 @@ from sklearn.utils.validation import assert_all_finite, check_array, check_consi
 
 from similitude.compute.encodings import as_numpy, is_tensor
 from similitude.support.errors import brief
-
-
-def positive_integer(name: str, value: Any) -> int:
-    """Validate a positive integer.
-
-    >>> positive_integer("n_neighbors", np.int64(5))
-    5
-    """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
-    return int(value)
-
-
-def finite_number(name: str, value: Any, *, zero: bool = False) -> float:
-    """Validate a finite positive number; with `zero`, a finite number that is not negative.
-
-    >>> finite_number("tol", 0.5)
-    0.5
-    """
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
-    if not (0 <= number < np.inf if zero else 0 < number < np.inf):
-        raise ValueError(f"{name} must be a {'number >= 0' if zero else 'positive number'}, got {value!r}")
-    return number
 
 
 def check_labels(estimator: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:

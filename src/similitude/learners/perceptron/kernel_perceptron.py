@@ -21,9 +21,10 @@ from similitude.learners.perceptron.training import (
     lengthening,
 )
 from similitude.learners.perceptron.update_rules import TIES, Rule, perceptron_rule
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on, positive_integer
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on
 from similitude.similarity import Similarity, as_similarity
 from similitude.support.errors import UnresolvedError, brief
+from similitude.support.validation import check_integer
 
 WITNESS_EXAMPLES = 1000
 """Largest number of remembered examples that are searched for a witness against the kernel."""
@@ -249,9 +250,9 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
         return {name: value for name, value in super().__getstate__().items() if name != "_buffers"}
 
     def _check_params(self) -> None:
-        positive_integer("epochs", self.epochs)
+        check_integer("epochs", self.epochs)
         if self.budget is not None:
-            positive_integer("budget", self.budget)
+            check_integer("budget", self.budget)
         if self.tie not in TIES:
             raise ValueError(f"tie must be 'le0' or 'ge0', got {brief(self.tie)}")
 

@@ -14,8 +14,9 @@ from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.perceptron.mistake_bounds import update_bound
 from similitude.learners.perceptron.training import EncodedExamples, PerceptronTraining, check_finite
 from similitude.learners.perceptron.update_rules import BinaryRule
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, positive_integer
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels
 from similitude.similarity import Similarity
+from similitude.support.validation import check_integer
 
 PRODUCT_ROUNDING = {8: 1e-10, 4: 1e-5}
 """A product counts as 1 if it is below 1 by at most this, given the bytes of a kernel value."""
@@ -96,7 +97,7 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         y : sequence of labels
         """
         if self.epochs is not None:
-            positive_integer("epochs", self.epochs)
+            check_integer("epochs", self.epochs)
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         k, X, A = self._begin(X)

@@ -15,11 +15,12 @@ from similitude.learners.representer.minimization import Risk, minimize_dual
 from similitude.learners.representer.spans import GramSpan
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.linear.losses import Hinge
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, finite_number, positive_integer
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels
 from similitude.similarity import Similarity
 from similitude.support.errors import brief
 from similitude.support.randomness import generator
 from similitude.support.results import NONE, PROVEN, Guarantee
+from similitude.support.validation import check_integer, check_positive
 
 STEPS_PER_EXAMPLE, MIN_STEPS = 10, 10_000
 """Default number of steps: ten per example, but at least 10,000."""
@@ -129,9 +130,9 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         order : sequence of int, optional
             The example of each step. Default: drawn uniformly.
         """
-        mu = finite_number("lam", self.lam) * (1 if self.as_printed else 2)
+        mu = check_positive("lam", self.lam) * (1 if self.as_printed else 2)
         if self.n_iter is not None:
-            positive_integer("n_iter", self.n_iter)
+            check_integer("n_iter", self.n_iter)
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         drawn = self._drawn(order, len(codes))

@@ -18,16 +18,10 @@ from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.svm.dual import SVMSolution, solve_svc
 from similitude.learners.svm.hard_margin import ConflictError, solve_hard
 from similitude.learners.svm.row_cache import KernelRows, in_single_precision
-from similitude.scikit import (
-    ScoreClassifier,
-    all_or_nothing,
-    check_labels,
-    check_weights,
-    finite_number,
-    whole_gram,
-)
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_weights, whole_gram
 from similitude.similarity import Similarity
 from similitude.support.errors import NotAKernelError
+from similitude.support.validation import check_positive
 
 CALIBRATION_OBJECTS = 1000
 """Largest number of training objects that determine the scale of the probabilities of several classes."""
@@ -55,10 +49,10 @@ class BaseSVM(KernelLearner):
     tol: float
 
     def _check_costs(self) -> None:
-        finite_number("C", self.C)
-        finite_number("tol", self.tol)
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
         if self.lam is not None:
-            finite_number("lam", self.lam)
+            check_positive("lam", self.lam)
 
     def _costs(self, weights: np.ndarray) -> np.ndarray:
         """Return the cost of each loss: its weight times C, or times 1 / (2 lam m) if lam is given."""

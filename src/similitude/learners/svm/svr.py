@@ -12,7 +12,8 @@ from similitude.compute.engines import Engine
 from similitude.learners.svm.dual import solve_svr
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.learners.svm.svc import BaseSVM
-from similitude.scikit import all_or_nothing, check_targets, check_weights, finite_number
+from similitude.scikit import all_or_nothing, check_targets, check_weights
+from similitude.support.validation import check_nonnegative
 
 
 class KernelSVR(RegressorMixin, BaseSVM):
@@ -76,7 +77,7 @@ class KernelSVR(RegressorMixin, BaseSVM):
             Multiplies C for each example.
         """
         self._check_costs()
-        epsilon = finite_number("epsilon", self.epsilon, zero=True)
+        epsilon = check_nonnegative("epsilon", self.epsilon)
         X = self._checked(X, reset=True)
         y = column_or_1d(check_targets(self, X, y), warn=True)
         weights = check_weights(sample_weight, len(y))

@@ -1,4 +1,4 @@
-"""Which examples are looked at, and which of them serve for what."""
+"""The choice of the examples to assess, their labels and similarities."""
 
 from __future__ import annotations
 
@@ -11,54 +11,37 @@ import numpy as np
 from similitude.compute.blocks import check_fits
 from similitude.compute.encodings import Encoding, check_objects, count, keys, take
 from similitude.compute.engines import Engine
-from similitude.scikit import SimilarityEstimator, read_labels
+from similitude.scikit import SimilarityEstimator, encode_labels, read_labels
 from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support.errors import brief, pairs_at
 
 PAIRS_LIMIT = 2000
-"""Examples at most of which every pair is looked at."""
+"""Largest number of examples for which all pairs are computed."""
 
 PROGRAM_LIMIT = 500
-"""Examples at most on which weights are fitted."""
+"""Largest number of examples on which weights are fitted."""
 
-PROGRAM_ROWS = 6000
-"""Rows of a linear program at most, one for each example and other class, down to `PROGRAM_LEAST` examples."""
-
-PROGRAM_LEAST = 200
+PROGRAM_ROWS, PROGRAM_LEAST = 6000, 200
+"""Largest number of rows of a linear program, one for each example and other class, but at least 200 examples."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What y says.
-
-    Attributes
-    ----------
-    classes_ : array
-        The classes with two examples or more, in order.
-    codes : array of int, shape (n,)
-        The class of each example, -1 for one that is alone in its class.
-    """
+    """The classes with at least two examples, and the class of each example, -1 if it is alone in its class."""
 
     classes_: np.ndarray
     codes: np.ndarray
 
     @classmethod
     def of(cls, y: Any, n: int) -> Labels:
-        """Read the labels of n examples; two classes of two examples each are needed."""
-        labels = read_labels(y, n)
-        try:
-            classes, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-        except TypeError as error:
-            raise TypeError(f"the labels y are of kinds that cannot be put in order: {error}") from error
+        """Read the labels of n examples; at least two classes with two examples each are required."""
+        classes, codes = encode_labels(read_labels(y, n))
         if len(classes) == 1:
             raise ValueError(f"two classes are needed, y holds one class: {brief(classes[0].item())}")
-        kept = sizes >= 2
+        kept = np.bincount(codes) >= 2
         if kept.sum() < 2:
             lone = brief(classes[~kept].tolist())
-            raise ValueError(
-                f"two classes with two examples each are needed: the mean similarity to the others of its class does "
-                f"not exist for an example that is alone in it, and so it is in {lone}"
-            )
+            raise ValueError(f"two classes with two examples each are needed, there is only one example of {lone}")
         numbers = np.where(kept, np.cumsum(kept) - 1, -1)
         return cls(classes[kept], numbers[codes])
 
@@ -69,7 +52,7 @@ class Labels:
 
 
 def stratified(codes: np.ndarray, size: int, rng: np.random.Generator, least: int = 2) -> np.ndarray:
-    """Draw some examples, from each class its share and `least` if it can be; return positions in order.
+    """Draw a stratified sample with at least `least` examples of each class if possible; return sorted positions.
 
     >>> codes = np.array([0] * 90 + [1] * 10)
     >>> np.bincount(codes[stratified(codes, 20, np.random.default_rng(0))])
@@ -85,23 +68,23 @@ def stratified(codes: np.ndarray, size: int, rng: np.random.Generator, least: in
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Who is looked at: decided before the first similarity is computed.
+class SamplingPlan:
+    """The roles of the examples, chosen before the first similarity is computed.
 
     Attributes
     ----------
     labels : Labels
     used : array of int
-        Positions in X of the examples of which every pair is looked at.
+        Positions in X of the examples for which all pairs are computed.
     codes : array of int
         Their classes.
     extra : array of int
         Positions in X of landmarks that are not among them.
     landmarks : array of int
-        The columns that get weights: places among `used` followed by `extra`.
+        The columns that get weights: positions in `used` followed by `extra`.
     fit, choice, test : array of int
-        Places among `used`: on whom weights are fitted, by whom one of several fits is chosen, and on whom it is
-        certified. Empty where there are too few examples.
+        Positions in `used` of the examples to which weights are fitted, by which one of several fits is chosen, and on
+        which it is tested. Empty if there are too few examples.
     """
 
     labels: Labels
@@ -125,18 +108,18 @@ class Plan:
 
     @property
     def itself(self) -> np.ndarray | None:
-        """The column of each row of `fit` that is the row itself; None where landmarks and rows are apart."""
+        """For each row of `fit` the column of the same example; None if landmarks and rows are disjoint."""
         return np.arange(len(self.fit)) if np.array_equal(self.fit, self.landmarks) else None
 
 
-def plan(labels: Labels, landmarks: Any, rng: np.random.Generator) -> Plan:
-    """Decide who is looked at and who serves for what."""
+def plan(labels: Labels, landmarks: Any, rng: np.random.Generator) -> SamplingPlan:
+    """Choose the examples and their roles."""
     wanted = read_landmarks(landmarks, labels)
     many = np.flatnonzero(labels.codes >= 0)
     if len(many) > PAIRS_LIMIT < 2 * len(labels.classes_):
         raise ValueError(
-            f"y holds {len(labels.classes_):,} classes: two examples of each are more than the {PAIRS_LIMIT:,} looked "
-            f"at. Are these numbers to be predicted rather than classes?"
+            f"y holds {len(labels.classes_):,} classes: two examples of each are more than the limit of "
+            f"{PAIRS_LIMIT:,}. Are these numbers to be predicted rather than classes?"
         )
     used = many if len(many) <= PAIRS_LIMIT else many[stratified(labels.codes[many], PAIRS_LIMIT, rng)]
     codes = labels.codes[used]
@@ -149,7 +132,7 @@ def plan(labels: Labels, landmarks: Any, rng: np.random.Generator) -> Plan:
         if isinstance(wanted, int):
             wanted = used[stratified(codes, min(wanted, len(used)), rng, least=1)]
         extra = np.setdiff1d(wanted, used)
-        columns = np.searchsorted(np.sort(used), wanted)  # `used` is in order
+        columns = np.searchsorted(np.sort(used), wanted)  # `used` is sorted
         columns = np.where(np.isin(wanted, used), columns, len(used) + np.searchsorted(extra, wanted))
         rows = rng.permutation(np.setdiff1d(np.arange(len(used)), columns))
         fit, rest = np.split(rows, [min(len(rows) // 2, limit)])
@@ -157,11 +140,11 @@ def plan(labels: Labels, landmarks: Any, rng: np.random.Generator) -> Plan:
     choice, test = np.split(rest, [len(rest) // 4])
     enough = len(test) >= 2 and len(choice) and len(fit) >= 2
     parts = (np.sort(fit), np.sort(choice), np.sort(test)) if enough else (used[:0],) * 3
-    return Plan(labels, used, codes, extra, columns, *parts)
+    return SamplingPlan(labels, used, codes, extra, columns, *parts)
 
 
 def program_limit(n_classes: int) -> int:
-    """Return how many examples weights are fitted on at most.
+    """Return the largest number of examples on which weights are fitted.
 
     >>> program_limit(2), program_limit(26), program_limit(1000)
     (500, 240, 2000)
@@ -170,7 +153,7 @@ def program_limit(n_classes: int) -> int:
 
 
 def read_landmarks(landmarks: Any, labels: Labels) -> int | np.ndarray | None:
-    """Return the number of landmarks or their positions, checked; None where nothing was said."""
+    """Validate the number of landmarks or their positions; None by default."""
     if landmarks is None:
         return None
     n, k = len(labels.codes), len(labels.classes_)
@@ -197,49 +180,24 @@ def read_landmarks(landmarks: Any, labels: Labels) -> int | np.ndarray | None:
     return positions
 
 
-class Reader(SimilarityEstimator):
-    """Reads a similarity and objects as every estimator does."""
-
-    def __init__(self, similarity: Any, *, engine: Engine | None = None) -> None:
-        self.similarity = similarity
-        self.engine = engine
-
-    def read(self, X: Any) -> Any:
-        """Return X checked; a precomputed matrix as indices into it."""
-        if not self._precomputed:
-            return self._checked(X, reset=True)
-        X = np.asarray(X) if not hasattr(X, "tocsr") else X
-        if X.ndim != 2 or X.shape[0] != X.shape[1]:
-            raise ValueError(f"similarity='precomputed' needs the square matrix of all pairs, got shape {X.shape}")
-        return X
-
-    def resolved(self, X: Any, random_state: Any) -> tuple[Similarity, Any]:
-        """Return the similarity with what data had to fix, and the objects it takes."""
-        if self._precomputed:
-            return Precomputed(X), np.arange(check_objects(X))
-        k = as_similarity(self.similarity)
-        k.check_params()
-        return (k.resolve(X, random_state) if k.unresolved() else k), X
-
-
 @dataclass(frozen=True)
 class Similarities:
-    """The similarities of a plan.
+    """The similarities of a sample.
 
     Attributes
     ----------
     similarity : Similarity
-        With what data had to fix.
+        With data-dependent parameters resolved.
     objects : sequence
-        Those that are used.
+        The n objects that are used.
     raw : array of shape (n, n)
-        K(x_i, x_j) of them, as computed.
+        Their similarities K(x_i, x_j).
     wide : array of shape (n, n + e)
         The same in double precision and divided by the scale, followed by the columns of other landmarks.
     scale : float
-        The largest magnitude where it exceeds 1, and 1 otherwise.
+        The largest magnitude, at least 1.
     copies : int
-        How many of the objects are exact copies of earlier ones.
+        Number of objects that are exact copies of earlier ones.
     """
 
     similarity: Similarity
@@ -254,12 +212,29 @@ class Similarities:
         """The square part."""
         return self.wide[:, : len(self.wide)]
 
-    @classmethod
-    def of(cls, reader: Reader, X: Any, plan: Plan, random_state: Any) -> Similarities:
-        """Compute them; an error names its pair by positions in X."""
-        engine, n, e = reader._engine, len(plan.used), len(plan.extra)
+
+class AssessedSimilarity(SimilarityEstimator):
+    """Validation of a similarity and of objects as in estimators."""
+
+    def __init__(self, similarity: Any, *, engine: Engine | None = None) -> None:
+        self.similarity = similarity
+        self.engine = engine
+
+    def read(self, X: Any) -> Any:
+        """Validate objects, or a precomputed matrix, which may hold NaN outside of the sample."""
+        _ = self._engine  # validated first
+        if not self._precomputed:
+            return self._checked(X, reset=True)
+        X = np.asarray(X) if not hasattr(X, "tocsr") else X
+        if X.ndim != 2 or X.shape[0] != X.shape[1]:
+            raise ValueError(f"similarity='precomputed' needs the square matrix of all pairs, got shape {X.shape}")
+        return X
+
+    def similarities(self, X: Any, plan: SamplingPlan, random_state: Any) -> Similarities:
+        """Compute the similarities of a plan; errors name a pair by positions in X."""
+        engine, n, e = self._engine, len(plan.used), len(plan.extra)
         check_fits(n, n + e, 8, engine)
-        k, objects = reader.resolved(X, random_state)
+        k, objects = self._resolved(X, random_state)
         used = objects if n == check_objects(objects) else take(objects, plan.used)
         k, A = k.prepare(used, random_state)
         with pairs_at(plan.used, plan.used):
@@ -269,14 +244,21 @@ class Similarities:
             B = k.prepare(take(objects, plan.extra))[1]
             with pairs_at(plan.used, plan.extra):
                 wide = np.concatenate([wide, np.asarray(k.blocks(A, B, engine).whole())], axis=1)
-        largest = float(np.abs(wide).max())
-        scale = largest if largest > 1 else 1.0
-        return cls(k, used, raw, wide / scale, scale, n_copies(A))
+        scale = max(float(np.abs(wide).max()), 1.0)
+        return Similarities(k, used, raw, wide / scale, scale, n_copies(A))
+
+    def _resolved(self, X: Any, random_state: Any) -> tuple[Similarity, Any]:
+        """Return the similarity with data-dependent parameters resolved, and the objects that it takes."""
+        if self._precomputed:
+            return Precomputed(X), np.arange(check_objects(X))
+        k = as_similarity(self.similarity)
+        k.check_params()
+        return (k.resolve(X, random_state) if k.unresolved() else k), X
 
 
 def n_copies(A: Encoding) -> int:
-    """Return how many objects are exact copies of earlier ones; 0 where objects of this kind cannot be compared."""
+    """Return the number of objects that are exact copies of earlier ones; 0 if the objects cannot be hashed."""
     try:
         return count(A) - len(np.unique(keys(A)))
-    except (AttributeError, TypeError, pickle.PicklingError):  # what a user's objects are made of may not be spelled
+    except (AttributeError, TypeError, pickle.PicklingError):
         return 0

@@ -1,4 +1,4 @@
-"""Definitions 3 and 4: weights fitted on some examples, and what they are worth on others."""
+"""Definitions 3 and 4: weights fitted on some examples and tested on others."""
 
 from __future__ import annotations
 
@@ -8,62 +8,63 @@ import numpy as np
 
 from similitude.goodness.gaps import enclosed, largest_gap
 from similitude.goodness.margins import REACHED
-from similitude.goodness.resampling import LEVEL, bounded_mean
-from similitude.goodness.weighting import Comparison, Programs, hinge, stretched
+from similitude.goodness.resampling import bounded_mean
+from similitude.goodness.weight_programs import Comparison, Programs, hinge, stretched
 from similitude.support.results import ESTIMATE, HELD_OUT, Curve, Estimate
-from similitude.theory.intervals import clopper_pearson
+from similitude.theory import LEVEL, clopper_pearson
 
 NUS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75)
 """Shares of examples that may fall short of the gap."""
 
 GAMMAS = (0.125, 0.25, 0.5, 1.0, 2.0)
-"""Gaps at which the hinge loss is looked at, in units of the mean magnitude of unweighted gaps."""
+"""Gaps at which the hinge loss is computed, in units of the mean magnitude of unweighted gaps."""
 
-ROUNDING = 1e-12
-"""Gaps of similarities in [-1, 1] up to this are no gaps."""
+ZERO_GAP = 1e-12
+"""A smaller gap of similarities in [-1, 1] counts as zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedGoodness(Curve):
-    r"""How good the similarity is with objects that count by their weights.
+    r"""How good the similarity is with weighted objects.
 
     K is :math:`(\epsilon, \gamma)`-good if for some weights :math:`w(x') \in [0, 1]` all but a share epsilon of the
     objects have :math:`E[w(x') K(x, x') \mid same] \ge E[w(x') K(x, x') \mid different] + \gamma` (Balcan and Blum, "On
     a Theory of Learning with Similarity Functions", Definition 3); with several classes, for each other class. Weights
     are fitted by linear programming to the similarities of some examples to the landmarks; of these and of weights 1,
-    the best for each share is taken (the best possible would be an integer program). They are then tried on examples
-    that played no part. No sample can show what weights on unseen objects would do: what is certified is these weights.
+    the best for each share is taken (the best possible would be an integer program). They are then tested on examples
+    that were not used for fitting. The result is about these weights, since no sample can show the effect of weights on
+    unseen objects.
 
     Attributes
     ----------
     x : array
         Shares epsilon that may fall short.
     y : array
-        The gap that all but this share of the held-out examples reach under the weights fitted for it.
+        The gap that all but this share of the held-out examples reach with the weights fitted for it.
     low, high : array
-        The exact interval for the same share of all objects, from ordered held-out gaps.
+        The exact interval for the same share of all objects, by order statistics of held-out gaps.
     level, grade
         0.95, HELD-OUT.
     fitted : array
-        The gap that all but this share reach among the examples that the weights were fitted to: too good.
+        The gap that all but this share of the fitted examples reach: too optimistic.
     landmarks : array of int
         Positions in X of the objects with a weight.
     weights : array
-        The weights that erred least on further examples.
+        The weights with the fewest errors on further examples.
     credit : array
-        What each landmark adds to the mean gap of the fitted examples, with weight 1.
+        The contribution of each landmark to the mean gap of the fitted examples, with weight 1.
     error : Estimate
-        How often the largest weighted mean similarity, with these weights, is not that to the own class, among
-        held-out examples.
+        How often the largest weighted mean similarity, with these weights, is not that to the own class, on held-out
+        examples.
     error_at_gap : Curve
-        How often the gap, with these weights, is below x, among held-out examples; x is what all but `x` of the
-        fitted examples reach.
+        How often the gap, with these weights, is below x, on held-out examples; x are gaps that all but some share of
+        the fitted examples reach.
     fits : array of shape (len(x), n_landmarks)
         The weights fitted for each share.
     vote_error : Estimate
         The error with all weights equal to 1.
     n_fitted, n_choice, n_held_out : int
-        On how many examples the weights were fitted, chosen and certified.
+        Numbers of examples on which the weights were fitted, chosen and tested.
     """
 
     fitted: np.ndarray
@@ -81,7 +82,7 @@ class WeightedGoodness(Curve):
     def __str__(self) -> str:
         head = (
             f"weights of {len(self.landmarks)} landmarks, fitted on {self.n_fitted} examples, chosen on "
-            f"{self.n_choice}, tried on {self.n_held_out} others ({100 * self.level:g} %, {self.grade})"
+            f"{self.n_choice}, tested on {self.n_held_out} others ({100 * self.level:g} %, {self.grade})"
         )
         points = zip(self.x, self.y, self.low, self.high, self.fitted, strict=True)
         lines = [
@@ -93,11 +94,11 @@ class WeightedGoodness(Curve):
 
 @dataclass(frozen=True, eq=False)
 class HingeGoodness(Curve):
-    r"""How good the similarity is by the hinge loss, with objects that count by their weights.
+    r"""How good the similarity is by the hinge loss, with weighted objects.
 
     The mean of :math:`\max(0, 1 - gap(x)/\gamma)` for the best weights in [0, 1] (Balcan and Blum, "On a Theory of
-    Learning with Similarity Functions", Definition 4, which takes the least over gamma; as that is often reached at
-    gamma = 0, here is the curve). It bounds the error of a separator that minimizes this loss.
+    Learning with Similarity Functions", Definition 4, which takes the minimum over gamma; as that is often attained at
+    gamma = 0, this is the whole curve). It bounds the error of a separator that minimizes this loss.
 
     Attributes
     ----------
@@ -106,11 +107,11 @@ class HingeGoodness(Curve):
     y : array
         The mean loss on held-out examples of the weights fitted for this gamma.
     low, high : array
-        An interval for it, with nothing assumed but that similarities stay in the range seen.
+        An interval for it, assuming only that similarities stay in the observed range.
     level, grade
         0.95, ESTIMATE.
     fitted : array
-        The mean loss of the examples that the weights were fitted to, the optimum of the linear program: too good.
+        The mean loss of the fitted examples, the optimum of the linear program: too optimistic.
     """
 
     fitted: np.ndarray
@@ -126,15 +127,9 @@ class HingeGoodness(Curve):
 
 @dataclass(frozen=True)
 class Fits:
-    """Weights fitted by one criterion or another.
+    """Fitted weights: a vector for each share that may fall short, one for each gamma of the hinge loss, and ones.
 
-    Attributes
-    ----------
-    weights : list of array
-        One for each share that may fall short, one for each gamma of the hinge loss, and 1 for all.
-    gammas : array
-    credit : array
-        What each landmark adds to the mean contrast of own and other classes, with weight 1.
+    ``credit`` is the contribution of each landmark to the mean contrast of own and other classes, with weight 1.
     """
 
     weights: list[np.ndarray]
@@ -143,7 +138,7 @@ class Fits:
 
     @property
     def of_hinge(self) -> list[np.ndarray]:
-        """Those of least hinge loss, one for each gamma."""
+        """The weights with the smallest hinge loss for each gamma."""
         return self.weights[len(NUS) : len(NUS) + len(self.gammas)]
 
 
@@ -152,7 +147,7 @@ def fit(comparison: Comparison) -> Fits:
     programs = Programs(comparison)
     plain = np.ones(len(comparison.columns))
     size = float(np.abs(comparison.gaps(plain)).mean())
-    gammas = np.array([gamma for gamma in size * np.array(GAMMAS) if ROUNDING < gamma <= 1])
+    gammas = np.array([gamma for gamma in size * np.array(GAMMAS) if ZERO_GAP < gamma <= 1])
     tolerant = [programs.tolerant(nu) if nu else programs.widest() for nu in NUS]
     return Fits([*tolerant, *[programs.least_hinge(gamma) for gamma in gammas], plain], gammas, programs.credit)
 
@@ -165,7 +160,7 @@ def certify(
     landmarks: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[WeightedGoodness, HingeGoodness]:
-    """Choose weights on some examples and try them on others."""
+    """Choose weights on some examples and test them on others."""
     nus, n = np.array(NUS), len(test.own)
     candidates = [stretched(weights) for weights in fits.weights]
     seen, fresh = (np.stack([part.gaps(w) for w in candidates], axis=1) for part in (fitted, test))
@@ -194,7 +189,7 @@ def certify(
 
 
 def hinge_curve(fits: Fits, fitted: Comparison, test: Comparison, rng: np.random.Generator) -> HingeGoodness:
-    """Return the hinge loss at each gamma, of the examples fitted to and of others."""
+    """Return the hinge loss at each gamma, on the fitted examples and on others."""
     rows: list[tuple[float, ...]] = []
     for gamma, weights in zip(fits.gammas, fits.of_hinge, strict=True):
         losses, most = hinge(test.gaps(weights), gamma), 1 + _deepest(weights, fitted) / gamma
@@ -205,14 +200,14 @@ def hinge_curve(fits: Fits, fitted: Comparison, test: Comparison, rng: np.random
 
 
 def _deepest(weights: np.ndarray, comparison: Comparison) -> float:
-    """Return how far below zero a gap can be with similarities in the range seen: own at least, others at most."""
+    """Return how far below zero a gap can be with similarities in the observed range."""
     means = np.bincount(comparison.columns, weights) / np.bincount(comparison.columns)
     least, most = (comparison.K.min() * means).min(), (comparison.K.max() * means).max()
     return max(0.0, float(most - least))
 
 
 def share(count: int, n: int) -> Estimate:
-    """Return how often something happened among n held-out examples, with the exact interval."""
+    """Return a proportion among n held-out examples, with its exact interval."""
     low, high = clopper_pearson(count, n, LEVEL)
     return Estimate(float(count) / n, float(low), float(high), LEVEL, HELD_OUT)
 

@@ -12,22 +12,12 @@ from similitude.goodness.gaps import class_similarities, gaps
 
 @dataclass(frozen=True)
 class Comparison:
-    r"""Rows compared with weighted columns.
+    r"""Similarities of rows to weighted columns.
 
     With weights w, the gap of row i is :math:`\min_c (Aw)_{ic}` over classes c other than its own, where
-    :math:`(Aw)_{ic} = E[w K \mid own] - E[w K \mid c]`.
-
-    Attributes
-    ----------
-    K : array of shape (n, d)
-    own, columns : array of int
-        The classes of rows and columns.
-    masses : array of shape (n,)
-        The probability of each row; sums to 1.
-    column_masses : array of shape (d,)
-        The probability of each column, up to a factor.
-    itself : array of int, shape (n,), optional
-        The column that is the row's own object and does not count, or -1.
+    :math:`(Aw)_{ic} = E[w K \mid own] - E[w K \mid c]`. ``own`` and ``columns`` are the classes of rows and columns,
+    ``masses`` the probabilities of the rows, ``column_masses`` those of the columns up to a factor, and ``itself`` the
+    column that is the row's own object and is left out, or -1.
     """
 
     K: np.ndarray
@@ -41,12 +31,12 @@ class Comparison:
     def of_sample(
         cls, K: np.ndarray, own: np.ndarray, columns: np.ndarray, itself: np.ndarray | None = None
     ) -> Comparison:
-        """Compare examples that count alike."""
+        """Compare equally weighted examples."""
         return cls(K, own, columns, np.full(len(own), 1 / len(own)), np.ones(len(columns)), itself)
 
     @classmethod
     def of_distribution(cls, K: np.ndarray, codes: np.ndarray, masses: np.ndarray) -> Comparison:
-        """Compare the objects of a finite distribution with each other, themselves included."""
+        """Compare the objects of a finite distribution with each other, including themselves."""
         return cls(K, codes, codes, masses / masses.sum(), masses)
 
     @property
@@ -60,7 +50,7 @@ class Comparison:
         return gaps(means, self.own)
 
     def contrasts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the matrix A, a row for each example and other class, and the example of each row."""
+        """Return the matrix A, with a row for each example and other class, and the example of each row."""
         counted = np.broadcast_to(self.column_masses, self.K.shape).copy()
         if self.itself is not None:
             rows = np.flatnonzero(self.itself >= 0)
@@ -93,15 +83,15 @@ class Programs:
         self.slack = sparse.csr_array((np.ones(m), (np.arange(m), examples)), shape=(m, self.n))
 
     def widest(self) -> np.ndarray:
-        r"""Return the weights of largest least gap: max g with :math:`Aw \ge g`."""
+        r"""Return the weights with the largest minimum gap: max g subject to :math:`Aw \ge g`."""
         ones = np.ones((self.A.shape[0], 1))
         return self._solve(np.append(np.zeros(self.d), -1.0), [-self.A, ones], 0.0, [(0, 1)] * self.d + [(None, None)])
 
     def tolerant(self, nu: float) -> np.ndarray:
         r"""Return weights for which a share nu may fall short.
 
-        max :math:`g - \frac{1}{\nu}\sum_i p_i \xi_i` with :math:`Aw \ge g - \xi`: at the optimum the rows below g have
-        a mass of nu at most.
+        max :math:`g - \frac{1}{\nu}\sum_i p_i \xi_i` subject to :math:`Aw \ge g - \xi`: at the optimum the rows below g
+        have a mass of at most nu.
         """
         costs = np.concatenate([np.zeros(self.d), [-1.0], self.masses / nu])
         ones = np.ones((self.A.shape[0], 1))
@@ -109,13 +99,13 @@ class Programs:
         return self._solve(costs, [-self.A, ones, -self.slack], 0.0, limits)
 
     def least_hinge(self, gamma: float) -> np.ndarray:
-        r"""Return the weights of least mean hinge loss :math:`\sum_i p_i \max(0, 1 - (Aw)_i / \gamma)`."""
+        r"""Return the weights with the smallest mean hinge loss :math:`\sum_i p_i \max(0, 1 - (Aw)_i / \gamma)`."""
         scaled = self.A * (self.unit / gamma)
         limits = [(0, 1)] * self.d + [(0, None)] * self.n
         return self._solve(np.append(np.zeros(self.d), self.masses), [-scaled, -self.slack], -1.0, limits)
 
     def _solve(self, costs: np.ndarray, parts: list[Any], limit: float, bounds: list[Any]) -> np.ndarray:
-        """Return the weights, the first d variables, of the program's optimum."""
+        """Return the optimal weights, the first d variables of the program."""
         from scipy import sparse
         from scipy.optimize import linprog
 
@@ -137,6 +127,6 @@ def hinge(values: np.ndarray, gamma: float) -> np.ndarray:
 
 
 def stretched(weights: np.ndarray) -> np.ndarray:
-    """Return the weights with the largest brought to 1, which a positive gap can only gain from."""
+    """Return the weights divided by the largest, which can only increase a positive gap."""
     largest = float(weights.max())
     return weights / largest if largest > 0 else weights
