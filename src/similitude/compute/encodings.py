@@ -138,7 +138,7 @@ def beside(array: np.ndarray, like: Any) -> Any:
     return namespace(like).asarray(np.require(array, requirements=["W"]), device=like.device)
 
 
-def first_nonfinite(values: Any) -> tuple[int, ...] | None:
+def first_nonfinite(values: Any) -> Any:
     """Return the position of the first entry that is not finite, or None.
 
     >>> first_nonfinite(np.array([[1.0, 2.0], [np.nan, 3.0]]))
