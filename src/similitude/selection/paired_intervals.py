@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from similitude.support.results import ESTIMATE, Estimate
-from similitude.theory.intervals import clopper_pearson
+from similitude.theory import clopper_pearson
 
 LEVEL = 0.95
 
