@@ -79,7 +79,7 @@ def split(inputs: Inputs) -> Split:
     rounds = tuple(_folds(inputs, rest, rng) for _ in range(ROUNDS))
     notes.append(
         f"{inputs.n} examples are too few to hold out a part: in {ROUNDS} repeats of {len(rounds[0])}-fold "
-        f"cross-validation each was tested on models not fitted to it, and the reported model was fitted to all"
+        f"cross-validation each was predicted by models not fitted to it, and the reported model was fitted to all"
     )
     return Split(rounds, rest, tuple(notes))
 
