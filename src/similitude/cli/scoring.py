@@ -52,7 +52,7 @@ def accuracy(right: int, rows: int) -> Estimate:
     >>> print(accuracy(90, 100))
     0.9 [0.8238, 0.951] (95 %, ESTIMATE)
     """
-    from similitude.theory.intervals import clopper_pearson
+    from similitude.theory import clopper_pearson
 
     low, high = clopper_pearson(right, rows, LEVEL)
     return Estimate(right / rows, float(low), float(high), LEVEL, ESTIMATE)

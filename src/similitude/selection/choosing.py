@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import check_objects, itemsize
+from similitude.compute import check_objects, itemsize
 from similitude.compute.engines import DistributedEngine, Engine, LocalEngine, current_engine
 from similitude.landmarks.representation import Representation
 from similitude.selection.candidate_features import features_of, with_and_without_normalization

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import as_matrix
-from similitude.compute.encodings import check_objects, take
+from similitude.compute import as_matrix, check_objects, take
 from similitude.compute.engines import Engine
 from similitude.scikit import CHECKED_OBJECTS, demand_valid
 from similitude.selection.candidate_features import projection

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import as_objects, check_columns, is_table, take
+from similitude.compute import as_objects, check_columns, is_table, take
 from similitude.goodness import stratified
 from similitude.report.findings.inputs import Inputs, Item
 from similitude.similarity import Similarity

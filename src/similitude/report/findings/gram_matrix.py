@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import take
+from similitude.compute import take
 from similitude.compute.engines import current_engine
 from similitude.report.findings.inputs import Inputs
 from similitude.scikit import whole_gram

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import as_objects, check_objects, take
+from similitude.compute import as_objects, check_objects, take
 from similitude.goodness import stratified
 from similitude.scikit import read_labels
 from similitude.selection import CLASSIFICATION, REGRESSION

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import take
+from similitude.compute import take
 from similitude.compute.engines import Engine, current_engine, use_engine
 from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import Goodness, assess

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import as_objects, take
+from similitude.compute import as_objects, take
 from similitude.landmarks.features import lengths
 from similitude.landmarks.representation import PROJECTION
 from similitude.report.findings.held_out import Split
