@@ -37,6 +37,16 @@ def pytest_collection_modifyitems(items):
             item.add_marker("quick")
 
 
+RNG_STATES = {}
+
+
+def pytest_runtest_setup(item):
+    """Start every test with the module's generator `rng` as it was after import, whichever tests ran before it."""
+    rng = getattr(getattr(item, "module", None), "rng", None)
+    if hasattr(rng, "bit_generator"):
+        rng.bit_generator.state = RNG_STATES.setdefault(item.module.__name__, rng.bit_generator.state)
+
+
 collect_ignore_glob = [] if COMPILED else ["src/similitude/compute/loops/compiled*.py"]
 if not find_spec("torch"):
     collect_ignore_glob += [

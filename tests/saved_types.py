@@ -28,6 +28,7 @@ HELD = """
 """What models, maps and similarities contain besides each other; encodings are not stored."""
 
 LEFT_OUT = {
+    "AssessedSimilarity",
     "BagSimilarity",
     "BaseNeighbors",
     "DistanceSimilarity",

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from similitude.errors import PairError
 from similitude.goodness import alignment
 from similitude.goodness.alignments import estimated_alignments
 
@@ -97,29 +96,6 @@ def test_forms_of_input():
     assert alignment(sparse.csr_array(K3), np.array([True, True, False])) == pytest.approx(0.980102, abs=1e-6)
     assert alignment(K3, sparse.csr_array(np.outer(Y3, Y3))) == pytest.approx(0.980102, abs=1e-6)
     assert isinstance(alignment(K3, Y3), float)
-
-
-@pytest.mark.parametrize(
-    ("K", "target", "error", "message"),
-    [
-        (K3[:2], Y3, ValueError, "K must be a square matrix"),
-        (K3[0], Y3, ValueError, "K must be a square matrix"),
-        (np.empty((0, 0)), [], ValueError, "K must be a square matrix"),
-        (K3, Y3[:2], ValueError, "3 examples and y 2 labels"),
-        (K3, K3[:2, :2], ValueError, "of one shape"),
-        (K3, K3[:2], ValueError, "target must be a square matrix"),
-        (K3, None, ValueError, "y is None"),
-        (K3, [1, None, 2], ValueError, "example 1 is missing"),
-        (K3, np.array([1, "a", 1], object), TypeError, "cannot be sorted"),
-        (1j * K3, Y3, TypeError, "real numbers"),
-        (np.where(np.eye(3) > 0, np.nan, K3), Y3, PairError, r"pair \(0, 0\): K is nan"),
-        (K3, np.where(K3 == 0.2, np.inf, K3), PairError, r"pair \(1, 2\): target is inf"),
-    ],
-    ids=lambda one: str(one)[:20],
-)
-def test_bad_input(K, target, error, message):
-    with pytest.raises(error, match=message):
-        alignment(K, target)
 
 
 # The estimates of assess: means over tuples of different examples.

@@ -163,11 +163,11 @@ INTERRUPTED = """
 
     try:
         if sys.argv[1] == "threads":
-            X = np.random.default_rng(0).standard_normal((12000, 800))
+            X = np.random.default_rng(0).standard_normal((8000, 8))
             with use_engine(LocalEngine(threads=2)):
                 print("go", flush=True)
                 while True:
-                    Gaussian(1.0).gram(X, out=np.empty((12000, 12000)))
+                    Gaussian(1.0).gram(X, out=np.empty((8000, 8000)))
         with use_engine(LocalEngine(processes=2 if sys.argv[1] == "processes" else None)):
             print("go", flush=True)
             FromPairs(slow).gram(range(2000))
@@ -182,14 +182,17 @@ def test_ctrl_c_stops_and_leaves_nothing_behind(how, after):
     trackers = "-Wignore:resource_tracker:UserWarning"
     program = [sys.executable, trackers, "-c", textwrap.dedent(INTERRUPTED), how]
     run = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    assert run.stdout.readline() == "go\n"
-    time.sleep(after)
-    os.killpg(run.pid, signal.SIGINT)
-    sent = time.monotonic()
-    assert run.stdout.readline() == "stopped []\n"
-    assert time.monotonic() - sent < 10.0  # the whole would take minutes
-    out, err = run.communicate(timeout=60)
-    assert (out, err) == ("", "")
+    try:
+        assert run.stdout.readline() == "go\n"
+        time.sleep(after)
+        os.killpg(run.pid, signal.SIGINT)
+        sent = time.monotonic()
+        assert run.stdout.readline() == "stopped []\n"
+        assert time.monotonic() - sent < 10.0  # the whole would take minutes
+        assert run.communicate(timeout=60) == ("", "")
+    finally:
+        run.kill()
+        run.communicate()
     assert no_process_left(run.pid)
     assert not list(Path("/dev/shm").glob(f"sem.loky-{run.pid}-*"))
 

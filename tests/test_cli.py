@@ -63,31 +63,6 @@ def test_help_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["fitt"], "fitt"),
-        (["kernels", "--nothing"], "--nothing"),
-        (["check", "x.csv", "--kind", "poems"], "poems"),
-        (["check"], "check needs a FILE"),
-        (["check", "-s", "gaussian", "--engine", "threads=many"], "threads must be an integer"),
-        (["check", "-s", "gaussian", "--engine", "threads=0"], "threads must be a positive integer"),
-        (["check", "-s", "gaussian", "--engine", "gpus=2"], "'gpus=2' is none of"),
-        (["check", "-s", "gaussian", "--engine", "memory=lots"], "memory size"),
-        (["kernels", "gausssian"], "did you mean 'gaussian'?"),
-        (["kernels", "x"], "'similitude kernels' lists all"),
-        (["compare", "x.csv", "--label", "y", "-s", "edit"], "two different similarities"),
-        (["compare", "x.csv", "--label", "y", "-s", "edit", "-s", "edit"], "two different similarities"),
-        (["compare", "x.csv", "--label", "y", "-s", "edit", "-s", "gaussian"], "different kinds of objects"),
-        (["check", "x.csv", "--label", "a", "--object", "a"], "both the label and the object"),
-    ],
-)
-def test_a_wrong_command_line_exits_with_2(arguments, problem):
-    code, out, err = run(*arguments)
-    assert (code, out) == (2, "") and problem in err
-    assert err.startswith("similitude: ") and len(err.splitlines()) <= 2
-
-
-@pytest.mark.parametrize(
     "expression",
     [
         "gausssian(sigma=2)",

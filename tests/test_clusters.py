@@ -231,6 +231,7 @@ def test_it_stands_in_pipelines():
     assert model.kernel_.sigma == 4.0
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -261,6 +262,8 @@ def not_to_be_called(s, t):
     raise AssertionError("the kernel was called")
 
 
+=======
+>>>>>>> main
 def test_an_indefinite_similarity_is_refused_with_its_witness(monkeypatch):
     overlap = lambda x, z: float(bool(set(x) & set(z)))  # noqa: E731
     with pytest.raises(NotAKernelError) as caught:

@@ -19,7 +19,7 @@ from similitude.errors import NotAKernelError, PairError, UnresolvedError
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Matern, Polynomial, Sigmoid
 from similitude.learners import KernelSVC
 from similitude.selection import SideBySide, combine, combining
-from similitude.selection.weights import SMOOTHING, aligned, easy
+from similitude.selection.kernel_weights import SMOOTHING, alignment_weights, easymkl_weights
 from similitude.similarity.algebra import Scaled, Sum
 
 WORDS = ["".join(np.random.default_rng(i).choice(list("abc"), 3 + i % 4)) for i in range(24)]
@@ -221,9 +221,12 @@ def test_features_alone_give_the_weights_of_their_kernels():
     F, G = rng.standard_normal((30, 4)), rng.standard_normal((30, 5))
     y = np.where(F[:, 0] > 0, 1.0, -1.0)[:, None]
     v = brute_alignment([F @ F.T, G @ G.T], y @ y.T)
-    w = aligned([F, G], y)
+    w = alignment_weights([F, G], y)
     np.testing.assert_allclose(w / w.sum(), v / v.sum(), rtol=1e-8, atol=1e-12)
-    wide, rotated = easy([F, G], y), easy([F, G @ np.linalg.qr(rng.standard_normal((5, 5)))[0]], y)
+    wide, rotated = (
+        easymkl_weights([F, G], y),
+        easymkl_weights([F, G @ np.linalg.qr(rng.standard_normal((5, 5)))[0]], y),
+    )
     np.testing.assert_allclose(wide, rotated, rtol=1e-4)
 
 
@@ -353,34 +356,6 @@ def test_what_is_no_kernel_is_refused_by_name_with_advice(how):
     with pytest.raises(NotAKernelError, match="crooked"):
         combine([Linear(), crooked], X, y, how=how)
     combine([Linear(), crooked], X, y, how="concatenate")
-
-
-def never(x, z):
-    raise AssertionError("computed too early")
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "match"),
-    [
-        ({"similarities": []}, ValueError, "similarities is empty"),
-        ({"similarities": "gaussian"}, TypeError, "must be a list"),
-        ({"similarities": [never, "precomputed"]}, ValueError, "stands alone"),
-        ({"similarities": [Linear(), Precomputed(np.eye(24))]}, ValueError, "takes vectors and .* takes indices"),
-        ({"how": "best"}, ValueError, "how must be one of 'uniform', 'alignment'"),
-        ({"y": [1, 2, 3]}, ValueError, "24 examples and y 3"),
-        ({"y": None}, ValueError, "y is None"),
-        ({"y": ["a"] * 24}, ValueError, "y holds one: 'a'"),
-        ({"y": [0.5] * 23 + [np.nan]}, ValueError, "missing"),
-        ({"y": VECTORS[:, 0], "how": "easymkl"}, ValueError, "needs classes"),
-        ({"X": []}, ValueError, "no objects"),
-        ({"engine": "local"}, TypeError, "engine must be"),
-    ],
-    ids=lambda given: str(given).split(" at 0x")[0],
-)
-def test_refused_before_the_first_similarity(change, error, match):
-    given = {"similarities": [never], "X": VECTORS, "y": [0, 1] * 12, "how": "alignment", "engine": None} | change
-    with pytest.raises(error, match=match):
-        combine(given.pop("similarities"), given.pop("X"), given.pop("y"), **given)
 
 
 def test_what_cannot_be_weighed_is_said():

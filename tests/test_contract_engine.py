@@ -118,14 +118,6 @@ def test_use_engine_in_one_thread_does_not_reach_another():
     assert current_engine() is before
 
 
-@pytest.mark.parametrize(
-    "bad", [{"threads": 0}, {"processes": -1}, {"memory": "much"}, {"memory": 0}, {"threads": True}]
-)
-def test_bad_configuration(bad):
-    with pytest.raises(ValueError, match=r"positive|memory"):
-        LocalEngine(**bad)
-
-
 def test_sizes():
     assert parse_bytes("2GiB") == 2 * 2**30
     assert parse_bytes("3 kB") == 3000

@@ -201,30 +201,13 @@ def test_features_that_do_not_fit(mapped):
 # What does not fit.
 
 
-def test_refusals(mapped):
-    model = SimilarityClassifier(**GIVEN)
-    for bad, kind, match in (
-        (iter([(X, TWO)]), TypeError, "read only once, and 2 passes"),
-        (in_batches(999, X), ValueError, r"rows 0|batch 0.*requires y"),
-        (lambda: iter([(X, TWO), (X[:9, :2], TWO[:9])]), SourceError, "batch 1 has width 2"),
-        (lambda: iter([(X, TWO), (np.full((9, 4), np.nan, np.float32), TWO[:9])]), ValueError, "batch .*NaN"),
-        (lambda: iter([(X, TWO * 1.0), (X[:9], TWO[:9] + np.nan)]), ValueError, "batch .*NaN"),
-        (lambda: iter([(X, TWO), (list("abcdefghi"), TWO[:9])]), SourceError, "batch 1 has object kind list"),
-        (Source(X, np.zeros(N, int)), ValueError, "one class only"),
-        (Source(X, TWO, np.zeros(N)), ValueError, "weight"),
-    ):
-        with pytest.raises(kind, match=match):
-            model.fit(bad)
-        assert not hasattr(model, "classes_")
-    with pytest.raises(TypeError, match="brings its labels"):
-        model.fit(Source(X, TWO), TWO)
-    with pytest.raises(ValueError, match="landmark_indices"):
-        SimilarityClassifier("linear", landmark_indices=[1, 2]).fit(Source(X, TWO))
+def test_landmarks_of_a_memory_map_may_be_given_by_position(mapped):
     assert len(SimilarityClassifier("linear", landmark_indices=[1, 2]).fit(mapped[:100], TWO[:100]).landmarks_) == 2
-    with pytest.raises(MemoryError, match="the sample of"):
+
+
+def test_a_sample_that_does_not_fit_into_memory_is_refused():
+    with pytest.raises(MemoryError, match="a sample of"):
         SimilarityClassifier("linear", engine=LocalEngine(memory="256KiB")).fit(Source(X, TWO))
-    with pytest.raises(ValueError, match="landmark_indices"):
-        LandmarkMap("linear", landmark_indices=[1]).fit(Source(X))
 
 
 def test_other_labels_or_rows_in_the_second_pass(small_batches):

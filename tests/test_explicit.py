@@ -305,51 +305,6 @@ def test_kernels_without_a_finite_map(k):
         assert str(counted.value).startswith(repr(k)) and str(built.value).startswith(repr(k))
 
 
-@pytest.mark.parametrize(
-    ("k", "problem"),
-    [
-        (-1.0 * Linear(), "factor must be >= 0, not -1.0"),
-        (Polynomial(degree=2) - Linear(), r"-Linear\(\) has no explicit features: its factor"),
-        (Linear() + (-2.0), "constant must be >= 0"),
-        (Polynomial(degree=2, coef0=-1.0), "coef0 must be >= 0"),
-        (Polynomial(degree=2, scale=-1.0), "scale must be >= 0"),
-        (Linear() ** 0.5, "exponent must be a whole number >= 0, not 0.5"),
-        (Linear() ** -1, "exponent must be a whole number >= 0, not -1"),
-        (Gaussian(sigma=1.0), "Gaussian has infinitely many features: give degree="),
-        (Linear() + Gaussian(sigma=2.0), r"truncated series of Gaussian\(sigma=2.0\)"),
-        (Linear().exp(), "Exponential has infinitely many features: give degree="),
-    ],
-)
-def test_refused_with_the_part_and_the_remedy(k, problem):
-    with pytest.raises(ValueError, match=problem):
-        explicit_dimension(k, 3)
-    with pytest.raises(ValueError, match=problem):
-        explicit_map(k, X)
-
-
-@pytest.mark.parametrize("k", ["polynomial", Polynomial, None, np.eye(2)])
-def test_only_similarities_are_taken(k):
-    with pytest.raises(TypeError, match="expected a Similarity"):
-        explicit_dimension(k, 3)
-    with pytest.raises(TypeError, match="expected a Similarity"):
-        explicit_map(k, X)
-
-
-@pytest.mark.parametrize("degree", [-1, 2.5, "3", True])
-def test_degree_is_a_whole_number(degree):
-    with pytest.raises(ValueError, match="degree must be a whole number >= 0"):
-        explicit_map(Gaussian(sigma=1.0), X, degree)
-    with pytest.raises(ValueError, match="n_features must be a whole number >= 0"):
-        explicit_dimension(Linear(), degree)
-
-
-def test_parameters_are_checked_first():
-    with pytest.raises(ValueError, match="degree must be a whole number >= 1"):
-        explicit_map(Polynomial(degree=0), X)
-    with pytest.raises(ValueError, match="sigma must be"):
-        explicit_dimension(Gaussian(sigma=-1.0), 3, degree=2)
-
-
 def test_unresolved_kernels_are_counted_but_not_built():
     k = Linear() + Gaussian()
     assert explicit_dimension(k, 3, degree=2) == 3 + 10

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -14,7 +13,7 @@ from test_loops import SETS, chosen
 
 from similitude.compute.loops import reference
 from similitude.engines import LocalEngine
-from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Matern, RationalQuadratic
+from similitude.kernels import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.maps.fourier import KINDS, FourierMap
 from similitude.results import NONE, PROVEN
 
@@ -209,50 +208,6 @@ def test_names_and_data_frames():
     m = FourierMap(n_components=3).fit(X)
     assert m.get_feature_names_out().tolist() == ["fouriermap0", "fouriermap1", "fouriermap2"]
     assert m.set_output(transform="pandas").transform(X).columns.tolist() == m.get_feature_names_out().tolist()
-
-
-# What is refused.
-
-
-@pytest.mark.parametrize(
-    "kernel",
-    [Linear(), Cosine(), -1.0 * Gaussian(), lambda x, z: 1.0, "precomputed"],
-    ids=lambda given: str(given).split(" at 0x")[0],
-)
-def test_other_kernels_are_refused_with_those_that_are_known(kernel):
-    with pytest.raises(TypeError, match="Gaussian, Laplace, Matern and RationalQuadratic"):
-        FourierMap(kernel).fit(X)
-
-
-@pytest.mark.parametrize("kind", ["orthogonal", "structured"])
-def test_the_manhattan_norm_has_no_orthogonal_directions(kind):
-    with pytest.raises(ValueError, match="use kind='plain'"):
-        FourierMap(Laplace(norm=1), kind=kind).fit(X)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_components": 0}, "n_components must be a whole number >= 1, got 0"),
-        ({"n_components": 2.5}, "n_components must be a whole number"),
-        ({"n_components": None}, "n_components must be a whole number"),
-        ({"n_components": True}, "n_components must be a whole number"),
-        ({"kind": "sorf"}, "kind must be one of plain, orthogonal, structured, got 'sorf'"),
-        ({"kernel": Gaussian(sigma=-1.0)}, "sigma must be a positive number"),
-    ],
-)
-def test_bad_parameters(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        FourierMap(**parameters).fit(X)
-
-
-def test_bad_input():
-    with pytest.raises(NotFittedError):
-        FourierMap().transform(X)
-    with pytest.raises(ValueError, match="4 features, but FourierMap is expecting 5"):
-        FourierMap().fit(X).transform(X[:, :4])
-    with pytest.raises(MemoryError, match="memory budget"):
-        FourierMap(n_components=10**6, engine=LocalEngine(memory="1MiB")).fit(X)
 
 
 # The loop for cosines and sines.

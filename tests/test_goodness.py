@@ -17,7 +17,6 @@ from scipy.stats import binom, t
 
 from similitude import FromPairs, Precomputed, bounds, margin
 from similitude.datasets import iris, promoters
-from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.goodness import alignment, assess, sampling
 from similitude.goodness.assessment import EPSILONS, strong_goodness
@@ -671,36 +670,6 @@ def counted(value=lambda x, z: float(x == z)):
     return f, calls
 
 
-@pytest.mark.parametrize(
-    ("y", "options", "error", "message"),
-    [
-        ([1] * 12, {}, ValueError, "y holds one class: 1"),
-        ([1] * 11 + [2], {}, ValueError, r"two classes with two examples each.*\[2\]"),
-        (list(range(12)), {}, ValueError, "two classes with two examples each"),
-        ([0, 1] * 5, {}, ValueError, "12 examples and y 10 labels"),
-        ([0, 1] * 5 + [0, None], {}, ValueError, "example 11 is missing"),
-        (None, {}, ValueError, "y is None"),
-        (np.array([1, "a"] * 6, object), {}, TypeError, "cannot be sorted"),
-        ([0, 1] * 6, {"landmarks": 1}, ValueError, "a number from 2, one of each class, to 11, got 1"),
-        ([0, 1] * 6, {"landmarks": 12}, ValueError, "a number from 2"),
-        ([0, 1] * 6, {"landmarks": [0, 12]}, IndexError, "holds 12, X has 12 examples"),
-        ([0, 1] * 6, {"landmarks": [0, 1, 0]}, ValueError, "names example 0 twice"),
-        ([0, 1] * 6, {"landmarks": [0, 2]}, ValueError, "no example of class 1"),
-        ([0, 1] * 5 + [0, 7], {"landmarks": [0, 1, 11]}, ValueError, "example 11, which is alone"),
-        ([0, 1] * 6, {"landmarks": "few"}, ValueError, "a number or a list of positions"),
-        ([0, 1] * 6, {"landmarks": True}, ValueError, "a number or a list of positions"),
-        ([0, 1] * 6, {"engine": "local"}, TypeError, "engine must be an Engine"),
-        ([0, 1] * 6, {"engine": LocalEngine(memory="1kB")}, MemoryError, "memory budget"),
-    ],
-    ids=str,
-)
-def test_bad_input_is_refused_before_the_similarity_is_called(y, options, error, message):
-    f, calls = counted()
-    with pytest.raises(error, match=message):
-        assess(f, list("abcdefghijkl"), y, **options)
-    assert not calls
-
-
 def test_every_pair_is_asked_for_once():
     f, calls = counted()
     with pytest.warns(UserWarning, match="constant"):
@@ -720,20 +689,6 @@ def test_a_pair_that_fails_is_named():
         assess("precomputed", M, [0, 1] * 6)
     with pytest.raises(PairError, match=r"pair \(5, 3\): .*nan"), pytest.warns(UserWarning, match="examples 0"):
         assess(lambda x, z: math.nan if (x, z) == (5, 3) else 1.0, range(13), [9] + [0, 1] * 6)
-
-
-def test_other_bad_input():
-    X, y = blobs(12)
-    with pytest.raises(ValueError, match="square matrix of all pairs, got shape"):
-        assess("precomputed", X, y)
-    with pytest.raises(ValueError, match="did you mean 'gaussian'"):
-        assess("gauss", X, y)
-    with pytest.raises(ValueError, match="NaN"):
-        assess("gaussian", np.where(X > 2, np.nan, X) + np.where(X < 9, np.nan, 0), y)
-    with pytest.raises(ValueError, match="holds no objects"):
-        assess(lambda x, z: 1.0, [], [])
-    with pytest.raises(TypeError):
-        assess("gaussian", X, y, 5)
 
 
 def test_a_constant_similarity():

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -281,55 +280,7 @@ def test_a_small_budget_gives_the_same_features():
 # Bad input.
 
 
-@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "many"])
-@pytest.mark.parametrize("make", [LandmarkMap, ProjectionMap, CompactMap])
-def test_n_components_is_a_positive_whole_number(make, bad):
-    with pytest.raises(ValueError, match="n_components must be a whole number >= 1"):
-        make(n_components=bad).fit(X)
-
-
-@pytest.mark.parametrize("ask", [(0.0, 0.5, 0.1), (0.1, 1.5, 0.1), (0.1, 0.5, 1.0), (1.0, 0.5, 0.1), (0.1, 0.5, 2.0)])
-def test_numbers_of_the_theorem_lie_between_0_and_1(ask):
-    epsilon, gamma, delta = ask
-    with pytest.raises(ValueError, match=r"epsilon|gamma|delta"):
-        LandmarkMap(epsilon=epsilon, margin=gamma, delta=delta).fit(X)
-    with pytest.raises(ValueError, match="go together"):
-        LandmarkMap(epsilon=0.1).fit(X)
-
-
-def test_contradictions_are_refused_before_the_first_kernel_call():
-    def never(x, z):
-        raise AssertionError("called")
-
-    for wrong in (
-        {"landmarks": WORDS, "landmark_indices": [0]},
-        {"landmark_indices": [99]},
-        {"landmark_indices": []},
-        {"landmark_indices": [0.5]},
-        {"landmarks": "unifrom_"},
-        {"n_components": 0},
-        {"side": "top"},
-        {"landmark_indices": [0], "n_components": 2},
-    ):
-        with pytest.raises((ValueError, IndexError)):
-            LandmarkMap(never, **wrong).fit(WORDS)
-
-
 WORDS = ["ab", "bc", "cd"]
-
-
-def test_landmarks_of_another_dimension_are_named():
-    with pytest.raises(ValueError, match=r"landmarks: .*3 features"):
-        LandmarkMap(landmarks=np.ones((2, 3))).fit(X)
-
-
-def test_transform_before_fit_and_other_objects():
-    with pytest.raises(NotFittedError):
-        ProjectionMap().transform(X)
-    with pytest.raises(ValueError, match="5 features"):
-        ProjectionMap().fit(X).transform(np.ones((2, 5)))
-    with pytest.raises(ValueError, match=r"convert|float"):
-        ProjectionMap().fit(X).transform(WORDS)
 
 
 def test_duplicates_only_one_point_and_nothing():
@@ -337,8 +288,6 @@ def test_duplicates_only_one_point_and_nothing():
     assert ProjectionMap(Gaussian(1.0)).fit(np.ones((1, 2))).transform([[1.0, 1.0]]).tolist() == [[1.0]]
     with pytest.raises(ValueError, match="nothing to project on"):
         ProjectionMap("linear").fit(np.zeros((3, 2)))
-    with pytest.raises(ValueError, match="no objects"):
-        LandmarkMap(FromPairs(share_a_letter)).fit([])
 
 
 def test_an_indefinite_gram_is_refused_with_its_witness():
@@ -351,27 +300,6 @@ def test_an_indefinite_gram_is_refused_with_its_witness():
         ProjectionMap(declared).fit(WORDS)
     with pytest.raises(NotAKernelError):
         ProjectionMap("precomputed").fit(np.array([[1.0, 2.0], [2.0, 1.0]]))
-
-
-def test_stratified_needs_labels_of_the_same_length():
-    with pytest.raises(ValueError, match="label"):
-        LandmarkMap(landmarks="stratified").fit(X)
-    with pytest.raises(ValueError, match="inconsistent"):
-        LandmarkMap(landmarks="stratified").fit(X, Y[:10])
-
-
-def test_a_matrix_must_be_square_and_its_landmarks_columns():
-    with pytest.raises(ValueError, match="square"):
-        LandmarkMap("precomputed").fit(np.ones((3, 2)))
-    with pytest.raises(ValueError, match="landmark_indices"):
-        LandmarkMap("precomputed", landmarks=np.ones((2, 2))).fit(np.eye(3))
-    with pytest.raises(ValueError, match="side"):
-        LandmarkMap("precomputed", side="both").fit(np.eye(3))
-
-
-def test_an_engine_is_an_engine():
-    with pytest.raises(TypeError, match="LocalEngine"):
-        LandmarkMap(engine=2).fit(X).transform(X)
 
 
 def test_components_are_columns_so_that_both_sides_share_the_landmarks():

@@ -178,6 +178,7 @@ def test_grid_search_reaches_into_the_kernel():
     assert search.best_score_ > 0.7
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("make", [SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor])
 @pytest.mark.parametrize(
     ("params", "message"),
@@ -208,6 +209,8 @@ def test_bad_targets_are_refused():
         SimilarityKNeighborsRegressor(not_to_be_called).fit(WORDS, np.arange(10))
 
 
+=======
+>>>>>>> main
 @pytest.mark.parametrize("function", [lambda d: d[:, :1], lambda d: -d - 1, lambda d: d / 0.0])
 def test_bad_weight_functions_are_refused(function):
     model = SimilarityKNeighborsRegressor(weights=function).fit(X, Y)

@@ -1,387 +1,961 @@
-"""What cannot be right is refused before any work, in words that say what was expected."""
+"""A table of refusals: what is not supported, and the error that it gets before any similarity is called."""
 
-import math
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-import scipy.sparse as sp
+from cli_runs import run
+from market import LONGER_WORDS as WORDS
+from market import SAMPLE
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from similitude import FromBlocks, FromPairs, Precomputed, use_engine
-from similitude.engines import LocalEngine
-from similitude.errors import PairError, UnresolvedError
+from similitude import (
+    FromBlocks,
+    FromPairs,
+    Precomputed,
+    SimilarityClassifier,
+    SimilarityRegressor,
+    alignment,
+    as_similarity,
+    assess,
+    check_kernel,
+    choose_kernel,
+    combine,
+    datasets,
+    error_at_margin,
+    margin,
+    repair,
+    use_engine,
+)
+from similitude.engines import DaskEngine, LocalEngine, TorchEngine
+from similitude.errors import PairError, SourceError, UnresolvedError
 from similitude.kernels import (
     Cosine,
     Gaussian,
-    HistogramIntersection,
     Laplace,
     Linear,
     Matern,
     Polynomial,
     RationalQuadratic,
-    Sigmoid,
+    explicit_dimension,
+    explicit_map,
+)
+from similitude.learners import (
+    AlignmentVote,
+    KernelKMeans,
+    KernelSGDSVC,
+    SimilarityKNeighborsClassifier,
+    SimilarityKNeighborsRegressor,
+    SimilarityVote,
+    WeakSimilarityVote,
+)
+from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
+from similitude.maps.sketches import Sketch
+from similitude.sources import Source
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((60, 3))
+TWO = np.where(X[:, 0] > 0.2 * X[:, 1], "a", "b")
+Y = X[:, 0] + np.sin(X[:, 1])
+LETTERS = list("abcdefghijkl")
+K3 = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
+Y3 = [1, 1, -1]
+ENGINE = (TypeError, "engine must be an Engine")
+WHOLE = (ValueError, "must be a whole number >= 1")
+
+
+class Refusal(NamedTuple):
+    """Something that is not supported: how it is asked for with a similarity that must not be called, and the error."""
+
+    name: str
+    call: Callable[[Callable], Any]
+    error: type[Exception]
+    message: str
+
+
+def fit(make, parameters, *given, **options):
+    """Fit with a similarity that must not be called, unless another is given; whatever happens, nothing is fitted."""
+    role = "kernel" if "kernel" in inspect.signature(make).parameters else "similarity"
+
+    def call(asked):
+        model = make(**{role: asked, **parameters})
+        try:
+            model.fit(*given, **options)
+        finally:
+            assert not [name for name in vars(model) if name.endswith("_")], "a refused fit left something behind"
+
+    return call
+
+
+def fits(make, *given, rows):
+    """Return the refusals of parameters of an estimator, fitted to these examples."""
+    return [
+        Refusal(f"{make.__name__} {' '.join(parameters)}", fit(make, parameters, *given), error, message)
+        for parameters, error, message in rows
+    ]
+
+
+def examples(make, rows, **parameters):
+    """Return the refusals of what an estimator is fitted to: objects, labels and weights."""
+    return [
+        Refusal(f"{make.__name__} examples", fit(make, parameters, *given), error, message)
+        for given, error, message in rows
+    ]
+
+
+def calls(name, function, rows):
+    """Return the refusals of a function of changes to its arguments."""
+    return [
+        Refusal(name, lambda asked, change=change: function(asked, change), error, message)
+        for change, error, message in rows
+    ]
+
+
+# Estimators.
+
+LANDMARK_PARAMETERS = [
+    ({"similarity": []}, ValueError, "empty list"),
+    ({"similarity": [Gaussian(), Precomputed(np.eye(60))]}, ValueError, "different kinds: indices, vectors"),
+    ({"similarity": [Gaussian(), "precomputed"]}, ValueError, r"stands alone: in a list use Precomputed\(M\)"),
+    ({"similarity": "gaussianx"}, ValueError, "did you mean 'gaussian'"),
+    ({"similarity": 3}, TypeError, "a similarity is a Similarity"),
+    ({"similarity": [Gaussian(), 3]}, TypeError, "a similarity is a Similarity"),
+    ({"similarity": Gaussian(sigma=-1.0)}, ValueError, "sigma"),
+    ({"similarity": lambda x: 1.0}, TypeError, "two arguments"),
+    ({"loss": "svm"}, ValueError, "loss must be 'auto', 'squared'.* got 'svm'"),
+    ({"side": "up"}, ValueError, "side must be one of 'auto', 'left', 'right', 'both', got 'up'"),
+    ({"landmarks": "uniformly"}, ValueError, r"landmarks must be 'auto', a rule \(uniform.* got 'uniformly'"),
+    ({"landmarks": None}, TypeError, "landmarks must be a sequence"),
+    ({"landmarks": []}, ValueError, "landmarks holds no objects"),
+    ({"similarity": "gaussian", "landmarks": ["x", "y"]}, ValueError, "landmarks: could not convert string"),
+    ({"similarity": "gaussian", "landmarks": np.zeros((4, 2))}, ValueError, "landmarks: X has 2 features"),
+    ({"similarity": "gaussian", "landmarks": [[np.nan, 0.0, 0.0]]}, ValueError, "landmarks: Input X contains NaN"),
+    ({"landmarks": X[:4], "n_landmarks": 5}, ValueError, "n_landmarks = 5 but 4 landmarks were given"),
+    ({"landmarks": X[:4], "landmark_indices": [1]}, ValueError, "not several"),
+    ({"landmark_indices": [1], "unlabeled": X}, ValueError, "not several"),
+    ({"landmark_indices": [60]}, IndexError, "holds 60, X has 60 objects"),
+    ({"landmark_indices": [-61]}, IndexError, "holds -61"),
+    ({"landmark_indices": [0.5]}, ValueError, "list of positions"),
+    ({"landmark_indices": []}, ValueError, "list of positions"),
+    ({"landmark_indices": 3}, ValueError, "list of positions"),
+    ({"n_landmarks": 0}, ValueError, "n_landmarks must be a whole number >= 1 or 'auto', got 0"),
+    ({"n_landmarks": 2.5}, ValueError, "n_landmarks must be"),
+    ({"n_landmarks": True}, ValueError, "n_landmarks must be"),
+    ({"n_landmarks": "many"}, ValueError, "n_landmarks must be"),
+    ({"n_landmarks": None}, ValueError, "n_landmarks must be"),
+    ({"unlabeled": []}, ValueError, "unlabeled holds no objects"),
+    ({"unlabeled": np.empty((0, 3))}, ValueError, "unlabeled holds no objects"),
+    ({"similarity": "gaussian", "unlabeled": np.zeros((5, 2))}, ValueError, "unlabeled: X has 2 features"),
+    ({"similarity": "gaussian", "unlabeled": ["one", "two"]}, ValueError, "unlabeled: could not convert"),
+    ({"unlabeled": "words"}, TypeError, "unlabeled is one string"),
+    ({"unlabeled": 5}, TypeError, "unlabeled must be a sequence"),
+    ({"unlabeled": X, "landmarks": "stratified"}, ValueError, "unlabeled pool has none"),
+    ({"engine": 2}, *ENGINE),
+]
+LABELS = [
+    ((X, ["a"] * 60), ValueError, "needs at least two classes, y holds one class only"),
+    ((X, TWO[:-1]), ValueError, r"inconsistent numbers of samples: \[60, 59\]"),
+    ((X, None), ValueError, "requires y to be passed"),
+    ((X, X[:, 0]), ValueError, "Unknown label type"),
+    ((X, np.where(X[:, 0] > 0, 1.0, np.nan)), ValueError, "NaN"),
+    ((X, np.array(["a", None] * 30, dtype=object)), ValueError, "missing labels"),
+    ((X, np.zeros((60, 2))), ValueError, "1d"),
+    ((X, TWO, -np.ones(60)), ValueError, "must not be negative"),
+    ((X, TWO, np.zeros(60)), ValueError, "every weight"),
+    ((X, TWO, np.ones(59)), ValueError, "shape"),
+    ((X, TWO, (TWO == "a").astype(float)), ValueError, "class 'b' has examples of weight zero only"),
+    ((X, TWO, np.r_[np.nan, np.ones(59)]), ValueError, "NaN"),
+    (("kernel", TWO), TypeError, "one string"),
+    (([], []), ValueError, "no objects"),
+    ((WORDS[:1], ["a"]), ValueError, "one class"),
+]
+TARGETS = [
+    ((X, Y[:-1]), ValueError, "inconsistent"),
+    ((X, np.where(Y > 0, np.inf, Y)), ValueError, "inf"),
+    ((X, np.zeros((60, 2, 2))), ValueError, "dim 3"),
+    ((X, TWO), ValueError, "could not convert"),
+    (("kernel", Y), TypeError, "one string"),
+    (([], []), ValueError, "no objects"),
+    ((WORDS[:1], [1.0]), ValueError, "1 sample"),
+]
+GRAM = X @ X.T
+
+
+def partial_fit(asked, change):
+    parameters, *given = change
+    SimilarityClassifier(**{"similarity": asked, **parameters}).partial_fit(*given)
+
+
+ESTIMATORS = [
+    *fits(SimilarityClassifier, X, TWO, rows=LANDMARK_PARAMETERS),
+    *fits(SimilarityRegressor, X, Y, rows=LANDMARK_PARAMETERS),
+    *fits(
+        SimilarityRegressor,
+        X,
+        Y,
+        rows=[
+            ({"loss": "logistic"}, ValueError, "loss must be 'auto', 'squared', got 'logistic'"),
+            ({"landmarks": "stratified"}, ValueError, "'stratified' needs classes"),
+        ],
+    ),
+    *fits(
+        SimilarityClassifier,
+        X,
+        TWO,
+        rows=[
+            ({"class_weight": {"a": -1.0, "b": 1.0}}, ValueError, "must not be negative"),
+            ({"class_weight": {"a": 0.0, "b": 1.0}}, ValueError, "weight zero only"),
+            ({"class_weight": "even"}, ValueError, "class_weight"),
+            ({"similarity": "precomputed"}, ValueError, r"square matrix .* got shape \(60, 3\)"),
+        ],
+    ),
+    *fits(
+        SimilarityClassifier,
+        GRAM,
+        TWO,
+        rows=[
+            ({"similarity": "precomputed", "side": "both"}, ValueError, "side must be 'left'"),
+            ({"similarity": "precomputed", "side": "right"}, ValueError, "side must be 'left'"),
+            ({"similarity": "precomputed", "landmarks": X[:3]}, ValueError, "landmark_indices"),
+            ({"similarity": "precomputed", "unlabeled": X}, ValueError, "landmark_indices"),
+        ],
+    ),
+    *examples(SimilarityClassifier, LABELS),
+    *examples(SimilarityRegressor, TARGETS),
+    *examples(
+        SimilarityClassifier,
+        [
+            ((np.where(X > 1, np.nan, X), TWO), ValueError, "NaN"),
+            ((X[:1], ["a"]), ValueError, "one class"),
+        ],
+        similarity="gaussian",
+    ),
+    *examples(
+        SimilarityRegressor,
+        [((np.where(X > 1, np.nan, X), Y), ValueError, "NaN"), ((X[:1], Y[:1]), ValueError, "1 sample")],
+        similarity="gaussian",
+    ),
+    *examples(
+        SimilarityClassifier,
+        [((np.where(GRAM > 3, np.nan, GRAM), TWO), ValueError, "NaN")],
+        similarity="precomputed",
+    ),
+    *calls(
+        "partial_fit",
+        partial_fit,
+        [
+            (({"loss": "logistic"}, X, TWO), ValueError, "partial_fit needs loss='squared' and penalty='l2'"),
+            (({"penalty": "l1"}, X, TWO), ValueError, "partial_fit needs loss='squared' and penalty='l2'"),
+            (({"class_weight": "balanced"}, X, TWO), ValueError, "give a dict of weights to partial_fit"),
+            (({"similarity": "precomputed"}, GRAM, TWO), ValueError, "a stream has no matrix of all pairs"),
+            (({}, X[:5], ["a"] * 5), ValueError, "one class only: give all of them by classes="),
+            (({}, X[:1], ["a"], ["a", "b"]), ValueError, "two examples at least"),
+            (({}, X, TWO, ["a", "c"]), ValueError, "not one of the classes"),
+        ],
+    ),
+    *calls(
+        "before fit",
+        lambda asked, method: getattr(SimilarityClassifier(asked), method)(X),
+        [(method, NotFittedError, "not fitted") for method in ("predict", "predict_proba", "explain")],
+    ),
+]
+
+# Sources.
+
+N = 300
+STREAM, HALVES = rng.standard_normal((N, 4)), np.arange(N) % 2
+
+
+def batches(*pairs):
+    return lambda: iter(pairs)
+
+
+SOURCES = [
+    *examples(
+        SimilarityClassifier,
+        [
+            ((iter([(STREAM, HALVES)]),), TypeError, "read only once, and 2 passes"),
+            ((batches(STREAM),), ValueError, r"batch 0.*requires y"),
+            ((batches((STREAM, HALVES), (STREAM[:9, :2], HALVES[:9])),), SourceError, "batch 1 has width 2"),
+            ((batches((STREAM, HALVES), (np.full((9, 4), np.nan), HALVES[:9])),), ValueError, "batch .*NaN"),
+            ((batches((STREAM, HALVES * 1.0), (STREAM[:9], HALVES[:9] + np.nan)),), ValueError, "batch .*NaN"),
+            ((batches((STREAM, HALVES), (list("abcdefghi"), HALVES[:9])),), SourceError, "batch 1 has objects of kind"),
+            ((Source(STREAM, np.zeros(N, int)),), ValueError, "one class only"),
+            ((Source(STREAM, HALVES, np.zeros(N)),), ValueError, "weight"),
+            ((Source(STREAM, HALVES), HALVES), TypeError, "brings its labels"),
+        ],
+        similarity="linear",
+    ),
+    *fits(
+        SimilarityClassifier,
+        Source(STREAM, HALVES),
+        rows=[
+            ({"landmark_indices": [1, 2]}, ValueError, "landmark_indices"),
+            ({"engine": LocalEngine(memory="1KiB")}, MemoryError, "a sample of|fewer"),
+        ],
+    ),
+    *fits(LandmarkMap, Source(STREAM), rows=[({"landmark_indices": [1]}, ValueError, "landmark_indices")]),
+    *calls(
+        "Source",
+        lambda asked, make: make(),
+        [
+            (lambda: Source(Source(STREAM)), TypeError, "Source already"),
+            (lambda: Source(5), TypeError, "a source is"),
+            (lambda: list(Source(STREAM, HALVES[:-1]).batches()), SourceError, "300 objects and 299 labels"),
+            (lambda: list(Source(lambda: iter([])).batches()), SourceError, "holds no rows"),
+        ],
+    ),
+]
+
+# Maps.
+
+LANDMARK_MAP = [
+    ({"landmarks": WORDS, "landmark_indices": [0]}, ValueError, "not both"),
+    ({"landmark_indices": [99]}, IndexError, "landmark_indices holds 99, X has 14 objects"),
+    ({"landmark_indices": []}, ValueError, "list of positions in X"),
+    ({"landmark_indices": [0.5]}, ValueError, "list of positions in X"),
+    ({"landmarks": "unifrom_"}, ValueError, "did you mean 'uniform'"),
+    ({"landmark_indices": [0], "n_components": 2}, ValueError, "n_components = 2 but 1 landmarks were given"),
+    ({"engine": 2}, *ENGINE),
+    *[
+        ({"n_components": bad}, ValueError, "n_components must be a whole number >= 1")
+        for bad in (0, 2.5, True, "many")
+    ],
+]
+SIZES = [
+    ({"epsilon": 0.0, "margin": 0.5, "delta": 0.1}, ValueError, "epsilon must be a number in"),
+    ({"epsilon": 1.0, "margin": 0.5, "delta": 0.1}, ValueError, "epsilon must be a number in"),
+    ({"epsilon": 0.1, "margin": 1.5, "delta": 0.1}, ValueError, "(gamma|margin) must be a number in"),
+    ({"epsilon": 0.1, "margin": 0.5, "delta": 1.0}, ValueError, "delta must be a number in"),
+    ({"epsilon": 0.1}, ValueError, "epsilon and margin go together"),
+]
+MAPS = [
+    *fits(
+        LandmarkMap, WORDS, rows=[*LANDMARK_MAP, *SIZES, ({"side": "top"}, ValueError, "side must be 'left', 'right'")]
+    ),
+    *fits(ProjectionMap, WORDS, rows=LANDMARK_MAP),
+    *fits(CompactMap, WORDS, rows=[*LANDMARK_MAP[:5], *LANDMARK_MAP[6:]]),
+    *fits(
+        LandmarkMap,
+        X,
+        rows=[
+            ({"landmarks": "stratified"}, ValueError, "needs labels: pass y"),
+            ({"similarity": "gaussian", "landmarks": np.ones((2, 2))}, ValueError, r"landmarks: .*2 features"),
+            ({"similarity": "precomputed"}, ValueError, "square"),
+        ],
+    ),
+    *fits(
+        LandmarkMap,
+        np.eye(3),
+        rows=[
+            ({"similarity": "precomputed", "landmarks": np.ones((2, 2))}, ValueError, "landmark_indices"),
+            ({"similarity": "precomputed", "side": "both"}, ValueError, "side must be 'left'"),
+        ],
+    ),
+    *examples(LandmarkMap, [((X, TWO[:10]), ValueError, "inconsistent"), (([],), ValueError, "no objects")]),
+    *fits(
+        FourierMap,
+        X,
+        rows=[
+            *[
+                ({"kernel": kernel}, TypeError, "Gaussian, Laplace, Matern and RationalQuadratic")
+                for kernel in (Linear(), Cosine(), -1.0 * Gaussian(), lambda x, z: 1.0, "precomputed")
+            ],
+            *[
+                ({"kernel": Laplace(norm=1), "kind": kind}, ValueError, "use kind='plain'")
+                for kind in ("orthogonal", "structured")
+            ],
+            *[({"kernel": "gaussian", "n_components": bad}, *WHOLE) for bad in (0, 2.5, None, True)],
+            ({"kernel": "gaussian", "kind": "sorf"}, ValueError, "kind must be one of plain, orthogonal, structured"),
+        ],
+    ),
+    *fits(
+        PolynomialSketchMap,
+        X,
+        rows=[
+            *[
+                ({"kernel": kernel}, TypeError, "takes Polynomial, Linear and Cosine kernels")
+                for kernel in (
+                    Gaussian(),
+                    Polynomial() + Linear(),
+                    Polynomial() + 1.0,
+                    Cosine() ** 0.5,
+                    Linear() ** 0,
+                    max,
+                    "precomputed",
+                )
+            ],
+            *[
+                ({"kernel": kernel}, ValueError, "negative coefficient")
+                for kernel in (Polynomial(coef0=-1.0), Polynomial(scale=-1.0), -1.0 * Linear(), Linear() - 1.0)
+            ],
+            *[({"kernel": "polynomial", "n_components": bad}, *WHOLE) for bad in (0, -3, 1.5, None, True)],
+        ],
+    ),
+    *calls(
+        "map",
+        lambda asked, one: one.fit(X),
+        [
+            (FourierMap(Gaussian(sigma=-1.0)), ValueError, "sigma must be a positive number"),
+            (FourierMap(n_components=10**6, engine=LocalEngine(memory="1MiB")), MemoryError, "memory budget"),
+            (PolynomialSketchMap(Polynomial(degree=0)), ValueError, "degree must be a whole number"),
+        ],
+    ),
+    *calls(
+        "transform",
+        lambda asked, change: change[0].transform(change[1]),
+        [
+            ((ProjectionMap(), X), NotFittedError, "not fitted"),
+            ((FourierMap(), X), NotFittedError, "not fitted"),
+            ((PolynomialSketchMap(), X), NotFittedError, "not fitted"),
+            ((ProjectionMap().fit(X), np.ones((2, 5))), ValueError, "5 features"),
+            ((ProjectionMap().fit(X), WORDS), ValueError, "could not convert string"),
+            ((FourierMap().fit(X), X[:, :2]), ValueError, "2 features, but FourierMap is expecting 3"),
+            (
+                (PolynomialSketchMap().fit(X), X[:, :2]),
+                ValueError,
+                "2 features, but PolynomialSketchMap is expecting 3",
+            ),
+            (
+                (PolynomialSketchMap(n_components=8).fit(X), X * 1e150),
+                ValueError,
+                "a feature of PolynomialSketchMap is",
+            ),
+        ],
+    ),
+    *calls(
+        "Sketch",
+        lambda asked, arguments: Sketch(*arguments),
+        [
+            (("haar", 3, 2, 0), ValueError, "kind must be one of gaussian, sign, sparse, hadamard, got 'haar'"),
+            (("sign", 0, 2, 0), ValueError, "n_in must be a whole number >= 1"),
+            (("sign", 3, 1.5, 0), ValueError, "n_out must be a whole number >= 1"),
+        ],
+    ),
+]
+
+# Learners.
+
+NEIGHBORS = [
+    ({"n_neighbors": 15}, ValueError, "n_neighbors = 15 is more"),
+    ({"n_neighbors": 0}, ValueError, "integer >= 1"),
+    ({"n_neighbors": 2.0}, ValueError, "integer >= 1"),
+    ({"n_neighbors": True}, ValueError, "integer >= 1"),
+    ({"weights": "closeness"}, ValueError, "weights must be"),
+    ({"weights": None}, ValueError, "weights must be"),
+]
+VOTE_LABELS = [
+    ((list("bcde"), ["a"] * 4), ValueError, "one class only"),
+    ((list("bcde"), ["a", "b", "a"]), ValueError, "inconsistent numbers"),
+    ((list("bcde"), ["a", None, "b", "a"]), ValueError, "missing labels"),
+    ((list("bcde"), None), ValueError, "requires y"),
+]
+LEARNERS = [
+    *fits(SimilarityKNeighborsClassifier, WORDS, np.arange(14) % 2, rows=NEIGHBORS),
+    *fits(SimilarityKNeighborsRegressor, WORDS, np.arange(14) % 2, rows=NEIGHBORS),
+    *examples(SimilarityKNeighborsClassifier, [((WORDS, ["a"] * 14), ValueError, "one class")]),
+    *examples(
+        SimilarityKNeighborsRegressor,
+        [((WORDS, [np.nan] * 14), ValueError, "NaN"), ((WORDS, np.arange(10)), ValueError, "inconsistent")],
+    ),
+    *fits(
+        KernelKMeans,
+        WORDS,
+        rows=[
+            ({"n_clusters": 15}, ValueError, "n_clusters = 15 is more"),
+            ({"n_clusters": 2, "n_landmarks": 15}, ValueError, "n_landmarks = 15 is more"),
+            ({"n_clusters": 0}, ValueError, "n_clusters must be an integer >= 1"),
+            ({"n_init": 0}, ValueError, "n_init must be an integer >= 1"),
+            ({"max_iter": 1.5}, ValueError, "max_iter must be an integer >= 1"),
+            ({"n_landmarks": True}, ValueError, "n_landmarks must be an integer >= 1"),
+            ({"tol": -1.0}, ValueError, "tol must be"),
+            ({"tol": np.nan}, ValueError, "tol must be"),
+            ({"tol": "small"}, ValueError, "tol must be"),
+        ],
+    ),
+    *examples(
+        KernelKMeans,
+        [
+            ((WORDS, None, [1.0] + [0.0] * 13), ValueError, "positive weight"),
+            ((WORDS, None, -np.ones(14)), ValueError, "negative"),
+        ],
+        n_clusters=2,
+    ),
+    *fits(
+        KernelSGDSVC,
+        X,
+        TWO,
+        rows=[
+            *[({"lam": bad}, ValueError, "lam must be a positive number") for bad in (0.0, np.inf, True, "small")],
+            *[({"n_iter": bad}, ValueError, "n_iter must be an integer >= 1") for bad in (0, 2.5)],
+        ],
+    ),
+    *calls(
+        "KernelSGDSVC order",
+        lambda asked, change: fit(KernelSGDSVC, change[0], X, TWO, order=change[1])(asked),
+        [
+            (({}, [60]), ValueError, "names example 60"),
+            (({}, [-1]), ValueError, "names example -1"),
+            (({}, [0.5]), ValueError, "positions in X"),
+            (({}, [[0]]), ValueError, "positions in X"),
+            (({"n_iter": 3}, [0, 1]), ValueError, "leave n_iter out"),
+        ],
+    ),
+    *examples(
+        KernelSGDSVC,
+        [
+            ((X, ["yes"] * 60), ValueError, "one class only"),
+            ((X, [1.0, np.nan] * 30), ValueError, "NaN"),
+            ((X, ["a", "b"]), ValueError, "inconsistent numbers"),
+        ],
+    ),
+    *examples(SimilarityVote, VOTE_LABELS),
+    *examples(AlignmentVote, VOTE_LABELS),
+    *examples(
+        WeakSimilarityVote, [*VOTE_LABELS, ((list("bcde"), list("aaba")), ValueError, "class 'b' has one example")]
+    ),
+    *fits(
+        SimilarityVote,
+        list("bcde"),
+        [0, 0, 1, 1],
+        rows=[
+            ({"weights": [0.5, 1.5, 0, 0]}, ValueError, "that of example 1 is 1.5"),
+            ({"weights": [0.5, 0.5, -0.1, 0]}, ValueError, "that of example 2 is -0.1"),
+            ({"weights": [0.5, np.nan, 0, 0]}, ValueError, "that of example 1 is nan"),
+            ({"weights": [0.5, 0.5]}, ValueError, "4 numbers, one for each example"),
+            ({"weights": ["a", "b", "c", "d"]}, ValueError, "4 numbers"),
+            ({"weights": 0.5}, ValueError, "4 numbers"),
+            ({"weights": [0, 0, 0, 0]}, ValueError, "no example has a vote"),
+            ({"weights": lambda x: "much"}, ValueError, r"weights\('b'\) of example 0 is not a number"),
+            ({"weights": lambda x: 1 / (x != "c")}, ValueError, r"weights\('c'\) of example 1 is not a number"),
+            ({"engine": "local"}, *ENGINE),
+        ],
+    ),
+    *fits(
+        SimilarityVote,
+        GRAM,
+        TWO,
+        rows=[({"similarity": "precomputed", "weights": lambda x: 1.0}, ValueError, "no objects for a function of weights")],
+    ),
+    *fits(SimilarityVote, X, TWO, rows=[({"similarity": "precomputed"}, ValueError, "square matrix")]),
+    *fits(WeakSimilarityVote, X, TWO, rows=[({"balanced": "yes"}, ValueError, "balanced must be True or False")]),
+    *fits(AlignmentVote, X, TWO, rows=[({"similarity": "linera"}, ValueError, "did you mean 'linear'")]),
+    *examples(AlignmentVote, [((X, TWO, -np.ones(60)), ValueError, "not be negative")]),
+]
+
+# Functions.
+
+
+def with_changes(function, names, usual):
+    """Return a function of a similarity and of changes to the usual arguments; `names` come by position."""
+
+    def call(asked, change):
+        given = {**usual(asked), **change}
+        by_position = [given.pop(name) for name in names]
+        return function(*by_position, **given)
+
+    return call
+
+
+def labeled(y, **options):
+    return {"y": y, **options}
+
+
+COMPARED = with_changes(
+    choose_kernel, ("candidates", "X", "y"), lambda asked: {"candidates": [asked], "X": X[:40], "y": [0, 1] * 20}
+)
+COMBINED = with_changes(
+    combine, ("similarities", "X", "y"), lambda asked: {"similarities": [asked], "X": X[:24], "y": [0, 1] * 12}
+)
+ASSESSED = with_changes(
+    assess, ("similarity", "X", "y"), lambda asked: {"similarity": asked, "X": LETTERS, "y": [0, 1] * 6}
+)
+SEPARATED = with_changes(
+    margin, ("kernel", "X", "y"), lambda asked: {"kernel": asked, "X": ["x", "y", "z"], "y": [0, 1, 1]}
 )
 
-G = Gaussian(1.0)
-X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])
-KERNELS = [G, Gaussian(), Linear(), Laplace(1.0, norm=1), Cosine(), HistogramIntersection(), 2 * G + Linear() ** 2]
-every_kernel = pytest.mark.parametrize("k", KERNELS, ids=repr)
+
+class Fixed:
+    """A classifier of the plane by its first coordinate."""
+
+    classes_ = np.array([-1, 1])
+
+    def decision_function(self, X):
+        return np.asarray(X)[:, 0]
+
+    def normalized_margin(self, X):
+        return np.asarray(X)[:, 0] / np.linalg.norm(X, axis=1)
 
 
-def spoiled(value, dtype=float):
-    Y = X.astype(dtype)
-    Y[2, 1] = value
-    return Y
+UNIT, PLANE = [[0.0, 1.0], [1.0, 0.0]], [[1.0, 2.0], [2.0, 1.0]]
+FUNCTIONS = [
+    *calls(
+        "assess",
+        ASSESSED,
+        [
+            (labeled([1] * 12), ValueError, "y holds one class: 1"),
+            (labeled([1] * 11 + [2]), ValueError, r"two classes with two examples each.*\[2\]"),
+            (labeled(list(range(12))), ValueError, "two classes with two examples each"),
+            (labeled([0, 1] * 5), ValueError, "12 examples and y 10 labels"),
+            (labeled([0, 1] * 5 + [0, None]), ValueError, "example 11 is missing"),
+            (labeled(None), ValueError, "y is None"),
+            (labeled(np.array([1, "a"] * 6, object)), TypeError, "cannot be sorted"),
+            ({"landmarks": 1}, ValueError, "a number from 2, one of each class, to 11, got 1"),
+            ({"landmarks": 12}, ValueError, "a number from 2"),
+            ({"landmarks": [0, 12]}, IndexError, "holds 12, X has 12 examples"),
+            ({"landmarks": [0, 1, 0]}, ValueError, "names example 0 twice"),
+            ({"landmarks": [0, 2]}, ValueError, "no example of class 1"),
+            (labeled([0, 1] * 5 + [0, 7], landmarks=[0, 1, 11]), ValueError, "example 11, which is alone"),
+            ({"landmarks": "few"}, ValueError, "a number or a list of positions"),
+            ({"landmarks": True}, ValueError, "a number or a list of positions"),
+            ({"engine": "local"}, *ENGINE),
+            ({"engine": LocalEngine(memory="1kB")}, MemoryError, "memory budget"),
+            ({"similarity": "precomputed", "X": X[:12]}, ValueError, "square matrix of all pairs, got shape"),
+            ({"similarity": "gauss", "X": X[:12]}, ValueError, "did you mean 'gaussian'"),
+            ({"similarity": "gaussian", "X": np.full((12, 2), np.nan)}, ValueError, "NaN"),
+            ({"X": [], "y": []}, ValueError, "holds no objects"),
+        ],
+    ),
+    *calls(
+        "choose_kernel",
+        COMPARED,
+        [
+            ({"candidates": {"a": "gauss"}}, ValueError, "similarity a: .*did you mean 'gaussian'"),
+            ({"candidates": ["linear", "precomputed"]}, ValueError, "number 1: 'precomputed' stands alone"),
+            ({"candidates": ["linear", Gaussian(sigma=-1.0)]}, ValueError, "number 1: sigma"),
+            (
+                {"candidates": {"v": Linear(), "i": Precomputed(np.eye(40))}},
+                ValueError,
+                "v takes vectors and i takes indices",
+            ),
+            ({"X": "one string"}, TypeError, "one string"),
+            ({"X": []}, ValueError, "no objects"),
+            (labeled([1, 2, 3]), ValueError, "40 examples and y 3"),
+            (labeled(None), ValueError, "y is None"),
+            (labeled(["a"] * 40), ValueError, "two classes at least are needed, y holds one: 'a'"),
+            (labeled([0.5] * 39 + [np.nan]), ValueError, "example 39 is missing"),
+            (labeled([0.5] * 39 + [np.inf]), ValueError, "y holds inf at example 39"),
+            (labeled(["a"] * 39 + [None]), ValueError, "example 39 is missing"),
+            (labeled(np.full((40, 2), np.nan)), ValueError, "y holds nan at example 0, column 0"),
+            (labeled(np.eye(40, dtype=int)), ValueError, "multilabel"),
+            (labeled(np.full((30, 2), 0.5)), ValueError, "40 examples and y 30"),
+            (labeled(["a", "b"] * 19 + ["c", "c"]), ValueError, "cv = 5 folds, but class 'c' has only 2"),
+            ({"cv": 1}, ValueError, "2 folds at least"),
+            ({"cv": True}, ValueError, "2 folds at least"),
+            (labeled(np.arange(40) + 0.5, cv=41), ValueError, "41 folds of 40"),
+            ({"cv": "five"}, TypeError, "cv must be"),
+            ({"cv": None}, TypeError, "cv must be"),
+            ({"cv": []}, ValueError, "no folds"),
+            ({"cv": [3]}, ValueError, "fold 0 of cv must be a pair"),
+            ({"cv": [([0, 1], [2, 40])]}, IndexError, "tests on example 40 of 40"),
+            ({"cv": [([0, 1], [])]}, ValueError, "fold 0 of cv tests on"),
+            ({"cv": [([0, 1], [1, 2])]}, ValueError, "tests on example 1, which it also trains on"),
+            ({"cv": [([0, 0], [1])]}, ValueError, "twice"),
+            ({"cv": [([0, 2], [1])]}, ValueError, "trains on no example of class 1"),
+            ({"cv": GroupKFold(2)}, ValueError, "groups"),
+            ({"engine": 3}, *ENGINE),
+            (
+                {"candidates": [Gaussian(sigma=1.0)], "X": np.where(X[:40] == X[5, 1], np.nan, X[:40])},
+                ValueError,
+                r"similarity Gaussian.*row 5, column 1 is nan",
+            ),
+            (
+                {"candidates": {"mine": "linear"}, "X": WORDS[:10] * 4},
+                TypeError,
+                "similarity mine.*vector kernels need",
+            ),
+            (
+                {"candidates": {"small": Precomputed(np.eye(3))}, "X": range(40)},
+                IndexError,
+                "similarity small.*outside the matrix",
+            ),
+        ],
+    ),
+    *calls(
+        "combine",
+        COMBINED,
+        [
+            ({"similarities": []}, ValueError, "similarities is empty"),
+            ({"similarities": "gaussian"}, TypeError, "must be a list"),
+            ({"similarities": ["linear", "precomputed"]}, ValueError, "stands alone"),
+            ({"similarities": [Linear(), Precomputed(np.eye(24))]}, ValueError, "takes vectors and .* takes indices"),
+            ({"how": "best"}, ValueError, "how must be one of 'uniform', 'alignment'"),
+            (labeled([1, 2, 3]), ValueError, "24 examples and y 3"),
+            (labeled(None), ValueError, "y is None"),
+            (labeled(["a"] * 24), ValueError, "y holds one: 'a'"),
+            (labeled([0.5] * 23 + [np.nan]), ValueError, "missing"),
+            (labeled(X[:24, 0], how="easymkl"), ValueError, "needs classes"),
+            ({"X": []}, ValueError, "no objects"),
+            ({"engine": "local"}, *ENGINE),
+        ],
+    ),
+    *calls(
+        "margin",
+        SEPARATED,
+        [
+            (labeled([1, 1, 1]), ValueError, "two classes are needed, y holds one class"),
+            (labeled([1, 2, 3]), ValueError, "y holds 3 classes"),
+            (labeled([1, 2]), ValueError, "X holds 3 examples and y 2 labels"),
+            (labeled([1.0, np.nan, 2.0]), ValueError, "example 1 is missing"),
+            (labeled(["a", None, "b"]), ValueError, "example 1 is missing"),
+            (labeled(None), ValueError, "y is None"),
+            (labeled([[1, 2], [2, 1], [1, 1]]), ValueError, "one for each example"),
+            (labeled(np.array([1, "a", 1], object)), TypeError, "cannot be sorted"),
+            (
+                {"X": list(range(100)), "y": np.arange(100) % 2, "engine": LocalEngine(memory="10kB")},
+                MemoryError,
+                "memory budget",
+            ),
+            ({"kernel": "precomputed", "X": np.ones((2, 3)), "y": [0, 1]}, ValueError, "square matrix"),
+            ({"kernel": "linera", "X": [[1.0], [2.0]], "y": [0, 1]}, ValueError, "did you mean 'linear'"),
+            ({"engine": "local"}, *ENGINE),
+            ({"kernel": "linear", "X": [[1.0], [np.nan]], "y": [0, 1]}, ValueError, "NaN"),
+        ],
+    ),
+    *calls(
+        "error_at_margin",
+        lambda asked, arguments: error_at_margin(*arguments),
+        [
+            ((LogisticRegression(), PLANE, [0, 1]), NotFittedError, "not fitted"),
+            ((make_pipeline(StandardScaler(), LogisticRegression()), PLANE, [0, 1]), NotFittedError, "not fitted"),
+            ((LinearRegression().fit(UNIT, [0, 1]), PLANE, [0, 1]), TypeError, "classes_"),
+            ((KNeighborsClassifier(1).fit(UNIT, [0, 1]), PLANE, [0, 1]), TypeError, "normalized_margin"),
+            ((SVC().fit(UNIT, [0, 1]), PLANE, [0, 1]), TypeError, "normalized_margin"),
+            ((LogisticRegression().fit(np.eye(3), [0, 1, 2]), PLANE, [0, 1]), ValueError, "two classes"),
+            ((LogisticRegression().fit(np.eye(3), [0, 1, 1]), PLANE, [0, 1]), ValueError, "2 features"),
+            (("model", PLANE, [0, 1]), TypeError, "classes_"),
+            *[
+                ((Fixed(), [[1.0, 0.0]], [1], margins), ValueError, "from -1 to 1")
+                for margins in ([1.5], [-1.1, 0], [np.nan], [], [[0.1]], np.inf)
+            ],
+            ((Fixed(), np.empty((0, 2)), []), ValueError, "holds no objects"),
+            ((Fixed(), [[1.0, 0.0]], [1, 1]), ValueError, "1 examples and y 2 labels"),
+            ((Fixed(), [[1.0, 0.0]], ["1"]), ValueError, "example 0 is '1'"),
+        ],
+    ),
+    *calls(
+        "alignment",
+        lambda asked, arguments: alignment(*arguments),
+        [
+            ((K3[:2], Y3), ValueError, "K must be a square matrix"),
+            ((K3[0], Y3), ValueError, "K must be a square matrix"),
+            ((np.empty((0, 0)), []), ValueError, "K must be a square matrix"),
+            ((K3, Y3[:2]), ValueError, "3 examples and y 2 labels"),
+            ((K3, K3[:2, :2]), ValueError, "of one shape"),
+            ((K3, K3[:2]), ValueError, "target must be a square matrix"),
+            ((K3, None), ValueError, "y is None"),
+            ((K3, [1, None, 2]), ValueError, "example 1 is missing"),
+            ((K3, np.array([1, "a", 1], object)), TypeError, "cannot be sorted"),
+            ((1j * K3, Y3), TypeError, "real numbers"),
+            ((np.where(np.eye(3) > 0, np.nan, K3), Y3), PairError, r"pair \(0, 0\): K is nan"),
+            ((K3, np.where(K3 == 0.2, np.inf, K3)), PairError, r"pair \(1, 2\): target is inf"),
+        ],
+    ),
+    *calls(
+        "validity",
+        lambda asked, use: use(asked),
+        [
+            (lambda asked: check_kernel(asked, WORDS, effort="huge"), ValueError, "effort must be 'normal' or 'high'"),
+            (lambda asked: repair(asked, WORDS, how="hope"), ValueError, "how must be 'clip', 'flip', 'shift'"),
+            (lambda asked: repair(Precomputed(np.triu(np.ones((2, 2)))), range(2)), ValueError, "symmetrized"),
+        ],
+    ),
+    *calls(
+        "explicit features",
+        lambda asked, use: use(),
+        [
+            *[
+                (lambda k=k, make=make: make(k, SAMPLE if make is explicit_map else 3), ValueError, message)
+                for k, message in [
+                    (-1.0 * Linear(), "factor must be >= 0, not -1.0"),
+                    (Polynomial(degree=2) - Linear(), r"-Linear\(\) has no explicit features: its factor"),
+                    (Linear() + (-2.0), "constant must be >= 0"),
+                    (Polynomial(degree=2, coef0=-1.0), "coef0 must be >= 0"),
+                    (Polynomial(degree=2, scale=-1.0), "scale must be >= 0"),
+                    (Linear() ** 0.5, "exponent must be a whole number >= 0, not 0.5"),
+                    (Linear() ** -1, "exponent must be a whole number >= 0, not -1"),
+                    (Gaussian(sigma=1.0), "Gaussian has infinitely many features: give degree="),
+                    (Linear() + Gaussian(sigma=2.0), r"truncated series of Gaussian\(sigma=2.0\)"),
+                    (Linear().exp(), "Exponential has infinitely many features: give degree="),
+                ]
+                for make in (explicit_map, explicit_dimension)
+            ],
+            *[
+                (lambda k=k: explicit_map(k, SAMPLE), TypeError, "expected a Similarity")
+                for k in ("polynomial", Polynomial, None, np.eye(2))
+            ],
+            *[
+                (
+                    lambda d=d: explicit_map(Gaussian(sigma=1.0), SAMPLE, d),
+                    ValueError,
+                    "degree must be a whole number >= 0",
+                )
+                for d in (-1, 2.5, "3", True)
+            ],
+            (lambda: explicit_dimension(Linear(), 2.5), ValueError, "n_features must be a whole number >= 0"),
+            (lambda: explicit_map(Polynomial(degree=0), SAMPLE), ValueError, "degree must be a whole number >= 1"),
+            (lambda: explicit_dimension(Gaussian(sigma=-1.0), 3, degree=2), ValueError, "sigma must be"),
+            (lambda: explicit_map(Linear() + Gaussian(), SAMPLE, degree=2), UnresolvedError, "k2__sigma.*resolve"),
+            (lambda: explicit_map(Linear(), []), ValueError, "no objects"),
+            (lambda: explicit_map(Linear(), [[np.nan]]), ValueError, "finite numbers"),
+        ],
+    ),
+    *calls(
+        "datasets",
+        lambda asked, draw: draw(),
+        [
+            *[
+                (lambda draw=draw, n=n: draw(n), ValueError, "n must be a whole number, 1 or more")
+                for draw in (datasets.rings, datasets.beyond_two, datasets.two_groups)
+                for n in (0, -1, 2.5, "ten")
+            ],
+            (lambda: datasets.rings(n_features=1), ValueError, "n_features must be 2 or more"),
+            (lambda: datasets.figure_3_1(positive=1.0), ValueError, "positive must be a number in"),
+            (lambda: datasets.two_points(right=-0.1), ValueError, "right must be a number in"),
+            (lambda: datasets.two_groups(4, least=0.3), ValueError, "least and most"),
+        ],
+    ),
+]
 
+# Similarities.
 
-# Vectors.
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize(
-    "form",
+SIMILARITIES = calls(
+    "similarity",
+    lambda asked, use: use(asked),
     [
-        np.asarray,
-        np.float32,
-        list,
-        lambda Y: Y.tolist(),
-        lambda Y: Y.astype(object),
-        sp.csr_matrix,
-        sp.csr_array,
-        sp.csc_array,
+        (lambda f: FromPairs(f).gram([]), ValueError, "no objects"),
+        (lambda f: FromBlocks(f).gram([]), ValueError, "no objects"),
+        (lambda f: Linear().pullback(f).gram([]), ValueError, "no objects"),
+        (lambda f: FromPairs(f).cross([1.0], "ab"), TypeError, "Z is one string"),
+        (lambda f: FromBlocks(f).cross([1.0], "ab"), TypeError, "Z is one string"),
+        (lambda f: Linear().pullback(f).cross([1.0], "ab"), TypeError, "Z is one string"),
+        (lambda f: FromPairs(f, claims=["NICE"]).gram([1.0]), ValueError, "unknown claim 'NICE'"),
+        (lambda f: (FromPairs(f) + Gaussian(-1.0)).gram([1.0, 2.0]), ValueError, "sigma must be a positive number"),
+        (lambda f: Gaussian(0.0).pullback(f).gram([1.0]), ValueError, "sigma must be a positive number"),
+        (lambda f: (FromPairs(f) + Gaussian()).cross([1.0], [2.0]), UnresolvedError, "k2__sigma .*resolve"),
+        (lambda f: (FromPairs(f) + Gaussian())(1.0, 2.0), UnresolvedError, "k2__sigma .*resolve"),
+        (lambda f: Gaussian().pullback(f).cross([1.0], [2.0]), UnresolvedError, "k__sigma .*resolve"),
+        (lambda f: (FromPairs(f) * Gaussian(1.0)).gram([[1.0], [np.nan]]), ValueError, "row 1, column 0 is nan"),
+        (lambda f: (Linear().pullback(f) + Matern()).gram([[1.0], [np.nan]]), ValueError, "row 1, column 0 is nan"),
+        (
+            lambda f: (FromPairs(f) + Precomputed(np.eye(2)) + RationalQuadratic()).gram([0, 1]),
+            TypeError,
+            "these take indices and vectors",
+        ),
+        (lambda f: (FromPairs(f) + Precomputed(np.eye(2))).gram([0, 5]), IndexError, "index 5, outside the matrix"),
+        (lambda f: as_similarity("gauss"), ValueError, "did you mean 'gaussian'"),
+        (lambda f: as_similarity(None), TypeError, "a similarity is a Similarity"),
+        (lambda f: as_similarity(3.0), TypeError, "a similarity is a Similarity"),
     ],
 )
-@every_kernel
-def test_what_is_not_finite_is_named_by_row_and_column(k, form, value):
-    Y = form(spoiled(value))
-    for use in (lambda: k.gram(Y), lambda: k.resolve(X).cross(Y, X), lambda: k.resolve(X).cross(X, Y)):
-        with pytest.raises(ValueError, match=r"(?s)2.*1") as caught:
-            use()
-        assert "row 2" in str(caught.value)
-        assert "column 1" in str(caught.value)
 
+# Engines.
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize(
-    "form",
+ENGINES = [
+    *calls(
+        "LocalEngine",
+        lambda asked, given: LocalEngine(**given),
+        [
+            ({"threads": 0}, ValueError, "threads must be a positive integer or None, got 0"),
+            ({"threads": True}, ValueError, "threads must be a positive integer"),
+            ({"processes": -1}, ValueError, "processes must be a positive integer"),
+            ({"memory": "much"}, ValueError, "memory size .*got 'much'"),
+            ({"memory": 0}, ValueError, "memory size .*got 0"),
+            ({"checkpoint": 3}, ValueError, "checkpoint must be the path"),
+        ],
+    ),
+    *calls(
+        "use_engine",
+        lambda asked, engine: use_engine(engine),
+        [("cuda", TypeError, "engine"), (None, TypeError, "engine")],
+    ),
+]
+WITH_TORCH = calls(
+    "TorchEngine",
+    lambda asked, given: TorchEngine(**given),
     [
-        lambda Y: pd.DataFrame(Y, columns=["height", "weight"]),
-        lambda Y: pd.DataFrame(Y, columns=["height", "weight"]).astype("Float64"),
-        lambda Y: pl.from_numpy(Y, schema=["height", "weight"]),
+        ({"device": "quantum"}, ValueError, "device must be"),
+        ({"device": "meta"}, ValueError, "device must be"),
+        ({"device": "cpu", "precision": "bfloat16"}, ValueError, "precision must be"),
+        ({"device": "cpu", "memory": "much"}, ValueError, "memory size"),
     ],
 )
-@every_kernel
-def test_what_is_not_finite_in_a_frame_is_named_by_row_and_column_name(k, form, value):
-    with pytest.raises(ValueError, match="weight") as caught:
-        k.gram(form(spoiled(value)))
-    assert "row 2" in str(caught.value)
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, lambda d: pl.DataFrame(d, strict=False)])
-def test_missing_and_wordy_cells_of_a_frame_are_named(frame):
-    for cells in ([1.0, None], ["a", "b"]):
-        with pytest.raises((ValueError, TypeError), match="weight"):
-            G.gram(frame({"height": [1.0, 2.0], "weight": cells}))
-
-
-def test_tensors_that_are_not_finite_are_named_by_row_and_column():
-    torch = pytest.importorskip("torch")
-    with pytest.raises(ValueError, match=r"row 2.*column 1"):
-        G.gram(torch.from_numpy(spoiled(np.nan)))
-    with pytest.raises((ValueError, TypeError), match=r"complex|real"):
-        G.gram(torch.ones(2, 2, dtype=torch.complex64))
-
-
-@pytest.mark.parametrize("form", [np.asarray, list, sp.csr_array, pd.DataFrame])
-@every_kernel
-def test_wrong_dimensions_are_named(k, form):
-    k = k.resolve(X)
-    for use in (lambda: k.cross(form(X), form(np.ones((2, 3)))), lambda: k.cross(X, np.ones((2, 3)))):
-        with pytest.raises(ValueError, match=r"(?s)2.*3|3.*2"):
-            use()
-    with pytest.raises(ValueError, match=r"(?s)2.*3|3.*2"):
-        k([1.0, 2.0], [1.0, 2.0, 3.0])
-
-
-@pytest.mark.parametrize(
-    "rows",
+WITH_DASK = calls(
+    "DaskEngine",
+    lambda asked, given: DaskEngine(**given),
     [
-        [],
-        np.ones((0, 2)),
-        sp.csr_array((0, 2)),
-        pd.DataFrame({"a": []}),
-        "kernel",
-        b"kernel",
-        {"a": 1},
-        {1, 2},
-        None,
-        3.0,
-        np.array(3.0),
-        iter([[1.0]]),
-        (x for x in [[1.0]]),
-    ],
-    ids=lambda rows: type(rows).__name__,
-)
-@pytest.mark.parametrize("k", [*KERNELS, FromPairs(lambda x, z: 1.0), FromBlocks(lambda A, B: 1.0)], ids=repr)
-def test_what_is_no_sequence_of_objects_is_refused(k, rows):
-    for use in (lambda: k.gram(rows), lambda: k.diag(rows), lambda: k.prepare(rows), lambda: k.distance(rows)):
-        with pytest.raises((ValueError, TypeError), match=r"sequence|at least one|list of objects"):
-            use()
-    if not k.unresolved():
-        for use in (lambda: k.cross(rows, X), lambda: k.cross(X, rows)):
-            with pytest.raises((ValueError, TypeError), match=r"sequence|at least one|list of objects"):
-                use()
-
-
-@pytest.mark.parametrize(
-    ("rows", "say"),
-    [
-        (["a", "b"], "number"),
-        ([["1", "2"], ["3", "4"]], "number"),
-        (np.array(["a", "b"]), "number"),
-        ([{"a": 1}, {"a": 2}], "number"),
-        ([None, None], "number"),
-        ([[1.0, None]], "number"),
-        ([[1.0, 2.0], [1.0]], "2|length|dimension"),
-        ([1.0, [2.0]], "length|dimension|vector"),
-        (np.ones((2, 2, 2)), "dimension|3|matrix"),
-        (np.ones((2, 2), dtype=complex), "complex|real"),
-        (sp.csr_array(np.ones((2, 2), dtype=complex)), "complex|real"),
-        ([[1j, 2.0]], "complex|real"),
-        (np.ma.masked_array(np.ones((2, 2)), mask=[[0, 1], [0, 0]]), "mask"),
-        (np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]"), "number"),
-        (pd.Series(["a", "b"]), "number"),
-        (pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}), "number"),
-    ],
-    ids=lambda v: repr(v)[:40] if not isinstance(v, str) else "",
-)
-@pytest.mark.parametrize("k", [G, HistogramIntersection()], ids=repr)
-def test_what_is_no_list_of_vectors_is_refused(k, rows, say):
-    with pytest.raises((ValueError, TypeError), match=f"(?i){say}"):
-        k.gram(rows)
-
-
-def test_histograms_have_no_negative_entries():
-    for form in (np.asarray, sp.csr_array, lambda Y: Y.tolist()):
-        with pytest.raises(ValueError, match=r"negative|>= 0"):
-            HistogramIntersection().gram(form(spoiled(-1.0)))
-
-
-# Parameters: stored without a word, refused at first use.
-
-
-@pytest.mark.parametrize(
-    "bad", [0, -1.0, math.nan, math.inf, -math.inf, "mean", "", True, None, [1.0], 1j, np.ones(2), "1.0"], ids=repr
-)
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [
-        (Gaussian, "sigma"),
-        (Laplace, "sigma"),
-        (lambda v: Matern(length=v), "length"),
-        (lambda v: RationalQuadratic(length=v), "length"),
-        (lambda v: 2 * Gaussian(v).normalized() + Linear(), "sigma"),
-        (lambda v: Matern(nu=v, length=1.0), "nu"),
-        (lambda v: RationalQuadratic(alpha=v, length=1.0), "alpha"),
+        ({"client": 3}, TypeError, "client must be a distributed.Client, an address or None, got 3"),
+        ({"checkpoint": 3}, ValueError, "checkpoint must be the path"),
+        ({"memory": "much"}, ValueError, "memory size"),
     ],
 )
-def test_widths_are_positive_numbers(make, name, bad):
-    k = make(bad)
-    if name == "nu" and isinstance(bad, float) and bad == math.inf:
-        return
-    for use in (
-        lambda: k.gram(X),
-        lambda: k.cross(X, X),
-        lambda: k([1.0], [2.0]),
-        lambda: k.diag(X),
-        lambda: k.prepare(X),
-    ):
-        with pytest.raises((ValueError, TypeError), match=name) as caught:
-            use()
-        assert not isinstance(caught.value, UnresolvedError)
+
+TABLE = [*ESTIMATORS, *SOURCES, *MAPS, *LEARNERS, *FUNCTIONS, *SIMILARITIES, *ENGINES]
 
 
-@pytest.mark.parametrize(
-    ("k", "say"),
-    [
-        *[(Polynomial(degree), "degree") for degree in (0, -1, 1.5, "2", None, True, math.nan)],
-        *[(Polynomial(2, coef0=c), "coef0") for c in (math.nan, math.inf, "1", None)],
-        *[(Polynomial(2, scale=c), "scale") for c in (math.nan, "1", None)],
-        *[(Sigmoid(scale=c), "scale") for c in (math.nan, "1", None)],
-        *[(Laplace(1.0, norm=n), "norm") for n in (0, 3, "1", None, 1.5, math.inf)],
-        (FromPairs(lambda x, z: 1.0, claims=["PSD", "NICE"]), "NICE"),
-        (FromBlocks(lambda A, B: A @ B.T, claims="NICE"), "NICE"),
-        (Linear().pullback("abs"), "function|call"),
-    ],
-)
-def test_other_parameters_are_checked_at_first_use(k, say):
-    for use in (lambda: k.gram(X), lambda: k.cross(X, X), lambda: k(X[0], X[1])):
-        with pytest.raises((ValueError, TypeError), match=say):
-            use()
+def by_name(rows):
+    return [pytest.param(row, id=row.name) for row in rows]
 
 
-@pytest.mark.parametrize("c", [math.nan, math.inf, np.float64("nan")])
-def test_constants_are_finite(c):
-    for make in (lambda: c * G, lambda: G + c, lambda: G**-c):
-        with pytest.raises((ValueError, TypeError), match=r"finite|number"):
-            make().gram(X)
+def check(row):
+    seen = []
 
-
-@pytest.mark.parametrize("make", [Gaussian.from_c, Gaussian.from_gamma])
-@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, "1"])
-def test_other_ways_to_write_the_width_are_checked_too(make, bad):
-    with pytest.raises((ValueError, TypeError), match=r"(?i)gamma|c |c=|sigma|positive"):
-        make(bad).gram(X)
-
-
-# Functions and matrices.
-
-
-@pytest.mark.parametrize(
-    "f",
-    [lambda: 1.0, lambda x: 1.0, lambda x, y, z: 1.0, lambda x, *, z: 1.0, "linear", 3.0, None],
-    ids=["none", "one", "three", "keyword", "str", "number", "None"],
-)
-@pytest.mark.parametrize("adapter", [FromPairs, FromBlocks])
-def test_functions_that_do_not_take_two_objects_are_refused(adapter, f):
-    k = adapter(f)
-    for use in (lambda: k.gram(X), lambda: k.cross(X, X), lambda: k(X[0], X[1])):
-        with pytest.raises(TypeError, match=r"f\(|two|call"):
-            use()
-
-
-def test_functions_with_defaults_and_built_ins_are_taken():
-    for f in (lambda x, z, c=1.0: c, lambda *both: 1.0, max, math.gcd, np.maximum, pow):
-        assert FromPairs(f).gram([1, 1]).shape == (2, 2)
-
-
-WRONG = {
-    "empty": lambda f: FromPairs(f).gram([]),
-    "empty blocks": lambda f: FromBlocks(f).gram([]),
-    "empty pullback": lambda f: Linear().pullback(f).gram([]),
-    "Z a string": lambda f: FromPairs(f).cross([1.0], "ab"),
-    "Z a string, blocks": lambda f: FromBlocks(f).cross([1.0], "ab"),
-    "Z a string, pullback": lambda f: Linear().pullback(f).cross([1.0], "ab"),
-    "claims": lambda f: FromPairs(f, claims=["NICE"]).gram([1.0]),
-    "width of a part": lambda f: (FromPairs(f) + Gaussian(-1.0)).gram([1.0, 2.0]),
-    "width inside a pullback": lambda f: Gaussian(0.0).pullback(f).gram([1.0]),
-    "unresolved part": lambda f: (FromPairs(f) + Gaussian()).cross([1.0], [2.0]),
-    "unresolved pair": lambda f: (FromPairs(f) + Gaussian())(1.0, 2.0),
-    "unresolved pullback": lambda f: Gaussian().pullback(f).cross([1.0], [2.0]),
-    "not finite": lambda f: (FromPairs(f) * G).gram([[1.0], [math.nan]]),
-    "not finite, pullback": lambda f: (Linear().pullback(f) + G).gram([[1.0], [math.nan]]),
-    "kinds": lambda f: (FromPairs(f) + Precomputed(np.eye(2)) + G).gram([0, 1]),
-    "index": lambda f: (FromPairs(f) + Precomputed(np.eye(2))).gram([0, 5]),
-}
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-def test_nothing_is_called_when_the_input_is_wrong(wrong):
-    calls = []
-
-    def f(*args):
-        calls.append(args)
+    def asked(x, z):
+        seen.append((x, z))
         return 1.0
 
-    with pytest.raises((ValueError, TypeError, IndexError)):
-        WRONG[wrong](f)
-    assert calls == []
+    with pytest.raises(row.error, match=row.message):
+        row.call(asked)
+    assert not seen, "the similarity was called before the refusal"
 
 
-@pytest.mark.parametrize(
-    ("M", "say"),
-    [
-        (np.array([[1.0, np.nan], [0.0, 1.0]]), r"finite.*|\(0, 1\)"),
-        (np.array([[1.0, np.inf], [0.0, 1.0]]), r"finite.*|\(0, 1\)"),
-        (np.ones(3), "matrix|two|2"),
-        (np.ones((2, 2, 2)), "matrix|two|2"),
-        (np.ones((2, 2), dtype=complex), "real|complex|number"),
-        (np.array([["a", "b"], ["c", "d"]]), "number"),
-        ("gaussian", "matrix|number"),
-        (None, "matrix|number"),
-    ],
-)
-def test_matrices_that_are_none_are_refused(M, say):
-    k = Precomputed(M)
-    for use in (lambda: k.gram([0, 1]), lambda: k.cross([0], [1]), lambda: k(0, 1)):
-        with pytest.raises((ValueError, TypeError), match=f"(?i){say}"):
-            use()
+@pytest.mark.parametrize("row", by_name(TABLE))
+def test_what_is_refused(row):
+    check(row)
 
 
-@pytest.mark.parametrize("k", [Gaussian(), Laplace() + 1, Matern().normalized(), RationalQuadratic().pullback(abs)])
-def test_an_unresolved_width_is_fixed_by_gram_and_refused_elsewhere_with_the_way_out(k):
-    Y = X[:, 0]
-    np.testing.assert_allclose(k.gram(Y), k.resolve(Y).cross(Y, Y), rtol=1e-10)
-    np.testing.assert_allclose(k.diag(Y), np.diag(k.gram(Y)))
-    for use in (lambda: k(1.0, 2.0), lambda: k.cross(Y, Y), lambda: k.distance(Y, Y)):
-        with pytest.raises(UnresolvedError, match=r"(sigma|length).*resolve\(X\)"):
-            use()
-    assert k.unresolved()
-    assert not k.resolve(Y).unresolved()
+@pytest.mark.parametrize("row", by_name(WITH_TORCH))
+def test_what_is_refused_where_there_is_torch(row):
+    pytest.importorskip("torch")
+    check(row)
 
 
-@pytest.mark.parametrize("w", [[1.0], [1.0] * 4, [1.0, -1.0, 1.0], [1.0, np.nan, 1.0], ["a", "b", "c"]])
-def test_weights_are_one_non_negative_number_per_row(w):
-    with pytest.raises((ValueError, TypeError), match="weight"):
-        Gaussian().resolve(X, sample_weight=w)
+@pytest.mark.parametrize("row", by_name(WITH_DASK))
+def test_what_is_refused_where_there_is_dask(row):
+    pytest.importorskip("distributed")
+    check(row)
 
 
-@pytest.mark.parametrize("indices", [[0, 3], [-1], [0.5], [1.0], ["a"], [None], [True, False], [[0, 1]], [0, 10**30]])
-def test_what_is_no_index_is_refused(indices):
-    with pytest.raises((ValueError, TypeError, IndexError), match=r"ind(ex|ices)|whole number"):
-        Precomputed(np.eye(3)).gram(indices)
+# The command line: exit code 2, and one line that names the problem.
+
+COMMANDS = [
+    (["fitt"], "fitt"),
+    (["kernels", "--nothing"], "--nothing"),
+    (["check", "x.csv", "--kind", "poems"], "poems"),
+    (["check"], "check needs a FILE"),
+    (["check", "-s", "gaussian", "--engine", "threads=many"], "threads must be a whole number"),
+    (["check", "-s", "gaussian", "--engine", "threads=0"], "threads must be a positive integer"),
+    (["check", "-s", "gaussian", "--engine", "gpus=2"], "'gpus=2' is none of"),
+    (["check", "-s", "gaussian", "--engine", "memory=lots"], "memory size"),
+    (["kernels", "gausssian"], "did you mean 'gaussian'?"),
+    (["kernels", "x"], "'similitude kernels' shows all"),
+    (["compare", "x.csv", "--label", "y", "-s", "edit"], "two different similarities"),
+    (["compare", "x.csv", "--label", "y", "-s", "edit", "-s", "edit"], "two different similarities"),
+    (["compare", "x.csv", "--label", "y", "-s", "edit", "-s", "gaussian"], "different kinds of objects"),
+    (["check", "x.csv", "--label", "a", "--object", "a"], "both the label and the object"),
+]
 
 
-# Values that a function gives.
-
-
-BAD = [None, float("nan"), float("inf"), -np.inf, "1.0", 1j, np.complex128(1), np.array([1.0]), np.ones((1, 1)), [1.0]]
-serial_and_not = pytest.mark.parametrize(
-    "engine", [LocalEngine(), LocalEngine(processes=2)], ids=["serial", "processes"]
-)
-
-
-@pytest.mark.parametrize("everywhere", [False, True])
-@pytest.mark.parametrize("value", BAD, ids=repr)
-def test_what_is_no_finite_number_is_refused_by_name(value, everywhere):
-    k = FromPairs(lambda x, z: value if everywhere or (x, z) == ("b", "a") else 1.0)
-    where = r"\(0, 0\)" if everywhere else r"\(1, 0\)"
-    with pytest.raises(PairError, match=where) as caught:
-        k.gram(["a", "b"])
-    assert ("'a'" if everywhere else "'b'") in str(caught.value)
-    with pytest.raises(PairError):
-        k("b", "a")
-
-
-@serial_and_not
-@pytest.mark.parametrize("claims", [(), ("SYMMETRIC",)])
-def test_the_pair_is_named_by_its_place_in_the_whole_matrix(claims, engine):
-    def f(x, z):
-        return None if {x, z} == {"object 120", "object 230"} else 1.0
-
-    X = [f"object {i}" for i in range(300)]
-    with use_engine(engine), pytest.raises(PairError, match=r"\(120, 230\)") as caught:
-        FromPairs(f, claims=claims).gram(X)
-    assert "object 120" in str(caught.value)
-    assert "object 230" in str(caught.value)
-    assert (caught.value.i, caught.value.j) == (120, 230)
-    with use_engine(engine), pytest.raises(PairError, match=r"\(7, 230\)"):
-        FromPairs(f, claims=claims).cross(X[113:], X)
-
-
-@serial_and_not
-def test_an_exception_inside_the_function_names_the_pair_and_keeps_its_cause(engine):
-    X = [{"age": i, "notes": "x" * 10_000} for i in range(150)]
-    del X[140]["age"]
-    with use_engine(engine), pytest.raises(PairError, match=r"\(0, 140\).*KeyError") as caught:
-        FromPairs(lambda p, q: p["age"] + q["age"]).gram(X)
-    cause = caught.value.__cause__  # from another process it comes as the text of its traceback
-    assert isinstance(cause, KeyError) or "KeyError: 'age'" in str(cause)
-    assert len(str(caught.value)) < 600
-
-
-@pytest.mark.parametrize("values", [np.ones((2, 2)), np.ones(3), 1.0, None, [["a"] * 3] * 3, np.full((3, 3), np.nan)])
-def test_blocks_of_the_wrong_shape_or_kind_are_refused(values):
-    with pytest.raises((ValueError, TypeError), match=r"shape|number|finite|array"):
-        FromBlocks(lambda A, B: values).gram(np.ones((3, 1)))
+@pytest.mark.parametrize(("arguments", "problem"), COMMANDS)
+def test_commands_that_are_refused(arguments, problem):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "") and problem in err
+    assert err.startswith("similitude: ") and len(err.splitlines()) <= 2

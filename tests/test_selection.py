@@ -8,11 +8,10 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 from scipy.stats import ttest_1samp, ttest_rel
-from similitude.kernels.radial import euclidean
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
-    GroupKFold,
     KFold,
     LeaveOneOut,
     PredefinedSplit,
@@ -26,13 +25,13 @@ from similitude import FromPairs, Precomputed
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid
-from similitude.kernels.vectors import DistanceSimilarity, euclidean
+from similitude.kernels.vectors import DistanceSimilarity
 from similitude.kernels.vectors.pairwise import VectorSimilarity
 from similitude.linear import Moments
 from similitude.selection import choose_kernel, choosing
-from similitude.selection.comparing import differences, error_of
 from similitude.selection.folds import Folds
-from similitude.selection.pairs import families
+from similitude.selection.landmark_similarities import families
+from similitude.selection.paired_intervals import differences, error_of
 
 RADIAL = [
     Gaussian(sigma=1.3),
@@ -142,7 +141,7 @@ def test_several_outputs():
     assert row.error.value == pytest.approx(np.mean(((scores - Y) ** 2).sum(axis=1)), rel=1e-6)
 
 
-def test_asymmetric_similarities_take_the_landmark_road_with_both_sides():
+def test_features_of_asymmetric_similarities_are_similarities_of_both_sides():
     X, y = rings(60)
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     k = FromPairs(lambda x, z: float(np.exp(-((x - 0.5 * z) ** 2).sum())))
@@ -163,7 +162,7 @@ def test_asymmetric_similarities_take_the_landmark_road_with_both_sides():
     assert row.error.value == np.mean((scores >= 0) != (Y > 0))
 
 
-def test_indefinite_similarities_take_the_landmark_road():
+def test_features_of_indefinite_similarities_are_similarities():
     X, y = rings(60)
     row = choose_kernel([Sigmoid(scale=0.5, coef0=-1.0)], X, y, cv=3).table[0]
     assert (
@@ -246,7 +245,7 @@ def test_a_function_of_distances_is_the_kernel(kernel, d):
             K = kernel.of_distances(D.copy())
             assert K.dtype == dtype and kernel.block(left, right).dtype == dtype
             np.testing.assert_allclose(K, kernel.block(left, right), rtol=rtol)
-        expected = euclidean(A, B) ** 2 if kernel.sums == "squared_difference" else abs(A[:, None] - B).sum(axis=2)
+        expected = cdist(A, B) ** 2 if kernel.sums == "squared_difference" else abs(A[:, None] - B).sum(axis=2)
         np.testing.assert_allclose(kernel.distances(A, B), expected, rtol=1e-5)
 
 
@@ -527,7 +526,7 @@ def test_the_same_call_gives_the_same_table():
 def test_fewer_examples_are_announced(monkeypatch):
     monkeypatch.setattr(choosing, "ROWS", 100)
     X, y = rings(300)
-    with pytest.warns(UserWarning, match="100 of 300 examples are looked at") as caught:
+    with pytest.warns(UserWarning, match="100 of 300 examples are used") as caught:
         chosen = choose_kernel(["gaussian"], X, y)
     assert caught[0].filename == __file__
     assert chosen.n_examples == 100 and "100 of 300" in chosen.notes[0] and "100 of 300" in str(chosen)
@@ -547,73 +546,6 @@ def test_a_small_budget_is_kept():
 
 
 # Bad input: named, and before the first similarity is computed where it can be.
-
-
-def never(x, z):
-    raise AssertionError("computed too early")
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "match"),
-    [
-        ({"candidates": []}, ValueError, "candidates is empty"),
-        ({"candidates": {}}, ValueError, "candidates is empty"),
-        ({"candidates": "gaussian"}, TypeError, "must be a list"),
-        ({"candidates": never}, TypeError, "must be a list"),
-        ({"candidates": [never, 3]}, TypeError, "similarity number 1: a similarity is"),
-        ({"candidates": {"a": "gauss"}}, ValueError, "similarity a: .*did you mean 'gaussian'"),
-        ({"candidates": [never, "precomputed"]}, ValueError, "number 1: 'precomputed' stands alone"),
-        ({"candidates": [never, Gaussian(sigma=-1.0)]}, ValueError, "number 1: sigma"),
-        (
-            {"candidates": {"v": Linear(), "i": Precomputed(np.eye(40))}},
-            ValueError,
-            "v takes vectors and i takes indices",
-        ),
-        ({"X": "one string"}, TypeError, "one string"),
-        ({"X": []}, ValueError, "no objects"),
-        ({"y": [1, 2, 3]}, ValueError, "40 examples and y 3"),
-        ({"y": None}, ValueError, "y is None"),
-        ({"y": ["a"] * 40}, ValueError, "two classes at least are needed, y holds one: 'a'"),
-        ({"y": [0.5] * 39 + [np.nan]}, ValueError, "example 39 is missing"),
-        ({"y": [0.5] * 39 + [np.inf]}, ValueError, "y holds inf at example 39"),
-        ({"y": ["a"] * 39 + [None]}, ValueError, "example 39 is missing"),
-        ({"y": np.full((40, 2), np.nan)}, ValueError, "y holds nan at example 0, column 0"),
-        ({"y": np.eye(40, dtype=int)}, ValueError, "multilabel"),
-        ({"y": np.full((30, 2), 0.5)}, ValueError, "40 examples and y 30"),
-        ({"y": ["a", "b"] * 19 + ["c", "c"]}, ValueError, "cv = 5 folds, but class 'c' has only 2"),
-        ({"cv": 1}, ValueError, "2 folds at least"),
-        ({"cv": True}, ValueError, "2 folds at least"),
-        ({"cv": 41, "y": np.arange(40) + 0.5}, ValueError, "41 folds of 40"),
-        ({"cv": "five"}, TypeError, "cv must be"),
-        ({"cv": None}, TypeError, "cv must be"),
-        ({"cv": []}, ValueError, "no folds"),
-        ({"cv": [3]}, ValueError, "fold 0 of cv must be a pair"),
-        ({"cv": [([0, 1], [2, 40])]}, IndexError, "tests on example 40 of 40"),
-        ({"cv": [([0, 1], [])]}, ValueError, "fold 0 of cv tests on"),
-        ({"cv": [([0, 1], [1, 2])]}, ValueError, "tests on example 1, which it also trains on"),
-        ({"cv": [([0, 0], [1])]}, ValueError, "twice"),
-        ({"cv": [([0, 2], [1])]}, ValueError, "trains on no example of class 1"),
-        ({"cv": GroupKFold(2)}, ValueError, "groups"),
-        ({"engine": 3}, TypeError, "engine must be"),
-    ],
-    ids=lambda given: str(given).split(" at 0x")[0],
-)
-def test_refused_before_the_first_similarity(change, error, match):
-    given = {"candidates": [never], "X": VECTORS.repeat(2, axis=0)[:40], "y": [0, 1] * 20, "cv": 5, "engine": None}
-    given |= change
-    with pytest.raises(error, match=match):
-        choose_kernel(given.pop("candidates"), given.pop("X"), given.pop("y"), **given)
-
-
-def test_missing_values_and_wrong_objects_name_the_candidate():
-    X = VECTORS.copy()
-    X[5, 1] = np.nan
-    with pytest.raises(ValueError, match=r"similarity Gaussian.*row 5, column 1 is nan"):
-        choose_kernel([Gaussian(sigma=1.0)], X, [0, 1] * 12, cv=2)
-    with pytest.raises(TypeError, match=r"similarity mine.*vector kernels need"):
-        choose_kernel({"mine": "linear"}, WORDS, [0, 1] * 12, cv=2)
-    with pytest.raises(IndexError, match=r"similarity small.*outside the matrix"):
-        choose_kernel({"small": Precomputed(np.eye(3))}, range(24), [0, 1] * 12, cv=2)
 
 
 def test_a_failing_pair_is_named_by_candidate_and_place(monkeypatch):

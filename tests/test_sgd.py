@@ -1,6 +1,5 @@
 """Stochastic gradient steps for the soft support vector machine: the trace, the erratum, the bound, the rules."""
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,9 +20,6 @@ X = rng.standard_normal((60, 3))
 SIGN = np.where(X[:, 0] + 0.5 * rng.standard_normal(60) > 0, 1.0, -1.0)
 LABELS = np.where(SIGN > 0, "yes", "no")
 K = Gaussian(1.0).gram(X)
-WORDS = ["kernel", "kern", "kernels", "colonel", "map", "maps", "mapping", "amp"]
-GRAPHS = [nx.path_graph(n) for n in range(2, 6)] + [nx.cycle_graph(n) for n in range(3, 7)]
-HALVES = ["a"] * 4 + ["b"] * 4
 
 
 def naive(G, y, pace, order):
@@ -48,14 +44,6 @@ def optimum(G, y, lam):
     dual[svc.support_] = svc.dual_coef_[0]
     a = (dual[:m] - dual[m:]) * y
     return lam * a @ G @ a + np.maximum(0, 1 - y * (G @ a)).mean()
-
-
-def shared_letters(s, t):
-    return float(len(set(s) & set(t)))
-
-
-def degrees(graph):
-    return np.bincount([d for _, d in graph.degree()], minlength=4)[:4].astype(float)
 
 
 # The algorithm, step by step.
@@ -255,46 +243,6 @@ def test_tiny_and_huge_kernel_values(factor):
 def test_a_kernel_of_zeros_says_nothing():
     model = KernelSGDSVC(0.0 * Linear(), n_iter=20).fit(X, LABELS)
     assert (model.decision_function(X) == 0).all() and set(model.predict(X)) == {"yes"}
-
-
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({"lam": 0.0}, "lam must be a positive number"),
-        ({"lam": np.inf}, "lam must be a positive number"),
-        ({"lam": True}, "lam must be a positive number"),
-        ({"lam": "small"}, "lam must be a positive number"),
-        ({"n_iter": 0}, "n_iter must be an integer >= 1"),
-        ({"n_iter": 2.5}, "n_iter must be an integer >= 1"),
-    ],
-)
-def test_bad_parameters_are_refused(params, words):
-    with pytest.raises(ValueError, match=words):
-        KernelSGDSVC(**params).fit(X, LABELS)
-
-
-@pytest.mark.parametrize(
-    ("order", "words"),
-    [([60], "names example 60"), ([-1], "names example -1"), ([0.5], "positions in X"), ([[0]], "positions in X")],
-)
-def test_bad_orders_are_refused_before_the_first_kernel_call(order, words):
-    with pytest.raises(ValueError, match=words):
-        KernelSGDSVC(never).fit(X, LABELS, order=order)
-    with pytest.raises(ValueError, match="leave n_iter out"):
-        KernelSGDSVC(never, n_iter=3).fit(X, LABELS, order=[0, 1])
-
-
-def never(x, z):
-    raise AssertionError("called")
-
-
-@pytest.mark.parametrize(
-    ("labels", "words"),
-    [(["yes"] * 60, "one class only"), ([1.0, np.nan] * 30, "NaN"), (["a", "b"], "inconsistent numbers")],
-)
-def test_bad_labels_are_refused_before_the_first_kernel_call(labels, words):
-    with pytest.raises(ValueError, match=words):
-        KernelSGDSVC(never).fit(X, labels)
 
 
 def test_indefinite_kernels_are_refused_with_their_witness():

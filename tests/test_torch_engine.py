@@ -427,20 +427,6 @@ def test_configuration():
     assert repr(engine) == "TorchEngine(device='cpu', precision='float32', memory='1GiB')"
 
 
-@pytest.mark.parametrize(
-    ("bad", "says"),
-    [
-        ({"device": "quantum"}, "device must be"),
-        ({"device": "meta"}, "device must be"),
-        ({"device": "cpu", "precision": "bfloat16"}, "precision must be"),
-        ({"device": "cpu", "memory": "much"}, "memory size"),
-    ],
-)
-def test_bad_configuration(bad, says):
-    with pytest.raises(ValueError, match=says):
-        TorchEngine(**bad)
-
-
 def test_no_cuda(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(RuntimeError, match=r"finds no CUDA device.*device='cpu'"):

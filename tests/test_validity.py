@@ -21,10 +21,6 @@ def share_any(x, z):
     return float(bool(x[0] & z[0] or x[1] & z[1]))
 
 
-def squared(x, z):
-    return float(np.sum((x - z) ** 2))
-
-
 INVALID = [
     ("-<x,z>", lambda x, z: -x * z, NUMBERS, 1),
     ("tanh(xz-1)", lambda x, z: math.tanh(x * z - 1), NUMBERS, 1),
@@ -343,15 +339,6 @@ def test_results_can_be_stored_and_shown():
     assert stored["verdict"] == "INVALID"
     assert stored["witness"]["indices"] == [0, 1, 2]
     assert "<pre>" in validity._repr_html_()
-
-
-def test_bad_arguments():
-    with pytest.raises(ValueError, match="effort"):
-        check_kernel(Linear(), effort="huge")
-    with pytest.raises(ValueError, match="how"):
-        repair(share_any, DOCUMENTS, how="hope")
-    with pytest.raises(ValueError, match="symmetrized"):
-        repair(Precomputed(np.array([[1.0, 2.0], [0.0, 1.0]])), range(2))
 
 
 SPECTRA = {

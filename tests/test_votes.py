@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, kstest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from similitude import FromBlocks, FromPairs, Precomputed, bounds, datasets
@@ -25,22 +24,6 @@ from similitude.learners.votes.keyed_uniforms import keyed_uniforms, occurrences
 
 rng = np.random.default_rng(0)
 VECTORS = rng.standard_normal((14, 3))
-WORDS = [
-    "kernel",
-    "colonel",
-    "kern",
-    "lek",
-    "margin",
-    "map",
-    "maps",
-    "gram",
-    "grammar",
-    "ram",
-    "key",
-    "mark",
-    "on",
-    "one",
-]
 GRAPHS = [nx.path_graph(n) for n in range(2, 9)] + [nx.cycle_graph(n) for n in range(3, 10)]
 TWO, THREE = np.array(["a", "b"] * 7), np.array((["a", "b", "c"] * 5)[:14])
 VOTES = [SimilarityVote(), AlignmentVote()]
@@ -144,31 +127,6 @@ def test_weights_by_definition():
     of_x = SimilarityVote(lopsided, weights=lambda x: abs(np.sin(x[0]))).fit(X, y)
     by_hand = SimilarityVote(lopsided, weights=np.abs(np.sin(X[:, 0]))).fit(X, y)
     np.testing.assert_allclose(of_x.decision_function(VECTORS), by_hand.decision_function(VECTORS))
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([0.5, 1.5, 0, 0], "that of example 1 is 1.5"),
-        ([0.5, 0.5, -0.1, 0], "that of example 2 is -0.1"),
-        ([0.5, np.nan, 0, 0], "that of example 1 is nan"),
-        ([0.5, 0.5], "4 numbers, one for each example"),
-        (["a", "b", "c", "d"], "4 numbers"),
-        (0.5, "4 numbers"),
-        ([0, 0, 0, 0], "no example has a vote"),
-        (lambda x: "much", r"weights\('b'\) of example 0 is not a number"),
-        (lambda x: 1 / (x != "c"), r"weights\('c'\) of example 1 is not a number"),
-    ],
-    ids=lambda given: str(given).split(" at 0x")[0],
-)
-def test_bad_weights_are_refused_before_the_similarity_is_called(weights, message):
-    f, calls = counted()
-    model = SimilarityVote(f, weights=weights)
-    with pytest.raises(ValueError, match=message):
-        model.fit(list("bcde"), [0, 0, 1, 1])
-    assert not calls
-    with pytest.raises(NotFittedError):
-        model.predict(["b"])
 
 
 def counted(value=0.5):
@@ -564,29 +522,8 @@ def test_means_of_pairs_use_symmetry_where_it_is_claimed(engine):
 # What is refused.
 
 
-@pytest.mark.parametrize("model", ALL, ids=str)
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (["a"] * 4, "one class only"),
-        (["a", "b", "a"], "inconsistent numbers"),
-        (["a", None, "b", "a"], "missing labels"),
-        (None, "requires y"),
-    ],
-)
-def test_bad_labels_are_refused_before_the_similarity_is_called(model, y, message):
-    f, calls = counted()
-    model = clone(model).set_params(similarity=f)
-    with pytest.raises(ValueError, match=message):
-        model.fit(list("bcde"), y)
-    assert not calls
-
-
 def test_a_class_with_one_example():
-    f, calls = counted()
-    with pytest.raises(ValueError, match="class 'b' has one example"):
-        WeakSimilarityVote(f).fit(list("bcde"), ["a", "a", "b", "a"])
-    assert not calls
+    f, _ = counted()
     model = WeakSimilarityVote(f, balanced=False).fit(list("bcde"), ["a", "a", "b", "a"])
     assert np.isnan(model.gap_) and model.predict_proba(["b"]).tolist() == [[0.5, 0.5]]
     assert SimilarityVote(f).fit(list("bcde"), ["a", "a", "b", "a"]).predict(["b"]) == ["b"]
@@ -625,21 +562,3 @@ def test_a_failed_fit_leaves_the_earlier_one():
     with pytest.raises(ValueError, match="one class"):
         model.fit(VECTORS, ["a"] * 14)
     np.testing.assert_allclose(model.decision_function(VECTORS), before)
-
-
-def test_other_bad_input():
-    with pytest.raises(ValueError, match="balanced must be True or False"):
-        WeakSimilarityVote(balanced="yes").fit(VECTORS, TWO)
-    with pytest.raises(TypeError, match="engine must be an Engine"):
-        SimilarityVote(engine="local").fit(VECTORS, TWO)
-    with pytest.raises(ValueError, match="square matrix"):
-        SimilarityVote("precomputed").fit(VECTORS, TWO)
-    with pytest.raises(ValueError, match="holds no objects for a function of weights"):
-        SimilarityVote("precomputed", weights=lambda x: 1.0).fit(VECTORS @ VECTORS.T, TWO)
-    with pytest.raises(ValueError, match="did you mean 'linear'"):
-        AlignmentVote("linera").fit(VECTORS, TWO)
-    with pytest.raises(ValueError, match="not be negative"):
-        AlignmentVote().fit(VECTORS, TWO, sample_weight=-np.ones(14))
-    for model in ALL:
-        with pytest.raises(NotFittedError):
-            clone(model).predict(VECTORS)

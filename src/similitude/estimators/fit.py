@@ -165,7 +165,7 @@ def _fit_in_one_pass(
     with pairs_at(places if data.sampling.all_rows is None else None, None):
         sums = union.completed(data.sums(union, some, engine, marks))
     linear, trial = fit_with_held_out(sums, F, *held_out)
-    remove_checkpoint(engine)
+    remove_checkpoint(engine.checkpoint)
     curve = curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit)
     drawn = choice.landmarks.only(np.arange(n_landmarks))
     return Fitted(features, _representations(samples, features), linear, trial, held_out, curve, drawn, None)

@@ -2,8 +2,8 @@
 
 from similitude.selection.choosing import choose_kernel
 from similitude.selection.combining import combine
-from similitude.selection.reading import CLASSIFICATION, REGRESSION
+from similitude.selection.selection_result import Row, Selection
 from similitude.selection.side_by_side import SideBySide
-from similitude.selection.tables import Row, Selection
+from similitude.selection.targets import CLASSIFICATION, REGRESSION
 
-__all__ = ["Row", "Selection", "SideBySide", "choose_kernel", "combine"]
+__all__ = ["CLASSIFICATION", "REGRESSION", "Row", "Selection", "SideBySide", "choose_kernel", "combine"]

@@ -6,20 +6,13 @@ mathematics. It is configuration: it pickles, and ``clone`` shares it.
 
 from typing import TYPE_CHECKING, Any
 
-from similitude.compute.engines.byte_sizes import format_bytes, parse_bytes
+from similitude.compute.engines.checkpoints import remove_checkpoint
 from similitude.compute.engines.default_engine import current_engine, engine_for, use_engine
 from similitude.compute.engines.distributed import DistributedEngine, Handle, distributed_engine, is_distributed
-from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile
-from similitude.compute.engines.local import LocalEngine
+from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, format_bytes, parse_bytes
+from similitude.compute.engines.local import LocalEngine, available_cores, one_blas_thread
 from similitude.compute.engines.progress import with_progress
-from similitude.compute.engines.reduction import (
-    EncodedBatch,
-    PartialSums,
-    partial_sums,
-    remove_checkpoint,
-    sum_batches,
-)
-from similitude.compute.engines.threads import available_cores, one_blas_thread
+from similitude.compute.engines.reduction import EncodedBatch, PartialSums, partial_sums, sum_batches
 from similitude.compute.engines.torch.engine import TorchEngine, check_device
 
 if TYPE_CHECKING:

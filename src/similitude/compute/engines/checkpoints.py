@@ -112,7 +112,7 @@ class Checkpoint:
         body = buffer.getbuffer()
         digest = hashlib.sha256(body).hexdigest()
         header = json.dumps({"is": MAGIC, "sha256": digest, "rows": rows, "fingerprints": self.fingerprints})
-        part = self.path.with_name(f".{self.path.name}.part")  # the same name after a crash: nothing piles up
+        part = _part(self.path)
         try:
             with open(part, "wb") as file:
                 file.write(header.encode() + b"\n")
@@ -122,6 +122,18 @@ class Checkpoint:
             os.replace(part, self.path)
         finally:
             part.unlink(missing_ok=True)
+
+
+def remove_checkpoint(path: str | os.PathLike[str] | None) -> None:
+    """Remove a checkpoint when the computation is complete, and what a process killed while writing left of it."""
+    if path is not None:
+        Path(path).unlink(missing_ok=True)
+        _part(Path(path)).unlink(missing_ok=True)
+
+
+def _part(path: Path) -> Path:
+    """Return the temporary file, of the same name in every process, so that none pile up."""
+    return path.with_name(f".{path.name}.part")
 
 
 def _parsed(content: bytes, path: Path) -> tuple[dict[str, Any], bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +27,6 @@ from similitude.compute.engines.engine import (
     tile_inputs,
 )
 from similitude.compute.engines.progress import with_progress
-from similitude.compute.engines.threads import available_cores, one_blas_thread
 
 INTERRUPT_WAIT = 0.5
 """Seconds that an interrupted run waits for the tiles in flight."""
@@ -81,30 +81,32 @@ class LocalEngine(Engine):
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None
     ) -> Iterator[Any]:
         """Yield one result per tile, in order (see `Engine.run`)."""
-
-        def compute(tile: Tile) -> Any:
-            return compute_tile(task, *tile_inputs(A, B, tile), tile, target)
-
         n = self.workers(task)
         if n == 1 or len(tiles) == 1:
-            results = self._serial(compute, tiles)
+            results = self._serial(task, A, B, tiles, target)
         elif task.threadsafe:
-            results = _in_threads(compute, tiles, n)
+            results = _in_threads(task, A, B, tiles, target, n)
         else:
             results = _in_processes(task, A, B, tiles, target, n)
         return with_progress(results, len(tiles)) if self.progress else results
 
-    def _serial(self, compute: Callable[[Tile], Any], tiles: Sequence[Tile]) -> Iterator[Any]:
+    def _serial(
+        self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
+    ) -> Iterator[Any]:
         with one_blas_thread if self.threads == 1 else nullcontext():
-            yield from map(compute, tiles)
+            for tile in tiles:
+                yield compute_tile(task, *tile_inputs(A, B, tile), tile, target)
 
 
-def _in_threads(compute: Callable[[Tile], Any], tiles: Sequence[Tile], threads: int) -> Iterator[Any]:
+def _in_threads(
+    task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None, threads: int
+) -> Iterator[Any]:
+    def start(tile: Tile) -> Future[Any]:
+        return pool.submit(compute_tile, task, *tile_inputs(A, B, tile), tile, target)
+
     pool = ThreadPoolExecutor(threads, thread_name_prefix="similitude")
     with one_blas_thread:
-        yield from _in_order(
-            lambda tile: pool.submit(compute, tile), tiles, 2 * threads, close=lambda busy: pool.shutdown(wait=not busy)
-        )
+        yield from _in_order(start, tiles, 2 * threads, close=lambda busy: pool.shutdown(wait=not busy))
 
 
 def _in_processes(
@@ -157,6 +159,44 @@ def _in_order(
         for future in pending:
             future.cancel()
         close(bool(wait(pending, timeout=INTERRUPT_WAIT).not_done))
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _OneBlasThread:
+    """Limits BLAS to one thread while anybody in this process holds it; the last holder restores the limits."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._limits = self._limits or _blas_libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+            self._holders += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._limits.restore_original_limits()
+                self._limits = None
+
+
+one_blas_thread = _OneBlasThread()
+"""The context in which BLAS uses one thread; it may be entered by several threads at once."""
+
+
+@functools.lru_cache(maxsize=1)
+def _blas_libraries(n_modules: int) -> Any:
+    """Return the thread pools of all loaded libraries; cached until further modules are imported."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @contextmanager

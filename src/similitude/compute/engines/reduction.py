@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from similitude.compute.encodings import Encoding
@@ -110,9 +109,3 @@ def sum_batches(
 
 def _n_rows(batch: PartialSums) -> int:
     return batch.stop - batch.start
-
-
-def remove_checkpoint(engine: Engine) -> None:
-    """Remove the checkpoint of an engine when the computation is complete."""
-    if engine.checkpoint is not None:
-        Path(engine.checkpoint).unlink(missing_ok=True)

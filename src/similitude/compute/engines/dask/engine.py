@@ -20,8 +20,8 @@ from similitude.compute.encodings import Encoding, rows
 from similitude.compute.engines.dask.partitions import column_partitions, partition_lengths, partitions_of
 from similitude.compute.engines.distributed import DistributedEngine, Handle
 from similitude.compute.engines.engine import Target, Task, Tile, check_checkpoint, compute_tile, deliver
+from similitude.compute.engines.local import available_cores, one_blas_thread
 from similitude.compute.engines.progress import with_progress
-from similitude.compute.engines.threads import available_cores, one_blas_thread
 from similitude.support.errors import ClusterError, missing_extra
 
 try:

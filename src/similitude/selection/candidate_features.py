@@ -1,8 +1,9 @@
-"""The features of examples under one similarity, by the representation that it takes."""
+"""The features of examples under one similarity: projected onto landmarks, or the similarities themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,26 +17,26 @@ from similitude.landmarks.representation import (
     Representation,
     choose_representation,
 )
-from similitude.selection.pairs import Pairs
+from similitude.selection.landmark_similarities import LandmarkSimilarities
 from similitude.similarity import Similarity
 
 
-def coordinates(k: Similarity, pairs: Pairs) -> tuple[Representation, np.ndarray]:
-    """Return the representation of a similarity, and the features: projected, or the similarities to landmarks themselves."""
-    K = pairs.left(k)
-    M = pairs.between(k, K)
+def features_of(k: Similarity, similarities: LandmarkSimilarities) -> tuple[Representation, np.ndarray]:
+    """Return the representation of a similarity, and the features of the examples."""
+    K = similarities.left(k)
+    M = similarities.landmark_gram(k, K)
     representation = choose_representation(k, None if k.proof().holds else M[:EXAMINED, :EXAMINED], "auto", False)
     if representation.name == PROJECTION:
-        F = projection(k, pairs.landmarks, K, M)
+        F = projection(k, similarities.landmarks, K, M)
         if F is not None:
             return representation, F
         reason = f"the Gram matrix of {len(M)} landmarks is {'indefinite' if M.any() else 'zero'}"
         return Representation(SIMILARITIES, reason, "left"), K
-    return representation, np.concatenate([K, pairs.right(k)], axis=1) if representation.side == "both" else K
+    return representation, np.concatenate([K, similarities.right(k)], axis=1) if representation.side == "both" else K
 
 
 def projection(k: Similarity, landmarks: Landmarks, K: np.ndarray, M: np.ndarray) -> np.ndarray | None:
-    """Return F with F U = K and M = U'U, in the place of K; None where M is indefinite or zero."""
+    """Return F with F U = K and M = U'U, possibly overwriting K; None if M is indefinite or zero."""
     factor = factor_of_landmarks(M, K.dtype == np.float32)
     if factor is None:
         return None
@@ -47,8 +48,10 @@ def projection(k: Similarity, landmarks: Landmarks, K: np.ndarray, M: np.ndarray
     return features
 
 
-def variants(representation: Representation, F: np.ndarray) -> Iterator[tuple[bool, np.ndarray]]:
-    """Yield the features, and on the landmark representation also each object's divided by their length."""
-    yield False, F
+def with_and_without_normalization(
+    representation: Representation, F: np.ndarray
+) -> Iterator[tuple[Representation, np.ndarray]]:
+    """Yield the features and, if they are similarities, also those with rows of unit length."""
+    yield representation, F
     if representation.name == SIMILARITIES:
-        yield True, F / lengths(F)[:, None]
+        yield replace(representation, normalized=True), F / lengths(F)[:, None]

@@ -1,4 +1,4 @@
-"""Held-out losses of ridge regression: all folds and all penalties from the moments of the features."""
+"""Cross-validation of ridge regression: all folds and all penalties from moments of the features."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 
 from similitude.linear import PENALTIES, Ridge
 from similitude.selection.folds import Folds
-from similitude.selection.reading import Targets
+from similitude.selection.targets import SelectionTargets
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """What examples got from models that were not fitted to them.
+class HeldOutErrors:
+    """The held-out errors of ridge regression.
 
     Attributes
     ----------
     penalty : float
-        The best for all folds together.
+        The best one for all folds together.
     losses, errors : array
-        Of each example that was judged: the squared error of its scores, and what `Targets.errors` makes of them; the
-        mean where an example was judged by several folds.
+        Of each test example: the squared error of its scores, and `SelectionTargets.errors`; means over folds, if it is
+        a test example of several.
     """
 
     penalty: float
@@ -35,16 +35,16 @@ class Judged:
 
     @property
     def deviation(self) -> float:
-        """Its standard error."""
+        """The standard error of the loss."""
         return float(self.losses.std() / np.sqrt(len(self.losses)))
 
 
-def judge(F: np.ndarray, targets: Targets, folds: Folds) -> Judged:
-    """Return how ridge regression fares in all folds.
+def cross_validate(F: np.ndarray, targets: SelectionTargets, folds: Folds) -> HeldOutErrors:
+    """Return the held-out errors of ridge regression in all folds.
 
-    In each fold the penalty is the one with the smallest squared loss on the held-out examples of the other folds, so
-    that no example is judged with a penalty that it helped to choose; where there is one fold only, its own. A tie goes
-    to the larger penalty. Every fold is solved by one eigendecomposition for all penalties.
+    The penalty of a fold is the one with the smallest squared loss on the test examples of the other folds, so that no
+    example is tested with a penalty that it helped to choose (with a single fold, on its own). Ties go to the larger
+    penalty. Every fold is solved by one eigendecomposition for all penalties.
     """
     total, each = folds.moments(F, targets.Y)
     centered, plain = float(np.trace(total.centered()[0])), float(np.trace(total.gram))
@@ -59,14 +59,15 @@ def judge(F: np.ndarray, targets: Targets, folds: Folds) -> Judged:
         losses[test] += tried[fold][0][best]
         errors[test] += tried[fold][1][best]
         times[test] += 1
-    seen = np.flatnonzero(times)
-    return Judged(float(penalties[_smallest(sums.sum(axis=0))]), losses[seen] / times[seen], errors[seen] / times[seen])
+    tested = np.flatnonzero(times)
+    penalty = float(penalties[_smallest(sums.sum(axis=0))])
+    return HeldOutErrors(penalty, losses[tested] / times[tested], errors[tested] / times[tested])
 
 
 def _held_out(
-    F: np.ndarray, targets: Targets, test: np.ndarray, ridge: Ridge, penalties: np.ndarray
+    F: np.ndarray, targets: SelectionTargets, test: np.ndarray, ridge: Ridge, penalties: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return losses and errors of the held-out examples of a fold, a row for each penalty."""
+    """Return losses and errors of the test examples of a fold, a row for each penalty."""
     trial_of = ridge.held_out(F[test], targets.Y[test], np.ones(len(test)))
     losses, errors = np.empty((2, len(penalties), len(test)))
     for place, lam in enumerate(penalties):
@@ -77,5 +78,5 @@ def _held_out(
 
 
 def _smallest(sums: np.ndarray) -> int:
-    """Return the place of the smallest, the last of equal ones."""
+    """Return the position of the minimum, the last one in case of ties."""
     return len(sums) - 1 - int(sums[::-1].argmin())

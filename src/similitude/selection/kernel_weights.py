@@ -1,4 +1,4 @@
-"""Weights of kernels that are added up, from their features: no matrix of examples by examples is ever made."""
+"""The weights of a sum of kernels, computed from features, without a matrix of examples by examples."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from similitude.linear import l2_path
 from similitude.linear.losses import SquaredHinge
 
 FLAT = 1e-10
-"""Centered features shorter than this part of the features are rounding: the kernel is constant."""
+"""If centered features are shorter than this share of the features, they are rounding: the kernel is constant."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
 SMOOTHING = 0.1
-"""The part of the objective of EasyMKL that spreads the weights of examples."""
+"""The share of the objective of EasyMKL that spreads the weights of examples."""
 
 TOLERANCE = 1e-8
-"""How far, relative to the objective, EasyMKL may stay from its optimum."""
+"""Relative tolerance of the objective of EasyMKL."""
 
 
-def aligned(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarray:
-    r"""Return the weights whose sum of kernels is best aligned with the targets, after centering.
+def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarray:
+    r"""Return the weights of the sum of kernels with the largest centered alignment with the targets.
 
     .. math:: \min_{v \ge 0} v^\top M v - 2 v^\top a, \qquad
               M_{kl} = \langle HK_kH, HK_lH \rangle, \quad a_k = \langle HK_kH, YY^\top \rangle
@@ -30,7 +30,7 @@ def aligned(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarray:
     with :math:`H = I - \frac{1}{n} 11^\top`: the direction v maximizes the centered alignment of
     :math:`\sum_k v_k K_k` with :math:`YY^\top` (Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based
     on Centered Alignment", 2012, Proposition 9). With :math:`K_k = F_k F_k^\top`, :math:`M_{kl} = |F_k^\top H
-    F_l|^2` and :math:`a_k = |F_k^\top H Y|^2`, in the norm of Frobenius.
+    F_l|^2` and :math:`a_k = |F_k^\top H Y|^2`, in the Frobenius norm.
 
     Parameters
     ----------
@@ -45,14 +45,14 @@ def aligned(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> y = np.array([[1.0], [1.0], [-1.0], [-1.0]])
-    >>> aligned([y, np.array([[1.0], [-1.0], [1.0], [-1.0]])], y)
+    >>> alignment_weights([y, np.array([[1.0], [-1.0], [1.0], [-1.0]])], y)
     array([0.25, 0.  ])
     """
     from scipy.optimize import nnls
 
     Y = _centered(Y / max(float(np.abs(Y).max()), TINY))
     if not Y.any():
-        raise ValueError("y is constant: there is nothing to align kernels with")
+        raise ValueError("y is constant: kernels cannot be aligned with it")
     centered, lengths = [], np.ones(len(features))
     for k, F in enumerate(features):
         C = _centered(F)
@@ -75,15 +75,15 @@ def aligned(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarray:
 
 
 def _centered(F: np.ndarray) -> np.ndarray:
-    """Return features less their mean; exactly zero where that is all there is but rounding."""
+    """Return features minus their mean; exactly zero if only rounding remains."""
     C = F - F.mean(axis=0)
     return C if np.linalg.norm(C) > FLAT * np.linalg.norm(F) else np.zeros_like(C)
 
 
-def easy(features: Sequence[np.ndarray], signs: np.ndarray) -> np.ndarray:
-    r"""Return the weights of EasyMKL, one-vs-rest where there are several classes.
+def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.ndarray:
+    r"""Return the weights of EasyMKL, one-vs-rest for several classes.
 
-    On the weights of examples, which add up to one in each class, it solves
+    Over weights of the examples, which add up to one in each class, it minimizes
 
     .. math:: \min_\gamma (1 - \Lambda)\, \gamma^\top Y \bar K Y \gamma + \Lambda |\gamma|^2
 
@@ -97,22 +97,22 @@ def easy(features: Sequence[np.ndarray], signs: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     features : sequence of arrays of shape (n, d_k)
-        Of kernels that are of one size.
+        Of kernels with the same mean K(x, x).
     signs : array of shape (n, outputs)
         -1 and +1; for several classes one column each, and the weights are the mean over them.
 
     Returns
     -------
     array of shape (kernels,)
-        They add up to one.
+        Adding up to one.
 
     Examples
     --------
     >>> y = np.array([[1.0], [1.0], [-1.0], [-1.0]])
-    >>> easy([y, np.array([[1.0], [-1.0], [1.0], [-1.0]])], y).round(4)
+    >>> easymkl_weights([y, np.array([[1.0], [-1.0], [1.0], [-1.0]])], y).round(4)
     array([1., 0.])
     """
-    features = [_centered(F) for F in features]  # which changes no distance between points of two hulls
+    features = [_centered(F) for F in features]  # distances between points of the two hulls stay the same
     F = np.concatenate(features, axis=1) / np.sqrt(len(features))
     if F.shape[0] < F.shape[1]:
         F = np.ascontiguousarray(np.asarray(np.linalg.qr(F.T, mode="r")).T)  # the same dot products in fewer features

@@ -1,4 +1,4 @@
-"""Examples against landmarks: each pair is computed once, and distances once for all that are functions of them."""
+"""Similarities of examples to landmarks: each pair is computed once, and distances once for all functions of them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from similitude.support.errors import pairs_at
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
-    """Who is looked at.
+class SampledData:
+    """The sampled examples, and the landmarks among them.
 
     Attributes
     ----------
     X : sequence
         All objects.
     rows : array of int
-        Positions of the examples.
+        Positions of the examples in X.
     places : array of int
-        Places of the landmarks among the examples.
+        Positions of the landmarks among the examples.
     """
 
     X: Any
@@ -47,25 +47,25 @@ class Looked:
         """Return the examples as a similarity takes them, the same object every time."""
         return self._matrix if k.objects == "vectors" else self._raw
 
-    def alone(self) -> Looked:
-        """Return the same without the objects that are not looked at."""
+    def without_others(self) -> SampledData:
+        """Return the same without the objects that are not sampled."""
         return replace(self, X=self._raw)
 
     @cached_property
     def _raw(self) -> Any:
-        return self._some(self.X)
+        return self._sampled(self.X)
 
     @cached_property
     def _matrix(self) -> Any:
-        return self._some(as_matrix(self.X))  # all of it: an error then names its row in X
+        return self._sampled(as_matrix(self.X))  # the whole matrix first: an error then names a row of X
 
-    def _some(self, X: Any) -> Any:
+    def _sampled(self, X: Any) -> Any:
         return X if len(self.rows) == check_objects(X) else take(X, self.rows)
 
 
 @dataclass(frozen=True)
-class Distances:
-    """Distances in the place of a similarity."""
+class DistanceBlocks:
+    """The distances that a similarity is a function of, computed like similarities."""
 
     of: DistanceSimilarity
     hints: ClassVar[Hints] = Hints(finite=True)  # vectors whose distances overflow are refused
@@ -75,27 +75,27 @@ class Distances:
         return self.of.distances(A, B, out)
 
 
-def core(k: Similarity) -> Similarity:
-    """Return what is compared once a function has been applied to the objects."""
-    return core(k.k) if isinstance(k, Pullback) else k
+def base_similarity(k: Similarity) -> Similarity:
+    """Return the similarity below pullbacks."""
+    return base_similarity(k.k) if isinstance(k, Pullback) else k
 
 
-def family(k: Similarity) -> tuple[Any, ...] | None:
-    """Return which distances a similarity is a function of, equal for all that can share them; None: of none.
+def distance_key(k: Similarity) -> tuple[Any, ...] | None:
+    """Return a key of the distances that a similarity is a function of, equal if they can be shared; None if of none.
 
     >>> from similitude.kernels import Gaussian, Laplace, Linear
-    >>> family(Gaussian(sigma=1.0)) == family(Laplace(sigma=2.0)), family(Linear())
+    >>> distance_key(Gaussian(sigma=1.0)) == distance_key(Laplace(sigma=2.0)), distance_key(Linear())
     (True, None)
     """
     if type(k) is Pullback:
-        inner = family(k.k)
+        inner = distance_key(k.k)
         return None if inner is None else (id(k.f), k.batched, *inner)
     name = k.shared_distances() if isinstance(k, DistanceSimilarity) else None
     return None if name is None else (name,)
 
 
 def families(similarities: Sequence[Similarity]) -> list[list[int]]:
-    """Return the places of similarities, together where they share distances.
+    """Group similarities that share distances; return their positions.
 
     >>> from similitude.kernels import Gaussian, Laplace, Linear
     >>> families([Gaussian(sigma=1.0), Linear(), Laplace(sigma=1.0), Laplace(sigma=1.0, norm=1)])
@@ -103,19 +103,19 @@ def families(similarities: Sequence[Similarity]) -> list[list[int]]:
     """
     together: dict[Any, list[int]] = {}
     for place, k in enumerate(similarities):
-        key = family(k)
+        key = distance_key(k)
         together.setdefault(place if key is None else key, []).append(place)
     return list(together.values())
 
 
-class Pairs:
+class LandmarkSimilarities:
     """The similarities of examples to landmarks.
 
     Parameters
     ----------
     k : Similarity
         Resolved; or one of several that share their distances.
-    looked : Looked
+    data : SampledData
     engine : Engine
     shared : bool
         Whether distances are computed, and kept for the others.
@@ -123,48 +123,46 @@ class Pairs:
     Attributes
     ----------
     n_calls : int
-        Pairs that were computed.
+        Number of pairs that were computed.
     """
 
-    def __init__(self, k: Similarity, looked: Looked, engine: Engine, shared: bool = False) -> None:
-        self.looked, self.engine, self.shared = looked, engine, shared
-        objects = looked.objects(k)
+    def __init__(self, k: Similarity, data: SampledData, engine: Engine, shared: bool = False) -> None:
+        self.data, self.engine, self.shared = data, engine, shared
+        objects = data.objects(k)
         self.A = k.encode_checked(objects, "X")
-        self.landmarks = Landmarks(take(objects, looked.places), looked.landmarks, rows(self.A, looked.places))
+        self.landmarks = Landmarks(take(objects, data.places), data.landmarks, rows(self.A, data.places))
         self.n_calls = 0
         self._distances: np.ndarray | None = None
-        self._between: np.ndarray | None = None
+        self._landmark_distances: np.ndarray | None = None
 
     def left(self, k: Similarity) -> np.ndarray:
-        """Return K(x, l) for examples x and landmarks l, an array that nobody else holds."""
+        """Return K(x, l) for examples x and landmarks l, as a new array."""
+        encoding, down, right = self.landmarks.encoding, self.data.rows, self.data.landmarks
         if not self.shared:
-            return self._block(k, self.A, self.landmarks.encoding, self.looked.rows, self.looked.landmarks)
+            return self._block(k, self.A, encoding, down, right)
         if self._distances is None:
-            like = Distances(core(k))  # type: ignore[arg-type]
-            self._distances = self._block(
-                like, self.A, self.landmarks.encoding, self.looked.rows, self.looked.landmarks
-            )
+            self._distances = self._block(DistanceBlocks(base_similarity(k)), self.A, encoding, down, right)  # type: ignore[arg-type]
         return _of_distances(k, self._distances)
 
     def right(self, k: Similarity) -> np.ndarray:
         """Return K(l, x)."""
-        return self._block(k, self.landmarks.encoding, self.A, self.looked.landmarks, self.looked.rows).T
+        return self._block(k, self.landmarks.encoding, self.A, self.data.landmarks, self.data.rows).T
 
-    def between(self, k: Similarity, K: np.ndarray) -> np.ndarray:
-        """Return the Gram matrix of the landmarks in double precision: rows of K(x, l), or computed anew."""
+    def landmark_gram(self, k: Similarity, K: np.ndarray) -> np.ndarray:
+        """Return the Gram matrix of the landmarks in double precision: rows of K(x, l), or computed again."""
         if K.dtype == np.float64:
-            return K[self.looked.places]
-        A, at = in_double(k, self.landmarks), self.looked.landmarks
+            return K[self.data.places]
+        A, at = in_double(k, self.landmarks), self.data.landmarks
         if not self.shared:
             return self._block(k, A, A, at, at).astype(np.float64, copy=False)
-        if self._between is None:
-            between = self._block(Distances(core(k)), A, A, at, at)  # type: ignore[arg-type]
-            self._between = between.astype(np.float64, copy=False)
-        return _of_distances(k, self._between)
+        if self._landmark_distances is None:
+            distances = self._block(DistanceBlocks(base_similarity(k)), A, A, at, at)  # type: ignore[arg-type]
+            self._landmark_distances = distances.astype(np.float64, copy=False)
+        return _of_distances(k, self._landmark_distances)
 
     def diagonal(self, k: Similarity) -> np.ndarray:
         """Return K(x, x) of the examples in double precision."""
-        with pairs_at(self.looked.rows, self.looked.rows):
+        with pairs_at(self.data.rows, self.data.rows):
             return np.asarray(k.diagonal(self.A), dtype=np.float64)
 
     def _block(self, like: Any, A: Encoding, B: Encoding, down: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -176,4 +174,4 @@ class Pairs:
 
 
 def _of_distances(k: Similarity, D: np.ndarray) -> np.ndarray:
-    return np.asarray(core(k).of_distances(D.copy()))  # type: ignore[attr-defined]
+    return np.asarray(base_similarity(k).of_distances(D.copy()))  # type: ignore[attr-defined]

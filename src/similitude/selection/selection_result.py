@@ -1,4 +1,4 @@
-"""What choosing a kernel gives: the best one, and a ranked table of all."""
+"""The result of choosing a kernel: the best one, and a ranked table of all."""
 
 from __future__ import annotations
 
@@ -9,44 +9,43 @@ from typing import Any
 import numpy as np
 
 from similitude.landmarks.representation import Representation
-from similitude.selection.reading import CLASSIFICATION
+from similitude.selection.targets import CLASSIFICATION
 from similitude.similarity import Similarity
 from similitude.support.results import Estimate, Result
 
-WIDEST = 60
-"""Letters of a name at most that are printed."""
+MAX_NAME = 60
+"""Largest number of characters of a name that are printed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Row(Result):
-    r"""One candidate, judged by cross-validation.
+    r"""One candidate and its cross-validated error.
 
     Attributes
     ----------
     candidate : str
-        Its name, or what it is.
+        Its name, or its repr.
     similarity : Similarity
-        With what data had to fix.
+        With data-dependent parameters resolved.
     error : Estimate
-        The part of held-out examples that is put into a wrong class, with Clopper and Pearson's interval; or the mean
-        squared error, with Student's, corrected for skewness. Both are widened, for models of several folds share
-        training examples.
+        The held-out error rate with the interval of Clopper and Pearson; or the mean squared error with that of
+        Student, corrected for skewness. Both are widened, since models of several folds share training examples.
     difference : Estimate
-        By how much this is worse than the best one, with an interval that holds for all candidates at once.
+        How much larger the error is than that of the best one, with a simultaneous interval for all candidates.
     as_good : bool
-        Whether that interval holds zero: this candidate has not been shown to be worse than the best.
+        Whether that interval contains zero: the candidate is not shown to be worse than the best.
     loss : float
-        The mean squared error of the scores, by which penalties are chosen.
+        The mean squared error of the scores, which the penalties minimize.
     representation : Representation
         What the features were, and why.
     penalty : float
-        The :math:`\lambda` that is best for all folds together.
+        The best :math:`\lambda` for all folds together.
     seconds : float
-        Time spent on it; of time spent on several, an equal part.
+        Time spent on it, and an equal share of the time spent on several.
     n_similarity_calls : int
-        Pairs of objects that were compared.
+        Number of pairs of objects that were compared.
     shared : bool
-        Whether the distances of these pairs were computed once for several candidates.
+        Whether the distances of these pairs were shared with other candidates.
     """
 
     candidate: str
@@ -67,25 +66,25 @@ class Row(Result):
 
 @dataclass(frozen=True, eq=False)
 class Selection(Result):
-    """The best of several similarities, and how all of them did.
+    """The best of several similarities, and the errors of all.
 
     Attributes
     ----------
     best : Similarity
-        With what data had to fix, as it was judged.
+        With data-dependent parameters resolved.
     table : list of Row
-        One for each candidate, the smallest error first.
+        One for each candidate, by increasing error.
     task : {"classification", "regression"}
-        What y was taken to be.
+        How y was interpreted.
     folds : str
     n_examples : int
-        How many were looked at.
+        The number of examples used.
     landmark_indices : array of int
         Positions in X of the landmarks, the same for all candidates and all folds.
     notes : tuple of str
-        What was left out, and why; empty where all examples were looked at.
+        What was left out, and why; empty if all examples were used.
     n_similarity_calls : int
-        Pairs that were compared for all candidates; distances that several share are counted once.
+        Number of pairs that were compared for all candidates; shared distances are counted once.
     """
 
     best: Similarity
@@ -117,7 +116,7 @@ class Selection(Result):
 
 
 def _flat(row: Row) -> dict[str, Any]:
-    """Return a row as single cells."""
+    """Return a row as a flat dict."""
     cells: dict[str, Any] = {"candidate": row.candidate}
     for name, figure in (("error", row.error), ("difference", row.difference)):
         cells |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
@@ -144,13 +143,13 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _short(name: str) -> str:
-    """Return a name that leaves room for figures.
+    """Shorten a name.
 
     >>> _short("Gaussian(sigma=2.9113619739324523)")
     'Gaussian(sigma=2.911)'
     """
     name = re.sub(r"\d+\.\d{4,}", lambda digits: f"{float(digits[0]):.4g}", name)
-    return name if len(name) <= WIDEST else f"{name[: WIDEST - 3]}..."
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 3]}..."
 
 
 def _aligned(line: tuple[str, ...], widths: list[int]) -> list[str]:
@@ -159,9 +158,9 @@ def _aligned(line: tuple[str, ...], widths: list[int]) -> list[str]:
 
 
 def _footnotes(selection: Selection) -> list[str]:
-    lines = ["* not shown to be worse than the best: the intervals of 'worse by' hold for all candidates at once"]
+    lines = ["* not shown to be worse than the best: the intervals of 'worse by' hold simultaneously"]
     if any(row.shared for row in selection.table):
         lines.append("shared: the distances of these pairs were computed once for several candidates")
     if len(selection.table) > 1:
-        lines.append("The error of the best of several is a little too good; a fair one needs examples of their own.")
+        lines.append("The error of the best of several is optimistic: measure it on other examples.")
     return lines + [f"Note: {note}" for note in selection.notes]

@@ -1,4 +1,4 @@
-"""Differences between candidates that were judged on the same examples, with intervals that hold together."""
+"""Simultaneous intervals for the differences between candidates that were tested on the same examples."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from similitude.theory.intervals import clopper_pearson
 LEVEL = 0.95
 
 SYMMETRIC = 1e-6
-"""Skewness below which there is nothing to correct."""
+"""Skewness below which no correction is needed."""
 
 DRAWS = 4000
-"""Draws by which the largest of many differences is known."""
+"""Number of simulated draws of the largest standardized difference."""
 
 
 def widening(n_judged: int, n_fitted: float) -> float:
-    r"""Return by how much intervals are wider than those of so many independent errors.
+    r"""Return the factor by which intervals are wider than those of independent errors.
 
-    Models of several folds share training examples, so their errors vary together: the variance of their mean is
+    Models of several folds share training examples, so that their errors are correlated: the variance of their mean is
     multiplied by :math:`1 + n_{judged} / n_{fitted}`. (Nadeau and Bengio, "Inference for the Generalization Error",
     2003, section 3, with the variance of single examples in place of that of folds.)
 
@@ -30,7 +30,7 @@ def widening(n_judged: int, n_fitted: float) -> float:
 
 
 def error_of(errors: np.ndarray, of_classes: bool, wider: float = 1.0) -> Estimate:
-    """Return the mean of held-out errors: of zeros and ones with Clopper and Pearson's interval, else `around_mean`."""
+    """Return the mean error: of zeros and ones with the interval of Clopper and Pearson, else that of `around_mean`."""
     if of_classes:
         ends = clopper_pearson(errors.sum() / wider**2, len(errors) / wider**2, LEVEL)
         low, high = float(ends[0]), float(ends[1])
@@ -47,12 +47,12 @@ def student(n: int) -> float:
 
 
 def around_mean(values: np.ndarray, steps: float) -> tuple[float, float]:
-    r"""Return an interval for the mean: so many standard errors about it, and farther where numbers are skewed.
+    r"""Return an interval for the mean: `steps` standard errors on both sides, and more for skewed numbers.
 
-    Squared errors are skewed, and a symmetric interval then ends too low. With :math:`T = \sqrt n (\bar x - \mu) / s`
-    and skewness :math:`g`, :math:`T + \frac{g}{3 \sqrt n} T^2 + \frac{g^2}{27 n} T^3 + \frac{g}{6 \sqrt n}` is nearer
-    to normal; an end moves to where it is `steps` from zero if that is farther out. (Hall, "On the Removal of Skewness
-    by Transformation", 1992.)
+    Squared errors are skewed, and the upper end of a symmetric interval is too low. With
+    :math:`T = \sqrt n (\bar x - \mu) / s` and skewness g, :math:`T + \frac{g}{3 \sqrt n} T^2 + \frac{g^2}{27 n} T^3
+    + \frac{g}{6 \sqrt n}` is nearer to normal; an end moves to where this is `steps` from zero if that is farther out.
+    (Hall, "On the Removal of Skewness by Transformation", 1992.)
 
     >>> around_mean(np.array([-1.0, 0.0, 1.0]), 1.0)
     (-0.57735027, 0.57735027)
@@ -77,23 +77,23 @@ def _untransformed(x: float, skewness: float, n: int) -> float:
 
 
 def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 1.0) -> list[Estimate]:
-    r"""Return by how much each candidate is worse than one of them, with intervals that hold for all pairs at once.
+    r"""Return by how much each candidate is worse than one of them, with simultaneous intervals for all pairs.
 
     Errors are paired by example. An interval is the mean difference :math:`\pm c` standard errors, where c is the
-    quantile of the largest standardized difference between any two candidates whose errors vary together as these do;
-    for two candidates it is that of Student's t. Because all pairs are covered at once, so is the one with the best,
-    which was chosen by the same errors. (Hothorn, Bretz and Westfall, "Simultaneous Inference in General Parametric
-    Models", 2008.) See `around_mean` and `around_proportions`.
+    quantile of the largest standardized difference between any two candidates whose errors have this covariance; for
+    two candidates it is that of Student's t. Because all pairs are covered simultaneously, so are those with the best
+    candidate, which was chosen by the same errors. (Hothorn, Bretz and Westfall, "Simultaneous Inference in General
+    Parametric Models", 2008.) See `around_mean` and `around_proportions`.
 
     Parameters
     ----------
     errors : array of shape (n, candidates)
     best : int
-        With which all are compared.
+        The candidate that all are compared with.
     of_classes : bool
         Whether errors are zeros and ones.
     wider : float
-        What standard errors are multiplied by, see `widening`.
+        Factor of the standard errors, see `widening`.
     """
     steps, around = wider * _steps(errors), around_proportions if of_classes else around_mean
     found = []
@@ -108,8 +108,8 @@ def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 
 def around_proportions(apart: np.ndarray, steps: float) -> tuple[float, float]:
     """Return an interval for the difference of two proportions, from -1, 0 or 1 for each example.
 
-    Two examples are added on which the two disagree both ways by half each, so that it holds where few examples tell
-    them apart. (Agresti and Min, "Simple Improved Confidence Intervals for Comparing Matched Proportions", 2005.)
+    Two pseudo-examples are added on which the two disagree, once each way, so that it holds if they disagree on few
+    examples. (Agresti and Min, "Simple Improved Confidence Intervals for Comparing Matched Proportions", 2005.)
 
     >>> around_proportions(np.zeros(98), 2.0)
     (-0.02010076, 0.02010076)
@@ -121,7 +121,7 @@ def around_proportions(apart: np.ndarray, steps: float) -> tuple[float, float]:
 
 
 def _steps(errors: np.ndarray) -> float:
-    """Return how many standard errors the largest difference between two candidates may be by chance."""
+    """Return the quantile of the largest standardized difference between two candidates."""
     n, candidates = errors.shape
     one = student(n)
     if candidates < 3:
