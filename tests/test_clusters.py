@@ -231,39 +231,6 @@ def test_it_stands_in_pipelines():
     assert model.kernel_.sigma == 4.0
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_clusters": 12}, "n_clusters = 12 is more"),
-        ({"n_landmarks": 12}, "n_landmarks = 12 is more"),
-        ({"n_clusters": 0}, "n_clusters must be an integer >= 1"),
-        ({"n_init": 0}, "n_init must be an integer >= 1"),
-        ({"max_iter": 1.5}, "max_iter must be an integer >= 1"),
-        ({"n_landmarks": True}, "n_landmarks must be an integer >= 1"),
-        ({"tol": -1.0}, "tol must be"),
-        ({"tol": np.nan}, "tol must be"),
-        ({"tol": "small"}, "tol must be"),
-    ],
-)
-def test_bad_parameters_are_refused_before_the_kernel_is_called(params, message):
-    with pytest.raises(ValueError, match=message):
-        KernelKMeans(not_to_be_called, **{"n_clusters": 2, **params}).fit(WORDS)
-
-
-def test_bad_weights_are_refused_before_the_kernel_is_called():
-    with pytest.raises(ValueError, match="positive weight"):
-        KernelKMeans(not_to_be_called, n_clusters=2).fit(WORDS, sample_weight=[1.0] + [0.0] * 10)
-    with pytest.raises(ValueError, match="negative"):
-        KernelKMeans(not_to_be_called, n_clusters=2).fit(WORDS, sample_weight=-np.ones(11))
-
-
-def not_to_be_called(s, t):
-    raise AssertionError("the kernel was called")
-
-
-=======
->>>>>>> main
 def test_an_indefinite_similarity_is_refused_with_its_witness(monkeypatch):
     overlap = lambda x, z: float(bool(set(x) & set(z)))  # noqa: E731
     with pytest.raises(NotAKernelError) as caught:

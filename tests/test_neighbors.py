@@ -178,39 +178,6 @@ def test_grid_search_reaches_into_the_kernel():
     assert search.best_score_ > 0.7
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize("make", [SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor])
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_neighbors": 12}, "n_neighbors = 12 is more"),
-        ({"n_neighbors": 0}, "integer >= 1"),
-        ({"n_neighbors": 2.0}, "integer >= 1"),
-        ({"n_neighbors": True}, "integer >= 1"),
-        ({"weights": "closeness"}, "weights must be"),
-        ({"weights": None}, "weights must be"),
-    ],
-)
-def test_bad_parameters_are_refused_before_the_kernel_is_called(make, params, message):
-    with pytest.raises(ValueError, match=message):
-        make(not_to_be_called, **params).fit(WORDS, np.arange(11) % 2)
-
-
-def not_to_be_called(s, t):
-    raise AssertionError("the kernel was called")
-
-
-def test_bad_targets_are_refused():
-    with pytest.raises(ValueError, match="one class"):
-        SimilarityKNeighborsClassifier(not_to_be_called).fit(WORDS, ["a"] * 11)
-    with pytest.raises(ValueError, match="NaN"):
-        SimilarityKNeighborsRegressor(not_to_be_called).fit(WORDS, [np.nan] * 11)
-    with pytest.raises(ValueError, match="inconsistent"):
-        SimilarityKNeighborsRegressor(not_to_be_called).fit(WORDS, np.arange(10))
-
-
-=======
->>>>>>> main
 @pytest.mark.parametrize("function", [lambda d: d[:, :1], lambda d: -d - 1, lambda d: d / 0.0])
 def test_bad_weight_functions_are_refused(function):
     model = SimilarityKNeighborsRegressor(weights=function).fit(X, Y)

@@ -9,11 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import as_objects, check_columns, is_table, take
-<<<<<<< HEAD
-from similitude.goodness.sampling import stratified
-=======
 from similitude.goodness import stratified
->>>>>>> main
 from similitude.report.findings.inputs import Inputs, Item
 from similitude.similarity import Similarity
 from similitude.support.errors import brief

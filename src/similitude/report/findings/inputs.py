@@ -9,11 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import as_objects, check_objects, take
-<<<<<<< HEAD
-from similitude.goodness.sampling import stratified
-=======
 from similitude.goodness import stratified
->>>>>>> main
 from similitude.scikit import read_labels
 from similitude.selection import CLASSIFICATION, REGRESSION
 from similitude.similarity import Precomputed, Similarity, as_similarity
