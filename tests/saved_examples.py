@@ -61,9 +61,17 @@ from similitude.learners import (
     SimilarityVote,
     WeakSimilarityVote,
 )
-from similitude.learners.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Quantile, Squared, SquaredHinge
-from similitude.learners.own_loss import OwnLoss
-from similitude.learners.regularizers import Norm, OwnRegularizer, SquaredNorm
+from similitude.learners.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    OwnLoss,
+    Quantile,
+    Squared,
+    SquaredHinge,
+)
+from similitude.learners.representer import Norm, OwnRegularizer, SquaredNorm
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
 
 rng = np.random.default_rng(0)

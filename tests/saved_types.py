@@ -36,7 +36,6 @@ LEFT_OUT = {
     "Extreme",
     "HistogramSimilarity",
     "LandmarkEstimator",
-    "AssessedSimilarity",
     "SimilarityEstimator",
     "VectorSimilarity",
 }

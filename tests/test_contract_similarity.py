@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from market import SIMILARITIES
-from similitude.validity.repaired import RaisedDiagonal, Repaired
 
 from similitude import Similarity
 from similitude.checks import check_similarity
 from similitude.checks.similarity import grams_elsewhere
+from similitude.validity.spectral_repair import RaisedDiagonal, Repaired
 
 QUICK = {
     "gaussian",

@@ -170,7 +170,7 @@ def test_a_head_that_does_not_fit_on_the_device_leaves_the_model_as_it_was(monke
 
 
 def ridge_on(engine, k, X, L, Y, s):
-    return LandmarkRidge(engine.product(k, k.encode(X), k.encode(L)), Y, s)
+    return LandmarkRidge(engine.operator(k, k.encode(X), k.encode(L)), Y, s)
 
 
 def points(n, dtype=np.float64, d=4):
@@ -215,7 +215,7 @@ def test_steps_are_few_however_small_the_penalty(dtype, device):
         start = ridge.solve(some, ridge.factor(some, lam))
         found = ridge.iterate(lam, ridge.factor(some, part * 600), start, steps=12)
         assert found.gap <= 1e-3
-        assert np.mean((engine.times(k, X, L, found.weights) + found.intercept - Y) ** 2) < loss
+        assert np.mean((k.cross(X, L) @ found.weights + found.intercept - Y) ** 2) < loss
 
 
 def test_steps_that_only_round_are_not_taken():

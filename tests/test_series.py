@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from similitude.compute.loops.reference_series import global_alignment
-from similitude.kernels.series_input import as_series
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline

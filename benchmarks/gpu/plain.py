@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from similitude.compute import profile_of
-from similitude.compute.engines.torch.kernel_operator import CELLS, BlockwiseRows, KernelOperator, RowsOperator
+from similitude.compute.engines.torch.kernel_operator import BLOCK_CELLS, BlockwiseRows, KernelOperator, RowsOperator
 
 Block = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -48,7 +48,7 @@ class PlainOperator(KernelOperator):
     """K(A, B) by blocks of plain torch."""
 
     def _rows_operator(self, a: Any) -> RowsOperator:
-        return BlockwiseRows(block(self.similarity), a, self.b, CELLS[self.engine.torch_device.type])
+        return BlockwiseRows(block(self.similarity), a, self.b, BLOCK_CELLS[self.engine.torch_device.type])
 
 
 def plain(operator: KernelOperator) -> PlainOperator:

@@ -188,11 +188,9 @@ def predictions(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
     X, y = problem(min(n, 100_000))
     model = SimilarityRegressor(k, n_landmarks=m, random_state=0, engine=engine).fit(X, y)
     there = torch.randn(n, 28, device=engine.torch_device)
-    view = model._model.parts[0].view.landmarks.encoding
-    weights = model._model.parts[0].weights
-    took = seconds(
-        lambda: engine.operator(k, there, view).times(torch.from_numpy(weights).to(there)), engine.torch_device
-    )
+    part = model._model.parts[0]
+    landmarks, weights = part.features.landmarks.encoding, torch.from_numpy(part.weights).to(there)
+    took = seconds(lambda: engine.operator(k, there, landmarks).times(weights), engine.torch_device)
     yield Row("prediction on the device", f"{n:,} rows, m = {m:,}", n / took / 1e6, "M rows/s")
     took = seconds(lambda: model.predict(there), engine.torch_device, 1)
     yield Row("SimilarityRegressor.predict, tensors", f"{n:,} rows, m = {m:,}", n / took / 1e6, "M rows/s")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from similitude.compute import loops
-from similitude.compute.encodings import FLOATS, Encoding, as_numpy, count, namespace, rows, tensor_in
+from similitude.compute.encodings import FLOATS, Encoding, as_numpy, count, first_nonfinite, namespace, rows, tensor_in
 from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
 from similitude.support.errors import PairError, brief
 
@@ -82,13 +82,9 @@ def finite_block(values: Any, shape: tuple[int, int], name: Callable[[], str]) -
         raise ValueError(f"{name()} gave a block of shape {getattr(values, 'shape', None)}, expected {shape}")
     if getattr(values.dtype, "kind", "f") not in "fiub" or "complex" in str(values.dtype):
         raise TypeError(f"{name()} gave values of type {values.dtype}, expected real numbers")
-    with np.errstate(all="ignore"):  # the sum of finite values may overflow: look closer then
-        total = float(values.sum())
-    if not math.isfinite(total):
-        bad = np.argwhere(~np.isfinite(as_numpy(values)))
-        if len(bad):
-            i, j = (int(position) for position in bad[0])
-            raise PairError(i, j, f"{name()} is {float(values[i, j])}, not a finite number")
+    bad = first_nonfinite(values)
+    if bad is not None:
+        raise PairError(*bad, f"{name()} is {float(values[bad])}, not a finite number")
     return values
 
 

@@ -138,6 +138,19 @@ def beside(array: np.ndarray, like: Any) -> Any:
     return namespace(like).asarray(np.require(array, requirements=["W"]), device=like.device)
 
 
+def first_nonfinite(values: Any) -> Any:
+    """Return the position of the first entry that is not finite, or None.
+
+    >>> first_nonfinite(np.array([[1.0, 2.0], [np.nan, 3.0]]))
+    (1, 0)
+    """
+    with np.errstate(all="ignore"):  # the sum of finite values may overflow: look closer then
+        if math.isfinite(float(values.sum())):
+            return None
+    bad = np.argwhere(~np.isfinite(as_numpy(values)))
+    return tuple(int(i) for i in bad[0]) if len(bad) else None
+
+
 # What raw objects are stored in, recognized without importing the library.
 
 
@@ -294,13 +307,10 @@ def as_matrix(X: Any) -> Any:
     if X.shape[1] == 0:
         raise ValueError("the vectors have no entries: vector kernels need at least one column")
     X = X if X.dtype in FLOATS else _as_floats(X)
-    with np.errstate(all="ignore"):  # the sum of finite values may overflow: look closer then
-        total = float(X.sum())
-    if not math.isfinite(total):
-        bad = np.argwhere(~np.isfinite(as_numpy(X)))
-        if len(bad):
-            i, j = (int(position) for position in bad[0])
-            raise ValueError(f"row {i}, column {j} is {float(X[i, j])}: vector kernels need finite numbers")
+    bad = first_nonfinite(X)
+    if bad is not None:
+        i, j = bad
+        raise ValueError(f"row {i}, column {j} is {float(X[i, j])}: vector kernels need finite numbers")
     return X
 
 

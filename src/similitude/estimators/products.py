@@ -49,5 +49,5 @@ def solve_by_products(
     if count(landmarks) < MANY:
         return None
     with engine.linear_algebra(f"the equations of {count(landmarks):,} landmarks"):
-        product = engine.operator(similarity, A, landmarks)
-        return None if product is None else fit_by_products(product, Y, weights, order, held)
+        operator = engine.operator(similarity, A, landmarks)
+        return None if operator is None else fit_by_products(operator, Y, weights, order, held)

@@ -63,14 +63,14 @@ CELLS = {"cuda": 2**26, "cpu": 2**20}
 
 
 def fit_by_products(
-    product: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, held: np.ndarray
+    operator: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, held: np.ndarray
 ) -> tuple[LinearModel, Trial]:
     """Return the model of all rows with the penalty that is best for the held-out rows, and how these fared.
 
     Parameters
     ----------
-    product : operator
-        K(rows, landmarks) as an engine offers it: `times`, `transposed_times`, `normal`, `subset`, `store_if_faster`, `move`.
+    operator : KernelOperator
+        K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it.
     Y : array of shape (n, outputs)
     weights : array of shape (n,)
     order : array of int
@@ -79,7 +79,7 @@ def fit_by_products(
         The held-out rows. The penalty is chosen on the first rows of the order: as a noise level of the targets it
         does not depend on the number of rows.
     """
-    ridge, m = LandmarkRidge(product, Y, weights), product.shape[1]
+    ridge, m = LandmarkRidge(operator, Y, weights), operator.shape[1]
     learned, judged = order[: len(order) - len(held)], ridge.only(held)
 
     def trial_of(lam: float, model: LinearModel) -> Trial:
@@ -102,7 +102,7 @@ def fit_by_products(
     fitted = weights.copy()
     fitted[held] = 0.0
     factor = ridge.factor(moments, lam * moments.weight / float(fitted.sum()))
-    without = LandmarkRidge(product, Y, fitted, ridge.gram).iterate(lam, factor, without)
+    without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without)
     return ridge.iterate(lam, factor, without), trial_of(lam, without)
 
 
@@ -132,7 +132,7 @@ class LandmarkRidge:
 
     Parameters
     ----------
-    product : operator
+    operator : KernelOperator
         K of the rows with the landmarks, see :func:`fit_by_products`.
     Y : array or tensor of shape (n, outputs)
     weights : array or tensor of shape (n,)
@@ -140,23 +140,23 @@ class LandmarkRidge:
         K(L, L) in float64, if known.
     """
 
-    def __init__(self, product: Any, Y: Any, weights: Any, gram: Any = None) -> None:
-        self.product, self.Y, self.weights, self.m = product, Y, weights, product.shape[1]
-        needed, budget = MATRICES * 8 * self.m**2, product.engine.budget
+    def __init__(self, operator: Any, Y: Any, weights: Any, gram: Any = None) -> None:
+        self.operator, self.Y, self.weights, self.m = operator, Y, weights, operator.shape[1]
+        needed, budget = MATRICES * 8 * self.m**2, operator.engine.budget
         if needed > budget:
             raise MemoryError(
                 f"{self.m:,} landmarks need {format_bytes(needed)} for their factors, the budget of "
-                f"{product.engine.device} is {format_bytes(budget)}: use fewer landmarks"
+                f"{operator.engine.device} is {format_bytes(budget)}: use fewer landmarks"
             )
-        self._landmarks = _in_double(product.b)
+        self._landmarks = _in_double(operator.b)
         self.gram = gram
         if gram is None:
-            blocks = [block for _, block in self._blocks(product.b)]
+            blocks = [block for _, block in self._blocks(operator.b)]
             self.gram = namespace(blocks[0]).concat(blocks)
 
     def only(self, which: Any) -> LandmarkRidge:
         """Return the same for some of the rows."""
-        return LandmarkRidge(self.product.subset(which), self.Y[which], self.weights[which], self.gram)
+        return LandmarkRidge(self.operator.subset(which), self.Y[which], self.weights[which], self.gram)
 
     @cached_property
     def spread(self) -> float:
@@ -166,30 +166,30 @@ class LandmarkRidge:
     @cached_property
     def jitter(self) -> float:
         """What is added to the diagonal of K(L, L)."""
-        return JITTER[self.product.dtype.itemsize] * float(self.gram.diagonal().sum())
+        return JITTER[self.operator.dtype.itemsize] * float(self.gram.diagonal().sum())
 
     def scores(self, model: LinearModel) -> np.ndarray:
         """Return the scores of all rows, in float64."""
-        V = in_precision(self.product.move(model.weights), self.product.dtype)
-        return as_numpy(_double(self.product.times(V))) + model.intercept
+        V = in_precision(self.operator.move(model.weights), self.operator.dtype)
+        return as_numpy(_double(self.operator.times(V))) + model.intercept
 
     def _blocks(self, A: Encoding) -> Iterator[tuple[slice, Any]]:
         """Yield the similarities of some rows to all landmarks in float64, block by block."""
-        step = max(1, CELLS[self.product.engine.torch_device.type] // self.m)
+        step = max(1, CELLS[self.operator.engine.torch_device.type] // self.m)
         for start in range(0, count(A), step):
             cut = slice(start, min(start + step, count(A)))
-            part = _in_double(moved(rows(A, cut), self.product.move))
-            yield cut, self.product.similarity.block(part, self._landmarks)
+            part = _in_double(moved(rows(A, cut), self.operator.move))
+            yield cut, self.operator.similarity.block(part, self._landmarks)
 
     @cached_property
     def moments(self) -> Moments:
         """The normal equations: weighted sums over all rows; of the Gram matrix, the upper triangle."""
-        Y, weights = (_double(self.product.move(array)) for array in (self.Y, self.weights))
+        Y, weights = (_double(self.operator.move(array)) for array in (self.Y, self.weights))
         xp, roots = namespace(Y), weights.sqrt()
         with_one = xp.concat([Y, xp.ones_like(Y[:, :1])], axis=1) * roots[:, None]
         G = xp.zeros((self.m, self.m), dtype=Y.dtype, device=Y.device)
         right = xp.zeros((self.m, with_one.shape[1]), dtype=Y.dtype, device=Y.device)
-        for cut, K in self._blocks(self.product.A):
+        for cut, K in self._blocks(self.operator.A):
             K = K * roots[cut, None]
             _add_gram(G, K)
             right += K.T @ with_one[cut]
@@ -205,7 +205,7 @@ class LandmarkRidge:
         T, failed = cholesky(M.T)  # the lower triangle of M' is the upper triangle of M, where the values are
         jitter = 1e-15 * float(M.diagonal().sum())
         if not math.isfinite(jitter):
-            raise ValueError(f"squares of {self.product.similarity!r} overflow when they are added: scale it down")
+            raise ValueError(f"squares of {self.operator.similarity!r} overflow when they are added: scale it down")
         while bool(failed):
             M.diagonal().add_(jitter)
             jitter *= 10
@@ -225,17 +225,17 @@ class LandmarkRidge:
 
     @cached_property
     def _weights(self) -> Any:
-        return in_precision(self.product.move(self.weights), self.product.dtype)
+        return in_precision(self.operator.move(self.weights), self.operator.dtype)
 
     @cached_property
     def _sides(self) -> tuple[Any, Any, Any]:
         """The right-hand side of the centered normal equations, the means of the similarities and of the targets."""
-        self.product.store_if_faster()
-        Y, s = _double(self.product.move(self.Y)), self._weights
+        self.operator.store_if_faster()
+        Y, s = _double(self.operator.move(self.Y)), self._weights
         middle = (_double(s) @ Y) / self.total
-        wanted = in_precision((Y - middle) * s[:, None], self.product.dtype)
-        right = self.product.transposed_times(wanted) / self.total
-        return right, self.product.transposed_times(s[:, None])[:, 0] / self.total, middle
+        wanted = in_precision((Y - middle) * s[:, None], self.operator.dtype)
+        right = self.operator.transposed_times(wanted) / self.total
+        return right, self.operator.transposed_times(s[:, None])[:, 0] / self.total, middle
 
     def iterate(
         self, lam: float, factor: Any, start: LinearModel, steps: int = MOST_STEPS, tolerance: float = TOLERANCE
@@ -245,15 +245,15 @@ class LandmarkRidge:
         The factor is that of the normal equations of some of the rows, for the penalty times their part of all weights.
         """
         right, means, middle = self._sides
-        dtype = self.product.dtype
+        dtype = self.operator.dtype
 
         def curvature(p: Any) -> Any:
             """Return the covariance of the similarities, plus the penalty, times p."""
-            G, rest = self.product.normal(in_precision(p, dtype), self._weights, in_precision(means @ p, dtype))
+            G, rest = self.operator.normal(in_precision(p, dtype), self._weights, in_precision(means @ p, dtype))
             covariance = (G - means[:, None] * rest) / self.total
             return covariance + lam / self.total * (self.gram @ p + self.jitter * p)
 
-        a = self.product.move(start.weights)
+        a = self.operator.move(start.weights)
         z, residual = conjugate_gradients(
             curvature, lambda r: solve(factor, r), right, right - curvature(a), steps, tolerance
         )

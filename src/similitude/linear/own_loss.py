@@ -1,9 +1,8 @@
-"""A loss that the user brings: made a Loss, and tried before it is trusted."""
+"""Losses by name, and losses that a user supplies: wrapped as a Loss, and probed before they are trusted."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,17 @@ from similitude.linear.losses import LOSSES, Loss
 from similitude.support.errors import brief
 
 PROBED_TARGETS, PROBED_SCORES = 25, 41
-"""How many targets and scores a user's own loss is tried on."""
+"""Number of targets and scores on which a user's loss is probed."""
+
+FUNCTIONS = ("value", "derivative", "second_derivative")
+"""The functions of a user's loss, in the order of a tuple."""
+
+
+def named_function(given: Any, name: str) -> Any:
+    """Return a function of a user's object or tuple of functions; None if it is missing."""
+    if isinstance(given, (tuple, list)):
+        return dict(zip(FUNCTIONS, given, strict=False)).get(name)
+    return getattr(given, name, None)
 
 
 class OwnLoss(Loss):
@@ -21,57 +30,52 @@ class OwnLoss(Loss):
     Parameters
     ----------
     given : object or sequence of functions
-        An object with ``value(y, f)`` and ``derivative(y, f)``, or these two functions; a ``second_derivative(y, f)``
-        where there is one makes Newton steps possible. Each takes two arrays and returns one.
+        An object with ``value(y, f)`` and ``derivative(y, f)``, or these two functions; an optional third,
+        ``second_derivative(y, f)``, enables Newton steps. Each takes two arrays and returns one.
     """
 
     def __init__(self, given: Any) -> None:
         self.given = given
 
-    def _function(self, place: int, name: str) -> Callable[..., Any] | None:
-        if isinstance(self.given, (tuple, list)):
-            return self.given[place] if place < len(self.given) else None
-        return getattr(self.given, name, None)
-
     @property
     def smooth(self) -> bool:  # type: ignore[override]
         """Whether a second derivative was given."""
-        return self._function(2, "second_derivative") is not None
+        return named_function(self.given, "second_derivative") is not None
 
     def check_params(self) -> None:
-        """Refuse what is neither an object with both methods nor two or three functions."""
-        few = isinstance(self.given, (tuple, list)) and len(self.given) > 3
-        if few or not all(callable(self._function(*what)) for what in ((0, "value"), (1, "derivative"))):
+        """Validate that there are two or three functions."""
+        value, derivative, second = (named_function(self.given, name) for name in FUNCTIONS)
+        too_many = isinstance(self.given, (tuple, list)) and len(self.given) > len(FUNCTIONS)
+        if too_many or not (callable(value) and callable(derivative)):
             raise TypeError(
                 f"loss must be a name, a Loss, an object with value(y, f) and derivative(y, f), or a pair of such "
                 f"functions, got {brief(self.given)}"
             )
-        if self.smooth and not callable(self._function(2, "second_derivative")):
+        if second is not None and not callable(second):
             raise TypeError(f"second_derivative of the loss is not a function: {brief(self.given)}")
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return what the user's function says."""
-        return self._asked(0, "value", y, f)
+        """Return the user's L(y, f)."""
+        return self._call("value", y, f)
 
     def derivative(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return what the user's function says."""
-        return self._asked(1, "derivative", y, f)
+        """Return the user's derivative."""
+        return self._call("derivative", y, f)
 
     def second_derivative(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return what the user's function says, zero at least."""
-        return np.maximum(self._asked(2, "second_derivative", y, f), 0.0)
+        """Return the user's second derivative, at least zero."""
+        return np.maximum(self._call("second_derivative", y, f), 0.0)
 
-    def _asked(self, place: int, name: str, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        function: Any = self._function(place, name)
-        with np.errstate(over="ignore"):  # what is not finite is refused where it matters
-            values = np.asarray(function(y, f), dtype=np.float64)
+    def _call(self, name: str, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):  # non-finite values are refused where they matter
+            values = np.asarray(named_function(self.given, name)(y, f), dtype=np.float64)
         if values.shape != np.shape(f):
             raise ValueError(f"{name} of the loss gave shape {values.shape} for arrays of shape {np.shape(f)}")
         return values
 
 
 def as_loss(loss: Any) -> Loss:
-    """Return the loss for a name, a Loss, or what a user brings; its parameters are checked.
+    """Return the loss for a name, a Loss, or a user's functions, with validated parameters.
 
     Examples
     --------
@@ -95,9 +99,9 @@ def as_loss(loss: Any) -> Loss:
 
 
 def check_convex(loss: Loss, y: np.ndarray) -> None:
-    """Try a user's loss on some targets and scores: refuse what is not finite, negative, not convex, or at odds.
+    """Probe a user's loss on some targets and scores; refuse values that are not finite, negative or not convex.
 
-    Between scores a < b a convex loss rises by L'(a) (b - a) at least and by L'(b) (b - a) at most.
+    Between scores a < b a convex loss rises by at least L'(a) (b - a) and at most L'(b) (b - a).
     """
     if isinstance(loss, tuple(LOSSES.values())):
         return
@@ -113,6 +117,6 @@ def check_convex(loss: Loss, y: np.ndarray) -> None:
     step, rise = np.diff(scores), np.diff(value, axis=1)
     slack = 1e-6 * (np.abs(value).max() + np.abs(slope).max() * size)
     if (np.diff(slope, axis=1) < -slack / size).any():
-        raise ValueError(f"{loss!r} is not convex: its derivative in f falls, and minima cannot be certified")
+        raise ValueError(f"{loss!r} is not convex: its derivative in f decreases, so that minima cannot be certified")
     if (rise < slope[:, :-1] * step - slack).any() or (rise > slope[:, 1:] * step + slack).any():
-        raise ValueError(f"the derivative of {loss!r} does not belong to its value: it is to be that in f")
+        raise ValueError(f"the derivative of {loss!r} does not match its value: it must be the derivative in f")

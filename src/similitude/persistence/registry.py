@@ -27,13 +27,13 @@ estimators.model: LandmarkModel WeightedLandmarks
 estimators.partial_fit: Stream
 estimators.regressor: SimilarityRegressor
 goodness.assessment: Goodness
-goodness.certificates: HingeGoodness WeightedGoodness
 goodness.class_means: WeakGoodness
 goodness.gaps: StrongGoodness
 goodness.margins: Margin MarginCurve
 goodness.permutation: PermutationTest
+goodness.sample_sizes: Size
 goodness.separability: Separability
-goodness.sizes: Size
+goodness.weighted: HingeGoodness WeightedGoodness
 kernels.graphs.kernels: Graphlet ShortestPath WeisfeilerLehman
 kernels.series.alignment: DTW GlobalAlignment WarpingDistance
 kernels.sets.overlap: Intersection Jaccard SharesAny
@@ -49,10 +49,8 @@ landmarks.landmarks: Landmarks
 landmarks.representation: Representation
 landmarks.reservoir: Reservoir
 learners.clusters: KernelKMeans
-learners.losses: EpsilonInsensitive Hinge Huber Logistic Quantile Squared SquaredHinge
 learners.neighbor_search: SquaredLengths
 learners.neighbors: SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor
-learners.own_loss: OwnLoss
 learners.perceptron.kernel_perceptron: KernelPerceptron
 learners.perceptron.margin_perceptron: MarginPerceptron
 learners.perceptron.mistake_bounds: MistakeBound
@@ -67,7 +65,9 @@ learners.svm.svc: KernelSVC KreinSVC
 learners.svm.svr: KernelSVR
 learners.votes.similarity_vote: AlignmentVote SimilarityVote
 learners.votes.weak_vote: WeakSimilarityVote
+linear.losses: EpsilonInsensitive Hinge Huber Logistic MultinomialLogistic Quantile Squared SquaredHinge
 linear.moments: Moments
+linear.own_loss: OwnLoss
 maps.compact: CompactMap
 maps.fourier: FourierMap Waves
 maps.frequencies: Matrix Structured
@@ -75,8 +75,8 @@ maps.landmark: LandmarkMap
 maps.polynomial_sketch: Form PolynomialSketchMap TensorSketch
 maps.projection: ProjectionMap
 maps.sketches: Sketch
+selection.selection_result: Row Selection
 selection.side_by_side: SideBySide
-selection.tables: Row Selection
 similarity.adapters: FromBlocks FromPairs Precomputed
 similarity.algebra: Absolute Exponential Maximum Minimum Power Product Scaled Shifted Sum
 similarity.claims: Proof

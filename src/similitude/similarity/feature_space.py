@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, as_numpy, count, namespace
+from similitude.compute import Encoding, as_numpy, count, first_nonfinite, namespace
 from similitude.support.errors import PairError
 
 
@@ -15,10 +15,9 @@ def finite_diagonal(k: Any, A: Encoding) -> Any:
     values = k.diagonal(A)
     if tuple(values.shape) != (count(A),):
         raise ValueError(f"{k!r} gave a diagonal of shape {tuple(values.shape)}, expected {(count(A),)}")
-    bad = np.flatnonzero(~np.isfinite(as_numpy(values)))
-    if len(bad):
-        i = int(bad[0])
-        raise PairError(i, i, f"{k!r} is {float(values[i])}, not a finite number")
+    bad = first_nonfinite(values)
+    if bad is not None:
+        raise PairError(*bad, *bad, f"{k!r} is {float(values[bad])}, not a finite number")
     return values
 
 

@@ -13,23 +13,23 @@ from similitude.compute.loops.reference.vectors import SHAPES, SUMS
 # Vectors.
 
 
-def apply(values: Any, shape: str, p: float = 0.0, q: float = 0.0, degree: int = 1) -> None:
+def apply(values: Any, shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1) -> None:
     """See `reference.vectors.apply`."""
-    _compiled.apply(values, SHAPES.index(shape), p, q, degree)
+    _compiled.apply(values, *_form(shape, p, q, degree))
 
 
-def of_products(
-    products: Any, A: Any, B: Any, a: Any, b: Any, shape: str, p: float = 0.0, q: float = 0.0, degree: int = 1
-) -> None:
+def of_products(products: Any, A: Any, B: Any, a: Any, b: Any, *form: Any) -> None:
     """See `reference.vectors.of_products`."""
-    _compiled.of_products(products, A, B, a, b, SHAPES.index(shape), p, q, degree)
+    _compiled.of_products(products, A, B, a, b, *_form(*form))
 
 
-def of_sums(
-    out: Any, A: Any, B: Any, terms: str, shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1
-) -> None:
+def of_sums(out: Any, A: Any, B: Any, terms: str, *form: Any) -> None:
     """See `reference.vectors.of_sums`."""
-    _compiled.of_sums(out, A, B, SUMS.index(terms), SHAPES.index(shape), p, q, degree)
+    _compiled.of_sums(out, A, B, SUMS.index(terms), *_form(*form))
+
+
+def _form(shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1) -> tuple[int, float, float, int]:
+    return SHAPES.index(shape), p, q, degree
 
 
 def sparse_products(out: Any, A: CSR, Bt: CSR) -> None:
@@ -42,19 +42,9 @@ def sparse_dense_products(out: Any, A: CSR, Bt: Any) -> None:
     _compiled.sparse_dense_products(out, *_csr(A), Bt)
 
 
-def of_sparse_sums(
-    out: Any,
-    A: CSR,
-    B: CSR,
-    Bt: CSR,
-    terms: str,
-    shape: str = "identity",
-    p: float = 0.0,
-    q: float = 0.0,
-    degree: int = 1,
-) -> None:
+def of_sparse_sums(out: Any, A: CSR, B: CSR, Bt: CSR, terms: str, *form: Any) -> None:
     """See `reference.vectors.of_sparse_sums`."""
-    _compiled.of_sparse_sums(out, *_csr(A), *_csr(B), *_csr(Bt), SUMS.index(terms), SHAPES.index(shape), p, q, degree)
+    _compiled.of_sparse_sums(out, *_csr(A), *_csr(B), *_csr(Bt), SUMS.index(terms), *_form(*form))
 
 
 def _csr(M: CSR) -> CSR:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.data.files.column_types import TYPES, Column, as_floats
+from similitude.data.files.column_types import COLUMN_TYPES, Column, as_floats
 from similitude.data.files.file_errors import import_optional, listed, wrong_cell
 from similitude.support.errors import FileError, brief
 
@@ -36,10 +36,8 @@ def check_columns(kind: str, columns: Mapping[str, Column]) -> None:
     for name, column in columns.items():
         if column.type not in FITTING_TYPES[kind]:
             row = int(np.argmax(~column.missing)) if column.type != "missing" else 0
-            raise FileError(
-                f"column {name!r} holds {TYPES[column.type]}, for instance {brief(column.cell(row))}: kind={kind!r} "
-                f"does not fit"
-            )
+            found = f"{COLUMN_TYPES[column.type]}, for instance {brief(column.cell(row))}"
+            raise FileError(f"column {name!r} holds {found}: kind={kind!r} does not fit")
     if len(columns) > 1 and not all(column.type in SCALAR_TYPES for column in columns.values()):
         raise FileError(f"{kind} come from one column or from columns of numbers: choose it with object=")
 

@@ -13,7 +13,7 @@ import numpy as np
 from similitude.data.files.file_errors import import_optional, wrong_cell
 from similitude.support.errors import FileError
 
-TYPES = {
+COLUMN_TYPES = {
     "integer": "numbers", "number": "numbers", "boolean": "true and false", "text": "text", "numbers":
     "lists of numbers", "channels": "lists of lists of numbers", "items": "lists", "graph": "graphs", "time": "times",
     "missing": "no values", "mixed": "values of several types", "other": "values of another type",
@@ -38,7 +38,7 @@ ARROW_TYPES = {"integer": "double", "number": "double", "boolean": "bool", "text
 
 
 class Column(NamedTuple):
-    """The type of a column (a key of `TYPES`), and its cells: an Arrow array or a list."""
+    """The type of a column (a key of `COLUMN_TYPES`), and its cells: an Arrow array or a list."""
 
     type: str
     cells: Any
@@ -161,7 +161,7 @@ def as_type(name: str, cells: Any, expected: str, is_text: bool, first: int) -> 
     column = _parsed_as(name, cells, expected, first) if is_text else typed(cells)
     if not _is_compatible(column, expected):
         row = _first_other(column, expected)
-        problem = f"it holds {TYPES[column.type]}, and held {TYPES[expected]} before"
+        problem = f"it holds {COLUMN_TYPES[column.type]}, and held {COLUMN_TYPES[expected]} before"
         raise wrong_cell(name, first + row, column.cell(row), problem)
     if column.type == "missing" and expected in ARROW_TYPES:
         return Column("missing", import_optional("pyarrow", "a table").nulls(len(column.cells), ARROW_TYPES[expected]))
@@ -226,7 +226,7 @@ def as_labels(name: str, column: Column, first: int) -> np.ndarray:
             f"{f' and {missing.sum() - 1} more' if missing.sum() > 1 else ''}: remove these rows or fill them"
         )
     if column.type not in (*NUMERIC, "boolean", "text"):
-        raise FileError(f"the label {name!r} holds {TYPES[column.type]}: a label is a text or a number")
+        raise FileError(f"the label {name!r} holds {COLUMN_TYPES[column.type]}: a label is a text or a number")
     if column.type == "text":
         coded = import_optional("pyarrow.compute", "a table").dictionary_encode(column.cells)
         return np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]

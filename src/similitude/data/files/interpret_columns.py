@@ -11,8 +11,8 @@ import numpy as np
 
 from similitude.data.files.build_objects import build_objects, check_columns
 from similitude.data.files.column_types import (
+    COLUMN_TYPES,
     NUMERIC,
-    TYPES,
     Column,
     as_labels,
     as_type,
@@ -126,7 +126,7 @@ def _infer_kind(columns: Mapping[str, Column], is_text: bool) -> tuple[str, str]
 def _description(kind: str, columns: Mapping[str, Column]) -> str:
     if kind != "table":
         return f"{'column' if len(columns) == 1 else 'columns'} {listed(columns)} as {kind}"
-    counts = Counter(TYPES[column.type] for column in columns.values())
+    counts = Counter(COLUMN_TYPES[column.type] for column in columns.values())
     parts = ", ".join(f"{count} of {what}" for what, count in counts.items())
     return f"columns {listed(columns)} as rows of a table: {parts}"
 

@@ -13,7 +13,7 @@ from similitude.data.files.file_errors import listed, unknown_column
 from similitude.data.files.schema import Data, Request, Schema
 from similitude.support.errors import FileError, brief
 
-SPARSE = ("data", "indices", "indptr", "shape")
+SPARSE_KEYS = ("data", "indices", "indptr", "shape")
 """The parts of a sparse matrix, as ``scipy.sparse.save_npz`` names them."""
 
 DAMAGE = (ValueError, OSError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
@@ -60,13 +60,13 @@ def _label_name(arrays: Mapping[str, Any], wanted: str | None, label_optional: b
 
 
 def _if_present(arrays: Mapping[str, Any], name: str | None) -> str | None:
-    return name if name in arrays or f"{name}_{SPARSE[0]}" in arrays else None
+    return name if name in arrays or f"{name}_{SPARSE_KEYS[0]}" in arrays else None
 
 
 def _objects(arrays: Mapping[str, Any], wanted: str | None, label: str | None) -> tuple[str, Any]:
     names = [name for name in arrays if name != label]
     for prefix in [f"{wanted}_"] if wanted else ["", "X_"]:
-        if all(prefix + part in names for part in SPARSE):
+        if all(prefix + part in names for part in SPARSE_KEYS):
             return wanted or prefix.rstrip("_") or "data", _sparse(arrays, prefix)
     if wanted is not None and wanted not in names:
         raise unknown_column(wanted, names, "array")
@@ -79,7 +79,7 @@ def _objects(arrays: Mapping[str, Any], wanted: str | None, label: str | None) -
 def _sparse(arrays: Mapping[str, Any], prefix: str) -> Any:
     from scipy.sparse import csc_matrix, csr_matrix
 
-    data, indices, indptr, shape = (arrays[prefix + part] for part in SPARSE)
+    data, indices, indptr, shape = (arrays[prefix + part] for part in SPARSE_KEYS)
     stored = arrays[f"{prefix}format"].item() if f"{prefix}format" in arrays else "csr"
     stored = stored.decode() if isinstance(stored, bytes) else stored
     if stored not in ("csr", "csc") or data.dtype.kind not in "biuf":

@@ -32,7 +32,7 @@ class Format(NamedTuple):
     memory: int
 
 
-FORMATS = {
+FILE_FORMATS = {
     "csv": Format("CSV", (".csv",), 7),
     "tsv": Format("TSV", (".tsv",), 7),
     "jsonl": Format("JSON Lines", (".jsonl", ".ndjson"), 8),
@@ -50,7 +50,7 @@ TABULAR = ("csv", "tsv", "jsonl", "parquet", "arrow")
 READ_WHOLE = ("npz", "ts", "tu")
 """Formats that are read as a whole even if batches are requested."""
 
-ENDINGS = {ending: format for format, known in FORMATS.items() for ending in known.endings}
+ENDINGS = {ending: format for format, known in FILE_FORMATS.items() for ending in known.endings}
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class OpenFile:
     Attributes
     ----------
     format : str
-        A key of `FORMATS`.
+        A key of `FILE_FORMATS`.
     stream : binary file
         The decompressed content; empty for a folder.
     size : int
@@ -128,7 +128,7 @@ def _decompressed(raw: BinaryIO, name: str, path: Path, stack: ExitStack) -> Ope
         return OpenFile(ENDINGS[ending], stream, size, path)
     format = _format_by_content(stream.read(4096))
     stream.seek(0)
-    return OpenFile(format, stream, size, path, (f"{name} read as {FORMATS[format].name}, by its content",))
+    return OpenFile(format, stream, size, path, (f"{name} read as {FILE_FORMATS[format].name}, by its content",))
 
 
 def _format_by_content(start: bytes) -> str:
@@ -169,7 +169,7 @@ def memory_needed(file: OpenFile) -> tuple[int, int]:
     """Return the bytes of memory that reading the whole file takes, and those that are free."""
     import psutil  # type: ignore[import-untyped]
 
-    return _uncompressed_size(file) * FORMATS[file.format].memory, int(psutil.virtual_memory().available)
+    return _uncompressed_size(file) * FILE_FORMATS[file.format].memory, int(psutil.virtual_memory().available)
 
 
 def check_memory(file: OpenFile) -> None:

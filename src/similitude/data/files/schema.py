@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.data.files.column_types import TYPES
+from similitude.data.files.column_types import COLUMN_TYPES
 from similitude.data.files.file_errors import did_you_mean, listed
 from similitude.support.errors import FileError, brief
 
@@ -84,7 +84,7 @@ class Schema:
             or not all(isinstance(one, tuple) for one in (schema.names, schema.types))
             or len(schema.names) != len(schema.types)
             or not all(isinstance(one, str) for one in schema.names)
-            or not all(one in TYPES for one in schema.types)
+            or not all(one in COLUMN_TYPES for one in schema.types)
             or not all(one is None or isinstance(one, str) for one in texts)
             or not (schema.width is None or isinstance(schema.width, int))
         ):

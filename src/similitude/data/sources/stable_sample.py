@@ -12,7 +12,7 @@ import numpy as np
 
 from similitude.compute.encodings import join, take
 
-_STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_GAMMA, _MIX = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def random_keys(ranks: np.ndarray, seed: int) -> np.ndarray:
@@ -22,7 +22,7 @@ def random_keys(ranks: np.ndarray, seed: int) -> np.ndarray:
     True
     """
     with np.errstate(over="ignore"):
-        z = np.uint64(seed) + (np.asarray(ranks).astype(np.uint64) + np.uint64(1)) * _STEP
+        z = np.uint64(seed) + (np.asarray(ranks).astype(np.uint64) + np.uint64(1)) * _GAMMA
         z = (z ^ (z >> np.uint64(30))) * _MIX[0]
         z = (z ^ (z >> np.uint64(27))) * _MIX[1]
     mixed: np.ndarray = z ^ (z >> np.uint64(31))

@@ -128,8 +128,9 @@ def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> Graphs:
     owner = np.repeat(np.arange(len(parts)), counts)
     ends = np.concatenate([one.ends for one in parts])
     _check_ends(parts, ends, owner, sizes)
-    labels = _labels(parts) if nodes else np.full(node_starts[-1], UNLABELED, np.uint64)
-    adjacency = _adjacency(parts, ends, owner, node_starts, _edge_labels(parts) if edges else None)
+    labels = _label_digests(parts, "node") if nodes else None
+    labels = np.full(node_starts[-1], UNLABELED, np.uint64) if labels is None else labels
+    adjacency = _adjacency(parts, ends, owner, node_starts, _label_digests(parts, "edge") if edges else None)
     return Graphs(node_starts, labels, *adjacency)
 
 
@@ -147,56 +148,30 @@ def _check_ends(parts: list[ParsedGraph], ends: np.ndarray, owner: np.ndarray, s
         raise ValueError(f"graph {g} has a self-loop at node {node}: graph kernels take simple graphs, so remove it")
 
 
-def _labels(parts: list[ParsedGraph]) -> np.ndarray:
-    """Return a digest for each node."""
-    with_nodes = [g for g, one in enumerate(parts) if one.nodes]
-    if all(parts[g].labels is None for g in with_nodes):
-        return np.full(sum(one.nodes for one in parts), UNLABELED, np.uint64)
-    _refuse_mixed(with_nodes, [parts[g].labels is not None for g in with_nodes], "node labels")
-    values, missing = _joined([parts[g].labels for g in with_nodes])
-    if missing is not None:
-        g, node = with_nodes[missing[0]], missing[1]
-        raise ValueError(f"node {parts[g].name(node)} of graph {g} has no label, other nodes have one")
-    return values
-
-
-def _edge_labels(parts: list[ParsedGraph]) -> np.ndarray | None:
-    """Return a digest for each given edge; None if no graph has edge labels."""
-    with_edges = [g for g, one in enumerate(parts) if len(one.ends)]
-    if all(parts[g].edge_labels is None for g in with_edges):
+def _label_digests(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
+    """Return the digests of the labels of all nodes or all given edges; None if no graph has any."""
+    own = [(one.labels, one.nodes) if of == "node" else (one.edge_labels, len(one.ends)) for one in parts]
+    graphs = [g for g, (_, size) in enumerate(own) if size]
+    labels = [own[g][0] for g in graphs]
+    labeled = [some is not None for some in labels]
+    if not any(labeled):
         return None
-    _refuse_mixed(with_edges, [parts[g].edge_labels is not None for g in with_edges], "edge labels")
-    values, missing = _joined([parts[g].edge_labels for g in with_edges])
-    if missing is not None:
-        g, edge = with_edges[missing[0]], missing[1]
-        raise ValueError(
-            f"the edge between nodes {_pair(parts[g], edge)} of graph {g} has no label, other edges have one"
-        )
-    return values
-
-
-def _joined(labels: list[Any]) -> tuple[np.ndarray, tuple[int, int] | None]:
-    """Return the digests of all labels, and the first missing one: the number of its list and its position there."""
-    flat: list[Any] = []
-    for some in labels:
-        flat += some.tolist() if isinstance(some, np.ndarray) else list(some)
-    values = _digests(flat)
+    if not all(labeled):
+        without, having = graphs[labeled.index(False)], graphs[labeled.index(True)]
+        raise ValueError(f"graph {without} has no {of} labels, graph {having} has: label all graphs or none")
+    values = _digests([label for some in labels for label in (some.tolist() if hasattr(some, "tolist") else some)])
     missing = np.flatnonzero(values == UNLABELED)
-    if not len(missing):
-        return values, None
-    ends = np.cumsum([len(some) for some in labels])
-    which = int(np.searchsorted(ends, missing[0], side="right"))
-    return values, (which, int(missing[0] - ends[which] + len(labels[which])))
+    if len(missing):
+        starts = starts_of([len(some) for some in labels])
+        which = int(np.searchsorted(starts, missing[0], side="right")) - 1
+        g, at = graphs[which], int(missing[0] - starts[which])
+        who = f"node {parts[g].name(at)}" if of == "node" else f"the edge between nodes {_pair(parts[g], at)}"
+        raise ValueError(f"{who} of graph {g} has no label, other {of}s have one")
+    return values
 
 
 def _pair(one: ParsedGraph, edge: int) -> str:
     return " and ".join(one.name(node) for node in one.ends[edge].tolist())
-
-
-def _refuse_mixed(which: list[int], labeled: list[bool], what: str) -> None:
-    if any(labeled) and not all(labeled):
-        without, having = which[labeled.index(False)], which[labeled.index(True)]
-        raise ValueError(f"graph {without} has no {what}, graph {having} has: label all graphs or none")
 
 
 def _adjacency(

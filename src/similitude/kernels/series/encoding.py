@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import FLOATS, as_objects, check_objects, is_column, is_sparse, is_table
+from similitude.compute import FLOATS, as_objects, check_objects, first_nonfinite, is_column, is_sparse, is_table
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
 from similitude.support.errors import brief
 
@@ -120,12 +120,8 @@ def _one(i: int, one: Any) -> np.ndarray:
 def _floating(X: np.ndarray, name: str, missing: str = "") -> np.ndarray:
     if X.dtype in FLOATS:
         return X
-    if X.dtype.kind == "f" and X.dtype.itemsize in (4, 8):
-        return X.astype(X.dtype.newbyteorder("="))
-    if X.dtype == np.float16:
-        return X.astype(np.float32)
     if X.dtype.kind in "fiub":
-        return X.astype(np.float64)
+        return X.astype(np.float32 if X.dtype.kind == "f" and X.dtype.itemsize <= 4 else np.float64)
     if X.dtype == object and missing:
         for (time, channel), value in np.ndenumerate(X):
             if value is None or str(value) == "<NA>":
@@ -143,12 +139,9 @@ def _missing(name: str, time: int, channel: int, channels: int, value: Any) -> s
 
 def _check_finite(values: np.ndarray, place: Any) -> None:
     """Refuse missing and infinite values; the error names the series and the position."""
-    with np.errstate(all="ignore"):  # the sum of finite values may overflow: look closer then
-        if np.isfinite(values.sum()):
-            return
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
-        row, channel = (int(number) for number in bad[0])
+    bad = first_nonfinite(values)
+    if bad is not None:
+        row, channel = bad
         i, time = place(row)
         raise ValueError(_missing(f"series {i}", time, channel, values.shape[1], values[row, channel]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,14 +24,34 @@ from similitude.kernels.tables.cells import (
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
 from similitude.support.errors import brief
 
-EQUAL = "equal"
-"""The range of a column that is compared for equality; followed by the kind of its values, if that is known."""
-
-TIME = "time"
-"""The range of a column of times; followed by the first and the last time."""
-
 CATEGORIES = ("number", "text", "bytes", "mixed")
 """Kinds of values that are compared for equality; of numbers only True and False."""
+
+
+class Range(NamedTuple):
+    """How the values of a column are compared.
+
+    Attributes
+    ----------
+    kind : str
+        ``number`` or ``time``, relative to their range; ``order``, by rank; ``equal``, for equality.
+    low, high : float
+        The ends of the range, of times in seconds.
+    order : list
+        Ordered categories, lowest first.
+    values : str
+        The kind of values that a column compared for equality must hold; empty if any.
+    """
+
+    kind: str
+    low: float = 0.0
+    high: float = 0.0
+    order: list[Any] | None = None
+    values: str = ""
+
+    def written(self, number: float) -> Any:
+        """Return a number of the range as a person writes it."""
+        return _written_time(number) if self.kind == "time" else number
 
 
 class Gower(Similarity):
@@ -109,8 +129,8 @@ class Gower(Similarity):
             return
         if not isinstance(self.ranges, Mapping) or not self.ranges:
             raise TypeError(f"ranges must be a dict from columns to ranges, got {brief(self.ranges)}")
-        for name, span in self.ranges.items():
-            _check_span(name, span)
+        for name, given in self.ranges.items():
+            _read_range(name, given)
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Gower:
         """Take the columns and their ranges from X, without rows of weight 0."""
@@ -118,22 +138,24 @@ class Gower(Similarity):
             return self
         if sample_weight is not None:
             X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
-        resolved: Gower = self.with_params(ranges={name: _span(name, column(X, name)) for name in column_names(X)})
+        resolved: Gower = self.with_params(ranges={name: _range_of(name, column(X, name)) for name in column_names(X)})
         resolved.check_params()
         return resolved
 
     def encode(self, objects: Any) -> Encoding:
         """Return numbers relative to their range (NaN if missing), and keys of categories (0 if missing)."""
         numbers, keys = [], []
-        for name, span in (self.ranges or {}).items():
-            values = column(objects, name)
+        for name, given in (self.ranges or {}).items():
+            values, span = column(objects, name), _read_range(name, given)
             missing = missing_cells(values)
             if self.strict and missing.any():
                 i = int(np.flatnonzero(missing)[0])
                 raise ValueError(f"column {name!r} has no value in row {i}, and strict=True refuses missing values")
-            if _is_category(span):
-                _check_category(name, values, missing, span)
+            if span.kind == "equal":
+                _check_kind(name, values, missing, span.values, f"it held {span.values} before")
                 keys.append(keys_of(values, missing))
+            elif span.kind == "order":
+                numbers.append(_ranks(name, values, missing, span.order or []))
             else:
                 numbers.append(self._scaled(name, values, missing, span))
         n = len((numbers + keys)[0])
@@ -154,82 +176,63 @@ class Gower(Similarity):
         numbers, keys = A
         return (~np.isnan(numbers).all(axis=1) | (keys != 0).any(axis=1)).astype(float)
 
-    def _scaled(self, name: Any, values: Any, missing: np.ndarray, span: Any) -> np.ndarray:
-        """Return (value - low) / range, or rank / (c - 1) of an ordered category."""
-        if _is_order(span):
-            return _ranks(name, values, missing, list(span)) / (len(span) - 1)
-        low, high = _ends(span)
-        numbers = (_seconds if isinstance(span, str) else _numbers)(name, values, missing)
+    def _scaled(self, name: Any, values: Any, missing: np.ndarray, span: Range) -> np.ndarray:
+        """Return (value - low) / (high - low), NaN if missing."""
+        numbers = (_seconds if span.kind == "time" else _numbers)(name, values, missing)
         with np.errstate(over="ignore"):
-            scaled = (numbers - low) / (high - low)
+            scaled = (numbers - span.low) / (span.high - span.low)
         outside = (scaled < 0) | (scaled > 1) if self.strict else np.isinf(scaled)
         if outside.any():
             i = int(np.flatnonzero(outside)[0])
             raise ValueError(
-                f"column {name!r} is {_said(numbers[i], span)} in row {i}, {'' if self.strict else 'too far '}outside "
-                f"its range from {_said(low, span)} to {_said(high, span)}"
+                f"column {name!r} is {span.written(numbers[i])} in row {i}, {'' if self.strict else 'too far '}outside "
+                f"its range from {span.written(span.low)} to {span.written(span.high)}"
             )
         return scaled
 
 
-def _is_times(span: Any) -> bool:
-    return isinstance(span, str) and span.split()[:1] == [TIME]
-
-
-def _ends(span: Any) -> tuple[float, float]:
-    """Return the ends of a range as numbers; of times in seconds."""
-    if not _is_times(span):
-        return span[0], span[1]
-    low, high = (np.datetime64(end, "us") for end in span.split()[1:])
-    return low.astype(np.int64) / 1e6, high.astype(np.int64) / 1e6
-
-
-def _said(number: float, span: Any) -> Any:
-    return np.datetime64(round(number * 1e6), "us").item().isoformat() if _is_times(span) else number
-
-
-def _is_order(span: Any) -> bool:
-    is_range = len(span) == 2 and all(isinstance(end, Real) and not isinstance(end, bool) for end in span)
-    return isinstance(span, list) or not (isinstance(span, str) or is_range)
-
-
-def _is_category(span: Any) -> bool:
-    """Tell whether values of this range are compared for equality, also if the range is a single value."""
-    if _is_times(span):
-        return len({*span.split()[1:]}) == 1
-    return isinstance(span, str) or len(span) == 1 or (not _is_order(span) and span[0] == span[1])
-
-
-def _check_span(name: Any, span: Any) -> None:
-    if isinstance(span, str) and span.split()[:1] == [EQUAL]:
-        return
-    if _is_times(span):
-        _check_times(name, span)
-        return
-    if isinstance(span, (str, bytes)) or not hasattr(span, "__len__") or len(span) == 0:
+def _read_range(name: Any, given: Any) -> Range:
+    """Validate the range of a column; a range of a single value is compared for equality."""
+    kind, *words = given.split() if isinstance(given, str) and given.strip() else ("",)
+    if kind == "equal":
+        return Range("equal", values="".join(words[-1:]))
+    if kind == "time":
+        low, high = _times(name, given, words)
+        return Range("equal", values="time") if low == high else Range("time", low, high)
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__len__") or len(given) == 0:
         raise ValueError(
             f"the range of column {name!r} must be (low, high), 'equal', 'time FIRST LAST', or a list of ordered "
-            f"categories, got {brief(span)}"
+            f"categories, got {brief(given)}"
         )
-    if _is_order(span) and len({*span}) < len(span):
-        raise ValueError(f"the range of column {name!r} names a category twice: {brief(span)}")
-    if not _is_order(span) and not (np.isfinite(span).all() and span[0] <= span[1] and np.isfinite(span[1] - span[0])):
-        raise ValueError(f"the range of column {name!r} must be two finite numbers, low <= high, got {brief(span)}")
+    two = len(given) == 2 and all(isinstance(end, Real) and not isinstance(end, bool) for end in given)
+    if isinstance(given, list) or not two:
+        if len({*given}) < len(given):
+            raise ValueError(f"the range of column {name!r} names a category twice: {brief(given)}")
+        single = Range("equal", values="number" if isinstance(given[0], Real) else "")
+        return single if len(given) == 1 else Range("order", order=list(given))
+    if not (np.isfinite(given).all() and given[0] <= given[1] and np.isfinite(given[1] - given[0])):
+        raise ValueError(f"the range of column {name!r} must be two finite numbers, low <= high, got {brief(given)}")
+    return Range("equal", values="number") if given[0] == given[1] else Range("number", given[0], given[1])
 
 
-def _check_times(name: Any, span: str) -> None:
+def _times(name: Any, given: str, words: list[str]) -> tuple[float, float]:
     try:
-        low, high = _ends(span)
+        low, high = (float(np.datetime64(end, "us").astype(np.int64) / 1e6) for end in words)
     except ValueError:
         low, high = np.inf, -np.inf
     if not low <= high:
         raise ValueError(
-            f"the range of column {name!r} must be two times, as in 'time 2001-01-01 2001-12-31T23:59', got {span!r}"
+            f"the range of column {name!r} must be two times, as in 'time 2001-01-01 2001-12-31T23:59', got {given!r}"
         )
+    return low, high
 
 
-def _span(name: Any, values: Any) -> Any:
-    """Return the range of a column."""
+def _written_time(seconds: float) -> str:
+    return str(np.datetime64(round(seconds * 1e6), "us").item().isoformat())
+
+
+def _range_of(name: Any, values: Any) -> Any:
+    """Return the range of a column, as `Gower.ranges` holds it."""
     missing = missing_cells(values)
     kind = kind_of_values(values, missing)
     if kind == "missing":
@@ -242,13 +245,13 @@ def _span(name: Any, values: Any) -> Any:
         return float(known.min()), float(known.max())
     if kind == "time":
         known = _seconds(name, values, missing)[~missing]
-        return " ".join([TIME, *(_said(end, TIME) for end in (known.min(), known.max()))])
+        return f"time {_written_time(known.min())} {_written_time(known.max())}"
     if kind not in CATEGORIES:
         raise TypeError(
             f"column {name!r} holds {kind}: Gower compares numbers, times and categories. Turn it into one of these, "
             f"leave it out, or say how it is compared with Columns"
         )
-    return f"{EQUAL} {kind}"
+    return f"equal {kind}"
 
 
 def _is_boolean(values: Any, missing: np.ndarray) -> bool:
@@ -258,14 +261,18 @@ def _is_boolean(values: Any, missing: np.ndarray) -> bool:
     return stored in ("", "object") and set(map(type, known_of(values, missing))) <= {bool, np.bool_}
 
 
+def _check_kind(name: Any, values: Any, missing: np.ndarray, expected: str, why: str) -> None:
+    """Refuse a column with values of another kind than expected, if a kind is expected."""
+    kind = kind_of_values(values, missing)
+    if expected not in ("", "mixed") and kind not in (expected, "missing"):
+        raise TypeError(f"column {name!r} holds {kind}, for instance {brief(known_of(values, missing)[0])}: {why}")
+
+
 def _numbers(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
-    """Return a column as floats, NaN where missing; errors name the column."""
+    """Return a column as floats, NaN if missing; errors name the column."""
     stored = plain_numbers(values)
     if stored is None:
-        kind = kind_of_values(values, missing)
-        if kind not in ("number", "missing"):
-            held = known_of(values, missing)[0]
-            raise TypeError(f"column {name!r} holds {kind}, for instance {brief(held)}: its range is that of numbers")
+        _check_kind(name, values, missing, "number", "its range is that of numbers")
         stored = np.array([np.nan if gone else value for value, gone in zip(values, missing, strict=True)], dtype=float)
     numbers = np.where(missing, np.nan, stored.astype(float))
     if np.isinf(numbers).any():
@@ -275,28 +282,13 @@ def _numbers(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
 
 
 def _seconds(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
-    """Return a column of times as seconds, NaN where missing."""
-    kind = kind_of_values(values, missing)
-    if kind not in (TIME, "missing"):
-        held = known_of(values, missing)[0]
-        raise TypeError(f"column {name!r} holds {kind}, for instance {brief(held)}: its range is that of times")
+    """Return a column of times as seconds, NaN if missing."""
+    _check_kind(name, values, missing, "time", "its range is that of times")
     return seconds(values, missing)
 
 
-def _check_category(name: Any, values: Any, missing: np.ndarray, span: Any) -> None:
-    """Refuse a column with another kind of values than its range."""
-    if isinstance(span, str):
-        expected = TIME if _is_times(span) else span.split()[-1]
-    else:
-        expected = "number" if isinstance(span[0], Real) else EQUAL
-    kind = kind_of_values(values, missing)
-    if expected not in (EQUAL, "mixed") and kind not in (expected, "missing"):
-        held = known_of(values, missing)[0]
-        raise TypeError(f"column {name!r} holds {kind}, for instance {brief(held)}: it held {expected} before")
-
-
 def _ranks(name: Any, values: Any, missing: np.ndarray, order: list[Any]) -> np.ndarray:
-    """Return the ranks of ordered categories, NaN where missing."""
+    """Return the ranks of ordered categories from 0 to 1, NaN if missing."""
     ranks = {category: float(rank) for rank, category in enumerate(order)}
     found = np.full(len(missing), np.nan)
     for i, value in enumerate(values):
@@ -305,4 +297,4 @@ def _ranks(name: Any, values: Any, missing: np.ndarray, order: list[Any]) -> np.
         if value not in ranks:
             raise ValueError(f"column {name!r} is {brief(value)} in row {i}, which is not in its order {brief(order)}")
         found[i] = ranks[value]
-    return found
+    return found / (len(order) - 1)

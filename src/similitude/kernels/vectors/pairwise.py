@@ -10,7 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, Profile, as_matrix, as_numpy, count, is_sparse, loops, namespace, rows
+from similitude.compute import (
+    Encoding,
+    Profile,
+    as_matrix,
+    as_numpy,
+    count,
+    first_nonfinite,
+    is_sparse,
+    loops,
+    namespace,
+    rows,
+)
 from similitude.kernels.vectors.sparse import sparse_inner, sparse_sums
 from similitude.similarity import Similarity
 from similitude.support.randomness import generator
@@ -197,7 +208,7 @@ def _finite_norms(A: Any) -> Any:
     """Return |a_i|^2; refuse vectors whose squares overflow, because their distances would not be numbers."""
     with np.errstate(over="ignore"):
         norms = squared_norms(A)
-    if not math.isfinite(float(norms.sum())) and not np.isfinite(as_numpy(norms)).all():
+    if first_nonfinite(norms) is not None:
         raise ValueError("the vectors are too long: their squares overflow, so scale them first")
     return norms
 

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_array
 
 from similitude.compute.encodings import itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.convex import Problem, by_box
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
-from similitude.learners.spaces import GramSpace
+from similitude.learners.representer.minimization import Risk, minimize_dual
+from similitude.learners.representer.spans import GramSpan
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.linear.losses import Hinge
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels
@@ -199,7 +199,7 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
             n <= (MAX_GAP_EXAMPLES if k.hints.threadsafe else MAX_GAP_EXAMPLES_SLOW)
             and 8 * n * n <= self._engine.budget
         ):
-            space = GramSpace(K.between(np.arange(n), np.arange(n)).astype(np.float64))
+            space = GramSpan(K.between(np.arange(n), np.arange(n)).astype(np.float64))
             gaps = [max(0.0, o - _dual_value(space, y, lam)) for o, y in zip(objectives, signs.T, strict=True)]
             self.suboptimality_ = scalar_or_array(gaps)
 
@@ -273,8 +273,8 @@ def _objective(K: KernelRows, used: np.ndarray, y: np.ndarray, a: np.ndarray, la
     return lam * float(a @ scores) + float(np.maximum(0.0, 1 - y * scores).mean())
 
 
-def _dual_value(space: GramSpace, y: np.ndarray, lam: float) -> float:
+def _dual_value(space: GramSpan, y: np.ndarray, lam: float) -> float:
     """Return a lower bound on the minimum of the objective."""
-    problem = Problem(Hinge(), y, np.full(len(y), 1 / len(y)), space, tolerance=1e-7, most_steps=100)
-    found = by_box(problem, lam / space.scale)
+    risk = Risk(Hinge(), y, np.full(len(y), 1 / len(y)), space, tolerance=1e-7, most_steps=100)
+    found = minimize_dual(risk, lam / space.scale)
     return -found.conjugate - found.mu * found.dual_squared_norm

@@ -78,7 +78,7 @@ def _is_known(term: Term) -> bool:
 
 @dataclass(frozen=True)
 class SplitVectors:
-    """Vectors as the kernel of dot products takes them."""
+    """PreparedVectors as the kernel of dot products takes them."""
 
     high: torch.Tensor
     low: torch.Tensor
@@ -88,14 +88,14 @@ class SplitVectors:
 
 @dataclass(frozen=True)
 class FeatureRows:
-    """Vectors as the kernel of differences takes them: one feature per row."""
+    """PreparedVectors as the kernel of differences takes them: one feature per row."""
 
     features: torch.Tensor
     n: int
 
 
-class Vectors:
-    """Vectors on the device, prepared for one term of a profile; each form is made when it is first used.
+class PreparedVectors:
+    """PreparedVectors on the device, prepared for one term of a profile; each form is made when it is first used.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ class Vectors:
         self.center = None if term.sums == "product" else center
         self._made: dict[str, Any] = {}
 
-    def subset(self, which: Any) -> Vectors:
+    def subset(self, which: Any) -> PreparedVectors:
         """Return some of the vectors."""
-        return Vectors(self.X[which], self.term, self.center)
+        return PreparedVectors(self.X[which], self.term, self.center)
 
     def forget(self) -> None:
         """Free the prepared forms."""
@@ -135,7 +135,7 @@ class Vectors:
         return int((self._norms.square() > MAX_SQUARED_NORM).sum())
 
     @functools.cached_property
-    def by_norm(self) -> tuple[tuple[Any, Vectors], tuple[Any, Vectors]]:
+    def by_norm(self) -> tuple[tuple[Any, PreparedVectors], tuple[Any, PreparedVectors]]:
         """The positions of the vectors of small norm, and these vectors; the same for those of large norm."""
         if not self.n_large:
             return (slice(None), self), (slice(0, 0), self.subset(slice(0, 0)))
@@ -194,7 +194,7 @@ def _unit(term: Term) -> float:
     return math.sqrt(-2.0 * p * LOG2E) if name == "gaussian" else math.sqrt(2.0 * p)
 
 
-def method_of(x: Vectors, y: Vectors, precision: str) -> str:
+def method_of(x: PreparedVectors, y: PreparedVectors, precision: str) -> str:
     """Return the method by which a term is computed, from the norms of the vectors on both sides."""
     term = x.term
     if term.form[0] == "identity":
@@ -219,14 +219,14 @@ def robust_mean(X: torch.Tensor) -> torch.Tensor:
     return X[usual].mean(0)
 
 
-def _few_large(x: Vectors, y: Vectors) -> bool:
+def _few_large(x: PreparedVectors, y: PreparedVectors) -> bool:
     """Tell whether distances can be computed from dot products except for those of a few vectors."""
     if x.term.sums != "squared_difference" or x.term.form[0] not in SMOOTH_AT_ZERO or not (x.n_large or y.n_large):
         return False
     return all(one.n_large <= FEW_LARGE * len(one.X) for one in (x, y))
 
 
-def _times_by_norm(x: Vectors, y: Vectors, V: torch.Tensor, precision: str) -> torch.Tensor:
+def _times_by_norm(x: PreparedVectors, y: PreparedVectors, V: torch.Tensor, precision: str) -> torch.Tensor:
     """Return the product, with vectors of small and of large norm computed separately."""
     (small, x_small), (large, x_large) = x.by_norm
     (y_small_at, y_small), (y_large_at, y_large) = y.by_norm
@@ -239,7 +239,7 @@ def _times_by_norm(x: Vectors, y: Vectors, V: torch.Tensor, precision: str) -> t
     return total
 
 
-def times(x: Vectors, y: Vectors, V: torch.Tensor, precision: str = "float32") -> torch.Tensor:
+def times(x: PreparedVectors, y: PreparedVectors, V: torch.Tensor, precision: str = "float32") -> torch.Tensor:
     """Return the product of the matrix of one term, of the vectors x and y, with V, in float64."""
     if _few_large(x, y):
         return _times_by_norm(x, y, V, precision)

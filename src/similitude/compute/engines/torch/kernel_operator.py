@@ -33,7 +33,7 @@ NARROW_FEATURES = 128
 SUMMED_ROWS = 2**13
 """Rows of a stored matrix that are added up in its own precision."""
 
-CELLS = {"cuda": 2**26, "cpu": 2**20}
+BLOCK_CELLS = {"cuda": 2**26, "cpu": 2**20}
 """Number of values of a block if the product is not fused."""
 
 
@@ -50,7 +50,13 @@ class RowsOperator(Protocol):
 class FusedRows:
     """Products by fused kernels; rows whose product does not fit on the device are halved, for good."""
 
-    def __init__(self, profile: Profile, x: dict[Term, fused.Vectors], y: dict[Term, fused.Vectors], precision: str):
+    def __init__(
+        self,
+        profile: Profile,
+        x: dict[Term, fused.PreparedVectors],
+        y: dict[Term, fused.PreparedVectors],
+        precision: str,
+    ):
         self.profile, self.x, self.y, self.precision = profile, x, y, precision
         self._halves: tuple[FusedRows, FusedRows] | None = None
 
@@ -87,7 +93,9 @@ class FusedRows:
         top, bottom = (FusedRows(self.profile, part, self.y, self.precision) for part in parts)
         return top, bottom
 
-    def _sum(self, x: dict[Term, fused.Vectors], y: dict[Term, fused.Vectors], V: torch.Tensor) -> torch.Tensor:
+    def _sum(
+        self, x: dict[Term, fused.PreparedVectors], y: dict[Term, fused.PreparedVectors], V: torch.Tensor
+    ) -> torch.Tensor:
         first = next(iter(x.values()))
         total = torch.zeros(len(first.X), V.shape[1], device=V.device, dtype=torch.float64)
         for term in self.profile.terms:
@@ -222,7 +230,7 @@ class KernelOperator:
             return
         device = self.engine.torch_device
         K = torch.empty(n, m, dtype=self.dtype, device=device)
-        for down in _slices(n, max(1, CELLS[device.type] // m)):
+        for down in _slices(n, max(1, BLOCK_CELLS[device.type] // m)):
             K[down] = self._block(rows(self.a, down), self.b)
         self._resident = StoredRows(K)
 
@@ -286,16 +294,16 @@ class KernelOperator:
 
     def _rows_operator(self, a: Encoding) -> RowsOperator:
         if not self.fused:
-            cells = min(CELLS[self.engine.torch_device.type], max(1, self.engine.budget // 64))
+            cells = min(BLOCK_CELLS[self.engine.torch_device.type], max(1, self.engine.budget // 64))
             return BlockwiseRows(self._block, a, self.b, cells)
         parts = {term: _vectors(a, term) for term in self.profile.terms}
-        x = {term: fused.Vectors(X, term, self._columns[term].center) for term, X in parts.items()}
+        x = {term: fused.PreparedVectors(X, term, self._columns[term].center) for term, X in parts.items()}
         return FusedRows(self.profile, x, self._columns, self.engine.precision)
 
     @cached_property
-    def _columns(self) -> dict[Term, fused.Vectors]:
+    def _columns(self) -> dict[Term, fused.PreparedVectors]:
         parts = {term: _vectors(self.b, term) for term in self.profile.terms}
-        return {term: fused.Vectors(Y, term, fused.robust_mean(Y)) for term, Y in parts.items()}
+        return {term: fused.PreparedVectors(Y, term, fused.robust_mean(Y)) for term, Y in parts.items()}
 
     def _block(self, a: Encoding, b: Encoding) -> torch.Tensor:
         with self.engine.matmul_precision():

@@ -31,7 +31,7 @@ MIN_PROGRAMS = 4096
 
 DOT_FORMS = {"gaussian": 0, "rational_quadratic": 1, "polynomial": 2, "sigmoid": 3}
 SUM_FORMS = {"gaussian": 0, "rational_quadratic": 1, "laplace": 4, "matern3": 5, "matern5": 6}
-METHODS = {"fp16x3": 0, "tf32x3": 1, "tf32": 2}
+DOT_METHODS = {"fp16x3": 0, "tf32x3": 1, "tf32": 2}
 
 
 @triton.jit
@@ -225,7 +225,7 @@ def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degr
     form : str
         A name in `DOT_FORMS`; p, q and degree are its parameters.
     method : str
-        A name in `METHODS`.
+        A name in `DOT_METHODS`.
     """
     splits, stretch = _cut(x.n, y.n)
     wide = _outputs(V, y.n)
@@ -237,7 +237,7 @@ def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degr
         "BD": D if D <= RESIDENT_FEATURES else CHUNK_FEATURES,
         "FORM": DOT_FORMS[form],
         "DEGREE": degree,
-        "METHOD": METHODS[method],
+        "METHOD": DOT_METHODS[method],
     }
     _launch(dots_kernel, out, arguments, constants)
     return _total(out, V.shape[1])

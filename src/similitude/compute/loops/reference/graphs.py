@@ -13,15 +13,14 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iterations: int) -> Keyed:
-    """Return the histogram of the labels that the nodes of each graph have after 0, 1, …, `iterations` refinements.
+    """Return the histogram of the labels of the nodes of each graph after 0, 1, …, `iterations` refinements.
 
-    A new label is a hash of the old one, of the number of the iteration, and of the sum of the hashes of the
-    neighbors' labels (with those of the edges to them), so that their order does not matter.
+    A new label is a hash of the old one, of the iteration, and of the sum of the hashes of the neighbors' labels (with
+    those of the edges to them), so the order of neighbors does not matter.
 
     Parameters
     ----------
-    graphs : triple of arrays
-        Of int64, int64 and int32.
+    graphs : Structure
     labels, edge_labels : array of uint64
         One for each node, and one for each entry of neighbors.
 
@@ -51,7 +50,7 @@ def _times_golden(number: int) -> np.uint64:
 
 
 def _mix(x: Array) -> Array:
-    """Spread the bits of 64-bit numbers: the finaliser of splitmix64."""
+    """Mix the bits of 64-bit numbers by the finalizer of splitmix64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -65,15 +64,13 @@ def _joined(histograms: list[Counter[int]]) -> Keyed:
 
 
 def shortest_paths(graphs: Structure, labels: Array) -> Keyed:
-    """Return how often each triple of two labels and a distance occurs among the pairs of nodes of each graph.
+    """Return the histogram of (label, label, distance) over the unordered pairs of connected nodes of each graph.
 
-    A pair counts once, its labels have no order, and pairs that no path joins do not count. A key is a hash of the
-    triple.
+    A key is a hash of the triple.
 
     Parameters
     ----------
-    graphs : triple of arrays
-        Of int64, int64 and int32.
+    graphs : Structure
     labels : array of uint64
         One for each node.
     """
@@ -85,7 +82,7 @@ def shortest_paths(graphs: Structure, labels: Array) -> Keyed:
         for u in range(len(joined)):
             for v, distance in _distances(joined, u).items():
                 if u < v:
-                    pair = salted[first + u : first + u + 1] + salted[first + v]  # arrays wrap around, numbers warn
+                    pair = salted[first + u : first + u + 1] + salted[first + v]  # scalars would warn of overflow
                     found[int(_mix(pair + _times_golden(distance))[0])] += 1
         histograms.append(found)
     return _joined(histograms)
@@ -98,7 +95,7 @@ def _neighbor_lists(graphs: Structure) -> list[list[list[int]]]:
 
 
 def _distances(joined: list[list[int]], root: int) -> dict[int, int]:
-    """Return the distance to every node that can be reached, by breadth-first search."""
+    """Return the distance to every reachable node, by breadth-first search."""
     found = {root: 0}
     queue = [root]
     for u in queue:
@@ -110,19 +107,18 @@ def _distances(joined: list[list[int]], root: int) -> dict[int, int]:
 
 
 def graphlets(graphs: Structure, p: int, of_code: Array, contains: Array) -> Array:
-    """Return how many induced subgraphs with p nodes of each type every graph has: here by looking at all of them.
+    """Return the number of induced subgraphs with p nodes of each type in every graph, by enumeration.
 
     Parameters
     ----------
-    graphs : triple of arrays
-        Of int64, int64 and int32.
+    graphs : Structure
     p : int
         From 2 to 5.
     of_code : array of int32
-        The type of each graph on the nodes 0, …, p - 1: bit j (j - 1) / 2 + i of its code says that i < j are joined.
-        Types with more edges have larger numbers.
+        The type of each graph on the nodes 0, …, p - 1, by its code: bit j (j - 1) / 2 + i tells whether i < j are
+        joined. Types with more edges have larger numbers.
     contains : array of int64, shape (types, types)
-        How many subgraphs of type b with all p nodes type a has: the closed formulas of the compiled loop need it.
+        The number of spanning subgraphs of type b in type a, for the closed formulas of the compiled loop.
     """
     counts = np.zeros((len(graphs[0]) - 1, len(contains)))
     pairs = [(i, j) for j in range(p) for i in range(j)]
@@ -135,19 +131,12 @@ def graphlets(graphs: Structure, p: int, of_code: Array, contains: Array) -> Arr
 
 
 def keyed_products(out: Array, A: Keyed, B: Keyed) -> None:
-    """Write the dot products of histograms into `out`: the sum of the products of the counts of shared keys.
-
-    Parameters
-    ----------
-    out : array of float64, shape (n, m)
-    A, B : triple of arrays
-        Starts (int64), keys (uint64, each once in a row) and counts (float64).
-    """
+    """Write the dot products of histograms into `out`: the sums of the products of the counts of shared keys."""
     starts, keys, counts = B
     owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     order = np.argsort(keys, kind="stable")
     different, first = np.unique(keys[order], return_index=True)
-    having = dict(zip(different.tolist(), np.split(order, first[1:]), strict=False))  # where each key is in B
+    having = dict(zip(different.tolist(), np.split(order, first[1:]), strict=False))  # the positions of each key in B
     out[...] = 0
     for row, (a, b) in zip(out, pairwise(A[0]), strict=True):
         for key, count in zip(A[1][a:b].tolist(), A[2][a:b].tolist(), strict=True):

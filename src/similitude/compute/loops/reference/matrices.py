@@ -6,15 +6,15 @@ from similitude.compute.loops.argument_types import Array, Doubles
 
 
 def mirror(out: Array, values: Array) -> None:
-    """Write the transposed matrix into `out`, which shares no entry with it."""
+    """Write the transposed matrix into `out`, which must not overlap with it."""
     out[...] = values.T
 
 
 def hadamard(values: Array, signs: Array, size: int) -> None:
-    """Turn every stretch v of `size` entries of a row into H D_k ... H D_1 v, in place.
+    """Replace every piece v of `size` entries of a row by H D_k ... H D_1 v, in place.
 
-    D_i has row i of `signs` on its diagonal; H is the Walsh-Hadamard matrix of 1 and -1: ``H[i, j]`` is -1 where i and
-    j have an odd number of binary digits 1 in common. `size` is a power of two that divides the number of columns.
+    D_i has row i of `signs` on its diagonal; H is the Walsh-Hadamard matrix: ``H[i, j]`` is -1 if i and j have an odd
+    number of binary digits 1 in common, and 1 otherwise. `size` is a power of two that divides the number of columns.
 
     >>> values = np.array([[1.0, 2.0, 3.0, 4.0]])
     >>> hadamard(values, np.ones((1, 4)), 4)
@@ -34,7 +34,7 @@ def hadamard(values: Array, signs: Array, size: int) -> None:
 
 
 def cos_sin(turns: Array, sines: Array, scale: float = 1.0) -> None:
-    """Replace angles, in quarter turns, by their cosines and write their sines beside; both times `scale`.
+    """Replace angles, in quarter turns, by their cosines and write their sines into `sines`; both times `scale`.
 
     >>> turns, sines = np.array([[0.0, 1.0, 4.5]]), np.empty((1, 3))
     >>> cos_sin(turns, sines)
@@ -43,22 +43,21 @@ def cos_sin(turns: Array, sines: Array, scale: float = 1.0) -> None:
     """
     if sines.shape != turns.shape:
         raise ValueError("one place for the sine of each angle")
-    angles = np.remainder(turns, 4) * (np.pi / 2)  # with little left of an angle to round
+    angles = np.remainder(turns, 4) * (np.pi / 2)  # a small angle loses few digits
     sines[...], turns[...] = scale * np.sin(angles), scale * np.cos(angles)
 
 
 def worst_triple(K: Doubles) -> tuple[int, int, int, float]:
     """Find the three items whose 3 x 3 determinant is smallest.
 
-    A symmetric matrix with unit diagonal is positive semi-definite only if each of its
-    3 x 3 principal minors ``1 + 2 a b c - a**2 - b**2 - c**2`` is at least 0, where
-    ``a = K[i, j]``, ``b = K[i, k]`` and ``c = K[j, k]``.
+    A symmetric matrix with unit diagonal is positive semi-definite only if each of its 3 x 3 principal minors
+    ``1 + 2 a b c - a**2 - b**2 - c**2`` is at least 0, where ``a = K[i, j]``, ``b = K[i, k]`` and ``c = K[j, k]``.
 
     Parameters
     ----------
     K : array of float64, shape (n, n)
-        A symmetric, C-contiguous matrix with unit diagonal and finite entries, n >= 3.
-        Symmetry and the diagonal are taken on trust: only entries above the diagonal are used.
+        A symmetric, C-contiguous matrix with unit diagonal and finite entries, n >= 3; only the entries above the
+        diagonal are read.
 
     Returns
     -------
@@ -74,7 +73,7 @@ def worst_triple(K: Doubles) -> tuple[int, int, int, float]:
 
     Examples
     --------
-    Item 0 resembles both 1 and 2, which are opposites of each other.
+    Item 0 is similar to both 1 and 2, which are dissimilar.
 
     >>> import numpy as np
     >>> K = np.array([[1.0, 0.9, 0.9], [0.9, 1.0, -0.9], [0.9, -0.9, 1.0]])

@@ -1,7 +1,7 @@
 """Loops over time series: dynamic time warping and global alignment.
 
-Collections of series are given as ``A, a``: an array of shape (times of all series, channels), and where each series
-starts; series i holds the rows ``a[i]`` to ``a[i + 1]``.
+Collections of series are given as ``A, a``: an array of shape (times of all series, channels), and the starts of the
+series; series i has the rows ``a[i]`` to ``a[i + 1]``.
 """
 
 import itertools
@@ -16,20 +16,20 @@ from similitude.compute.loops.argument_types import Array
 def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None = None, half: bool = False) -> None:
     """Write the dynamic time warping distances of the series of A to those of B.
 
-    The distance is the least sum of squared differences along a path through both series that starts and ends with
-    both, and in each step goes forward in one or in both. Of two series of lengths n and m the path may pair entries
-    i and j if min(0, n - m) - r <= i - j <= max(0, n - m) + r. It is infinite if one of the two is empty.
+    The distance is the smallest sum of squared differences along a path through both series that starts and ends with
+    both, and in each step advances one or both. In series of lengths n and m the path may pair entries i and j if
+    min(0, n - m) - r <= i - j <= max(0, n - m) + r. The distance is infinite if one of the two is empty.
 
     Parameters
     ----------
     out : array of shape (series of A, series of B)
-        Of the same precision as A and B.
+        In the precision of A and B.
     A, a, B, b : arrays
         See above.
     window : int, float or None
         The radius r in steps; as a float, the fraction of the shorter length, rounded down; None: no limit.
     half : bool
-        A and B are the same: each pair may be computed once.
+        A and B are the same, so half of the pairs suffice.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None
 
 
 def band(n: int, m: int, window: float | None) -> tuple[int, int]:
-    """Return the least and the greatest i - j that a path of entries i of n and j of m may have.
+    """Return the smallest and the largest i - j on a path of entries i of n and j of m.
 
     >>> band(10, 10, 2), band(10, 10, 0.25), band(10, 13, 1)
     ((-2, 2), (-2, 2), (-4, 1))
@@ -71,13 +71,13 @@ def global_alignment(out: Array, A: Array, a: Array, B: Array, b: Array, scale: 
     Parameters
     ----------
     out : array of float64, shape (series of A, series of B)
-        Also for values in float32.
+        Also if A and B are float32.
     A, a, B, b : arrays
         See above.
     scale : float
-        What the squared distance of two entries is multiplied with.
+        The factor of the squared distance of two entries.
     half : bool
-        A and B are the same: each pair may be computed once.
+        A and B are the same, so half of the pairs suffice.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Loops over sets: common bits, and similarities of sets.
 
-They end in a value, made of the number c of items that two sets share and the numbers a and b that they have:
+The value of a pair follows from the number c of common items and the numbers a and b of items of the two sets:
 
 =======  =====================================
-value    what it is
+value    definition
 =======  =====================================
 count    c
 share    c / (a + b - c), 1 for two empty sets
@@ -20,16 +20,15 @@ VALUES = ("count", "share", "any")
 
 
 def shared_bits(out: Array, A: Array, B: Array, a: Array, b: Array, value: str) -> None:
-    """Write a value of the bits that are set in both a_i and b_j, rows of 64-bit words, into `out`.
+    """Write the value of each pair of rows of bits into `out`.
 
     Parameters
     ----------
     out : array of float64, shape (n, m)
-        Where the results go.
     A, B : arrays of uint64
         Rows of bits.
     a, b : arrays of float64
-        How many bits are set in each row.
+        The number of bits that are set in each row.
     value : str
         ``count``, ``share`` or ``any``.
     """
@@ -38,7 +37,7 @@ def shared_bits(out: Array, A: Array, B: Array, a: Array, b: Array, value: str) 
 
 
 def of_shared(out: Array, a: Array, b: Array, value: str) -> None:
-    """Replace numbers of shared items by a value, in place."""
+    """Replace numbers of common items by a value, in place."""
     if value == "any":
         np.minimum(out, 1.0, out=out)
     if value == "share":
@@ -47,7 +46,7 @@ def of_shared(out: Array, a: Array, b: Array, value: str) -> None:
 
 
 def common_bits(out: Array, A: NDArray[np.uint64], B: NDArray[np.uint64]) -> None:
-    """Write the numbers of bits that are set in both a_i and b_j, rows of 64-bit words, into `out`."""
+    """Write the number of bits that are set in both a_i and b_j, rows of 64-bit words, into `out`."""
     for i, row in enumerate(A):
         out[i] = count_bits(row & B)
 

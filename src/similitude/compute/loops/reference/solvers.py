@@ -11,18 +11,18 @@ SMALLEST_CURVATURE = 1e-12
 def smo(
     K: Array, u: Doubles, beta: Doubles, low: Doubles, high: Doubles, tolerance: float, most_steps: int, keep_sum: bool
 ) -> int:
-    """Minimize ``beta' K beta / 2 - t' beta`` over a box, by small steps; return their number.
+    """Minimize ``beta' K beta / 2 - t' beta`` over a box by sequential minimal optimization; return the steps.
 
-    Where the sum of beta must stay as it is, a step moves a pair: the variable of largest residual that can rise, and
-    the partner that gains most (Fan, Chen and Lin, 2005). Otherwise it moves the single variable that gains most. It
-    ends when no pair differs, or no variable that can move differs from 0, by more than the tolerance.
+    If the sum of beta must stay constant, a step moves a pair: the variable of largest residual that can rise, and the
+    partner that gains most (Fan, Chen and Lin, 2005). Otherwise it moves the single variable that gains most. It stops
+    when the residuals of no pair differ, or no movable residual differs from 0, by more than the tolerance.
 
     Parameters
     ----------
     K : array of shape (n, n)
         Symmetric.
     u, beta : array of float64, shape (n,)
-        In and out: the residual t - K beta, and the variables.
+        The residual t - K beta and the variables, updated in place.
     low, high : array of float64, shape (n,)
         The box.
     tolerance : float
@@ -91,19 +91,19 @@ def add_rows(rows: Array, which: NDArray[np.int64], weights: Doubles, out: Doubl
 
 
 def perceptron_pass(K: Array, y: Doubles, scores: Doubles, threshold: float = 0.0, strict: bool = False) -> Array:
-    """Let a kernel perceptron see the examples of one chunk one after the other; return which ones it learned from.
+    """Run a kernel perceptron over one chunk of examples; return which examples caused an update.
 
-    It learns from example i if ``y[i] * scores[i] <= threshold`` (or ``<``, if `strict`): then ``y[i] * K[i, j]`` is
+    Example i causes an update if ``y[i] * scores[i] <= threshold`` (or ``<``, if `strict`): then ``y[i] * K[i, j]`` is
     added to the score of every later example j.
 
     Parameters
     ----------
     K : array of shape (n, n)
-        Row i is what example i contributes to the scores of all.
+        Row i holds the kernel values of example i with all examples.
     y : array of float64, shape (n,)
         1 or -1.
     scores : array of float64, shape (n,)
-        In: the score of each example by what was learned before. Out: the score it had when its turn came.
+        On entry the score of each example from earlier updates, on return its score when it was presented.
 
     Examples
     --------

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from similitude.compute.loops.argument_types import Array, BagArrays, Patterns
 
 DIGESTED = 1 << 63
-"""A code with this bit is only a digest: whether two of them mean the same is seen by looking at the windows."""
+"""The bit of codes that are digests: whether two of them are equal is decided by comparing the windows."""
 
 
 def window_bags(text: Array, starts: Array, patterns: Patterns) -> BagArrays:
-    """Return the different windows of each string, and how often each occurs.
+    """Return the different windows of each string with their counts.
 
-    The code of a window of letters c_1, …, c_k under pattern q is the number with the digits q + 1, c_1, …, c_k to the
-    base 256 where all letters are below 256 and it is below 2^63, with k <= 7; else it is a digest.
+    The code of a window of letters c_1, …, c_k under pattern q is the number with the digits q + 1, c_1, …, c_k to base
+    256 if k <= 7, all letters are below 256 and the number is below 2^63; otherwise it is a digest.
 
     Examples
     --------
@@ -39,10 +39,10 @@ def window_bags(text: Array, starts: Array, patterns: Patterns) -> BagArrays:
 
 
 def neighbor_bags(text: Array, starts: Array, letters: int, length: int, most: int) -> BagArrays:
-    """Return every word that differs from a window at `most` places at most, and from how many windows it does.
+    """Return the words that differ from a window at no more than `most` positions, with the number of such windows.
 
-    The text holds numbers below `letters`; any other number agrees with no letter. The code of a word is the number
-    with its letters as digits to the base `letters`.
+    The text holds numbers below `letters`; any other number differs from all letters. The code of a word is the number
+    with its letters as digits to base `letters`.
     """
 
     def features(string: list[int]) -> Iterator[tuple[Any, int, int]]:
@@ -58,7 +58,7 @@ def neighbor_bags(text: Array, starts: Array, letters: int, length: int, most: i
 
 
 def _neighbors(window: list[int], letters: int, most: int) -> list[tuple[int, ...]]:
-    """Return the words at most `most` letters away, in alphabetical order."""
+    """Return the words that differ at no more than `most` positions, in alphabetical order."""
     found: set[tuple[int, ...]] = set()
     for free in combinations(range(len(window)), min(most, len(window))):
         choices = [range(letters) if t in free else [x] if x < letters else [] for t, x in enumerate(window)]
@@ -103,14 +103,14 @@ def _mixed(x: int) -> int:
 
 
 def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Array, Array, int]:
-    """Number the features that occur in both A and B from 0 on, in the order in which B has them.
+    """Number the features that occur in both A and B from 0 on, in the order of B.
 
     Returns
     -------
     a, b : arrays of int32
-        The number of each feature of A and of B, or -1 if it occurs in one of the two only.
+        The number of each feature of A and of B, or -1 if it occurs in only one of the two.
     count : int
-        How many there are.
+        The number of shared features.
     """
     keys_a, keys_b = _keys(A, patterns), _keys(B, patterns)
     occur = set(keys_a)
@@ -120,7 +120,7 @@ def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Arr
 
 
 def _keys(bags: BagArrays, patterns: Patterns) -> list[Any]:
-    """Return what features mean: their code, or where it is a digest, the pattern and the letters."""
+    """Return the features: their code, or the pattern and the letters if it is a digest."""
     positions, number = _split(patterns.positions, patterns.starts), max(1, len(patterns.spans))
     keys: list[Any] = bags.codes.tolist()
     owners = np.repeat(np.arange(len(bags.starts) - 1), np.diff(bags.starts))
@@ -140,10 +140,10 @@ def set_bits(out: NDArray[np.uint64], numbers: Array, starts: Array) -> None:
 def levenshtein(
     out: Array, queries: Array, query_starts: Array, targets: Array, target_starts: Array, same: bool = False
 ) -> None:
-    """Write the least numbers of letters to insert, delete or replace that turn one string into another into `out`.
+    """Write the Levenshtein distances into `out`: the smallest numbers of insertions, deletions and replacements.
 
-    Strings are letters numbered from 0 on, one string after the other. Where queries and targets are the same strings
-    (`same`), half of the distances are enough.
+    Strings are letters numbered from 0 on, stored consecutively. If queries and targets are the `same` strings, half of
+    the distances suffice.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def levenshtein(
 
 
 def _edits(query: Array, target: Array) -> int:
-    """Return the distance of two strings: one row of the table from the row before, for each letter of the query."""
+    """Return the distance of two strings, from one row of the table per letter of the query."""
     places = np.arange(len(target) + 1)
     row = places
     for letter in query.tolist():

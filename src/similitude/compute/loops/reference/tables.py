@@ -8,15 +8,14 @@ from similitude.compute.loops.argument_types import Array
 def gower(out: Array, A: tuple[Array, Array], B: tuple[Array, Array]) -> None:
     """Write Gower's coefficient of the rows a_i and b_j into `out`.
 
-    Each column adds a similarity where both rows have a value: 1 - |a - b| of two numbers, 1 or 0 for two keys that are
-    equal or not. The result is their mean, and 0 where there are none.
+    Each column in which both rows have a value adds a similarity: 1 - |a - b| for numbers, 1 or 0 for equal or
+    different keys. The result is the mean of these, and 0 if there are none.
 
     Parameters
     ----------
     out : array of shape (n, m)
-        Where the results go.
     A, B : pairs of arrays
-        Numbers (float64, NaN where missing) and keys (int64, 0 where missing), one row each per row of the table.
+        Numbers (float64, NaN if missing) and keys (int64, 0 if missing), with one row per row of the table.
     """
     known = np.zeros(out.shape)
     out[...] = 0

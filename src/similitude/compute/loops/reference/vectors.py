@@ -1,6 +1,6 @@
 """Loops over vectors, dense and sparse: functions of dot products and of sums over features.
 
-The function of a distance or a dot product is given as `shape` with the numbers `p`, `q`, `degree`:
+The `form` of a function of a distance or a dot product is the name of its shape and the numbers `p`, `q`, `degree`:
 
 ====================  =======================================  =========================
 shape                 value at x                               x is
@@ -45,8 +45,8 @@ TERMS: dict[str, Callable[[Array, Array], Array]] = {
 SUMS = tuple(TERMS)
 
 
-def apply(values: Array, shape: str, p: float = 0.0, q: float = 0.0, degree: int = 1) -> None:
-    """Replace every entry of a matrix by the value of a function, in place."""
+def apply(values: Array, shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1) -> None:
+    """Replace every entry of a matrix by a function of it, in place."""
     with np.errstate(all="ignore"):
         values[...] = FUNCTIONS[shape](np, values, p, q, degree)
 
@@ -56,9 +56,7 @@ def formula(xp: Any, x: Any, shape: str, p: float = 0.0, q: float = 0.0, degree:
     return FUNCTIONS[shape](xp, x, p, q, degree)
 
 
-def of_products(
-    products: Array, A: Array, B: Array, a: Array, b: Array, shape: str, p: float = 0.0, q: float = 0.0, degree: int = 1
-) -> None:
+def of_products(products: Array, A: Array, B: Array, a: Array, b: Array, *form: Any) -> None:
     """Replace dot products <a_i, b_j> by a function of |a_i - b_j|^2 = |a_i|^2 + |b_j|^2 - 2 <a_i, b_j>, in place.
 
     Pairs so close that this formula loses half of the digits are computed from their difference.
@@ -76,12 +74,10 @@ def of_products(
     products[...] = both - 2 * products
     i, j = np.nonzero(products < 64 * np.sqrt(np.finfo(products.dtype).eps) * both)
     products[i, j] = ((A[i] - B[j]) ** 2).sum(axis=1)
-    apply(products, shape, p, q, degree)
+    apply(products, *form)
 
 
-def of_sums(
-    out: Array, A: Array, B: Array, terms: str, shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1
-) -> None:
+def of_sums(out: Array, A: Array, B: Array, terms: str, *form: Any) -> None:
     """Write a function of sums over features into `out`.
 
     Parameters
@@ -95,7 +91,7 @@ def of_sums(
     out[...] = 0
     for k in range(A.shape[1]):
         out += TERMS[terms](A[:, k, np.newaxis], B[np.newaxis, :, k])
-    apply(out, shape, p, q, degree)
+    apply(out, *form)
 
 
 def sparse_products(out: Array, A: CSR, Bt: CSR) -> None:
@@ -104,10 +100,10 @@ def sparse_products(out: Array, A: CSR, Bt: CSR) -> None:
     Parameters
     ----------
     out : array of shape (n, m)
-    A : triple of arrays
-        Data, indices and indptr of n sparse rows, entries finite.
-    Bt : triple of arrays
-        The same of B transposed: for each column of B, the rows that have an entry there.
+    A : CSR
+        n sparse rows with finite entries.
+    Bt : CSR
+        B transposed: for each column of B, the rows that have an entry there.
     """
     out[...] = 0
     for row, values, columns in zip(out, *_rows(A), strict=True):
@@ -123,17 +119,7 @@ def sparse_dense_products(out: Array, A: CSR, Bt: Array) -> None:
         row += values @ Bt[columns]
 
 
-def of_sparse_sums(
-    out: Array,
-    A: CSR,
-    B: CSR,
-    Bt: CSR,
-    terms: str,
-    shape: str = "identity",
-    p: float = 0.0,
-    q: float = 0.0,
-    degree: int = 1,
-) -> None:
+def of_sparse_sums(out: Array, A: CSR, B: CSR, Bt: CSR, terms: str, *form: Any) -> None:
     """Write a function of sums over features of sparse rows into `out`.
 
     Equal rows have a distance of exactly zero, and close rows lose no digits.
@@ -141,12 +127,12 @@ def of_sparse_sums(
     Parameters
     ----------
     out : array of shape (n, m)
-    A, B : triples of arrays
-        Data, indices and indptr of the rows; the indices of each row increase.
-    Bt : triple of arrays
-        The same of B transposed.
+    A, B : CSR
+        Sparse rows; the indices of each row increase.
+    Bt : CSR
+        B transposed.
     terms : str
-        As for `of_sums`.
+        See `of_sums`.
     """
     term, zero = TERMS[terms], np.zeros(1, out.dtype)
     A_rows, B_rows = (list(zip(*_rows(M), strict=True)) for M in (A, B))
@@ -160,7 +146,7 @@ def of_sparse_sums(
         if terms != "smaller":
             for j in np.flatnonzero(out[i] < 64 * np.sqrt(np.finfo(out.dtype).eps) * (a[i] + b)):
                 out[i, j] = _sum_of_pair(*A_rows[i], *B_rows[j], term)
-    apply(out, shape, p, q, degree)
+    apply(out, *form)
 
 
 def _sum_of_pair(a: Array, a_columns: Array, b: Array, b_columns: Array, term: Callable[[Array, Array], Array]) -> Any:
