@@ -170,6 +170,13 @@ class SimilarityEstimator(BaseEstimator):
         setattr(self, f"{self._role}_", "precomputed" if precomputed else resolved)
         return resolved, X, A
 
+    def _begin(self, X: Any, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
+        """Return the same for a kernel, and set ``validity_``; raise NotAKernelError if it has a witness."""
+        random_state = getattr(self, "random_state", None)
+        k, X, A = self._start(X, random_state, sample_weight)
+        self.validity_ = self._demand_kernel(k, X, A, random_state)
+        return k, X, A
+
     def _note_engine(self, similarities: Sequence[Similarity]) -> None:
         """Set ``notes_`` to the engine's remarks on similarities that it cannot compute on its device."""
         self.notes_ = list(filter(None, map(self._engine.fallback_note, similarities)))

@@ -153,8 +153,7 @@ def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float
     if np.abs(encoding).max() > LARGEST_SINGLE_ENTRY:
         return None
     single = encoding.astype(np.float32)
-    some = np.unique(np.linspace(0, count(encoding) - 1, COMPARED_OBJECTS).astype(int))
-    double_sample, single_sample = rows(encoding, some), rows(single, some)
-    exact = np.asarray(kernel.block(double_sample, double_sample), float)
-    rounded = np.asarray(kernel.block(single_sample, single_sample), float)
+    some = np.unique(np.linspace(0, encoding.shape[0] - 1, COMPARED_OBJECTS).astype(int))
+    exact = np.asarray(kernel.block(encoding[some], encoding[some]), float)
+    rounded = np.asarray(kernel.block(single[some], single[some]), float)
     return single if np.abs(exact - rounded).max() <= tolerance else None

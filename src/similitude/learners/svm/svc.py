@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import column_or_1d
 
-from similitude.compute.encodings import Encoding, count, itemsize, rows
+from similitude.compute.encodings import Encoding, itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.learners.calibration import probabilities, temperature
 from similitude.learners.conflicts import inseparable
@@ -255,7 +255,7 @@ class KernelSVC(BaseSVC):
             self.precision_ = f"float{8 * itemsize(A)}"
         else:
             A = self._solver_encoding(k, A, costs)
-        n, engine, dtype = count(A), self._engine, np.dtype(self.precision_)
+        n, engine, dtype = len(costs), self._engine, np.dtype(self.precision_)
         if len(self.classes_) == 2 or n * n * dtype.itemsize > engine.budget // 2:
             return lambda members: KernelRows(k, rows(A, members), engine, dtype, members), np.asarray
         gram = np.asarray(k.blocks(A, engine=engine).whole())
