@@ -151,7 +151,7 @@ ABSTRACT = {
     "HistogramSimilarity",
     "SeriesSimilarity",
     "Node",
-    "Joined",
+    "NaryNode",
     "Extreme",
     "Wrapped",
 }
