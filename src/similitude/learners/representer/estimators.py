@@ -30,9 +30,8 @@ from similitude.scikit import (
     check_labels,
     check_targets,
     check_weights,
-    finite_number,
-    positive_integer,
 )
+from similitude.support.validation import check_integer, check_positive
 
 EXACT = 2000
 """Objects up to which ``n_landmarks="auto"`` uses the span of all of them."""
@@ -68,13 +67,11 @@ class Representer(KernelLearner):
         self.engine = engine
 
     def _check_params(self) -> tuple[Loss, Regularizer]:
-        for name in ("lam", "tol"):
-            finite_number(name, getattr(self, name))
-        positive_integer("max_iter", self.max_iter)
-        if isinstance(self.n_landmarks, str) and self.n_landmarks != "auto":
-            raise ValueError(f"n_landmarks must be a positive integer, 'auto' or None, got {self.n_landmarks!r}")
-        if not (self.n_landmarks is None or isinstance(self.n_landmarks, str)):
-            positive_integer("n_landmarks", self.n_landmarks)
+        check_positive("lam", self.lam)
+        check_positive("tol", self.tol)
+        check_integer("max_iter", self.max_iter)
+        if self.n_landmarks is not None and not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
+            check_integer("n_landmarks", self.n_landmarks, otherwise="'auto' or None")
         return as_loss(self.loss), as_regularizer(self.regularizer)
 
     def _learn(self, X: Any, y: np.ndarray, sample_weight: Any) -> None:
