@@ -543,7 +543,13 @@ LEARNERS = [
         SimilarityVote,
         GRAM,
         TWO,
-        rows=[({"similarity": "precomputed", "weights": lambda x: 1.0}, ValueError, "no objects for a function of weights")],
+        rows=[
+            (
+                {"similarity": "precomputed", "weights": lambda x: 1.0},
+                ValueError,
+                "no objects for a function of weights",
+            )
+        ],
     ),
     *fits(SimilarityVote, X, TWO, rows=[({"similarity": "precomputed"}, ValueError, "square matrix")]),
     *fits(WeakSimilarityVote, X, TWO, rows=[({"balanced": "yes"}, ValueError, "balanced must be True or False")]),

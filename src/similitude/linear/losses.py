@@ -8,13 +8,13 @@ below the loss. All formulas work elementwise on arrays; those that a device use
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from similitude.compute.encodings import namespace
 from similitude.similarity import Parametric
+from similitude.support.validation import check_nonnegative, check_positive, check_share
 
 PRIOR = 1e-3
 """Added to each class frequency before its logarithm becomes the starting intercept."""
@@ -293,7 +293,7 @@ class Huber(Loss):
 
     def check_params(self) -> None:
         """Validate delta."""
-        _require(_is_number(self.delta) and self.delta > 0, "delta", "a positive number", self.delta)
+        check_positive("delta", self.delta)
 
     def value(self, y: Any, f: Any) -> Any:
         """Return the loss."""
@@ -329,7 +329,7 @@ class Quantile(Loss):
 
     def check_params(self) -> None:
         """Validate tau."""
-        _require(_is_number(self.tau) and 0 < self.tau < 1, "tau", "a number between 0 and 1", self.tau)
+        check_share("tau", self.tau)
 
     def value(self, y: Any, f: Any) -> Any:
         """Return the loss."""
@@ -362,7 +362,7 @@ class EpsilonInsensitive(Loss):
 
     def check_params(self) -> None:
         """Validate epsilon."""
-        _require(_is_number(self.epsilon) and self.epsilon >= 0, "epsilon", "a number >= 0", self.epsilon)
+        check_nonnegative("epsilon", self.epsilon)
 
     def value(self, y: Any, f: Any) -> Any:
         """Return max(0, |y - f| - epsilon)."""
@@ -415,12 +415,3 @@ def softmax(Z: Any) -> Any:
     xp.exp(P, out=P)
     P /= P.sum(1)[:, None]
     return P
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
-
-
-def _require(holds: bool, name: str, what: str, value: Any) -> None:
-    if not holds:
-        raise ValueError(f"{name} must be {what}, got {value!r}")

@@ -67,8 +67,8 @@ class Representer(KernelLearner):
         self.engine = engine
 
     def _check_params(self) -> tuple[Loss, Regularizer]:
-        for name in ("lam", "tol"):
-            check_positive(name, getattr(self, name))
+        check_positive("lam", self.lam)
+        check_positive("tol", self.tol)
         check_integer("max_iter", self.max_iter)
         if self.n_landmarks is not None and not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
             check_integer("n_landmarks", self.n_landmarks, otherwise="'auto' or None")
