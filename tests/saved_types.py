@@ -36,6 +36,8 @@ LEFT_OUT = {
     "Extreme",
     "HistogramSimilarity",
     "LandmarkEstimator",
+    "MultinomialLogistic",
+    "Representer",
     "SimilarityEstimator",
     "VectorSimilarity",
 }

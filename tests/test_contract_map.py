@@ -90,13 +90,13 @@ class Shrinking(TransformerMixin, BaseEstimator):
 
 
 FAULTS = {
-    "rows": "features of some objects and of all differ",
+    "rows": "transform of some objects and of all differ",
     "self": "fit must return the estimator itself",
     "parameter": "fit changed a parameter",
     "objects": "changed the objects",
     "names": "features of shape",
     "guarantee": "guarantee_ must be a Guarantee",
-    "assumption": "what is proven must state its assumption",
+    "assumption": "a proven guarantee must state its assumption",
     "unfitted": "transform before fit must raise NotFittedError",
 }
 

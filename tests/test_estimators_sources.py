@@ -206,7 +206,7 @@ def test_landmarks_of_a_memory_map_may_be_given_by_position(mapped):
 
 
 def test_a_sample_that_does_not_fit_into_memory_is_refused():
-    with pytest.raises(MemoryError, match="a sample of"):
+    with pytest.raises(MemoryError, match="the sample of"):
         SimilarityClassifier("linear", engine=LocalEngine(memory="256KiB")).fit(Source(X, TWO))
 
 

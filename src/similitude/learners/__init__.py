@@ -8,13 +8,15 @@ k-means (``KernelKMeans``) and votes of labeled examples (``SimilarityVote``, ``
 ``AlignmentVote``). ``KreinSVC`` and the votes take similarities that are not kernels.
 """
 
-from similitude.learners.calibration import probabilities, temperature
+from similitude.learners.calibration import probabilities as probabilities
+from similitude.learners.calibration import temperature as temperature
 from similitude.learners.clusters import KernelKMeans
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
 from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
-from similitude.learners.separator import SeparatorLP, row_norms
+from similitude.learners.separator import SeparatorLP
+from similitude.learners.separator import row_norms as row_norms
 from similitude.learners.svm import KernelSVC, KernelSVR, KreinSVC
 from similitude.learners.svm.sgd import KernelSGDSVC
 from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilarityVote
@@ -38,7 +40,4 @@ __all__ = [
     "SimilarityKNeighborsRegressor",
     "SimilarityVote",
     "WeakSimilarityVote",
-    "probabilities",
-    "row_norms",
-    "temperature",
 ]

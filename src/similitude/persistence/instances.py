@@ -9,8 +9,8 @@ from types import MemberDescriptorType
 from typing import Any
 
 from similitude.compute.engines import Engine
-from similitude.persistence.reencode import with_encodings, without_encodings
 from similitude.persistence.registry import UPGRADES, class_of, is_registered
+from similitude.persistence.stored_encodings import with_encodings, without_encodings
 from similitude.similarity import Parametric
 from similitude.support import SavedModelError, brief
 

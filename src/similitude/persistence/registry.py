@@ -54,7 +54,7 @@ learners.neighbors: SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor
 learners.perceptron.kernel_perceptron: KernelPerceptron
 learners.perceptron.margin_perceptron: MarginPerceptron
 learners.perceptron.mistake_bounds: MistakeBound
-learners.representer.estimators: Representer RepresenterClassifier RepresenterRegressor
+learners.representer.estimators: RepresenterClassifier RepresenterRegressor
 learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
 learners.ridge: KernelRidge KernelRidgeClassifier
 learners.separator: SeparatorLP
@@ -64,7 +64,7 @@ learners.svm.svc: KernelSVC KreinSVC
 learners.svm.svr: KernelSVR
 learners.votes.similarity_vote: AlignmentVote SimilarityVote
 learners.votes.weak_vote: WeakSimilarityVote
-linear.losses: EpsilonInsensitive Hinge Huber Logistic MultinomialLogistic Quantile Squared SquaredHinge
+linear.losses: EpsilonInsensitive Hinge Huber Logistic Quantile Squared SquaredHinge
 linear.moments: Moments
 linear.own_loss: OwnLoss
 maps.compact: CompactMap
