@@ -18,10 +18,13 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick torch test-gpu lint bench bench-gpu theory docs deep clean
+.PHONY: help setup demo test quick torch test-gpu lint bench bench-gpu theory docs deep clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
+
+setup: .venv/dev,docs.installed ## install what test, lint and docs need at once: the package is built once, not three times
+	@touch .venv/test.installed .venv/dev.installed .venv/docs.installed
 
 demo: .venv/cli.installed ## show what the library does
 	$(BIN)/similitude demo
