@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from similitude import files
@@ -25,7 +25,6 @@ ROWS = st.lists(st.tuples(CELLS, CELLS).map(",".join), max_size=6).flatmap(
 
 
 @given(st.one_of(ROWS, st.lists(st.sampled_from(PIECES), max_size=25).map("".join)))
-@settings(max_examples=100)
 def test_cells_are_those_that_pandas_reads_where_both_read_them(body):
     text = f"x,y\n{body}"
     try:

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, kstest
 from sklearn.base import clone
@@ -213,7 +213,6 @@ def test_balanced_is_right_equally_often_in_every_class(classes, engine):
     np.testing.assert_allclose(model.predict_proba(VECTORS), expected)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.booleans(), st.sampled_from([0.01, 1.0, 1.0, 30.0]))
 def test_probabilities_are_probabilities(seed, classes, balanced, size):
     """Also of the most extreme similarities: all -1 or 1."""
