@@ -205,7 +205,7 @@ def sequential_law(weights, K, k):
     return law
 
 
-@pytest.mark.parametrize("block", [3, None])
+@pytest.mark.parametrize("block", [3, pytest.param(None, marks=pytest.mark.deep)])
 @pytest.mark.parametrize(
     ("rule", "weights"),
     [(lambda pool, k, block: rpcholesky(pool, k, block)[0], residual_weights), (kmeans_plus_plus, distance_weights)],
