@@ -81,7 +81,7 @@ def test_without_a_compiler_the_wheel_is_pure_python(tmp_path):
         text=True,
         check=True,
     )
-    assert answer.stdout.split() == ["False", str(unzipped / "similitude" / "loops" / "__init__.py")]
+    assert answer.stdout.split() == ["False", str(unzipped / "similitude" / "compute" / "loops" / "__init__.py")]
 
 
 def test_show_versions_tells_which_loops_are_in_use(capsys):
