@@ -26,8 +26,8 @@ help: ## list these targets
 setup: .venv/dev,docs.installed ## install what test, lint and docs need at once: the package is built once, not three times
 	@touch .venv/test.installed .venv/dev.installed .venv/docs.installed
 
-demo: .venv/cli.installed ## show what the library does
-	$(BIN)/similitude demo
+demo: .venv/cli.installed ## show what the library does, on small real data
+	@$(BIN)/similitude demo
 
 test: .venv/test.installed ## run the tests and every example in the documentation
 	$(PYTEST)
@@ -60,6 +60,7 @@ theory: .venv/test.installed ## try every theorem on problems that are hard for 
 
 docs: .venv/docs.installed ## build the documentation into build/docs
 	$(BIN)/python tools/include_source.py
+	$(BIN)/python tools/house_map.py
 	rm -rf docs/api/generated build/docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
 
@@ -73,10 +74,12 @@ clean: ## remove .venv and all that was built
 	rm -rf docs/api/generated docs/gallery docs/sg_execution_times.rst docs/pictures/*.svg
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# One stamp for each set of extra packages.
+# One stamp for each set of extra packages. pip says what it does: a first build takes a minute, and would look frozen.
 .venv/%.installed: $(BUILD_FILES) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@echo "Installing similitude[$*] into .venv and compiling its inner loops (about a minute) ..."
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
 $(BIN)/python:
+	@echo "Setting up a virtual environment in .venv ..."
 	@sh tools/venv.sh "$(PYTHON)" .venv

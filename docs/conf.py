@@ -1,4 +1,4 @@
-"""Sphinx: how the pages in this folder become build/docs (``make docs``)."""
+"""Sphinx settings: how the pages in this folder become build/docs (``make docs``)."""
 
 import os
 import runpy
@@ -10,7 +10,7 @@ from latex2mathml.converter import convert
 
 HERE = Path(__file__).parent
 
-# Examples look at this variable: set, they run in short form. `SIMILITUDE_SHORT= make docs` runs them in full.
+# If this variable is set, examples run in a short form. `SIMILITUDE_SHORT= make docs` runs them in full.
 os.environ.setdefault("SIMILITUDE_SHORT", "1")
 
 project = "similitude"
@@ -29,16 +29,16 @@ extensions = [
 exclude_patterns = ["pictures", "live", "_templates", "**/README.md", "gallery/*.md5", "sg_execution_times.rst"]
 templates_path = ["_templates"]
 root_doc = "index"
-language = "en-GB"
+language = "en"
 
-# Pages are Markdown; $...$ is mathematics, headings can be linked to, ::: opens a box.
+# Pages are Markdown: $...$ is mathematics, headings have anchors, ::: opens an admonition.
 myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
-# What is copied from an example is code, without prompts and results.
+# The copy button leaves out prompts and output.
 copybutton_exclude = ".linenos, .gp, .go"
 
-# The API: one page for each public name; private names and what scikit-learn brings along are left out.
+# The API: one page per public name, without private members and members inherited from scikit-learn.
 default_role = "py:obj"
 autosummary_generate = True
 autodoc_typehints = "none"
@@ -48,7 +48,7 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 toc_object_entries_show_parents = "hide"
 
-# Pictures: one small script each, drawn in colors that can be read on light and on dark pages.
+# Pictures: one small script each, in colors that are legible on light and on dark pages.
 GRAY = "#808890"
 PICTURES = {
     "figure.figsize": (7, 3),
@@ -97,7 +97,7 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": True,
 }
-html_sidebars = {page.stem: [] for page in HERE.glob("*.md")}  # they have no pages below them
+html_sidebars = {page.stem: [] for page in HERE.glob("*.md")}  # pages without subpages
 
 
 def draw_pictures(app):
@@ -116,7 +116,7 @@ def draw_pictures(app):
 
 
 def drop_last_lines(app, doctree):
-    """Take the empty line that ends an example in Markdown from the page."""
+    """Remove the empty line at the end of each code block, which doctest requires in Markdown."""
     for block in doctree.findall(literal_block):
         block.rawsource = block.astext().rstrip()
         block.children = []
@@ -124,32 +124,32 @@ def drop_last_lines(app, doctree):
 
 
 def formula(source, display):
-    """Return a formula as MathML, which browsers show without a script from elsewhere."""
+    """Return a formula as MathML, which browsers show without JavaScript."""
     bar = '<mo stretchy="false">&#x0007C;</mo>'
     result = convert(source, display=display).replace(bar, bar.replace("<mo", '<mo lspace="0" rspace="0"'))
     return result.replace("<math ", '<math displaystyle="true" ') if r"\frac" in source else result
 
 
 def inline_formula(writer, node):
-    """Write a formula within a line."""
+    """Write an inline formula."""
     writer.body.append(formula(node.astext(), "inline"))
     raise SkipNode
 
 
 def displayed_formula(writer, node):
-    """Write a formula on a line of its own."""
+    """Write a displayed formula."""
     writer.body.append(f'<div class="formula">{formula(node.astext(), "block")}</div>')
     raise SkipNode
 
 
 def from_elsewhere(app, what, name, obj, skip, options):
-    """Leave out the members that a class has from another library."""
+    """Skip members that a class inherits from another library."""
     home = getattr(getattr(obj, "fget", obj), "__module__", None) or "similitude"
     return True if not home.startswith("similitude") else None
 
 
 def setup(app):
-    """Register the pictures, the formulas, the trimmed examples, and the members to leave out."""
+    """Register the pictures, the formulas, the trimmed code blocks and the members to skip."""
     app.connect("builder-inited", draw_pictures)
     app.connect("doctree-read", drop_last_lines)
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))

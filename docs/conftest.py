@@ -1,3 +1,3 @@
-"""Examples in the pages are run by pytest; the scripts beside them are not modules to look into."""
+"""pytest runs the examples in the pages, and does not collect the scripts beside them."""
 
 collect_ignore_glob = ["*.py"]

@@ -1,8 +1,9 @@
 """
-A similarity of one's own
-=========================
+Your own similarity
+===================
 
-People are alike when their ages are. A class of a few lines, and it has all that the kernels of the library have.
+A similarity of people based on their ages. A class of a few lines gets all methods that the kernels of the library
+have.
 """
 
 import numpy as np
@@ -25,7 +26,7 @@ class AgeLike(Similarity):
         return np.array([person["age"] for person in people], dtype=float)
 
     def block(self, A, B):
-        """Return the similarity of each age in A to each in B."""
+        """Return the similarities of the ages in A to those in B."""
         return np.exp(-(((A[:, None] - B) / self.years) ** 2))
 
 

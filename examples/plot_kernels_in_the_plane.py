@@ -2,8 +2,8 @@
 Kernels drawn in the plane
 ==========================
 
-A kernel compares two objects as if they had first been moved to a space with more room. In that space a straight line
-may do what no straight line does here. Two classics, drawn.
+A kernel compares two objects as if they had first been mapped to a space of more dimensions. In that space a straight
+line may separate classes that no straight line separates in the original space. Two classic examples show how.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -20,8 +20,9 @@ COLORS = {-1: "tab:orange", 1: "tab:blue"}
 # %%
 # Numbers beyond two
 # ------------------
-# Which numbers x have abs(x) of at least 2? On the line, the blue ones lie on both sides of the orange ones, and no
-# single threshold separates them. Give each number a second coordinate, its square, and one straight cut does: x² = 4.
+# Which numbers x have an absolute value of at least 2? On the real line the blue numbers lie on both sides of the
+# orange ones, and no threshold separates them. With the square of x as a second coordinate, the straight line x² = 4
+# does.
 
 x, label = beyond_two(60, random_state=0)
 
@@ -30,15 +31,15 @@ for sign, color in COLORS.items():
     of = x[label == sign, 0]
     line.scatter(of, np.zeros(len(of)), color=color, s=25, alpha=0.8)
     plane.scatter(of, of**2, color=color, s=25, alpha=0.8, label="abs(x) ≥ 2" if sign == 1 else "abs(x) < 2")
-line.set(xlabel="x", yticks=[], ylim=(-1, 1), title="On the line: no threshold will do")
+line.set(xlabel="x", yticks=[], ylim=(-1, 1), title="On the line: no threshold separates them")
 plane.axhline(4, color="black", linestyle="--", linewidth=1.2, label="x² = 4")
-plane.set(xlabel="x", ylabel="x²", title="With its square: a straight cut will")
+plane.set(xlabel="x", ylabel="x²", title="With the square: a straight line does")
 plane.legend(loc="upper center")
 
 # %%
-# Nobody has to write the squares down: the polynomial kernel K(x, z) = (1 + xz)² is their dot product, and
-# :func:`~similitude.margin` finds the best cut there. How far the nearest number stays from the cut is the *margin*. On
-# the line itself there is none: the library says so, and names examples that contradict each other.
+# The squares need not be computed explicitly: the polynomial kernel K(x, z) = (1 + xz)² is the dot product of such
+# features, and :func:`~similitude.margin` finds the best separator in their space. The distance of the nearest number
+# from the separator is the *margin*. On the real line there is no separator, and the error names conflicting examples.
 
 found = margin(Polynomial(degree=2), x, label, bias=True)
 print(found)
@@ -47,14 +48,15 @@ try:
 except ValueError as error:
     print(str(error).split(":")[0])
 
-print("the coordinates of x = 3 behind (1 + xz)²:", explicit_map(Polynomial(degree=2), [[3.0]]).round(3).tolist()[0])
+print("features of x = 3 under (1 + xz)²:", explicit_map(Polynomial(degree=2), [[3.0]]).round(3).tolist()[0])
 
 # %%
 # Rings
 # -----
-# Two rings in the plane. A line cannot tell inner from outer. A polynomial of degree two can (a circle is one), and so
-# can a Gaussian, which asks only "how near?". The solid line is the decision; the dashed lines are the margin; the
-# circled points are those that hold it, the *support*: all other points could be forgotten.
+# No straight line in the plane separates the inner from the outer ring. A polynomial of degree two does (a circle is
+# one), and so does a Gaussian, which depends on distances only. The solid line is the decision boundary, the dashed
+# lines are the margin, and the circled points are the *support vectors*: without the other points the model would be
+# the same.
 
 X, y = rings(80, random_state=0)
 axis = np.linspace(-2.6, 2.6, 120)
@@ -62,7 +64,7 @@ grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
 
 
 def draw(axes, kernel, title):
-    """Draw the decision of a support vector machine, its margin and its support."""
+    """Draw the decision boundary, the margin and the support vectors of a support vector machine."""
     model = KernelSVC(kernel, C=10.0).fit(X, y)
     scores = model.decision_function(grid).reshape(len(axis), -1)
     axes.contourf(axis, axis, scores, levels=[-np.inf, 0, np.inf], colors=["tab:orange", "tab:blue"], alpha=0.18)
@@ -71,7 +73,7 @@ def draw(axes, kernel, title):
     held = X[model.support_]
     axes.scatter(held[:, 0], held[:, 1], s=70, facecolors="none", edgecolors="black", linewidths=0.8)
     accuracy = model.score(X, y)
-    axes.set(title=f"{title}\n{accuracy:.0%} right, {len(held)} points hold it", aspect="equal", xlabel="x₁")
+    axes.set(title=f"{title}\n{accuracy:.0%} correct, {len(held)} support vectors", aspect="equal", xlabel="x₁")
     return accuracy
 
 
@@ -84,10 +86,11 @@ accuracies = [
 axes[0].set_ylabel("x₂")
 
 # %%
-# How near is near?
-# -----------------
-# The width of a Gaussian says how far likeness reaches. Too small, and each point knows only itself; too large, and all
-# points look alike. `Gaussian()` without a width takes the median distance of the data, which is rarely far off.
+# The width of a Gaussian
+# -----------------------
+# The width of a Gaussian sets the distance at which points stop being similar. If it is too small, every point is
+# similar only to itself; if it is too large, all points are equally similar. `Gaussian()` without a width uses the
+# median distance of the data, which is a good default.
 
 middle = Gaussian().resolve(X, random_state=0).sigma
 figure, axes = plt.subplots(1, 3, figsize=(10.5, 4.2), sharey=True, layout="constrained")

@@ -2,8 +2,8 @@
 Text messages: which are spam?
 ==============================
 
-Short messages are full of odd spellings, so that lists of words go only so far. We compare messages by the *pieces of
-text* that they share, whatever words they are part of, and let a model tell us which earlier messages it thought of.
+Short messages are full of unusual spellings, which limits methods based on words. We compare messages by the
+*substrings* that they share, and let the model show which training messages decided a prediction.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -23,25 +23,25 @@ print(f"{len(texts)} messages, {np.mean(labels == 'spam'):.0%} of them spam, suc
 print(textwrap.shorten(texts[int(np.argmax(labels == "spam"))], 100))
 
 # %%
-# Two ideas
-# ---------
-# *Shared words* needs a line: turn a message into its set of words, and compare sets. *Shared pieces* is a kernel of
-# strings: pieces of one to six letters, spaces and signs included.
+# Two similarities
+# ----------------
+# *Shared words*: turn each message into its set of words and compare the sets, in one line of code. *Shared
+# substrings*: a string kernel that counts shared substrings of one to six characters, including spaces and punctuation.
 
 
 def words(text):
-    """Return the words, in small letters."""
+    """Return the set of words in lower case."""
     return set(text.lower().split())
 
 
 similarities = {
     "shared words": Jaccard().pullback(words),
-    "shared pieces": Spectrum(6, blended=True).normalized(),
+    "shared substrings": Spectrum(6, blended=True).normalized(),
 }
 
 # %%
-# Spam is rare, so the share of right answers says little: calling everything wanted would be right most of the time. We
-# count both kinds of errors, and let both classes weigh the same.
+# Spam is rare, so accuracy says little: classifying everything as wanted would be right most of the time. We count both
+# kinds of errors, and give both classes the same total weight.
 
 found = {}
 for name, similarity in similarities.items():
@@ -50,12 +50,12 @@ for name, similarity in similarities.items():
     said_spam = model.predict(test) == "spam"
     found[name] = np.mean(said_spam[y_test == "spam"])
     lost = np.mean(said_spam[y_test == "ham"])
-    print(f"{name:14} {found[name]:.0%} of the spam found, {lost:.1%} of the wanted messages lost")
+    print(f"{name:17} {found[name]:.0%} of the spam found, {lost:.1%} of the wanted messages lost")
 
 # %%
-# How sure is it?
-# ---------------
-# The model gives probabilities. Most messages are clear; those in the middle are worth a second look.
+# Probabilities
+# -------------
+# The model predicts probabilities. Most messages are clear cases; those in the middle are worth a second look.
 
 probability = model.predict_proba(test)[:, 1]
 rng = np.random.default_rng(0)
@@ -65,13 +65,13 @@ for height, (name, color) in enumerate((("ham", "tab:blue"), ("spam", "tab:orang
     axes.scatter(of, height + rng.uniform(-0.3, 0.3, len(of)), s=18, alpha=0.6, color=color)
 axes.axvline(0.5, color="black", linestyle="--", linewidth=1)
 axes.set(yticks=[0, 1], yticklabels=["wanted", "spam"], title=f"{len(test)} new messages")
-axes.set(xlabel="probability of spam, according to the model")
+axes.set(xlabel="predicted probability of spam")
 
 # %%
-# Which messages did it think of?
-# -------------------------------
-# Each landmark adds its share to the score: to the right for spam, to the left for a wanted message. Here is the wanted
-# message that looks most like spam, and the landmarks that spoke loudest for and against.
+# Which training messages decided?
+# --------------------------------
+# Each landmark contributes to the score: positive contributions speak for spam, negative ones for a wanted message.
+# Here is the wanted message with the highest probability of spam, and the landmarks with the largest contributions.
 
 asked = int(np.argmax(np.where(y_test == "ham", probability, 0)))
 why = model.explain([test[asked]])[0]
@@ -86,6 +86,6 @@ axes.barh(range(10), why.contributions[shown], color=np.where(of_spam, "tab:oran
 axes.set_yticks(range(10), names, fontsize=8)
 axes.invert_yaxis()
 axes.axvline(0, color="black", linewidth=1)
-axes.set(xlabel="contribution to the score of spam", title="What it thought of (orange: spam, blue: wanted)")
+axes.set(xlabel="contribution to the score of spam", title="Landmarks (orange: spam, blue: wanted)")
 
 plt.show()

@@ -2,9 +2,9 @@
 A million rows within bounded memory
 ====================================
 
-A kernel machine that compares every row with every other needs a matrix of 10¹² numbers for a million rows. With
-landmarks it is a million rows by a few hundred, computed in strips and added up at once: no strip is kept. So memory
-hardly grows with the rows, and the rows themselves may stay in a file.
+A kernel method that compares every row with every other needs a matrix of 10¹² numbers for a million rows. With a few
+hundred landmarks the matrix has a few hundred columns; it is computed in strips of rows, and each strip is added to the
+normal equations and discarded. Memory hardly grows with the number of rows, and the rows themselves may stay in a file.
 """
 
 import os
@@ -24,8 +24,8 @@ n, n_landmarks = 50_000 if SHORT else 1_000_000, 200
 # %%
 # A file of rows
 # --------------
-# We make up rows in a file on disk, chunk by chunk: 28 noisy measurements of a hidden point in space. Is the point
-# within a shell, neither too near nor too far? No linear model can see that.
+# We generate rows in a file on disk, chunk by chunk: 28 noisy measurements of a hidden point in space. The label says
+# whether the point lies within a spherical shell. No linear model of the measurements can tell.
 
 folder = tempfile.TemporaryDirectory()
 rng = np.random.default_rng(0)
@@ -46,12 +46,12 @@ print(f"{n:,} rows of 28 numbers, {X.nbytes / 1e6:.0f} MB on disk")
 # %%
 # Learning
 # --------
-# The file is handed over as it is. We watch the time and the arrays that are in memory at the worst moment; the Gram
-# matrix of all rows would be `8 n²` bytes.
+# The memory-mapped file is passed to ``fit`` directly. We measure the time and the peak memory; the Gram matrix of all
+# rows would need `8 n²` bytes.
 
 
 def learned(n):
-    """Fit a model to the first n rows; return it, the seconds and the megabytes it took."""
+    """Fit a model to the first n rows; return the model, the seconds and the peak megabytes."""
     tracemalloc.start()
     start = time.perf_counter()
     model = SimilarityClassifier(n_landmarks=n_landmarks, random_state=0).fit(X[:n], y[:n])
@@ -63,25 +63,25 @@ def learned(n):
 sizes = [n // 100, n // 10, n]
 models, seconds, megabytes = zip(*(learned(size) for size in sizes), strict=True)
 accuracy = models[-1].score(X[n:], y[n:])
-print(f"{seconds[-1]:.1f} s and {megabytes[-1]:.0f} MB for {n:,} rows; the whole matrix: {8 * n**2 / 1e9:,.0f} GB")
-print(f"{accuracy:.1%} of {n_new:,} new rows right, each by {models[-1].n_similarity_calls_} similarities")
+print(f"{seconds[-1]:.1f} s and {megabytes[-1]:.0f} MB for {n:,} rows; the Gram matrix: {8 * n**2 / 1e9:,.0f} GB")
+print(f"{accuracy:.1%} of {n_new:,} new rows correct, {models[-1].n_similarity_calls_} similarities each")
 
 # %%
-# Time grows with the rows, as it must: each is looked at. Memory hardly does: labels and weights need a few bytes for
-# each row.
+# Time grows in proportion to the number of rows. Memory hardly grows: labels and weights need a few bytes per row.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
-for place, values, title in ((axes[0], seconds, "seconds to learn"), (axes[1], megabytes, "megabytes at the peak")):
+for place, values, title in ((axes[0], seconds, "seconds to fit"), (axes[1], megabytes, "peak megabytes")):
     place.plot(np.array(sizes) / 1000, values, "o-", color="tab:blue")
-    place.set(xlabel="rows, in thousands", title=title, ylim=(0, 1.15 * max(values)))
+    place.set(xlabel="thousands of rows", title=title, ylim=(0, 1.15 * max(values)))
 
 # %%
-# Rows that arrive in batches go to ``partial_fit``: it keeps the same sums, and of the rows only the batch at hand.
+# For rows that arrive in batches there is ``partial_fit``: it keeps the same sums, and only the current batch in
+# memory.
 
 stream, batch = SimilarityClassifier(n_landmarks=n_landmarks, random_state=0), n // 50
 for start in range(0, n, batch):
     stream.partial_fit(X[start : start + batch], y[start : start + batch])
-print(f"learned batch by batch: {stream.score(X[n:], y[n:]):.1%} right")
+print(f"fitted batch by batch: {stream.score(X[n:], y[n:]):.1%} correct")
 
 folder.cleanup()
 

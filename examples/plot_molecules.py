@@ -1,9 +1,10 @@
 """
-Molecules: what dissolves in water?
+Molecules: which dissolve in water?
 ===================================
 
-A molecule is a graph: atoms joined by bonds. Alcohol dissolves in water, petrol does not; a chemist sees it from the
-drawing. Can a model see it from the graph? No table of properties is prepared: graphs go in as they are.
+A molecule is a graph: atoms connected by bonds. Alcohol dissolves in water and gasoline does not, which a chemist can
+tell from the structural formula. Can a model tell from the graph? The graphs are used directly, without computing
+properties.
 """
 
 import matplotlib.pyplot as plt
@@ -22,11 +23,11 @@ edges, atoms, bonds = graphs[1]
 print(f"{len(graphs)} molecules; ethanol has the atoms {atoms} and the bonds {edges}")
 
 # %%
-# Three ways to compare two graphs
-# --------------------------------
-# - *Weisfeiler-Lehman*: how many atoms have like neighborhoods, neighbors of neighbors and so on?
-# - *shortest paths*: how many pairs of atoms are of the same kinds and equally far apart?
-# - *graphlets*: which shapes do groups of four atoms form, whatever the atoms are?
+# Three graph kernels
+# -------------------
+# - *Weisfeiler-Lehman*: how many atoms have the same neighborhoods, up to neighbors of neighbors of neighbors?
+# - *shortest paths*: how many pairs of atoms have the same elements and the same distance?
+# - *graphlets*: which shapes do groups of four atoms form, regardless of their elements?
 
 candidates = {
     "neighborhoods": WeisfeilerLehman(3).normalized(),
@@ -36,21 +37,21 @@ candidates = {
 selection = choose_kernel(candidates, graphs, labels, random_state=0)
 accuracies = {row.candidate: 1 - row.error.value for row in selection.table}
 for name, accuracy in accuracies.items():
-    print(f"{name:15} {accuracy:.0%} of new molecules right")
+    print(f"{name:15} {accuracy:.0%} of new molecules correct")
 
 # %%
-# Shape alone is not enough: it is oxygen and nitrogen that hold on to water. The others look at atoms and do much
-# better.
+# Shape alone is not enough, because oxygen and nitrogen make a molecule soluble. The other two kernels use the elements
+# and are much more accurate.
 #
-# What did it learn?
-# ------------------
-# We keep few landmarks (``penalty="l1"``), so that the model is short enough to look at.
+# What did the model learn?
+# -------------------------
+# ``penalty="l1"`` keeps few landmarks, so that the model is small enough to inspect.
 
 known, new = train_test_split(np.arange(len(graphs)), stratify=labels, random_state=0)
 model = SimilarityClassifier(candidates["shortest paths"], penalty="l1", n_landmarks=60, random_state=0)
 model.fit([graphs[i] for i in known], labels[known])
 accuracy = model.score([graphs[i] for i in new], labels[new])
-print(f"{accuracy:.0%} of {len(new)} new molecules right, each by its similarity to {model.n_similarity_calls_} others")
+print(f"{accuracy:.0%} of {len(new)} new molecules correct, with {model.n_similarity_calls_} similarities for each")
 
 COLORS = {"C": "#bbbbbb", "O": "#d55e00", "N": "#0072b2", "S": "#f0e442", "Cl": "#009e73"}
 
@@ -72,8 +73,8 @@ def draw(axes, graph, title):
 
 
 # %%
-# Take one new molecule, the largest. The landmarks that decided about it: a positive contribution says "soluble", a
-# negative one "insoluble".
+# The largest of the new molecules, and the landmarks that contributed most to its prediction: positive contributions
+# speak for "soluble", negative ones for "insoluble".
 
 asked = max(new, key=lambda i: len(graphs[i][1]))
 why = model.explain([graphs[asked]])[0]
@@ -81,9 +82,9 @@ print(f"{names[asked]} is {labels[asked]}; predicted: {why.prediction}, with a s
 
 figure, axes = plt.subplots(2, 3, figsize=(8.5, 5.8), layout="constrained")
 draw(axes.flat[0], graphs[asked], f"new: {names[asked]}\n→ {why.prediction}")
-for place, i, alike, added in zip(
+for place, i, value, added in zip(
     axes.flat[1:], known[why.positions], why.similarities, why.contributions, strict=False
 ):
-    draw(place, graphs[i], f"{names[i]}\nsimilarity {alike:.2f} → {added:+.2f}")
+    draw(place, graphs[i], f"{names[i]}\nsimilarity {value:.2f} → {added:+.2f}")
 
 plt.show()

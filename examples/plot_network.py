@@ -1,11 +1,11 @@
 """
-A network with directions: who writes to whom
-=============================================
+A directed network: who writes to whom?
+=======================================
 
-In a firm of four departments work is passed round: sales write to planning, planning to production, production to
-dispatch, and dispatch to sales again. All that we see is who writes how many letters to whom. Can we tell the
-department of somebody new? "How many letters does x write to z" is a similarity of a kind, but a one-way one: it is not
-*symmetric*. Many tools replace it by the mean of both directions without a word. Watch what is lost by that.
+In a company with four departments, sales writes to planning, planning to production, production to shipping, and
+shipping to sales. We observe only how many letters each person writes to each other person. Can we predict the
+department of a new person? "How many letters does x write to z" is a similarity that is not *symmetric*. Many tools
+silently replace it by the mean of both directions. This example shows what is lost by doing so.
 """
 
 import matplotlib.pyplot as plt
@@ -14,12 +14,12 @@ import numpy as np
 from similitude import Precomputed, SimilarityClassifier, check_kernel
 
 # %%
-# The firm
-# --------
-# We make up 240 people. Everybody writes a few letters to anybody, and more to the next department.
+# The company
+# -----------
+# We simulate 240 people. Everybody writes a few letters to everybody, and more to people in the next department.
 
 rng = np.random.default_rng(0)
-names = np.array(["sales", "planning", "production", "dispatch"])
+names = np.array(["sales", "planning", "production", "shipping"])
 place = rng.permutation(np.arange(240) % 4)
 department = names[place]
 is_next = place[None, :] == (place[:, None] + 1) % 4
@@ -34,8 +34,7 @@ axes.set(xticks=middles, yticks=middles, xticklabels=names, yticklabels=names)
 axes.set(xlabel="to", ylabel="from", title="letters (darker: more)")
 
 # %%
-# A matrix that is there already becomes a similarity of indices. It is no kernel, and the library shows two people who
-# prove it.
+# A given matrix becomes a similarity of row indices. It is not a kernel, and two people prove it.
 
 writes_to = Precomputed(letters)
 people = np.arange(240)
@@ -44,9 +43,9 @@ print(check_kernel(writes_to, people))
 # %%
 # Directions matter
 # -----------------
-# 120 people are known, the others are new. A model compares each with known ones, its *landmarks*: by the letters
-# written to them (``side="left"``), by the letters received from them (``"right"``), or by ``"both"``; ``"auto"``, the
-# default, notices that the directions differ and takes both.
+# We train on 120 people and test on the others. The model compares each person with some training people, its
+# *landmarks*: by the letters written to them (``side="left"``), by the letters received from them (``"right"``), or by
+# ``"both"``. The default, ``"auto"``, detects that the directions differ and uses both.
 
 known, new = people[:120], people[120:]
 one_way = {side: SimilarityClassifier(writes_to, side=side, random_state=0) for side in ("left", "right", "both")}
@@ -54,11 +53,11 @@ models = {**one_way, "mean of both": SimilarityClassifier(writes_to.symmetrized(
 accuracies = {}
 for name, model in models.items():
     accuracies[name] = model.fit(known, department[known]).score(new, department[new])
-    print(f"{name:13} {accuracies[name]:.0%} of the new people right")
+    print(f"{name:13} {accuracies[name]:.0%} of the new people correct")
 
 # %%
-# The mean of both directions cannot tell sales from production: both exchange letters with planning and with dispatch,
-# and who writes to whom is gone. One direction alone is enough to see it, and both together see best.
+# The mean of both directions cannot distinguish sales from production: both exchange letters with planning and
+# shipping, and the direction is lost. One direction alone already separates them, and both together are most accurate.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), sharey=True, layout="constrained")
 for panel, name in zip(axes, ("both", "mean of both"), strict=True):
@@ -68,7 +67,7 @@ for panel, name in zip(axes, ("both", "mean of both"), strict=True):
     for (row, column), count in np.ndenumerate(counts):
         panel.text(column, row, count, ha="center", va="center", color="white" if count > 18 else "black")
     panel.set(xticks=range(4), yticks=range(4), xticklabels=names, yticklabels=names)
-    panel.set(xlabel="according to the model", title=f"{name}: {accuracies[name]:.0%} right")
-axes[0].set_ylabel("in truth")
+    panel.set(xlabel="predicted", title=f"{name}: {accuracies[name]:.0%} correct")
+axes[0].set_ylabel("true")
 
 plt.show()

@@ -2,10 +2,10 @@
 Learning from a stream
 ======================
 
-A kernel perceptron remembers ever more examples. Here the landmarks are fixed beforehand, from objects without labels:
-each example is then a short vector, itself beside its similarities, F(x) = (x, K(x, l₁), ..., K(x, l_d)), and any
-linear online learner takes it, at the same small cost for each example. The similarity need not be a kernel. (The
-closing idea of Balcan and Blum, "On a Theory of Learning with Similarity Functions", 2006.)
+A kernel perceptron stores more and more examples. Here the landmarks are fixed in advance, from unlabeled objects: each
+example becomes a short vector of its coordinates and its similarities, F(x) = (x, K(x, l₁), ..., K(x, l_d)), to which
+any online linear learner can be applied, at a small constant cost per example. The similarity need not be a kernel.
+(The idea is from the conclusion of Balcan and Blum, "On a Theory of Learning with Similarity Functions", 2006.)
 """
 
 import matplotlib.pyplot as plt
@@ -18,12 +18,12 @@ from similitude.kernels import Gaussian
 from similitude.maps import LandmarkMap
 
 # %%
-# Points arrive one batch after the other, on three rings with a little noise; the label is the ring. Before the stream
-# starts we have seen 200 points, without labels.
+# Points on three noisy rings arrive in batches; the label is the ring. Before the stream starts we have 200 unlabeled
+# points.
 
 
 def three_rings(n, rng):
-    """Return points of the plane, labeled by the ring on which they lie."""
+    """Return points of the plane and the ring on which each lies."""
     radius, angle = rng.integers(1, 4, n), rng.uniform(0, 2 * np.pi, n)
     points = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
     return points + 0.1 * rng.standard_normal((n, 2)), radius
@@ -38,11 +38,11 @@ similarities = LandmarkMap(Gaussian(sigma=0.5), n_components=60, landmarks="kmea
 beside = make_pipeline(make_union(FunctionTransformer(), similarities), StandardScaler()).fit(unlabeled)
 
 # %%
-# Each batch is predicted before it is learned from, so that every error counts.
+# Each batch is predicted before the learner is updated with it, so that every error is counted.
 
 
-def errors_on_the_way(learner, features, batch=20):
-    """Return the share of errors in each batch."""
+def online_errors(learner, features, batch=20):
+    """Return the error rate of each batch."""
     wrong = []
     for start in range(0, len(labels), batch):
         F, y = features.transform(stream[start : start + batch]), labels[start : start + batch]
@@ -55,13 +55,13 @@ def errors_on_the_way(learner, features, batch=20):
 figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
 late_errors = {}
 for kind, color in ((Perceptron, "tab:orange"), (SGDClassifier, "tab:blue")):
-    for name, features, style in (("x alone", alone, "--"), ("x beside similarities", beside, "-")):
-        wrong = errors_on_the_way(kind(random_state=0), features)
+    for name, features, style in (("x alone", alone, "--"), ("x and similarities", beside, "-")):
+        wrong = online_errors(kind(random_state=0), features)
         late_errors[kind.__name__, name] = wrong[len(wrong) // 2 :].mean()
         print(f"{kind.__name__:14} {name:22} {wrong[len(wrong) // 2 :].mean():6.1%} wrong in the second half")
         seen = 20 * np.arange(2, 2 + len(wrong))
         axes.plot(seen, 20 * wrong.cumsum(), style, color=color, label=f"{kind.__name__}, {name}")
-axes.set(xlabel="examples seen", ylabel="errors so far", xscale="log", yscale="log", title="Errors on the way")
+axes.set(xlabel="examples seen", ylabel="cumulative errors", xscale="log", yscale="log", title="Online errors")
 axes.legend(fontsize=9)
 
 plt.show()

@@ -1,9 +1,9 @@
 """
-A function of your own: papers that share something
-===================================================
+Your own function: papers that share an author or a keyword
+===========================================================
 
-Two papers have something in common if they *share an author or a keyword*: yes or no. A natural similarity, written in
-one line of Python. It is not a kernel, and that is where most methods stop. Not here.
+Do two papers *share an author or a keyword*, yes or no? This is a natural similarity and one line of Python. It is not
+a kernel, so most methods cannot use it. The methods of this library can.
 """
 
 import matplotlib.pyplot as plt
@@ -19,15 +19,15 @@ print(library[0], "|", ", ".join(sorted(library[0].keywords)))
 
 
 def share(p, q):
-    """Tell whether two papers share an author or a keyword."""
+    """Return 1 if two papers share an author or a keyword, and 0 otherwise."""
     return float(bool(p.authors & q.authors or p.keywords & q.keywords))
 
 
 # %%
 # Is it a kernel?
 # ---------------
-# The answer is a few papers that no kernel can treat like this: the first is related to the second and the second to
-# the third, but the first has nothing to do with the third.
+# The answer is a counterexample of three papers: the first is similar to the second and the second to the third, but
+# the first is not similar to the third. No kernel has these values.
 
 validity = check_kernel(FromPairs(share), library, random_state=0)
 print(validity.verdict)
@@ -35,8 +35,8 @@ for paper in validity.witness.objects:
     print("  ", paper)
 
 # %%
-# Here is the whole library: a line for every two papers that share something, the three witnesses circled, and the two
-# lines between them drawn thick.
+# The figure shows all papers, with a line between any two that share something. The three papers of the counterexample
+# are circled, and the two lines between them are thick.
 
 K = FromPairs(share).gram(library)
 network = nx.from_numpy_array(np.triu(K, k=1))
@@ -59,15 +59,15 @@ axes.legend(title="topic", loc="upper left", bbox_to_anchor=(1, 1))
 axes.set_axis_off()
 
 # %%
-# Learning all the same
-# ---------------------
-# The topic of each paper is predicted by a model of all the others. Similarities go in as they are: no theorem about
-# learning with landmarks asks for a kernel. For comparison, the same similarity *repaired* (its indefinite part
-# clipped), and another function: how *many* authors and keywords are shared, which is a kernel.
+# Learning without a kernel
+# -------------------------
+# We predict the topic of each paper by leave-one-out. The similarity is used as it is: the theorems about learning with
+# landmarks do not require a kernel. For comparison we use the same similarity *repaired* (with its negative eigenvalues
+# clipped), and the *number* of shared authors and keywords, which is a kernel.
 
 
 def how_many(p, q):
-    """Count the authors and keywords that two papers share."""
+    """Return the number of authors and keywords that two papers share."""
     return float(len(p.authors & q.authors) + len(p.keywords & q.keywords))
 
 
@@ -80,7 +80,7 @@ for name, similarity in ways.items():
         SimilarityClassifier(similarity, random_state=0), as_objects, topics, cv=LeaveOneOut()
     )
     accuracies[name] = np.mean(predicted == topics)
-    print(f"{name:16} {accuracies[name]:.0%} of {len(library)} papers right")
+    print(f"{name:16} {accuracies[name]:.0%} of {len(library)} papers correct")
 print(f"always the largest topic: {np.mean(topics == 'algorithms'):.0%}")
 
 plt.show()

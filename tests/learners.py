@@ -12,6 +12,7 @@ from similitude.learners import (
     KernelSGDSVC,
     KernelSVC,
     KernelSVR,
+    KreinSVC,
     MarginPerceptron,
     RepresenterClassifier,
     RepresenterRegressor,
@@ -28,6 +29,7 @@ CLASSIFIERS = [
     KernelPerceptron(epochs=2),
     MarginPerceptron(),
     KernelSVC(),
+    KreinSVC(),
     KernelSGDSVC(n_iter=100),
     RepresenterClassifier(),
     KernelRidgeClassifier(),
@@ -69,6 +71,7 @@ EXPECTED_FAILURES = {
     SimilarityRegressor: dict.fromkeys(WEIGHTS, DRAWN),
     KernelSVC: dict.fromkeys(WEIGHTS, TO_TOLERANCE),
     KernelSVR: dict.fromkeys(WEIGHTS, TO_TOLERANCE),
+    KreinSVC: dict.fromkeys(WEIGHTS, TO_TOLERANCE),
     KernelKMeans: dict.fromkeys(WEIGHTS, SEEDED),
     WeakSimilarityVote: {"check_classifiers_train": BY_CHANCE},
 }

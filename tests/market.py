@@ -42,7 +42,7 @@ from similitude.kernels import (
     Spectrum,
     WeisfeilerLehman,
 )
-from similitude.kernels.series import WarpingDistance
+from similitude.kernels.series.alignment import WarpingDistance
 from similitude.selection import SideBySide
 
 nx = pd = pl = None

@@ -51,6 +51,7 @@ from similitude.learners import (
     KernelSGDSVC,
     KernelSVC,
     KernelSVR,
+    KreinSVC,
     MarginPerceptron,
     RepresenterClassifier,
     RepresenterRegressor,
@@ -60,9 +61,17 @@ from similitude.learners import (
     SimilarityVote,
     WeakSimilarityVote,
 )
-from similitude.learners.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Quantile, Squared, SquaredHinge
-from similitude.learners.own_loss import OwnLoss
-from similitude.learners.regularizers import Norm, OwnRegularizer, SquaredNorm
+from similitude.learners.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    OwnLoss,
+    Quantile,
+    Squared,
+    SquaredHinge,
+)
+from similitude.learners.representer import Norm, OwnRegularizer, SquaredNorm
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
 
 rng = np.random.default_rng(0)
@@ -204,6 +213,7 @@ def learners():
     yield KernelSVC().fit(X, THREE)
     yield KernelSVC(lam=0.01, class_weight="balanced").fit(X, TWO)
     yield KernelSVC("gaussian", hard=True).fit(X, TWO)
+    yield KreinSVC().fit(X, TWO)
     yield KernelSVR().fit(X, Y)
     yield KernelSGDSVC(n_iter=100, random_state=np.random.RandomState(3)).fit(X, TWO)
     yield RepresenterClassifier().fit(X, THREE)
@@ -243,7 +253,7 @@ def precomputed():
 
 def maps():
     yield LandmarkMap(n_components=10, random_state=0).fit(X)
-    yield LandmarkMap(LOPSIDED, n_components=5, side="both").fit(X)
+    yield LandmarkMap(LOPSIDED, n_components=6, side="both").fit(X)
     yield LandmarkMap(n_components=5).partial_fit(X[:20]).partial_fit(X[20:])
     yield LandmarkMap(landmarks=X[:4]).fit(X).set_output(transform="pandas")
     yield ProjectionMap(n_components=8, landmarks="rpcholesky").fit(X)

@@ -1,10 +1,13 @@
-"""The committed files of each version of the format, and what the models in them answer; run it to make this version's.
+"""The committed files of each version of the format, and what their models predict; run it to make this version's.
 
 A file that was released is never made again: it must load in every later version.
 """
 
+import io
+import json
 import sys
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ from similitude.learners import KernelPerceptron, KernelRidge, KernelSVC, Simila
 from similitude.maps import CompactMap, LandmarkMap
 from similitude.persistence import information
 from similitude.persistence.container import VERSION
+from similitude.persistence.model_files import model_bytes
 
 FOLDER = Path(__file__).parent / "saved"
 
@@ -24,6 +28,26 @@ FOLDER = Path(__file__).parent / "saved"
 def files():
     """Return the committed files of all versions."""
     return sorted(FOLDER.glob("*/*.sim"))
+
+
+def stored_attributes():
+    """Return the attributes of every class that this version of the format stores."""
+    return json.loads((folder() / "attributes.json").read_text())
+
+
+def folder():
+    """Return the folder of this version."""
+    return FOLDER / "{}.{}".format(*VERSION)
+
+
+def attributes(model):
+    """Return the attributes of every instance in a model by the names of their classes."""
+    found = {}
+    with zipfile.ZipFile(io.BytesIO(model_bytes(model))) as archive:
+        for node in json.loads(archive.read("model.json")):
+            if node["is"] == "object":
+                found.setdefault(node["type"], set()).update(node["attributes"])
+    return found
 
 
 def models():
@@ -74,9 +98,14 @@ def check(path):
 
 
 if __name__ == "__main__":
-    folder = FOLDER / "{}.{}".format(*VERSION)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder().mkdir(parents=True, exist_ok=True)
     for name, model, objects in models():
-        save(model, folder / f"{name}.sim", about={"answer": answer(model, objects)})
-        save([objects], (folder / name).with_suffix(".objects"))
-    sys.stdout.write(f"{sum(file.stat().st_size for file in folder.iterdir()):,} bytes in {folder}\n")
+        save(model, folder() / f"{name}.sim", about={"answer": answer(model, objects)})
+        save([objects], (folder() / name).with_suffix(".objects"))
+    found = {}
+    for _, model, _ in saved_examples.everything():
+        for name, names in attributes(model).items():
+            found.setdefault(name, set()).update(names)
+    table = {name: sorted(names) for name, names in sorted(found.items())}
+    (folder() / "attributes.json").write_text(json.dumps(table, indent=0) + "\n")
+    sys.stdout.write(f"{sum(file.stat().st_size for file in folder().iterdir()):,} bytes in {folder()}\n")

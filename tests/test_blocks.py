@@ -14,7 +14,7 @@ import pytest
 
 from similitude import FromPairs, Precomputed, use_engine
 from similitude.compute.blocks import Blocks
-from similitude.compute.engines.progress import with_progress
+from similitude.compute.engines import with_progress
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Linear
@@ -143,10 +143,10 @@ class Terminal:
 
 def test_progress_is_shown_on_a_terminal_only():
     terminal, pipe = Terminal(True), Terminal(False)
-    assert list(with_progress(iter(range(5)), 5, terminal)) == list(range(5))
+    assert list(with_progress(iter(range(5)), 5, stream=terminal)) == list(range(5))
     assert "100% of 5 tiles" in terminal.text
     assert terminal.text.endswith("\r\033[K")
-    assert list(with_progress(iter(range(5)), 5, pipe)) == list(range(5))
+    assert list(with_progress(iter(range(5)), 5, stream=pipe)) == list(range(5))
     assert pipe.text == ""
 
 

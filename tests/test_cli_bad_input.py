@@ -56,7 +56,7 @@ def test_an_unknown_column(tmp_path):
 
 def test_a_label_with_one_value(tmp_path):
     path = write_csv(tmp_path / "a.csv", {**COLUMNS, "y": ["a"] * 20})
-    assert "label 'y' has the one value a" in fit_refused(tmp_path, path)
+    assert "label 'y' has the single value a" in fit_refused(tmp_path, path)
 
 
 def test_a_label_among_the_features(tmp_path):
@@ -104,7 +104,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path, gen
     for place in (tmp_path / "no" / "m.sim", tmp_path):
         said = refused(tmp_path, "fit", "not even read.csv", "--label", "y", "-o", place)
         assert "cannot be written" in said
-    assert "a model goes into a file" in refused(tmp_path, "fit", genes, "--label", "class", "-o", "-", code=2)
+    assert "a model needs a file" in refused(tmp_path, "fit", genes, "--label", "class", "-o", "-", code=2)
     for place in (tmp_path / "no" / "p.csv", tmp_path / "p.doc"):
         refused(tmp_path, "predict", "not even read.sim", genes, "-o", place)
 

@@ -1,8 +1,10 @@
 """The command line with models: fit, predict, explain, info."""
 
 import json
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,14 +39,18 @@ def waves(tmp_path_factory):
 def test_fit_tells_a_person(genes, tmp_path):
     ran = run("fit", genes, "--label", "class", "-o", tmp_path / "m.sim")
     assert ran.code == 0
-    for words in ("Learned 'class' (classification) from 106 rows", "held-out error", "always the same class: 50.0 %"):
+    for words in (
+        "Learned 'class' (classification) from 106 rows",
+        "held-out error",
+        "always the most frequent class: 50.0 %",
+    ):
         assert words in ran.out
     for words in ("landmarks", "not more, because", "guarantee", "similitude predict"):
         assert words in ran.out
     for words in (
         "column 'gene' as strings",
         f"no --similarity was given: {DEFAULTS['strings']}",
-        "2 different values",
+        "2 distinct values",
     ):
         assert words in ran.err
 
@@ -65,7 +71,7 @@ def test_fit_as_json_and_the_same_file_twice(genes, tmp_path):
     assert (tmp_path / "a.sim").read_bytes() == (tmp_path / "b.sim").read_bytes()
 
 
-def test_heads_and_tasks(waves, tmp_path):
+def test_losses_penalties_and_tasks(waves, tmp_path):
     ask = ("fit", waves, "--label", "y", "-o", tmp_path / "m.sim", "--json")
     found = json.loads(run(*ask, "--penalty", "l1", "--landmarks", 20).out)
     assert found["task"] == "regression" and found["penalty"] == "l1"
@@ -132,11 +138,11 @@ def test_predict_numbers(waves, tmp_path):
     found = json.loads(run("predict", model, waves, "--json").out)
     assert found["r_squared"]["value"] > 0.999
     ran = run("predict", model, waves, "--probabilities")
-    assert ran.code == 2 and "--probabilities are of classes" in ran.err
+    assert ran.code == 2 and "--probabilities needs classes" in ran.err
 
 
 def test_predict_reads_in_batches(model, genes, tmp_path, monkeypatch):
-    from similitude import files
+    from similitude.data import files
 
     batches = files.batches
     monkeypatch.setattr(files, "batches", lambda source, **options: batches(source, rows=7, **options))
@@ -249,3 +255,27 @@ def test_a_function_of_ones_own_is_trusted_again_at_predict(genes, tmp_path, mon
     fresh = [*PROGRAM, "predict", "m.sim", str(genes), "--trust"]
     found = subprocess.run(fresh, capture_output=True, text=True, check=False)
     assert found.returncode == 1 and "'shared' is not the function that the model was saved with" in found.stderr
+
+
+# The sessions of the documentation.
+
+
+def sessions():
+    """Yield the commands of docs/command-line.md, and what the page shows of their output."""
+    page = (Path(__file__).parents[1] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    block = "\n".join(line[4:] if line.startswith("    ") else "" for line in page.splitlines())
+    for session in block.split("$ similitude ")[1:]:
+        command, _, shown = session.partition("\n")
+        yield shlex.split(command.partition(" | ")[0]), shown
+
+
+def test_the_sessions_of_the_documentation_run_as_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_genes(tmp_path)
+    for command, shown in sessions():
+        ran = run(*command)
+        found = " ".join((ran.out if command[0] in ("predict", "explain") else ran.err + ran.out).split())
+        for part in shown.split("…"):  # what is left out
+            words = " ".join(part.split())
+            assert words in found, (command, words)
+            found = found[found.index(words) + len(words) :]

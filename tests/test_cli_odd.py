@@ -44,7 +44,7 @@ def test_a_model_without_landmarks_says_so(tmp_path):
         write_csv(tmp_path / "x.csv", {"a": [1] * 20, "b": [2] * 20, "y": ["u", "v"] * 10}),
         tmp_path / "m.sim",
     )
-    assert "none: every row gets one answer" in run("fit", path, "--label", "y", "-o", model).out
+    assert "none: every row gets the same prediction" in run("fit", path, "--label", "y", "-o", model).out
     code, out, err = run("predict", model, path, "--nearest", "1")
     assert code == 2 and not out and "--nearest: the model has no landmarks" in err
     assert run("predict", model, path).code == 0

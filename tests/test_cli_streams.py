@@ -5,9 +5,9 @@ import pytest
 from cli_runs import run, write_csv
 
 from similitude import SimilarityClassifier
+from similitude.cli.inputs import TrainingOptions
 from similitude.cli.output import Output
-from similitude.cli.streaming import streamed
-from similitude.data.files import needs_batches, opening
+from similitude.data.files import needs_batches, open_file
 from similitude.sources import Source
 
 
@@ -21,13 +21,14 @@ def rows(tmp_path):
     return str(path), X[order], y[order]
 
 
-def test_a_file_as_a_source(rows):
+def test_a_file_as_a_source(rows, monkeypatch):
     path, X, y = rows
-    data, text, k = streamed(Output(True), path, "gaussian(sigma=1)", False, "where", None, None)
-    assert isinstance(data.objects, Source) and text == "gaussian(sigma=1)"
+    monkeypatch.setattr(open_file, "memory_needed", lambda file: (10**15, 1))
+    data = TrainingOptions(path, label="where", similarity="gaussian(sigma=1)").load(Output(True), may_stream=True)
+    assert isinstance(data.objects, Source) and data.text == "gaussian(sigma=1)"
     assert np.array_equal(data.labels, y)
     assert np.array_equal(next(data.objects.batches()).objects, X)
-    model = SimilarityClassifier(k, n_landmarks=20)
+    model = SimilarityClassifier(data.similarity, n_landmarks=20)
     found = model.fit(data.objects).decision_function(X[:100])
     np.testing.assert_allclose(found, model.fit(X, y).decision_function(X[:100]), atol=1e-9)
 
@@ -35,7 +36,7 @@ def test_a_file_as_a_source(rows):
 def test_whether_a_file_is_read_in_batches(rows, monkeypatch, tmp_path):
     np.savez(tmp_path / "rows.npz", X=rows[1], y=rows[2])
     assert not needs_batches(rows[0])
-    monkeypatch.setattr(opening, "_memory", lambda file: (10**15, 1))
+    monkeypatch.setattr(open_file, "memory_needed", lambda file: (10**15, 1))
     assert needs_batches(rows[0])
     assert not any(map(needs_batches, ("-", tmp_path, tmp_path / "rows.npz")))  # read whole, or refused
 
@@ -43,7 +44,7 @@ def test_whether_a_file_is_read_in_batches(rows, monkeypatch, tmp_path):
 def test_fit_streams_and_says_so(rows, monkeypatch, tmp_path):
     pytest.importorskip("similitude.persistence")
     path, _X, _y = rows
-    monkeypatch.setattr(opening, "_memory", lambda file: (10**15, 1))
+    monkeypatch.setattr(open_file, "memory_needed", lambda file: (10**15, 1))
     ask = ["--label", "where", "--landmarks", "20", "--similarity", "gaussian(sigma=1)"]
     done = run("fit", path, *ask, "-o", tmp_path / "m.sim", "--json")
     assert done.code == 0, done.err

@@ -24,7 +24,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Laplace, Linear
 from similitude.learners.clusters import KernelKMeans
-from similitude.learners.lloyd import ExplicitSpace, GramSpace, cluster, seeded
+from similitude.learners.kmeans import FeatureInnerProducts, GramInnerProducts, cluster, seeded
 
 rng = np.random.default_rng(0)
 BLOBS = np.concatenate([rng.standard_normal((20, 2)) + center for center in ([0, 0], [8, 0], [0, 8], [8, 8])])
@@ -88,15 +88,15 @@ def test_on_few_points_it_comes_close_to_the_best_of_all_partitions(seed):
 def test_the_objective_never_grows(seed, weighted):
     points = np.random.default_rng(seed).standard_normal((300, 4))
     weights = np.random.default_rng(seed).uniform(0, 3, 300) if weighted else np.ones(300)
-    space = GramSpace(rbf_kernel(points, gamma=0.2))
+    space = GramInnerProducts(rbf_kernel(points, gamma=0.2))
     trace = [cluster(space, weights, 12, np.random.default_rng(1), steps, 0.0).inertia for steps in range(1, 30)]
     assert (np.diff(trace) <= 1e-9 * trace[0]).all() and trace[-1] < trace[0]
 
 
 def test_a_cluster_left_empty_gets_the_farthest_object(monkeypatch):
     points = np.array([[0.0], [1.0], [2.0], [30.0], [50.0]])
-    monkeypatch.setattr("similitude.learners.lloyd.seeded", lambda *_: np.array([0, 0, 0, 1, 1]))  # none is in 2
-    for space in (ExplicitSpace(points), GramSpace(points @ points.T)):
+    monkeypatch.setattr("similitude.learners.kmeans.seeded", lambda *_: np.array([0, 0, 0, 1, 1]))  # none is in 2
+    for space in (FeatureInnerProducts(points), GramInnerProducts(points @ points.T)):
         first = cluster(space, np.ones(5), 3, np.random.default_rng(0), 1, 0.0)
         assert first.inertia == pytest.approx(202.0) and first.norms[2] == np.inf
         found = cluster(space, np.ones(5), 3, np.random.default_rng(0), 100, 0.0)
@@ -107,10 +107,10 @@ def test_a_cluster_left_empty_gets_the_farthest_object(monkeypatch):
 
 
 def test_seeds_are_drawn_far_apart():
-    labels = seeded(ExplicitSpace(BLOBS), np.ones(80), 4, np.random.default_rng(3))
+    labels = seeded(FeatureInnerProducts(BLOBS), np.ones(80), 4, np.random.default_rng(3))
     assert adjusted_rand_score(labels, TRUTH) > 0.9
     only = np.array([1.0] * 20 + [0.0] * 60)
-    assert (seeded(ExplicitSpace(BLOBS), only, 1, np.random.default_rng(3)) == 0).all()
+    assert (seeded(FeatureInnerProducts(BLOBS), only, 1, np.random.default_rng(3)) == 0).all()
 
 
 def test_on_the_linear_kernel_it_is_k_means():
@@ -145,7 +145,7 @@ def test_landmarks_stand_for_a_gram_that_does_not_fit(n_landmarks):
     assert distances == pytest.approx(exact.transform(BLOBS), abs=0.05)
     assert np.sum(model.transform(BLOBS).min(axis=1) ** 2) == pytest.approx(model.inertia_)
     reason = "the Gram matrix of 80 objects takes 50.0 KiB, the budget is 39.1 KiB"
-    assert model.solver_ == f"landmarks: {reason if n_landmarks is None else f'{n_landmarks} were asked for'}"
+    assert model.solver_ == f"landmarks: {reason if n_landmarks is None else f'n_landmarks is {n_landmarks}'}"
     assert exact.solver_ == "all objects: the Gram matrix of 80 objects takes 50.0 KiB, the budget is 2.0 GiB"
     weighted = KernelKMeans(Gaussian(4.0), n_clusters=4, n_landmarks=20).fit(BLOBS, sample_weight=np.full(80, 2.5))
     assert weighted.inertia_ == pytest.approx(2.5 * exact.inertia_, rel=0.05)
@@ -235,7 +235,7 @@ def test_an_indefinite_similarity_is_refused_with_its_witness(monkeypatch):
     with pytest.raises(NotAKernelError) as caught:
         KernelKMeans(overlap, n_clusters=1).fit(["ab", "bc", "cd"])
     assert caught.value.witness.indices == (0, 1, 2)
-    monkeypatch.setattr("similitude.learners.grams.CHECKED_OBJECTS", 3)
+    monkeypatch.setattr("similitude.learners.gram_matrix.CHECKED_OBJECTS", 3)
     K = np.eye(9)
     unseen = np.setdiff1d(np.arange(9), np.random.default_rng(0).permutation(9)[:3])
     K[np.ix_(unseen[:3], unseen[:3])] = [[1, 1, 0], [1, 1, 1], [0, 1, 1]]  # each pair alone would do

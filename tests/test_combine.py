@@ -19,7 +19,7 @@ from similitude.errors import NotAKernelError, PairError, UnresolvedError
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Matern, Polynomial, Sigmoid
 from similitude.learners import KernelSVC
 from similitude.selection import SideBySide, combine, combining
-from similitude.selection.weights import SMOOTHING, aligned, easy
+from similitude.selection.kernel_weights import SMOOTHING, alignment_weights, easymkl_weights
 from similitude.similarity.algebra import Scaled, Sum
 
 WORDS = ["".join(np.random.default_rng(i).choice(list("abc"), 3 + i % 4)) for i in range(24)]
@@ -221,9 +221,12 @@ def test_features_alone_give_the_weights_of_their_kernels():
     F, G = rng.standard_normal((30, 4)), rng.standard_normal((30, 5))
     y = np.where(F[:, 0] > 0, 1.0, -1.0)[:, None]
     v = brute_alignment([F @ F.T, G @ G.T], y @ y.T)
-    w = aligned([F, G], y)
+    w = alignment_weights([F, G], y)
     np.testing.assert_allclose(w / w.sum(), v / v.sum(), rtol=1e-8, atol=1e-12)
-    wide, rotated = easy([F, G], y), easy([F, G @ np.linalg.qr(rng.standard_normal((5, 5)))[0]], y)
+    wide, rotated = (
+        easymkl_weights([F, G], y),
+        easymkl_weights([F, G @ np.linalg.qr(rng.standard_normal((5, 5)))[0]], y),
+    )
     np.testing.assert_allclose(wide, rotated, rtol=1e-4)
 
 

@@ -7,7 +7,7 @@ from market import SIMILARITIES
 from similitude import Similarity
 from similitude.checks import check_similarity
 from similitude.checks.similarity import grams_elsewhere
-from similitude.validity.repaired import RaisedDiagonal, Repaired
+from similitude.validity.spectral_repair import RaisedDiagonal, Repaired
 
 QUICK = {
     "gaussian",
@@ -21,17 +21,17 @@ QUICK = {
     "expression",
 }
 ABSTRACT = {
+    "DistanceSimilarity",
     "VectorSimilarity",
     "SetSimilarity",
     "BagSimilarity",
-    "_Distance",
+    "_EditDistance",
     "HistogramSimilarity",
     "SeriesSimilarity",
     "Node",
-    "Joined",
+    "NaryNode",
     "Extreme",
     "Wrapped",
-    "Declared",
 }
 
 
@@ -86,11 +86,15 @@ def test_a_users_own_class_passes():
 
 
 class LiesAboutSymmetry(Honest):
+    claims = Honest.claims
+
     def block(self, A, B):
         return A[:, None] - 0.5 * B
 
 
 class LiesAboutPSD(Honest):
+    claims = Honest.claims
+
     def block(self, A, B):
         return -np.abs(A[:, None] - B)
 

@@ -1,4 +1,4 @@
-"""Fits on a cluster of worker processes: the model of a fit in memory, the same bits whatever happens to workers."""
+"""Fits on a Dask cluster: equal to a fit in memory, with the same bits whatever happens to workers."""
 
 import functools
 import json
@@ -27,7 +27,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel,
 from similitude.checks import check_engine  # noqa: E402
 from similitude.engines import DaskEngine, LocalEngine  # noqa: E402
 from similitude.errors import ClusterError, NotAKernelError, PairError  # noqa: E402
-from similitude.estimators.order import Drawn, seed_of  # noqa: E402
+from similitude.estimators.rows import Sampling, draw_seed  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
 from similitude.learners import KernelRidge  # noqa: E402
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap  # noqa: E402
@@ -64,7 +64,7 @@ def rows_of(part, log=None, n=ROWS, width=4):
 
 
 def as_it_is(X, log, count, deed, path):
-    """Return X, after a deed once there are so many partitions in the log."""
+    """Return X; run an action when the log holds a given number of partitions."""
     with open(log) as file:
         made = len(file.readlines())
     if made >= count:
@@ -108,10 +108,10 @@ def classifier(engine=None, **settings):
 
 
 def bits(model):
-    return [part.weights.tobytes() for part in model._model.parts] + [model.intercept_.tobytes()]
+    return [model.landmark_weights_.tobytes(), model.intercept_.tobytes()]
 
 
-def alike(one, other, X, tolerance=1e-6):
+def same_models(one, other, X, tolerance=1e-6):
     np.testing.assert_array_equal(one.landmark_indices_, other.landmark_indices_)
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=tolerance, atol=tolerance)
 
@@ -149,7 +149,7 @@ def test_an_engine_is_configuration(client):
 
 def test_arrays_give_the_model_of_a_fit_in_memory(plain, spread):
     X, y = in_memory()
-    alike(spread, plain, X)
+    same_models(spread, plain, X)
     assert spread.lam_ == pytest.approx(plain.lam_) and spread.score(X, y) > 0.9
     assert spread.n_features_in_ == 4 and spread.classes_.tolist() == [0, 1]
     assert spread.held_out_error_.value == plain.held_out_error_.value
@@ -187,11 +187,11 @@ def test_frames_and_a_column_of_labels(client, plain):
     table = dd.from_pandas(frame, npartitions=5)
     found = classifier(DaskEngine(client)).fit(table[[*"abcd", "kind"]], "kind")
     expected = classifier(ONE).fit(frame[list("abcd")], frame["kind"])
-    alike(found, expected, frame[list("abcd")])
+    same_models(found, expected, frame[list("abcd")])
     assert found.feature_names_in_.tolist() == list("abcd") and found.classes_.tolist() == ["far", "near"]
     assert (found.predict(table[list("abcd")]).compute() == expected.predict(frame[list("abcd")])).all()
     weighted = classifier(DaskEngine(client)).fit(table[[*"abcd", "kind", "heavy"]], "kind", "heavy")
-    alike(weighted, classifier(ONE).fit(frame[list("abcd")], frame["kind"], frame["heavy"]), frame[list("abcd")])
+    same_models(weighted, classifier(ONE).fit(frame[list("abcd")], frame["kind"], frame["heavy"]), frame[list("abcd")])
 
 
 def words(n, seed=0):
@@ -205,7 +205,7 @@ def test_bags_of_strings(client):
     settings = {"n_landmarks": 40, "random_state": 0}
     found = SimilarityClassifier(Spectrum(2), engine=DaskEngine(client), **settings)
     found.fit(db.from_sequence(texts, npartitions=6), db.from_sequence(labels, npartitions=6))
-    alike(found, SimilarityClassifier(Spectrum(2), engine=ONE, **settings).fit(texts, labels), texts[:2_000])
+    same_models(found, SimilarityClassifier(Spectrum(2), engine=ONE, **settings).fit(texts, labels), texts[:2_000])
     asked = found.predict(db.from_sequence(texts[:50], npartitions=3))
     assert asked.compute().tolist() == found.predict(texts[:50]).tolist()
 
@@ -305,7 +305,7 @@ REFUSED = {
     "dtype": "partition 3 has dtype float32, partition 0 has float64",
     "value": "partition 3: .*contains NaN",
     "length": "partition 3: there are 50 objects and 40 labels",
-    "text": "partition 3 has labels of text, partition 0 has of whole numbers",
+    "text": "partition 3 has label type text, partition 0 has integer",
     "missing": "partition 3: .*y contains NaN",
 }
 
@@ -347,7 +347,7 @@ def test_rules_choose_among_all_rows(client, lonely, rule):
     places = found.landmark_indices_
     assert len(np.unique(places)) == 60 and (weights[places] == 1).all()
     np.testing.assert_array_equal(found.landmarks_, X[places])
-    assert not set(places) & set(Drawn(seed_of(3)).order(np.flatnonzero(weights))[-5_000:])  # held out to judge by
+    assert not set(places) & set(Sampling(draw_seed(3)).order(np.flatnonzero(weights))[-5_000:])  # held out to judge by
     assert found.notes_ == [f"landmarks='{rule}' chose among all {int(weights.sum()):,} rows"]
     known = classifier(ONE, **settings).fit(X, y, weights)
     assert found.score(X, y) == pytest.approx(known.score(X, y), abs=0.02)
@@ -456,7 +456,7 @@ def test_maps_refuse_what_does_not_fit(client):
     with pytest.raises(ValueError, match="partition 3 has width 3, partition 0 has 4"):
         made.fit(X)
     assert not hasattr(made, "landmarks_") and not hasattr(made, "n_features_in_")
-    with pytest.raises(ValueError, match="positions in memory: of a collection give the landmarks themselves"):
+    with pytest.raises(ValueError, match="positions in memory: for a collection give the landmarks themselves"):
         LandmarkMap(landmark_indices=[0]).fit(X)
     with pytest.raises(TypeError, match="LandmarkMap fits to objects in memory"):
         LandmarkMap("precomputed").fit(X)
@@ -536,10 +536,10 @@ if __name__ == "__main__":
 """
 
 
-def test_a_scheduler_that_is_gone_is_told_and_the_fit_goes_on_elsewhere(tmp_path, client, monkeypatch):
+def test_a_scheduler_that_is_gone_raises_and_the_fit_resumes_on_another(tmp_path, client, monkeypatch):
     script, log, kept = tmp_path / "cluster.py", tmp_path / "made", tmp_path / "sums"
     script.write_text(SCHEDULER)
-    monkeypatch.setattr("similitude.compute.engines.checkpoints.EVERY", 0.0)
+    monkeypatch.setattr("similitude.compute.engines.checkpoints.WRITE_INTERVAL", 0.0)
     monkeypatch.setattr("similitude.estimators.distributed.GROUP", 2)
     other = subprocess.Popen(
         [sys.executable, script],
@@ -555,7 +555,7 @@ def test_a_scheduler_that_is_gone_is_told_and_the_fit_goes_on_elsewhere(tmp_path
             lost = distributed.Client(address, set_as_default=False)
 
             X, y = collection(str(log), 3 * PARTS - 2, kill_the_scheduler_when_there_is, str(kept))
-            with pytest.raises(ClusterError, match=r"the scheduler is gone .*sums keeps what was added up"):
+            with pytest.raises(ClusterError, match=r"the scheduler is gone .*sums keeps the sums computed so far"):
                 classifier(DaskEngine(lost, checkpoint=kept)).fit(X, y)
             lost.close()
     finally:

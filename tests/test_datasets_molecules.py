@@ -1,4 +1,4 @@
-"""The molecules: every graph is what its SMILES line says, and every line has the formula that the molecule has."""
+"""The molecules: every graph matches its SMILES string, and every string has the formula of the molecule."""
 
 import csv
 import json

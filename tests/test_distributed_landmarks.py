@@ -7,18 +7,19 @@ import pytest
 from scipy.stats import chisquare
 
 from similitude import FromPairs
-from similitude.engines import LocalEngine, SpreadEngine
+from similitude.engines import DistributedEngine, LocalEngine
 from similitude.errors import NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Spectrum
-from similitude.landmarks.distributed import Whole, choose_among_all
-from similitude.landmarks.partitions import Reader
+from similitude.landmarks.distributed import Collection, choose_among_all
+from similitude.landmarks.partitions import Candidates
 from similitude.landmarks.rules import Pool, choose
 from similitude.maps import LandmarkMap
+from similitude.scikit.input_check import InputCheck
 
 ONE = LocalEngine(threads=1)
 
 
-class Here(SpreadEngine):
+class Here(DistributedEngine):
     """Workers are function calls; a collection is a list of partitions."""
 
     memory, progress = "1GiB", False
@@ -33,7 +34,7 @@ class Here(SpreadEngine):
     def session(self):
         return nullcontext()
 
-    def columns(self, X, *beside):
+    def partitions(self, X, *beside):
         return [X, *([one] * len(X) for one in beside)]
 
     def broadcast(self, value):
@@ -46,14 +47,14 @@ class Here(SpreadEngine):
     def collect(self, handles):
         return iter(handles)
 
-    def lazily(self, function, model, X, like):
+    def lazy_array(self, function, model, X, like):
         return np.concatenate([function(model, i, one) for i, one in enumerate(X)])
 
 
 def whole(parts, seed=0, similarity="gaussian", barred=()):
     fitted = LandmarkMap(similarity, n_components=1, engine=ONE).fit(parts[0])
     sizes = np.array([len(part) for part in parts])
-    return Whole(Here(), Reader(fitted), [parts], sizes, seed, np.array(barred, dtype=int))
+    return Collection(Here(), Candidates(InputCheck(fitted, "2GiB")), [parts], sizes, seed, np.array(barred, dtype=int))
 
 
 def clusters(n=150, k=12):

@@ -11,10 +11,10 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from similitude import FromBlocks, FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, bounds
-from similitude.estimators import landmarking
-from similitude.estimators.order import Drawn, seed_of
+from similitude.estimators import choose_landmarks
+from similitude.estimators.partial_fit import Stream
+from similitude.estimators.rows import Sampling, draw_seed
 from similitude.estimators.scales import MULTIPLES
-from similitude.estimators.streams import Stream
 from similitude.kernels import Cosine, Gaussian, Linear
 from similitude.learners import KernelRidge
 from similitude.results import NONE, PROVEN
@@ -120,7 +120,7 @@ def test_a_kernel_rounded_by_its_user_is_still_a_kernel():
 def features_of(model, objects, targets):
     model._check_params()
     fitted = model._train(objects, targets, np.ones(len(targets)), None, None)
-    F, told, _ = fitted.features
+    F, told, _ = fitted.design
     rows = np.array([int(np.flatnonzero((targets == one).all(axis=1))[0]) for one in told])
     return F, rows
 
@@ -228,7 +228,7 @@ def test_a_flaw_beyond_the_first_500_landmarks_changes_the_road():
 
 def test_growing_into_a_flaw_changes_the_road():
     plain = SimilarityRegressor(Precomputed(-np.ones((800, 800))), n_landmarks=800, random_state=1)
-    order = Drawn(seed_of(1)).order(np.arange(800))
+    order = Sampling(draw_seed(1)).order(np.arange(800))
     assert set(plain.fit(range(800), np.arange(800.0)).landmark_indices_) <= set(order)
     K, y = with_a_late_flaw(order, 510, 790)
     signs = np.where(y == "up", 1.0, -1.0)
@@ -243,7 +243,7 @@ def test_growing_into_a_flaw_changes_the_road():
 
 
 def test_a_similarity_known_to_be_no_kernel_is_not_projected_on_fewer_landmarks_either():
-    order = Drawn(seed_of(1)).order(np.arange(800))
+    order = Sampling(draw_seed(1)).order(np.arange(800))
     K, y = with_a_late_flaw(order, 510, 790)
     late = order[510:]
     noise = np.random.default_rng(0).uniform(-1, 1, (290, 290))
@@ -811,7 +811,7 @@ def test_class_weights_reach_every_head(head):
 @pytest.fixture
 def streaming(monkeypatch):
     """A few examples are looked at while choices are made; the rest is learned in one pass."""
-    monkeypatch.setattr(landmarking, "PILOT", 40)
+    monkeypatch.setattr(choose_landmarks, "PILOT", 40)
 
 
 @pytest.mark.parametrize("side", ["auto", "right"])

@@ -13,8 +13,8 @@ from similitude import FromBlocks, FromPairs, Precomputed, SimilarityClassifier,
 from similitude.checks import check_learner
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError, PairError
-from similitude.estimators import landmarking
-from similitude.estimators.order import Drawn, seed_of
+from similitude.estimators import choose_landmarks
+from similitude.estimators.rows import Sampling, draw_seed
 from similitude.kernels import Gaussian, Linear
 
 rng = np.random.default_rng(0)
@@ -167,7 +167,7 @@ def test_a_file_gives_the_model_of_the_array(on_disk, monkeypatch):
     from_file = SimilarityClassifier(Gaussian(sigma=1.0), **how).fit(mapped, y)
     from_array = SimilarityClassifier(Gaussian(sigma=1.0), **how).fit(np.array(mapped), y)
     np.testing.assert_array_equal(from_file.decision_function(mapped[:100]), from_array.decision_function(mapped[:100]))
-    monkeypatch.setattr(landmarking, "PILOT", 10**9)
+    monkeypatch.setattr(choose_landmarks, "PILOT", 10**9)
     at_once = SimilarityClassifier(Gaussian(sigma=1.0), **how).fit(mapped, y)
     assert at_once.lam_ == pytest.approx(from_file.lam_, rel=0.02)
     scores = at_once.decision_function(mapped[:200])
@@ -330,14 +330,14 @@ def test_a_pair_that_fails_is_named_and_leaves_nothing_behind(estimator, side, h
 
 @pytest.mark.parametrize("how", ["raises", "nan"])
 def test_a_pair_that_fails_in_a_stream_is_named_too(how, monkeypatch):
-    monkeypatch.setattr(landmarking, "PILOT", 10)
+    monkeypatch.setattr(choose_landmarks, "PILOT", 10)
     outside = 0
     for seed in range(8):
         model = SimilarityRegressor(Touchy(how), landmark_indices=[3, 12], side="left", random_state=seed)
         with pytest.raises(PairError) as caught:
             model.fit(MANY, Y)
         assert (caught.value.i, caught.value.j) == (7, 12)
-        looked = Drawn(seed_of(seed)).order(np.arange(60))
+        looked = Sampling(draw_seed(seed)).order(np.arange(60))
         outside += 7 in looked[10:]
     assert outside > 3  # most of these met the pair in the last pass
 

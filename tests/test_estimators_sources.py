@@ -1,4 +1,4 @@
-"""Fits to sources: the model of the same rows in memory, whatever they come from; interrupted fits go on."""
+"""Fits to sources: equal to a fit in memory, whatever the kind of data; interrupted fits resume."""
 
 import io
 import os
@@ -12,14 +12,12 @@ from objectives import OBJECTIVES
 from scipy.sparse import csr_matrix
 
 from similitude import SimilarityClassifier, SimilarityRegressor, use_engine
-from similitude.compute.engines import checkpoints
+from similitude.compute.engines import checkpoints, with_progress
 from similitude.compute.engines.checkpoints import Checkpoint
-from similitude.compute.engines.progress import with_rows
 from similitude.engines import LocalEngine
 from similitude.errors import CheckpointError, CheckpointWarning, PairError, SourceError
-from similitude.estimators import sourced
 from similitude.kernels import Gaussian, Linear, Spectrum
-from similitude.linear.moments import Moments
+from similitude.linear import Moments
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
 from similitude.sources import Source
 
@@ -39,7 +37,7 @@ def in_batches(size, *arrays):
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr(sourced, "batch_rows", lambda X, budget: 4096)
+    monkeypatch.setattr("similitude.data.sources.source.batch_rows", lambda X, budget: 4096)
 
 
 @pytest.fixture
@@ -243,9 +241,9 @@ class Terminal(io.StringIO):
 
 def test_progress_tells_rows_a_second_and_time_left():
     screen = Terminal()
-    assert list(with_rows(iter([5, 5]), lambda n: n, 10, 20, screen)) == [5, 5]
+    assert list(with_progress(iter([5, 5]), 20, int, 10, "rows", screen)) == [5, 5]
     assert "100% of 20 rows" in screen.getvalue() and "a second, 0 s left" in screen.getvalue()
-    list(with_rows(iter([5]), lambda n: n, 0, None, Terminal()))
+    list(with_progress(iter([5]), None, int, 0, "rows", Terminal()))
 
 
 def test_progress_of_a_fit(monkeypatch, small_batches):
@@ -264,10 +262,10 @@ CHILD = """
     from similitude import SimilarityRegressor
     from similitude.compute.engines import LocalEngine, checkpoints
     from similitude.kernels import Gaussian
-    from similitude.estimators import sourced
+    from similitude.data.sources import source
 
-    checkpoints.EVERY, checkpoints.SHARE = 0.0, 1e9
-    sourced.batch_rows = lambda X, budget: 4096
+    checkpoints.WRITE_INTERVAL, checkpoints.WRITE_SHARE = 0.0, 1e9
+    source.batch_rows = lambda X, budget: 4096
     X, Y = np.load(sys.argv[1]), np.load(sys.argv[2])
     passes = iter(range(9))
 
@@ -329,8 +327,8 @@ def interrupted(path, X=X, Y=Y, **ask):
 
 @pytest.fixture
 def at_once(monkeypatch, small_batches):
-    monkeypatch.setattr(checkpoints, "EVERY", 0.0)
-    monkeypatch.setattr(checkpoints, "SHARE", 1e9)
+    monkeypatch.setattr(checkpoints, "WRITE_INTERVAL", 0.0)
+    monkeypatch.setattr(checkpoints, "WRITE_SHARE", 1e9)
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path, at_once, monkeypatch):
@@ -359,7 +357,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path, at_once, monkeypatc
         if "landmarks" in ask:
             path.write_bytes(before)
     with monkeypatch.context() as patch:
-        patch.setattr("similitude.estimators.training.version", lambda name: "0.0")
+        patch.setattr("similitude.estimators.fit.version", lambda name: "0.0")
         with pytest.raises(CheckpointError, match="by another version"):
             SimilarityRegressor(**GIVEN, engine=engine).fit(Source(X, Y))
     assert path.read_bytes() == before  # nothing is lost
@@ -375,7 +373,7 @@ def test_damaged_and_strange_files(tmp_path, at_once):
         model.fit(Source(X, Y))
     for text in (b"hello", b"", b"[1]\n", b'{"is": "else"}\n'):
         path.write_bytes(text)
-        with pytest.raises(CheckpointError, match="no checkpoint of similitude"):
+        with pytest.raises(CheckpointError, match="not a checkpoint of similitude"):
             model.fit(Source(X, Y))
         assert path.read_bytes() == text
 
@@ -446,7 +444,7 @@ MEMORY = """
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in other units elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has another unit elsewhere")
 def test_memory_does_not_grow_with_the_rows():
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(MEMORY)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ PAGES = sorted(EXAMPLES.glob("*.py"))
 
 def check_promoters(found):
     assert found["goodness"].p_value.value < 0.01
-    assert found["accuracies"]["words of up to 6"] > 0.9
+    assert found["accuracies"]["substrings of up to 6"] > 0.9
     assert found["accuracy"] > 0.9
 
 
@@ -61,7 +61,7 @@ def check_million_rows(found):
 
 def check_online(found):
     for (_, features), wrong in found["late_errors"].items():
-        assert wrong < 0.02 if features == "x beside similarities" else wrong > 0.5
+        assert wrong < 0.02 if features == "x and similarities" else wrong > 0.5
 
 
 def check_no_map_without_data(found):

@@ -85,6 +85,10 @@ def test_every_public_kernel_has_a_name_and_its_class_name():
         (r"mismatch(alphabet=b'ac\xff')", Mismatch(alphabet=b"ac\xff")),
         ("spectrum(p=2**3 - 2*3)", Spectrum(2)),
         ("gaussian.normalized().symmetrized().exp()", Gaussian().normalized().symmetrized().exp()),
+        ("gaussian.normalised().symmetrised()", Gaussian().normalized().symmetrized()),
+        ("columns(class=equal, µm=gaussian)", Columns({"class": Equal(), "µm": Gaussian()})),
+        ("\t(gaussian\r\n + linear ) ", Gaussian() + Linear()),
+        ("gaussian(sigma=007.5)", Gaussian(7.5)),
         ("(gaussian + 1).minimum(linear).maximum(other=cosine)", (Gaussian() + 1).minimum(Linear()).maximum(Cosine())),
         ("abs(gaussian - linear)", abs(Gaussian() - Linear())),
         ("abs(-2)*linear", 2 * Linear()),
@@ -243,11 +247,11 @@ def test_long_sums_and_products_can_be_read():
         ("or_missing()", "or_missing needs k", 0),
         ("gaussian(sigma=1, sigma=2)", "'sigma' of gaussian is given twice", 18),
         ("gaussian(1, sigma=2)", "'sigma' of gaussian is given twice", 12),
-        ("laplace(norm=1, 2)", "without a name cannot follow", 16),
+        ("laplace(norm=1, 2)", "without a name cannot follow", None),
         ("2*(gaussian + 1", "bracket is never closed", 2),
         ("gaussian(", "bracket is never closed", 8),
         ("ordinal([1, 2)", "expected ',' or ']', found ')'", 13),
-        ("ordinal([1 2])", "expected ',' or ']', found the number 2", 11),
+        ("ordinal([1 2])", "expected ',' or ']', found the value '2'", 11),
         ("gaussian)", "expected an operator or the end, found ')'", 8),
         ("gaussian +", "found the end", 10),
         ("gaussian(sigma=", "found the end", 15),
@@ -257,10 +261,10 @@ def test_long_sums_and_products_can_be_read():
         ("1e999*gaussian", "number is too large", 0),
         ("gaussian*" + "9" * 400, "number is too large", 9),
         ("9**9**9**9*gaussian", "number is too large", 4),
-        ("gaussian*(1e300*1e300)", "no finite real number", 15),
-        ("gaussian*(-1)**0.5", "no finite real number", 13),
+        ("gaussian*(1e300*1e300)", "not a finite real number", 15),
+        ("gaussian*(-1)**0.5", "not a finite real number", 13),
         ("gaussian*-inf", "finite numbers only", 8),
-        ("gaussian + (inf - inf)", "no finite real number", 16),
+        ("gaussian + (inf - inf)", "not a finite real number", 16),
         ("gaussian/0", "division by zero", 8),
         ("gaussian*(1/0)", "division by zero", 11),
         ("gaussian + edit", "same objects, these take strings and vectors", 9),
@@ -293,7 +297,10 @@ def test_long_sums_and_products_can_be_read():
         ("columns(gaussian, a=edit)", "by name or in a dict, not as a similarity", 0),
         ("columns(a=equal, how='best')", "how must be one of", 0),
         ("columns({a: equal})", "a key is a text or a number: write 'a' in quotes", 9),
-        ("columns({'a': equal, 'b'})", "a dict has a ':' after every key", 8),
+        ("columns({'a': equal, 'b'})", "key: value only in a dict, after every key", None),
+        ("gaussian = linear", "name=value stands only in the arguments of a call", None),
+        ("laplace(-norm=1)", "name=value stands only in the arguments of a call", None),
+        ("ordinal({1: 2: 3})", "key: value only in a dict", None),
         ("columns({'a': equal, 'a': edit})", "stands here twice", 8),
         ("columns({[]: equal})", "keys of a dict and items of a set are", 8),
         ("ordinal('abc", "text is never closed", 8),
@@ -301,21 +308,32 @@ def test_long_sums_and_products_can_be_read():
         (r"ordinal(['\x0g'])", "a backslash begins one of", 10),
         (r"ordinal(['\U00110000'])", "a backslash begins one of", 10),
         ("ordinal(['a\nb'])", r"no raw '\n'", 11),
-        ("mismatch(alphabet=b'日')", "bytes hold characters below 256", 18),
+        ("mismatch(alphabet=b'日')", "bytes contain only characters below 256", 18),
         ("2gaussian", "unexpected 'g' at the end of a number", 1),
         ("gaussian\\", "unexpected character", 8),
         ("gaussian; linear", "unexpected character ';'", 8),
         ("gaussian % 2", "unexpected character '%'", 9),
         ("line\x00ar", r"unexpected character '\x00'", 4),
-        ("mine:alike", "'mine:alike' is code of your own, which a text does not run: pass the function itself in", 0),
+        (
+            "mine:alike",
+            "'mine:alike' is code of your own, which an expression does not run: pass the function itself in",
+            0,
+        ),
         ("1 + my.own.code:alike", "'my.own.code:alike' is code of your own", 4),
         ('__import__("os").system("x")', "no similarity called '__import__'", 0),
         ("gaussian.__class__", "no method '__class__'", 9),
         ("gaussian.__init__.__globals__", "no method '__init__'", 9),
-        ("(lambda: 1)()", "'lambda' is a word of Python", 1),
-        ("lambda:x", "'lambda' is a word of Python", 0),
-        ("[k for k in linear]", "found the name 'for'", 3),
-        ('f"{linear}"', "found the string", 1),
+        ("(lambda: 1)()", "'lambda' is a keyword of Python", 1),
+        ("lambda:x", "'lambda' is a keyword of Python", 0),
+        ("[k for k in linear]", "'for' is a keyword of Python", 3),
+        ('f"{linear}"', "found the value", 1),
+        ("(gaussian)(2)", "expected an operator or the end, found '('", 10),
+        ("gaussian[0]", "expected an operator or the end, found '['", 8),
+        ("ordinal('a' 'b')", "expected ',' or ')', found the value", 12),
+        ("ordinal(r'a')", "expected ',' or ')', found the value", 9),
+        ("gaussian // 2", "expected a similarity or a value, found '/'", 10),
+        ("gaussian(*linear)", "expected a similarity or a value, found '*'", 9),
+        ("gaussian(sigma=1_000)", "unexpected '_' at the end of a number", 16),
         ("gaussian()()", "expected an operator or the end, found '('", 10),
     ],
 )
@@ -326,6 +344,8 @@ def test_errors_point_at_the_character(text, problem, at):
     assert problem in first
     place = caret.index("^")
     assert caret.strip() == "^"
+    if at is None:  # where Python's parser gives up depends on its version
+        return
     if at < 30:
         assert place == 2 + at
     if at < min(30, len(text)):
@@ -336,7 +356,7 @@ def test_the_empty_text_says_nothing():
     for text in ("", "  \n"):
         with pytest.raises(ExpressionError, match="empty"):
             parse(text)
-    with pytest.raises(TypeError, match="expected a text, got NoneType"):
+    with pytest.raises(TypeError, match="expected an expression as a string, got NoneType"):
         parse(None)
 
 
@@ -435,18 +455,19 @@ def test_a_caller_deep_in_calls_gets_the_same_error():
 
     room = sys.getrecursionlimit() - len(inspect.stack())
     assert below(0).parts()
-    with pytest.raises(ExpressionError, match="inside each other"):
+    with pytest.raises(ExpressionError, match="nested too deeply"):
         below(room - 200)
 
 
-def test_texts_inside_texts_end_somewhere():
-    text = "equal"
-    while len(text) < 9_000:
+def test_texts_inside_texts_are_read_up_to_the_longest_and_refused_beyond():
+    text, nested = "equal", Equal()
+    for _ in range(8):
+        text, nested = f"columns(a={text!r})", Columns({"a": text})
+        assert parse(text) == nested
+    while len(text) <= 10_000:
         text = f"columns(a={text!r})"
-        try:
-            parse(text)
-        except ExpressionError:
-            break
+    with pytest.raises(ExpressionError, match="more than the maximum of 10,000"):
+        parse(text)
 
 
 def test_what_is_read_at_the_limits_can_be_used():

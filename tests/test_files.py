@@ -1,4 +1,4 @@
-"""Reading files: what is in them, how columns become objects, and what is refused."""
+"""Reading files: formats with columns, how columns become objects, and errors."""
 
 import gzip
 import io
@@ -15,8 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from similitude import datasets, files
-from similitude.data.files import opening
-from similitude.data.files.columns import recognized
+from similitude.data.files.column_types import parsed
 from similitude.errors import FileError
 from similitude.files import Schema
 from similitude.kernels import Gower, Jaccard, ShortestPath
@@ -48,7 +47,7 @@ def test_columns_of_numbers_are_vectors(put):
     data = files.read(put("x.csv", "a,b c,y\n1,2.5,u\n3,-4e1,v\n"), label="y")
     assert data.objects.tolist() == [[1, 2.5], [3, -40]] and data.objects.dtype == float
     assert data.labels.tolist() == ["u", "v"] and len(data) == 2
-    assert data.said == ("columns 'a', 'b c' as vectors",)
+    assert data.notes == ("columns 'a', 'b c' as vectors",)
     assert data.schema == Schema("vectors", "y", "text", None, ("a", "b c"), ("integer", "number"), 2)
 
 
@@ -56,13 +55,13 @@ def test_one_column_of_text_is_strings_as_they_stand_there(put):
     data = files.read(put("x.csv", 'y,s\n1,acgt\n2,NA\n1,nan\n2,\n1," a, ""b"" \nc"\n'), label="y")
     assert data.objects == ["acgt", "NA", "nan", "", ' a, "b" \nc']
     assert data.labels.tolist() == [1, 2, 1, 2, 1] and data.labels.dtype.kind == "i"
-    assert data.said == ("column 's' as strings",)
+    assert data.notes == ("column 's' as strings",)
 
 
 def test_digits_with_leading_zeros_are_strings_and_numbers_say_how_to_be(put):
     assert files.read(put("x.csv", "s\n0110\n1010\n")).objects == ["0110", "1010"]
     data = files.read(put("z.csv", "s\n1\n2\n"))
-    assert data.objects.tolist() == [[1], [2]] and "kind='strings'" in data.said[0]
+    assert data.objects.tolist() == [[1], [2]] and "kind='strings'" in data.notes[0]
     assert files.read(put("z.csv", "s\n1\n2.50\n"), kind="strings").objects == ["1", "2.50"]
 
 
@@ -74,10 +73,10 @@ def test_other_columns_are_a_table_whose_empty_cells_are_missing(put):
     assert table["job"].isna().tolist() == [False, False, True, False] and table["job"][3] == "NA"
     assert table["adult"].dtype == bool
     assert data.schema.types == ("integer", "text", "boolean")
-    assert data.said == (
+    assert data.notes == (
         "columns 'age', 'job', 'adult' as rows of a table: 1 of numbers, 1 of text, 1 of true and false",
         "ignored: no value at all in 'free'",
-        "'NA' in column 'job' is text as any other: only empty cells are missing",
+        "'NA' in column 'job' is text like any other: only empty cells are missing",
     )
     Gower().gram(table)
 
@@ -91,7 +90,7 @@ def test_tables_are_those_of_pandas(put):
 def test_object_chooses_a_column_and_says_what_is_ignored(put):
     data = files.read(put("x.tsv", "id\ttext\ty\n1\tab\t0\n2\tcd\t1\n"), label="y", object="text")
     assert data.objects == ["ab", "cd"]
-    assert data.said == ("column 'text' as strings", "ignored: columns 'id'")
+    assert data.notes == ("column 'text' as strings", "ignored: columns 'id'")
     assert data.schema.object == "text"
 
 
@@ -112,11 +111,11 @@ def test_columns_without_a_name_are_called_as_by_pandas(put):
     path = put("x.csv", ",a,\n1,2,u\n2,3,v\n")
     data = files.read(path)
     assert list(data.objects) == list(pd.read_csv(path)) == ["Unnamed: 0", "a", "Unnamed: 2"]
-    assert "columns without a name" in data.said[1]
+    assert "columns without a name" in data.notes[1]
 
 
 def test_a_header_of_numbers_is_remarked(put):
-    assert "is the header missing?" in files.read(put("x.csv", "5.1,3\n4.9,2\n")).said[1]
+    assert "is the header missing?" in files.read(put("x.csv", "5.1,3\n4.9,2\n")).notes[1]
 
 
 def test_kind_overrides_what_is_inferred(put):
@@ -131,19 +130,19 @@ def test_kind_overrides_what_is_inferred(put):
 
 
 def test_long_offsets_are_recognized_too():
-    assert recognized(pa.array(["1", "", "3"], pa.large_string())).cells.to_pylist() == [1, None, 3]
-    assert recognized(pa.array(["True", "", "False"], pa.large_string())).cells.to_pylist() == [True, None, False]
-    assert recognized(pa.array(["a", "", "b"], pa.large_string())).cells.to_pylist() == ["a", None, "b"]
+    assert parsed(pa.array(["1", "", "3"], pa.large_string())).cells.to_pylist() == [1, None, 3]
+    assert parsed(pa.array(["True", "", "False"], pa.large_string())).cells.to_pylist() == [True, None, False]
+    assert parsed(pa.array(["a", "", "b"], pa.large_string())).cells.to_pylist() == ["a", None, "b"]
 
 
 @pytest.mark.parametrize("text", ["0x10", "1_000", "1,5", "\u0661", "1d5", "--1", "1 2"])
 def test_what_is_no_number_stays_text(text):
-    assert recognized(pa.array(["1", text])).type == "text"
+    assert parsed(pa.array(["1", text])).type == "text"
 
 
 @pytest.mark.parametrize("text", ["007", "+5", " 5 ", "1.", "-.5", "1e400", "-inf", "123456789012345678901"])
 def test_numbers_are_those_of_pandas(text):
-    column = recognized(pa.array([text]))
+    column = parsed(pa.array([text]))
     assert column.cells[0].as_py() == pd.read_csv(io.StringIO(f"a\n{text}\n"))["a"].astype(float)[0]
 
 
@@ -175,7 +174,7 @@ def test_missing_files_name_those_near(put, tmp_path):
     put("promoters.csv", "a\n1\n")
     refuses(r"there is no such file \(did you mean 'promoters.csv'\?\)", tmp_path / "promoter.csv")
     refuses("no folder", tmp_path / "nowhere" / "x.csv")
-    refuses("no folder of TU graphs", tmp_path)
+    refuses("not a folder of TU graphs", tmp_path)
 
 
 def test_unknown_columns_name_those_near_and_all(put):
@@ -246,11 +245,11 @@ def test_wrong_json_is_named_by_line(put):
 def test_damaged_files_are_refused(put, tmp_path):
     pd.DataFrame({"a": np.arange(1000.0)}).to_parquet(tmp_path / "x.parquet")
     whole = (tmp_path / "x.parquet").read_bytes()
-    refuses("cut off, damaged", put("y.parquet", whole[: len(whole) // 2]))
-    refuses("cut off, damaged", put("y.arrow", b"ARROW1\0\0 and no more"))
+    refuses("truncated, damaged", put("y.parquet", whole[: len(whole) // 2]))
+    refuses("truncated, damaged", put("y.arrow", b"ARROW1\0\0 and no more"))
     packed = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)
-    refuses("gzip data is cut off or damaged", put("x.csv.gz", packed[:-20]))
-    refuses("gzip data is cut off or damaged", put("x.jsonl.gz", gzip.compress(b'{"a": 1}\n' * 99)[:-9]))
+    refuses("gzip data is truncated or damaged", put("x.csv.gz", packed[:-20]))
+    refuses("gzip data is truncated or damaged", put("x.jsonl.gz", gzip.compress(b'{"a": 1}\n' * 99)[:-9]))
     refuses("not gzipped", put("x.csv.gz", "a\n1\n"))
     refuses("neither its ending nor its content", put("x.bin", b"\1\2\0\3"))
 
@@ -301,7 +300,7 @@ def test_importing_files_loads_nothing_heavy():
 def test_unknown_endings_are_read_by_their_content(put):
     for content, kind in [("a,b\n1,2\n", "CSV"), ("a\tb\n1\t2\n", "TSV"), ('{"a": 1, "b": 2}\n', "JSON Lines")]:
         data = files.read(put("x.txt", content))
-        assert data.objects.tolist() == [[1, 2]] and data.said[0].endswith(f"x.txt read as {kind}, by its content")
+        assert data.objects.tolist() == [[1, 2]] and data.notes[0].endswith(f"x.txt read as {kind}, by its content")
     assert files.read(put("x.txt", ">a\nac\n")).objects == ["ac"]
     assert files.read(put("x.txt", "@data\n1,2\n")).schema.kind == "series"
 
@@ -313,7 +312,7 @@ def test_standard_input_is_read_by_its_content(monkeypatch):
 
     assert pipe(b"a,b\n1,2\n").objects.tolist() == [[1, 2]]
     assert pipe(gzip.compress(b">a\nac\n")).objects == ["ac"]
-    assert pipe(b'{"s": "x"}\n').said[0] == "standard input read as JSON Lines, by its content"
+    assert pipe(b'{"s": "x"}\n').notes[0] == "standard input read as JSON Lines, by its content"
     with pytest.raises(FileError, match=r"^standard input: the file is empty"):
         pipe(b"")
 
@@ -333,10 +332,6 @@ def test_gzip_is_undone(put):
     assert files.read(put("x.csv", gzip.compress(b"a,b\n1,2\n"))).objects.tolist() == [[1, 2]]
 
 
-def test_every_ending_has_a_format_that_memory_is_estimated_for():
-    assert {*opening.ENDINGS.values(), "tu"} == set(opening.READING_TAKES) == set(opening.NAMES)
-
-
 # ---------------------------------------------------------------- JSON Lines, Parquet, Arrow
 
 
@@ -344,7 +339,7 @@ def test_lists_of_numbers_are_vectors_or_series(put):
     equal = put("x.jsonl", '{"x": [1, 2], "y": "a"}\n{"x": [3, 4.5], "y": "b"}\n')
     data = files.read(equal, label="y")
     assert data.objects.tolist() == [[1, 2], [3, 4.5]] and data.schema.width == 2
-    assert data.said == ("column 'x' as vectors of 2 numbers; kind='series' takes them as series",)
+    assert data.notes == ("column 'x' as vectors of 2 numbers; kind='series' takes them as series",)
     assert [one.tolist() for one in files.read(equal, label="y", kind="series").objects] == [[1, 2], [3, 4.5]]
     unequal = put("z.jsonl", '{"x": [1, 2]}\n{"x": [3]}\n')
     data = files.read(unequal)
@@ -375,7 +370,7 @@ def test_objects_with_edges_are_graphs(put):
     itself = put("z.jsonl", '{"edges": [[0, 1]], "y": 1}\n{"edges": [], "nodes": 3, "y": 0}\n')
     data = files.read(itself, label="y")
     assert [(edges.tolist(), nodes) for edges, nodes in data.objects] == [([[0, 1]], 2), ([], 3)]
-    assert data.said == ("column 'graph' as graphs",) and data.schema.kind == "graphs"
+    assert data.notes == ("column 'graph' as graphs",) and data.schema.kind == "graphs"
     ShortestPath().gram(data.objects)
     refuses(
         "graph 0 has an edge from 0 to 5, but its 2 nodes", put("w.jsonl", '{"edges": [[0, 5]], "labels": [1, 2]}\n')
@@ -434,10 +429,10 @@ def test_a_schema_takes_the_same_columns_in_the_same_order(put):
     schema = files.read(put("x.csv", "a,b,y\n1,2.5,u\n3,4,v\n"), label="y").schema
     schema = Schema.from_dict(schema.to_dict())
     data = files.read(put("z.csv", "more,b,a\nx,7,8\n"), schema=schema)
-    assert data.objects.tolist() == [[8, 7]] and data.labels is None and data.said == ("ignored: columns 'more'",)
+    assert data.objects.tolist() == [[8, 7]] and data.labels is None and data.notes == ("ignored: columns 'more'",)
     assert files.read(put("z.jsonl", '{"y": "u", "b": 7, "a": 8}\n'), schema=schema).labels.tolist() == ["u"]
     refuses(r"no column 'b' \(did you mean 'B'\?\): it has 'a', 'B'", put("w.csv", "a,B\n1,2\n"), schema=schema)
-    refuses("column 'b' is 'x' in row 1: it is no number", put("w.csv", "a,b\n1,2\n1,x\n"), schema=schema)
+    refuses("column 'b' is 'x' in row 1: it is not a number", put("w.csv", "a,b\n1,2\n1,x\n"), schema=schema)
     refuses("column 'b' has no value in row 0: vectors", put("w.csv", "a,b\n1,\n"), schema=schema)
     refuses(
         "column 'b' is 'x' in row 1: it holds", put("w.jsonl", '{"a": 1, "b": 2}\n{"a": 1, "b": "x"}'), schema=schema
@@ -458,7 +453,7 @@ def test_a_schema_keeps_types(put):
 def test_labels_that_cannot_be_used_are_said(put):
     schema = files.read(put("x.csv", "a,y\n1,1\n2,0\n"), label="y").schema
     data = files.read(put("z.csv", "a,y\n1,\n2,0\n"), schema=schema)
-    assert data.labels is None and data.said == (
+    assert data.labels is None and data.notes == (
         "labels are not used: the label 'y' is missing in row 0: remove these rows or fill them",
     )
     assert files.read(put("z.csv", "a,y\n1,u\n"), schema=schema).labels is None
@@ -486,7 +481,7 @@ def test_a_schema_goes_with_another_format_or_name(put, tmp_path):
 
 @pytest.mark.parametrize("wrong", [{}, {"kind": "bag"}, {"kind": "table", "names": ["a"]}, {"kind": "table", "x": 1}])
 def test_what_is_no_schema_is_refused(wrong):
-    with pytest.raises(FileError, match="no schema"):
+    with pytest.raises(FileError, match="not the schema"):
         Schema.from_dict(wrong)
 
 
@@ -499,13 +494,13 @@ def test_batches_are_the_file_in_pieces(put):
     assert [len(piece) for piece in pieces] == [10, 10, 5]
     np.testing.assert_array_equal(np.concatenate([piece.objects for piece in pieces]), whole.objects)
     np.testing.assert_array_equal(np.concatenate([piece.labels for piece in pieces]), whole.labels)
-    assert [piece.said for piece in pieces] == [whole.said, (), ()]
+    assert [piece.notes for piece in pieces] == [whole.notes, (), ()]
     assert len({piece.schema for piece in pieces}) == 1
 
 
 def test_later_batches_are_read_as_the_first(put):
     text = put("x.csv", "a,y\n1,0\n2,1\nx,0\n")
-    with pytest.raises(FileError, match="column 'a' is 'x' in row 2: it is no number"):
+    with pytest.raises(FileError, match="column 'a' is 'x' in row 2: it is not a number"):
         list(files.batches(text, rows=2, label="y"))
     gone = put("z.csv", "a,y\n1,0\n2,1\n3,\n")
     with pytest.raises(FileError, match="label 'y' is missing in row 2"):
@@ -539,7 +534,7 @@ def test_batches_of_every_format(put, tmp_path):
 
 @pytest.mark.parametrize("rows", [0, -1, 2.5, True, "3"])
 def test_batches_need_a_number_of_rows(put, rows):
-    with pytest.raises(ValueError, match="rows must be a whole number, at least 1"):
+    with pytest.raises(ValueError, match="rows must be a positive integer"):
         next(files.batches(put("x.csv", "a\n1\n"), rows=rows))
 
 

@@ -1,4 +1,4 @@
-"""Files that are not as they should be: read as pandas reads them, or refused in one line, and never anything else."""
+"""Damaged files: read as pandas reads them, or refused with a message of one line."""
 
 import gzip
 import io

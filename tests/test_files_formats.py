@@ -30,7 +30,7 @@ def test_fasta_keeps_sequences_and_ids(tmp_path):
     path.write_text(">s1 first one\nACgt\n\nac gt\n>s2\nNA\n> s3\n*\n")
     data = files.read(path)
     assert data.objects == ["ACgtacgt", "NA", "*"] and data.ids == ["s1", "s2", "s3"]
-    assert data.labels is None and data.said[0] == "sequences as strings"
+    assert data.labels is None and data.notes[0] == "sequences as strings"
 
 
 def test_fasta_labels_are_the_last_word_or_a_named_value(tmp_path):
@@ -52,7 +52,7 @@ def test_fasta_labels_are_optional_with_a_schema(tmp_path):
     assert files.read(path, schema=schema).labels.tolist() == [1, 2]
     path.write_text(">s1\nac\n")
     data = files.read(path, schema=schema)
-    assert data.labels is None and data.said[1].startswith("no labels: line 1 has no label")
+    assert data.labels is None and data.notes[1].startswith("no labels: line 1 has no label")
 
 
 def test_fasta_without_a_header_is_refused_and_empty_sequences_are_said(tmp_path):
@@ -60,7 +60,7 @@ def test_fasta_without_a_header_is_refused_and_empty_sequences_are_said(tmp_path
     refuses("line 2 is 'acgt': a FASTA file starts with a header", path, "\nacgt\n>s\nac\n")
     path.write_text(">a\n>b\nac\n")
     data = files.read(path)
-    assert data.objects == ["", "ac"] and data.said[1] == "1 sequences are empty, the first on line 1, 'a'"
+    assert data.objects == ["", "ac"] and data.notes[1] == "1 sequences are empty, the first on line 1, 'a'"
 
 
 @given(
@@ -91,12 +91,12 @@ def test_arrays_are_vectors_series_and_strings(tmp_path):
     np.savez(path, X=np.arange(6).reshape(3, 2), y=np.array(["a", "b", "a"]), other=np.zeros(9))
     data = files.read(path)
     assert data.objects.dtype == float and data.objects.shape == (3, 2) and data.labels.tolist() == ["a", "b", "a"]
-    assert data.said == ("array 'X' as vectors of 2 numbers",)
+    assert data.notes == ("array 'X' as vectors of 2 numbers",)
     assert files.read(path, label="y", kind="series").objects[1].tolist() == [2, 3]
     np.savez_compressed(path, S=np.zeros((4, 10, 2), np.float32))
     data = files.read(path)
     assert len(data.objects) == 4 and data.objects[0].shape == (10, 2) and data.objects[0].dtype == np.float32
-    assert data.said == ("array 'S' as series of 10 times and 2 channels",) and data.labels is None
+    assert data.notes == ("array 'S' as series of 10 times and 2 channels",) and data.labels is None
     np.savez(path, X=np.array(["ac", "gt"]), c=np.array([b"u", b"v"]))
     data = files.read(path, label="c")
     assert data.objects == ["ac", "gt"] and data.labels.tolist() == ["u", "v"]
@@ -107,7 +107,7 @@ def test_sparse_matrices_are_vectors(tmp_path):
     for matrix in (sp.csr_matrix(dense), sp.csc_matrix(dense)):
         sp.save_npz(path, matrix)
         data = files.read(path)
-        assert data.schema.kind == "vectors" and data.said == ("sparse vectors of 3 numbers",)
+        assert data.schema.kind == "vectors" and data.notes == ("sparse vectors of 3 numbers",)
         np.testing.assert_array_equal(data.objects.toarray(), dense)
         Gaussian(1.0).gram(data.objects)
         assert [len(piece) for piece in files.batches(path, rows=1)] == [1, 1]
@@ -118,7 +118,7 @@ def test_sparse_matrices_are_vectors(tmp_path):
     np.testing.assert_array_equal(data.objects.toarray(), dense)
     parts["train_indices"] = np.array([0, 99], np.int32)
     np.savez(path, **parts)
-    refuses("cut off, damaged or no npz", path, object="train")
+    refuses("truncated, damaged or not an npz", path, object="train")
     sp.save_npz(path, sp.coo_matrix(dense))
     refuses("which array holds the objects", path)
 
@@ -142,8 +142,8 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path):
     np.savez(path, X=np.eye(2), y=np.eye(2))
     refuses("labels 'y' are an array of shape", path)
     np.savez(path, X=np.eye(20))
-    refuses("cut off, damaged or no npz", path, path.read_bytes()[:200])
-    refuses("cut off, damaged or no npz", path, b"nothing of the kind")
+    refuses("truncated, damaged or not an npz", path, path.read_bytes()[:200])
+    refuses("truncated, damaged or not an npz", path, b"nothing of the kind")
     refuses("kind='graphs' does not fit", _npz(path), kind="graphs")
     np.savez(path, X=np.zeros((2, 3, 2)))
     refuses("several channels", path, kind="vectors")
@@ -164,7 +164,7 @@ def test_ts_files_hold_series(tmp_path):
     path.write_text(HEADER + "@classLabel true 1 2\n@data\n1.5,2,3:1\n4,-5e1:2\n\n")
     data = files.read(path)
     assert [one.tolist() for one in data.objects] == [[1.5, 2, 3], [4, -50]] and data.labels.tolist() == [1, 2]
-    assert data.said == ("series of 1 channel and 2 to 3 times",) and data.schema.label == "label"
+    assert data.notes == ("series of 1 channel and 2 to 3 times",) and data.schema.label == "label"
     DTW(1.0).gram(data.objects)
     path.write_text(HEADER + "@classLabel true walk run\n@data\n1,2:3,4:walk\n5,6:7,8:run\n")
     data = files.read(path, label="label")
@@ -294,7 +294,7 @@ def triangle(tmp_path):
 def test_a_small_tu_folder(triangle):
     data = files.read(triangle(node_attributes="0.5\n" * 4))
     assert [(edges.tolist(), nodes) for edges, nodes in data.objects] == [([[0, 1]], 2), ([[0, 1]], 2)]
-    assert data.said == ("DS: undirected graphs, without labels of nodes and edges", "ignored: 'node_attributes'")
+    assert data.notes == ("DS: undirected graphs, without labels of nodes and edges", "ignored: 'node_attributes'")
     assert files.read(triangle(graph_labels=None)).labels is None
     data = files.read(triangle(node_labels="0, 1\n0, 2\n0, 1\n1, 1\n"))
     assert data.objects[0][1] == [(0, 1), (0, 2)]
@@ -308,16 +308,16 @@ def test_a_small_tu_folder(triangle):
         ({"A": "1, 2\n3, 9\n"}, "line 2 of the edges joins nodes 3 and 9 of graph 2, but there are only nodes 1 to 4"),
         ({"A": "0, 9\n"}, "line 1 of the edges joins nodes 0 and 9, but there are only nodes 1 to 4"),
         ({"A": "1, 3\n"}, "line 1 of the edges joins node 1 of graph 1 and node 3 of graph 2"),
-        ({"A": "1, 2\n1 2\n"}, "line 2 of DS_A.txt is '1 2', not 2 whole numbers"),
+        ({"A": "1, 2\n1 2\n"}, "line 2 of DS_A.txt is '1 2', not 2 integers"),
         ({"A": "1, x\n"}, "line 1 of DS_A.txt is '1, x'"),
-        ({"graph_indicator": "1\n1.5\n"}, "line 2 of DS_graph_indicator.txt is '1.5', not a whole number"),
+        ({"graph_indicator": "1\n1.5\n"}, "line 2 of DS_graph_indicator.txt is '1.5', not an integer"),
         ({"graph_indicator": "1\n1\n2\n3\n"}, "node 4 belongs to graph 3, but there are graphs 1 to 2"),
         ({"graph_indicator": None}, "no DS_graph_indicator.txt"),
         ({"graph_indicator": ""}, "no graphs"),
         ({"node_labels": "1\n"}, "4 nodes and 1 lines of node_labels"),
         ({"edge_labels": "1\n"}, "4 edges and 1 lines of edge_labels"),
         ({"edge_labels": "1\n2\n1\n1\n"}, "graph 1 has two labels for the edge of nodes 2 and 1: 1 and 2"),
-        ({"A": None}, "no folder of TU graphs"),
+        ({"A": None}, "not a folder of TU graphs"),
     ],
 )
 def test_tu_folders_that_are_wrong(triangle, changed, pattern):
@@ -325,4 +325,4 @@ def test_tu_folders_that_are_wrong(triangle, changed, pattern):
 
 
 def test_a_zip_that_is_none(tmp_path):
-    refuses("no zip file", tmp_path / "x.zip", "nothing")
+    refuses("not a zip file", tmp_path / "x.zip", "nothing")

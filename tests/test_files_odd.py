@@ -1,4 +1,4 @@
-"""Files that are odd but legitimate: read as they are meant, or refused with what to do."""
+"""Unusual but valid files: read as intended, or refused with advice."""
 
 import io
 import json
@@ -35,14 +35,14 @@ def test_semicolons_are_named_also_where_commas_are_decimal(put):
 def test_a_comma_at_the_end_of_each_line_adds_no_column(put):
     data = files.read(put("x.csv", "a,b,\n1,2,\n3,4,\n"))
     assert data.objects.tolist() == [[1, 2], [3, 4]]
-    assert data.said == ("columns 'a', 'b' as vectors", "ignored: no value at all in 'Unnamed: 2'")
+    assert data.notes == ("columns 'a', 'b' as vectors", "ignored: no value at all in 'Unnamed: 2'")
     again = files.read(put("y.csv", "b,a,\n4,3,x\n"), schema=data.schema)
     assert again.objects.tolist() == [[3, 4]]
 
 
 def test_columns_that_are_all_empty_are_kept_where_there_is_nothing_else(put):
     data = files.read(put("x.csv", "a,b,y\n,,u\n,,v\n"), label="y")
-    assert list(data.objects) == ["a", "b"] and not any("ignored" in one for one in data.said)
+    assert list(data.objects) == ["a", "b"] and not any("ignored" in one for one in data.notes)
     data = files.read(put("x.jsonl", json_lines({"a": None, "b": 1, "c": {}}, {"b": 2, "c": {}})))
     assert list(data.objects) == ["b", "c"]
 
@@ -57,18 +57,18 @@ def test_the_index_of_pandas_is_no_feature(tmp_path):
     pd.DataFrame({"a": [1.0, 2.0], "y": ["u", "v"]}, index=[7, 3]).to_parquet(path)
     data = files.read(path, label="y")
     assert data.objects.tolist() == [[1], [2]]
-    assert data.said == ("column 'a' as vectors", "ignored: columns '__index_level_0__'")
+    assert data.notes == ("column 'a' as vectors", "ignored: columns '__index_level_0__'")
 
 
 def test_numbers_that_are_no_text_are_not_offered_as_strings(put):
-    assert files.read(put("x.jsonl", json_lines({"a": 1}, {"a": 2}))).said == ("column 'a' as vectors",)
+    assert files.read(put("x.jsonl", json_lines({"a": 1}, {"a": 2}))).notes == ("column 'a' as vectors",)
 
 
 def test_comments_in_fasta_are_no_letters_and_letters_of_both_cases_are_said(put):
     data = files.read(put("x.fasta", "; from 1985\n>g1 u\n; a comment\nACGT\n>g2 v\nTT\n"), label="header")
-    assert data.objects == ["ACGT", "TT"] and data.said == ("sequences as strings",)
-    said = files.read(put("y.fasta", ">g1\nAC\n>g2\ngt\n")).said
-    assert said[1] == "capital and small letters occur, and are different letters: 'A' is not 'a'"
+    assert data.objects == ["ACGT", "TT"] and data.notes == ("sequences as strings",)
+    notes = files.read(put("y.fasta", ">g1\nAC\n>g2\ngt\n")).notes
+    assert notes[1] == "capital and small letters occur, and are different letters: 'A' is not 'a'"
 
 
 SERIES = "# made by hand\n\n@problemName x\n@timeStamps False\n@classLabel True a b\n@data\n1,2,3:a\n4,5,6:b\n"
@@ -76,7 +76,7 @@ SERIES = "# made by hand\n\n@problemName x\n@timeStamps False\n@classLabel True 
 
 def test_ts_files_may_write_truth_with_a_capital_and_begin_with_comments(put, monkeypatch):
     data = files.read(put("x.ts", SERIES))
-    assert data.labels.tolist() == ["a", "b"] and data.said == ("series of 1 channel and 3 times",)
+    assert data.labels.tolist() == ["a", "b"] and data.notes == ("series of 1 channel and 3 times",)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SERIES.encode())))
     assert files.read("-").labels.tolist() == ["a", "b"]
     with pytest.raises(FileError, match="time stamps"):

@@ -1,4 +1,4 @@
-"""Writing files, and reading back what was written."""
+"""Writing files, and reading them back."""
 
 import gzip
 import os

@@ -18,15 +18,15 @@ from scipy.stats import binom, t
 from similitude import FromPairs, Precomputed, bounds, margin
 from similitude.datasets import iris, promoters
 from similitude.errors import PairError
-from similitude.goodness import alignment, assess, samples
+from similitude.goodness import alignment, assess, sampling
 from similitude.goodness.assessment import EPSILONS, strong_goodness
-from similitude.goodness.certificates import NUS, share
 from similitude.goodness.class_means import balanced_gamma, mean_matrix, plain_gamma, weak_goodness
 from similitude.goodness.gaps import class_similarities, enclosed, gaps, largest_gap
 from similitude.goodness.permutation import permutation_test
 from similitude.goodness.resampling import bounded_mean
-from similitude.goodness.samples import Labels, plan, stratified
-from similitude.goodness.weighting import Comparison, Programs, hinge
+from similitude.goodness.sampling import Labels, plan, stratified
+from similitude.goodness.weight_programs import Comparison, Programs, hinge
+from similitude.goodness.weighted import NUS, share
 from similitude.kernels import Gaussian, Linear
 from similitude.theory.intervals import clopper_pearson
 
@@ -378,16 +378,16 @@ def test_draws_by_class(seed):
 
 
 def test_many_examples_are_sampled_and_it_is_said(monkeypatch):
-    assert (samples.PAIRS_LIMIT, samples.PROGRAM_LIMIT) == (2000, 500)
-    monkeypatch.setattr(samples, "PAIRS_LIMIT", 200)
-    monkeypatch.setattr(samples, "PROGRAM_LIMIT", 50)
-    monkeypatch.setattr(samples, "PROGRAM_LEAST", 20)
+    assert (sampling.PAIRS_LIMIT, sampling.PROGRAM_LIMIT) == (2000, 500)
+    monkeypatch.setattr(sampling, "PAIRS_LIMIT", 200)
+    monkeypatch.setattr(sampling, "PROGRAM_LIMIT", 50)
+    monkeypatch.setattr(sampling, "PROGRAM_LEAST", 20)
     X, y = blobs(230)
     with pytest.warns(UserWarning, match="examples") as caught:
         found = assess(Gaussian(2.0), X, y, landmarks=[0, 1, 228, 229])
     said = [str(warning.message) for warning in caught]
     assert said == [
-        "200 of 230 examples were drawn and looked at",
+        "a sample of 200 of 230 examples was used",
         "weights and margins are fitted on 50 examples",
     ]
     assert all(warning.filename == __file__ for warning in caught)

@@ -22,7 +22,7 @@ from test_loops_graphs import batches, graphs, needs_compiled
 from similitude import FromPairs, as_similarity, check_kernel, use_engine
 from similitude.engines import LocalEngine
 from similitude.kernels import Graphlet, ShortestPath, WeisfeilerLehman, explicit_dimension, explicit_map
-from similitude.kernels.graph_encodings import as_graphs
+from similitude.kernels.graphs import as_graphs
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
 
@@ -325,10 +325,10 @@ def half_labeled_edges():
 
 
 BAD = [
-    ("abc", TypeError, "object 1 is no graph but 'abc'"),
-    (None, TypeError, "object 1 is no graph but None"),
-    (3, TypeError, "object 1 is no graph but 3"),
-    (np.eye(3), TypeError, "object 1 is no graph"),
+    ("abc", TypeError, "object 1 is not a graph but 'abc'"),
+    (None, TypeError, "object 1 is not a graph but None"),
+    (3, TypeError, "object 1 is not a graph but 3"),
+    (np.eye(3), TypeError, "object 1 is not a graph"),
     (nx.DiGraph([(0, 1)]), ValueError, "graph 1 is directed"),
     (sp.csr_array([[0, 1], [0, 0]]), ValueError, "graph 1 has an edge from node 0 to node 1 but none back"),
     (sp.csr_array([[0, 1, 0], [1, 0, 0]]), ValueError, "graph 1 is a matrix of shape"),

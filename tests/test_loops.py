@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from similitude.compute import loops
 from similitude.compute.loops import reference
-from similitude.kernels import products
+from similitude.compute.loops.reference.vectors import SHAPES, SUMS
+from similitude.kernels.vectors import IDENTITY, inner, pairwise
+from similitude.kernels.vectors.sparse import MANY_COLUMNS
 
 SETS = (
     loops._compiled.instruction_sets() if loops.COMPILED else ["the compiled module similitude.compute.loops._compiled"]
@@ -30,8 +32,8 @@ PARAMETERS = {
     "polynomial": (0.5, -0.2, 3),
     "sigmoid": (0.5, -0.2),
 }
-every_shape = pytest.mark.parametrize("shape", reference.SHAPES)
-every_sum = pytest.mark.parametrize("terms", reference.SUMS)
+every_shape = pytest.mark.parametrize("shape", SHAPES)
+every_sum = pytest.mark.parametrize("terms", SUMS)
 every_float = pytest.mark.parametrize("dtype", FLOATS)
 every_size = pytest.mark.parametrize(("n", "m"), SIZES)
 
@@ -392,7 +394,7 @@ def test_close_sparse_rows_lose_no_digits(either, terms, dtype):
 
 
 @every_float
-@pytest.mark.parametrize("d", [40, products.MANY_COLUMNS + 10_000])
+@pytest.mark.parametrize("d", [40, MANY_COLUMNS + 10_000])
 def test_inner_products_and_distances_of_every_pair_of_layouts(dtype, d):
     kept = np.sort(np.random.default_rng(3).choice(d, 40, replace=False))
     A, B, _, _ = pair_of_sparse(6, 19, 40, 0.4, dtype)
@@ -401,13 +403,13 @@ def test_inner_products_and_distances_of_every_pair_of_layouts(dtype, d):
         M[:, kept] = small
     for left, right in [(sp.csr_array, sp.csr_array), (sp.csr_array, np.array), (np.array, sp.csr_matrix)]:
         X, Z = left(wide[0]), right(wide[1])
-        close(products.inner(X, Z), A.astype(float) @ B.T.astype(float), 2)
+        close(inner(X, Z), A.astype(float) @ B.T.astype(float), 2)
         for out in (None, strided(6, 19, dtype)[0]):
-            got = products.of_dot_products(X, Z, products.IDENTITY, out)
+            got = pairwise(X, Z, "product", IDENTITY, out)
             close(got, A.astype(float) @ B.T.astype(float), 2)
             assert out is None or got is out
-            for terms in reference.SUMS:
-                got = products.of_sums(X, Z, terms, products.IDENTITY, out)
+            for terms in SUMS:
+                got = pairwise(X, Z, terms, IDENTITY, out)
                 close(got, by_loop(terms, A, B), 3.5)
                 assert out is None or got is out
 
@@ -417,8 +419,8 @@ def test_inner_products_and_distances_of_every_pair_of_layouts(dtype, d):
 def test_sparse_rows_whose_sums_overflow_are_refused(terms, power, dtype):
     X = sp.csr_array(np.array([[np.finfo(dtype).max ** power / 2, 1.0], [0.0, 1.0]], dtype))
     with pytest.raises(ValueError, match="too long"):
-        products.of_sums(X, X, terms, products.IDENTITY)
-    assert products.of_sums(X / 1e9, X / 1e9, terms, products.IDENTITY)[0, 0] == 0
+        pairwise(X, X, terms, IDENTITY)
+    assert pairwise(X / 1e9, X / 1e9, terms, IDENTITY)[0, 0] == 0
 
 
 # Bits.

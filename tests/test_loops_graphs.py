@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from similitude.compute import loops
-from similitude.compute.loops import reference_graphs
-from similitude.kernels.graph_encodings import as_graphs
-from similitude.kernels.graphlet_types import graphlet_types
+from similitude.compute.loops.reference import graphs as reference_graphs
+from similitude.kernels.graphs import as_graphs
+from similitude.kernels.graphs.graphlet_types import graphlet_types
 
 SETS = loops._compiled.instruction_sets() if loops.COMPILED else []
 needs_compiled = pytest.mark.skipif(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from similitude.compute import loops
-from similitude.compute.loops import reference_series
+from similitude.compute.loops.reference import series as reference_series
 
 SETS = (
     loops._compiled.instruction_sets() if loops.COMPILED else ["the compiled module similitude.compute.loops._compiled"]

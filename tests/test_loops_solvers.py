@@ -5,7 +5,7 @@ import pytest
 from test_loops import SETS, chosen
 
 from similitude.compute import loops
-from similitude.compute.loops import reference_solvers
+from similitude.compute.loops.reference import solvers as reference_solvers
 
 
 def problem(n, dtype, seed):

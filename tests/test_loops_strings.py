@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from test_loops import chosen
 
 from similitude.compute import loops
-from similitude.compute.loops import reference_strings
-from similitude.compute.loops.reference_strings import Patterns
+from similitude.compute.loops import Patterns
+from similitude.compute.loops.reference import strings as reference_strings
 
 SETS = (
     loops._compiled.instruction_sets() if loops.COMPILED else ["the compiled module similitude.compute.loops._compiled"]

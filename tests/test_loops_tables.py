@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from test_loops import SETS, chosen, strided
 
 from similitude.compute import loops
-from similitude.compute.loops import reference_tables
+from similitude.compute.loops.reference import tables as reference_tables
 
 SIZES = [(0, 3), (3, 0), (1, 1), (2, 7), (5, 17), (9, 33), (35, 150)]
 

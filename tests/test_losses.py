@@ -16,13 +16,15 @@ from similitude.learners.losses import (
     Huber,
     Logistic,
     Loss,
+    OwnLoss,
     Quantile,
     Squared,
     SquaredHinge,
 )
-from similitude.learners.own_loss import OwnLoss, as_loss, check_convex
-from similitude.learners.proximal import Envelope
-from similitude.learners.regularizers import Norm, OwnRegularizer, SquaredNorm, as_regularizer
+from similitude.learners.representer import Norm, OwnRegularizer, SquaredNorm
+from similitude.learners.representer.minimization import Envelope
+from similitude.learners.representer.regularizers import as_regularizer
+from similitude.linear.own_loss import as_loss, check_convex
 
 BUILT_IN = [
     Hinge(),
@@ -235,10 +237,10 @@ def test_own_losses_may_subclass():
 @pytest.mark.parametrize(
     ("value", "derivative", "words"),
     [
-        (lambda y, f: np.sqrt(np.abs(y - f)), lambda y, f: np.sign(f - y), "does not belong|not convex"),
+        (lambda y, f: np.sqrt(np.abs(y - f)), lambda y, f: np.sign(f - y), "does not match|not convex"),
         (lambda y, f: np.minimum(1, (y - f) ** 2), lambda y, f: np.where(abs(f - y) < 1, 2 * (f - y), 0), "not convex"),
         (absolute, lambda y, f: np.sign(y - f), "not convex"),
-        (absolute, lambda y, f: 3 * np.sign(f - y), "does not belong"),
+        (absolute, lambda y, f: 3 * np.sign(f - y), "does not match"),
         (lambda y, f: absolute(y, f) - 1, lambda y, f: np.sign(f - y), "negative"),
         (lambda y, f: absolute(y, f) * np.inf, lambda y, f: np.sign(f - y), "not finite"),
         (lambda y, f: 1.0, lambda y, f: np.sign(f - y), "shape"),

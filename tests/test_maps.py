@@ -17,8 +17,8 @@ from similitude import FromPairs, Precomputed, bounds
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Linear, Polynomial, explicit_map
+from similitude.landmarks.projection import PANEL, factorize, solve_rows, solver
 from similitude.landmarks.reservoir import Reservoir
-from similitude.landmarks.triangular import PANEL, factorize, solve_rows, solver
 from similitude.maps import CompactMap, LandmarkMap, ProjectionMap
 from similitude.results import NONE, PROVEN
 
@@ -298,3 +298,18 @@ def test_an_indefinite_gram_is_refused_with_its_witness():
         ProjectionMap(declared).fit(WORDS)
     with pytest.raises(NotAKernelError):
         ProjectionMap("precomputed").fit(np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+
+def test_components_are_columns_so_that_both_sides_share_the_landmarks():
+    def lopsided(x, z):
+        return float(np.tanh(x @ z) + 0.2 * x[0])
+
+    both = LandmarkMap(lopsided, n_components=6, side="both", random_state=0).fit(X)
+    assert both.transform(X).shape[1] == both.n_features_out_ == 6 and both.rank_ == len(both.landmarks_) == 3
+    left = LandmarkMap(lopsided, landmark_indices=both.landmark_indices_).fit(X)
+    right = LandmarkMap(lopsided, landmark_indices=both.landmark_indices_, side="right").fit(X)
+    np.testing.assert_array_equal(both.transform(X), np.hstack([left.transform(X), right.transform(X)]))
+    with pytest.raises(ValueError, match="n_components must be even, got 5"):
+        LandmarkMap(lopsided, n_components=5, side="both").fit(X)
+    with pytest.raises(ValueError, match="n_components asks for 3 landmarks but 2 were given"):
+        LandmarkMap(lopsided, n_components=6, side="both", landmark_indices=[0, 1]).fit(X)

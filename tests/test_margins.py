@@ -20,7 +20,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import InseparableError, NotAKernelError
 from similitude.kernels import Gaussian, Linear, Polynomial
 from similitude.learners import SeparatorLP
-from similitude.learners.polytope import nearest_point
+from similitude.learners.svm import nearest_point
 from similitude.support.randomness import generator
 
 BOTH = [(False, True), (False, False), (True, True), (True, False)]
@@ -250,7 +250,7 @@ def test_result():
     assert stored["support"] == [0, 1]
     assert not any(name.startswith("_") for name in stored)
     assert str(found).startswith("normalized margin 1 with intercept 0 (relative gap ")
-    assert "'b' against 'a', held by 2 of 2 objects" in str(found)
+    assert "'b' against 'a', 2 support objects of 2" in str(found)
     assert "Margin(value=" in repr(found)
     assert "<pre>" in found._repr_html_()
     with pytest.raises(AttributeError):

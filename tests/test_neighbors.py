@@ -18,7 +18,7 @@ from similitude import FromBlocks, FromPairs, Precomputed
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Polynomial
-from similitude.learners.nearest import Nearest
+from similitude.learners.neighbor_search import NearestColumns
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
 
 rng = np.random.default_rng(0)
@@ -85,7 +85,7 @@ def test_equally_near_ones_are_taken_by_index_however_the_columns_are_cut(data):
     k = data.draw(st.integers(1, m))
     far = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n * m, max_size=n * m)), float).reshape(n, m)
     cuts = sorted(data.draw(st.sets(st.integers(1, m), max_size=4)) - {m})
-    nearest = Nearest(n, k)
+    nearest = NearestColumns(n, k)
     for start, stop in zip([0, *cuts], [*cuts, m], strict=True):
         nearest.look_at((slice(0, n), slice(start, stop)), far[:, start:stop])
     values, which = by_sorting(far, k)

@@ -1,4 +1,4 @@
-"""The pages whose figures programs write: markers, the theorem table, the benchmarks."""
+"""Pages whose numbers are written by programs: their markers, the theorem table, the benchmarks."""
 
 import json
 import sys
@@ -89,7 +89,7 @@ def test_the_benchmark_page(tmp_path, page):
     assert "Abacus, 2 cores, Python 3.12.0, loops compiled; beads 1.0; numpy 2.0." in text
     assert "torch" not in text and "quick run" not in text and "busy" not in text and "old" not in text
     assert "| double | n=5 | 500 ms | quick | 1.00 s | 2 |" in text  # the fastest peer with a right result
-    assert "1 of 2 are kept" in text and "| double | n=5 | at least 7 x faster | 6 |" in text
+    assert "1 of 2 are met" in text and "| double | n=5 | at least 7 x faster | 6 |" in text
     assert "#### double\n\nTwice the Numbers." in text
     assert "| n=5 | ours | 1 | 500 ms | 0 ms | 1.00 | - | 12 | equal |" in text
     assert "| n=5 | limit | 1 | 200 ms | 0 ms | 0.40 | - | - | limit |" in text

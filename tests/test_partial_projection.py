@@ -6,10 +6,10 @@ from scipy.linalg import solve_triangular
 
 from similitude import SimilarityRegressor
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
-from similitude.landmarks.partial_projection import leading
-from similitude.landmarks.representation import projected
-from similitude.landmarks.triangular import solve_rows, solver
-from similitude.linear.moments import Moments
+from similitude.landmarks.partial_projection import n_leading as leading
+from similitude.landmarks.projection import factor_of_landmarks as projected
+from similitude.landmarks.projection import solve_rows, solver
+from similitude.linear import Moments
 
 rng = np.random.default_rng(5)
 

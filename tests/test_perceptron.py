@@ -1,5 +1,6 @@
 """Perceptrons: the mistakes of the explicit algorithm, one by one, their bounds, streams, and what they refuse."""
 
+import copy
 import pickle
 from unittest import mock
 
@@ -20,10 +21,8 @@ from similitude import FromBlocks, FromPairs, Precomputed, Similarity
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError, PairError, UnresolvedError
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial, explicit_map
-from similitude.learners import perceptron_walk
-from similitude.learners.margin_perceptron import MarginPerceptron
-from similitude.learners.perceptron import KernelPerceptron
-from similitude.learners.perceptron_memory import Growing
+from similitude.learners import KernelPerceptron, MarginPerceptron
+from similitude.learners.perceptron import training
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 3))
@@ -39,9 +38,13 @@ SIZES = st.sampled_from([(1, 1), (2, 1), (7, 3), (64, 16), (4096, 128)])
 
 
 def in_pieces(chunk, turns, one_block=2**17):
-    """Let the walk go in chunks and turns of these sizes."""
+    """Train in chunks and turns of these sizes."""
     return mock.patch.multiple(
-        perceptron_walk, CHUNK=chunk, BUDGETED_CHUNK=chunk, TURNS=turns, ONE_BLOCK=one_block if chunk > 2 else 0
+        training,
+        SCORED_EXAMPLES=chunk,
+        SCORED_UNDER_BUDGET=chunk,
+        EXAMPLES_IN_TURN=turns,
+        ONE_BLOCK_VALUES=one_block if chunk > 2 else 0,
     )
 
 
@@ -308,7 +311,7 @@ def test_no_bound_without_a_margin():
     assert bound.value is None and bound.grade == "NONE" and "no separator" in str(bound)
     many = rng.standard_normal((1200, 2))
     side = many[:, 0] > 0
-    assert "so many" in KernelPerceptron(Gaussian(0.5)).fit(many, side).mistake_bound_.reason
+    assert "more than 1,000 examples" in KernelPerceptron(Gaussian(0.5)).fit(many, side).mistake_bound_.reason
     many[:, 0] += np.where(side, 5, -5)
     found = KernelPerceptron("linear", epochs=9).fit(many, side).mistake_bound_
     assert found.reason == "the margin of this perceptron" and found.value >= 1
@@ -487,17 +490,19 @@ def test_encodings_of_the_users_own_class_stream():
     assert (model.support_ == whole.support_).all() and (model.predict(WORDS) == whole.predict(WORDS)).all()
 
 
-def test_growing_rows_share_room_and_never_overwrite():
-    one = Growing(np.arange(2.0))
-    one.add([5.0])
-    other = one.copy()
-    other.add([7.0])
-    held = one.rows
-    one.add([9.0])
-    one.add(np.array([1, 2]))
-    assert held.tolist() == [0, 1, 5]
-    assert one.rows.tolist() == [0, 1, 5, 9, 1, 2] and other.rows.tolist() == [0, 1, 5, 7]
-    assert pickle.loads(pickle.dumps(other)).rows.tolist() == [0, 1, 5, 7]
+def test_copies_of_a_stream_go_their_own_ways():
+    model = KernelPerceptron(Gaussian(1.0)).partial_fit(X[:20], Y[:20], classes=["no", "yes"])
+    for x, label in zip(X[20:30], Y[20:30], strict=True):
+        model.learn_one(x, label)
+    held, before = model.support_objects_, model.support_objects_.copy()
+    other = copy.copy(model)
+    for i in range(30, 60):
+        model.learn_one(X[i], Y[i])
+        other.learn_one(X[89 - i], Y[89 - i])
+    alone = KernelPerceptron(Gaussian(1.0)).partial_fit(X[:30], Y[:30], classes=["no", "yes"])
+    assert (other.support_objects_ == alone.partial_fit(X[:29:-1], Y[:29:-1]).support_objects_).all()
+    assert (model.support_objects_ == KernelPerceptron(Gaussian(1.0)).fit(X, Y).support_objects_).all()
+    assert (held == before).all()
 
 
 # A scikit-learn estimator.
@@ -565,10 +570,10 @@ def test_an_interrupted_fit_leaves_nothing_behind():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epochs": 0}, "epochs must be a positive whole number"),
-        ({"epochs": None}, "epochs must be a positive whole number"),
-        ({"budget": 0}, "budget must be a positive whole number"),
-        ({"budget": 2.5}, "budget must be a positive whole number"),
+        ({"epochs": 0}, "epochs must be an integer >= 1"),
+        ({"epochs": None}, "epochs must be an integer >= 1"),
+        ({"budget": 0}, "budget must be an integer >= 1"),
+        ({"budget": 2.5}, "budget must be an integer >= 1"),
         ({"tie": "zero"}, "tie must be 'le0' or 'ge0'"),
         ({"kernel": "gaussians"}, "did you mean 'gaussian'"),
     ],
@@ -600,7 +605,7 @@ def test_bad_input_is_refused_before_the_first_kernel_call(make):
 def test_a_stream_refuses_what_it_does_not_know():
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         KernelPerceptron().partial_fit(X, Y)
-    with pytest.raises(ValueError, match="two classes at least"):
+    with pytest.raises(ValueError, match="at least two classes"):
         KernelPerceptron().partial_fit(X, Y, classes=["yes"])
     model = KernelPerceptron().partial_fit(X, Y, classes=["no", "yes"])
     with pytest.raises(ValueError, match=r"y holds .*maybe.*none of the classes"):
@@ -614,7 +619,7 @@ def test_a_stream_refuses_what_it_does_not_know():
     with pytest.raises(ValueError, match="column 1 is nan"):
         model.learn_one([1.0, np.nan, 2.0], "yes")
     assert model.n_seen_ == 60
-    with pytest.raises(UnresolvedError, match="sigma of 'gaussian' cannot be fixed from one object"):
+    with pytest.raises(UnresolvedError, match="sigma of 'gaussian' cannot be resolved from one object"):
         KernelPerceptron().learn_one(X[0], True)
     with pytest.raises(ValueError, match="classes must be passed"):
         KernelPerceptron("linear").learn_one(X[0], "yes")
@@ -625,8 +630,8 @@ def test_a_stream_refuses_what_it_does_not_know():
     for use in (lambda: fitted.learn_one([1.0], 0), lambda: fitted.predict_one([1.0])):
         with pytest.raises(ValueError, match="a precomputed matrix has none"):
             use()
-    with pytest.raises(AttributeError, match="before it is fitted"):
-        _ = KernelPerceptron().support_
+    for name in ("support_", "dual_coef_", "mistakes_", "n_seen_"):
+        assert not hasattr(KernelPerceptron(), name)
 
 
 def test_a_similarity_that_is_no_kernel_is_refused_with_its_witness():

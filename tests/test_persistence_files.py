@@ -8,7 +8,6 @@ import json
 import os
 import re
 import struct
-import sys
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -16,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 import saved_files
 import scipy.sparse as sp
@@ -27,8 +25,9 @@ from similitude import load, save
 from similitude.errors import SavedModelError
 from similitude.kernels import Gaussian
 from similitude.learners import KernelRidge
-from similitude.persistence import container, information, model_files, registry
+from similitude.persistence import container, information, registry
 from similitude.persistence.container import Entry, pack
+from similitude.persistence.model_files import model_bytes
 
 X = np.random.default_rng(0).standard_normal((6, 2))
 MODEL = KernelRidge(Gaussian(1.5)).fit(X, X[:, 0])
@@ -36,9 +35,7 @@ MODEL = KernelRidge(Gaussian(1.5)).fit(X, X[:, 0])
 
 def good(model=MODEL):
     """Return the bytes of a good file."""
-    file = io.BytesIO()
-    pack(file, *model_files.parts(model))
-    return file.getvalue()
+    return model_bytes(model)
 
 
 def refused(content, folder, match=None):
@@ -149,7 +146,7 @@ def test_another_zip_and_a_packed_anew_file(tmp_path):
 
 
 def test_places_that_hold_no_file(tmp_path):
-    for path, match in ((tmp_path, "it is no file"), (tmp_path / "none.sim", "No such file")):
+    for path, match in ((tmp_path, "it is not a regular file"), (tmp_path / "none.sim", "No such file")):
         for read in (load, information):
             with pytest.raises(SavedModelError, match=match):
                 read(path)
@@ -210,14 +207,13 @@ def backwards(archive, parts):
 LAYOUTS = {
     "extra": with_extra("notes.txt"),
     "extra array": with_extra("arrays/0.npy"),
-    "extra table": with_extra("tables/0.arrow"),
     "traversal": with_extra("../../evil.npy"),
     "absolute": with_extra("/etc/passwd"),
     "drive": with_extra("C:\\evil.npy"),
     "inside": with_extra("arrays/../manifest.json"),
-    "nul": with_extra("arrays/9.npy"),
     "folder": with_extra("arrays/"),
-    "link": with_extra("arrays/0.npy", external_attr=0o120777 << 16),
+    "link": with_extra("arrays.bin.link", external_attr=0o120777 << 16),
+    "no arrays": without("arrays.bin"),
     "no model": without("model.json"),
     "no manifest": without("manifest.json"),
     "renamed": renamed,
@@ -243,7 +239,7 @@ def test_a_duplicated_entry(tmp_path):
 
     with pytest.warns(UserWarning, match="Duplicate name"):
         content = rezipped(write)
-    refused(content, tmp_path, "model.json")
+    refused(content, tmp_path, "does not have the entries")
 
 
 def test_flags_sizes_and_places_in_the_directory(tmp_path):
@@ -276,26 +272,35 @@ def test_any_change_with_a_good_digest_raises_or_loads_a_model(tmp_path_factory,
 
 
 def node(**fields):
-    return lambda tree: tree["nodes"].append(fields)
+    return lambda tree: tree.append(fields)
 
 
 def attribute(name, value):
-    return lambda tree: tree["nodes"][-1]["attributes"].__setitem__(name, value)
+    return lambda tree: tree[-1]["attributes"].__setitem__(name, value)
 
 
 def array(**fields):
-    return lambda tree: tree["nodes"].insert(0, {"is": "array", **fields})
+    return lambda tree: tree.insert(0, {"is": "array", "dtype": "<f8", **fields})
 
 
-def pool(**fields):
-    return lambda tree: tree["pools"][0].update(fields)
+def other_array(**fields):
+    """Return a change of the first array."""
+    return lambda tree: next(node for node in tree if node["is"] == "array").update(fields)
 
 
 def doubled(tree):
     """Tuples of tuples: a key whose hash would take 2^60 steps."""
-    tree["nodes"] = [{"is": "tuple", "items": [1, 2]}]
-    tree["nodes"] += [{"is": "tuple", "items": [[i], [i]]} for i in range(60)]
-    tree["nodes"].append({"is": "set", "items": [[60]]})
+    tree[:] = [{"is": "tuple", "items": [1, 2]}]
+    tree += [{"is": "tuple", "items": [[i], [i]]} for i in range(60)]
+    tree.append({"is": "set", "items": [[60]]})
+
+
+def huge_seed(tree):
+    """A seed sequence whose pool would take petabytes."""
+    names = ["entropy", "spawn_key", "pool_size", "n_children_spawned"]
+    tree.append({"is": "dict", "keys": {"items": names}, "values": [1, 0, 10**15, 0]})
+    seed = [len(tree) - 1]
+    tree.append({"is": "numpy.Generator", "parts": {"name": "PCG64", "state": 0, "seed": seed}})
 
 
 CONTENTS = {
@@ -304,41 +309,43 @@ CONTENTS = {
     "no name": (node(**{"is": "object", "type": ["Gaussian"], "attributes": {}}), "no type"),
     "unknown kind": (node(**{"is": "pickle", "data": "gASV"}), "pickle"),
     "no kind": (node(type="Gaussian"), "cannot be read"),
-    "no node": (lambda tree: tree["nodes"].append(5), "cannot be read"),
+    "no node": (lambda tree: tree.append(5), "cannot be read"),
     "unknown attribute": (attribute("__class__", 1), "attribute '__class__'"),
-    "misspelt attribute": (attribute("coeficients_", 1), "attribute 'coeficients_' that it does not have"),
-    "missing attribute": (lambda tree: tree["nodes"][-1]["attributes"].pop("kernel"), "has no 'kernel'"),
-    "a later place": (attribute("lam", [10**6]), "a place that comes later"),
-    "a negative place": (attribute("lam", [-1]), "a place that comes later"),
+    "a method": (attribute("predict", 1), "attribute 'predict', which cannot be set"),
+    "a property": (attribute("_repr_html_", 1), "attribute '_repr_html_', which cannot be set"),
+    "another encoding": (lambda tree: tree[-1].update(encodings=["lam"]), "cannot be read"),
+    "missing attribute": (lambda tree: tree[-1]["attributes"].pop("kernel"), "has no 'kernel'"),
+    "a later place": (attribute("lam", [10**6]), "a later node"),
+    "a negative place": (attribute("lam", [-1]), "a later node"),
     "two places": (attribute("lam", [0, 1]), "cannot be read"),
-    "a dict as value": (attribute("lam", {"is": "set"}), "neither plain"),
+    "a dict as value": (attribute("lam", {"is": "set"}), "neither simple"),
     "function": (node(**{"is": "function", "name": "system"}), "does not list"),
-    "own class": (node(**{"is": "own", "class": "Popen", "attributes": {}}), "does not list"),
-    "absurd shape": (array(pool=0, shape=[10**9, 10**9]), "larger than what the file holds"),
-    "overflowing shape": (array(pool=0, shape=[2**40, 2**40]), "larger than"),
-    "absurd size": (array(pool=0, shape=[2**70]), "impossible shape"),
-    "negative shape": (array(pool=0, shape=[-1]), "impossible shape"),
-    "fractional shape": (array(pool=0, shape=[1.5]), "impossible shape"),
-    "no shape": (array(pool=0), "has no shape"),
-    "no such pool": (array(pool=99, shape=[1]), "none of the arrays"),
-    "one more array": (array(pool=0, shape=[1]), "larger|more arrays|places"),
-    "object dtype": (pool(dtype="|O"), "does not hold"),
-    "other dtype": (pool(dtype="<f4"), "does not hold"),
-    "no dtype": (pool(dtype="nonsense"), "no such arrays"),
-    "dtype of dtypes": (pool(dtype=[["a", [["b", "<f8"]]]]), "does not hold|no such"),
-    "absurd count": (pool(count=10**15), "does not hold"),
-    "no pools": (lambda tree: tree.update(pools=[]), "not those that its model needs"),
-    "no nodes": (lambda tree: tree.update(nodes=[]), "no model"),
-    "an array": (lambda tree: tree.update(nodes={}), "not a list of nodes"),
-    "more": (lambda tree: tree.update(more=1), "not a list of nodes"),
-    "table": (node(**{"is": "polars", "series": False}), "lacks a table"),
-    "no state": (node(**{"is": "random state", "state": 5}), "cannot be read"),
-    "generator": (node(**{"is": "generator", "name": "seed", "state": 0, "seed": None}), "no random generator"),
-    "huge seed": (
-        node(**{"is": "generator", "name": "PCG64", "state": 0, "seed": [1, [0], 10**15, 0]}),
-        "far more memory|cannot be read",
+    "own class": (node(**{"is": "own", "type": "Popen", "attributes": {}}), "does not list"),
+    "absurd shape": (array(shape=[10**9, 10**9]), "larger than what the file contains"),
+    "overflowing shape": (array(shape=[2**40, 2**40]), "larger than"),
+    "absurd size": (array(shape=[2**70]), "impossible dtype or shape"),
+    "negative shape": (array(shape=[-1]), "impossible dtype or shape"),
+    "fractional shape": (array(shape=[1.5]), "impossible dtype or shape"),
+    "no shape": (array(), "no valid dtype and shape"),
+    "one more array": (array(shape=[1]), "larger|later node|more arrays|cannot be read"),
+    "no size": (array(dtype="<U0", shape=[5]), "impossible dtype or shape"),
+    "object dtype": (other_array(dtype="|O"), "impossible dtype or shape"),
+    "no dtype": (other_array(dtype="nonsense"), "no valid dtype"),
+    "code as dtype": (other_array(dtype="__import__('os').system('true')"), "no valid dtype"),
+    "dtype of objects": (other_array(dtype=[["a", "|O"]]), "impossible dtype or shape"),
+    "dtype of dtypes": (other_array(dtype=[["a", [["b", 5]]]]), "no valid dtype"),
+    "other order": (other_array(order="K"), "impossible dtype or shape"),
+    "no nodes": (lambda tree: tree.clear(), "no model"),
+    "table": (node(**{"is": "polars.DataFrame", "parts": {"columns": 5}}), "cannot be read"),
+    "no state": (node(**{"is": "numpy.RandomState", "parts": {"state": 5}}), "cannot be read"),
+    "generator": (
+        node(**{"is": "numpy.Generator", "parts": {"name": "seed", "state": 0, "seed": None}}),
+        "no random generator",
     ),
-    "zone": (node(**{"is": "zone", "key": "../../etc/passwd"}), "cannot be read"),
+    "huge seed": (huge_seed, "no random generator called 'PCG64' with such a seed"),
+    "other parts": (node(**{"is": "builtins.complex", "parts": {"real": 1, "code": 2}}), "cannot be read"),
+    "no parts": (node(**{"is": "builtins.complex"}), "cannot be read"),
+    "zone": (node(**{"is": "zoneinfo.ZoneInfo", "parts": {"key": "../../etc/passwd"}}), "cannot be read"),
     "type": (node(**{"is": "type", "name": "eval"}), "cannot be read"),
 }
 
@@ -351,7 +358,7 @@ def test_hostile_content(name, tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    [b"[" * 200_000, b"{}", b"NaN", b'{"nodes": [1e999], "pools": []}', b"1" * 10_000, b"\xff", b'{"nodes"', b"null"],
+    [b"[" * 200_000, b"{}", b"NaN", b"[1e999]", b"1" * 10_000, b"\xff", b'[{"is"', b"null"],
     ids=["deep", "empty", "nan", "inf", "huge number", "no utf-8", "cut", "null"],
 )
 def test_hostile_json(text, tmp_path):
@@ -361,30 +368,10 @@ def test_hostile_json(text, tmp_path):
         information(tmp_path / "file.sim")
 
 
-def npy(header):
-    text = header.encode() + b"\n"
-    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }") + b"\x80\x04K\x05.",
-        npy("{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999,), }"),
-        npy("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }"),
-        npy("__import__('os').system('true')"),
-        b"",
-    ],
-    ids=["objects", "absurd", "negative", "code", "empty"],
-)
-def test_hostile_arrays(entry, tmp_path):
-    refused(forged(good(), lambda parts: parts.update({"arrays/0.npy": entry})), tmp_path, "does not hold")
-
-
-def test_a_graph_of_too_many_nodes(tmp_path):
-    pytest.importorskip("igraph")
-    vast = node(**{"is": "igraph", "count": 10**12, "ends": {"pool": 0, "shape": [0, 2]}, "directed": False})
-    refused(with_tree(good(), vast), tmp_path, "far more memory")
+def test_other_arrays(tmp_path):
+    arrays = entries(good())["arrays.bin"]
+    for changed, match in ((arrays + bytes(64), "more arrays"), (arrays[:-8], "larger than"), (b"", "larger than")):
+        refused(forged(good(), lambda parts, changed=changed: parts.update({"arrays.bin": changed})), tmp_path, match)
 
 
 def test_a_key_that_takes_forever(tmp_path):
@@ -393,76 +380,61 @@ def test_a_key_that_takes_forever(tmp_path):
 
 def test_repeated_strings_take_no_more_memory_than_they_have(tmp_path):
     def repeat(tree):
-        tree["nodes"] = [tree["nodes"][0]] * 1000
+        tree[:] = [tree[0]] * 1000
 
     refused(with_tree(good(["x" * 1000] * 64), repeat), tmp_path, "larger than")
 
 
 def test_a_sparse_matrix_cannot_point_outside(tmp_path):
     def outside(parts):
-        parts["arrays/1.npy"] = parts["arrays/1.npy"][:-4] + struct.pack("<i", 10**6)
+        assert parts["arrays.bin"][-16:] == np.arange(4, dtype=np.int32).tobytes()
+        parts["arrays.bin"] = parts["arrays.bin"][:-4] + struct.pack("<i", 10**6)
 
-    content = good(sp.csr_array(np.eye(3)))
-    assert json.loads(entries(content)["model.json"])["pools"][1]["dtype"] == "<i4"
-    refused(forged(content, outside), tmp_path, "sparse")
+    refused(forged(good(sp.csr_array(np.eye(3))), outside), tmp_path, "csr_array")
 
 
 # Hostile tables.
 
 
-def stream(table, **options):
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
+def replaced(kind, **parts):
+    """Return a change of the parts of the first node of a kind."""
+
+    def change(tree):
+        next(node for node in tree if node["is"] == kind)["parts"].update(parts)
+
+    return change
 
 
-class Own(pa.ExtensionType):
-    def __init__(self):
-        super().__init__(pa.int64(), "own")
-
-    def __arrow_ext_serialize__(self):
-        return b""
-
-    @classmethod
-    def __arrow_ext_deserialize__(cls, storage, serialized):
-        raise AssertionError("code was run")
-
-
-ZEROS = pa.table({"0": np.zeros(1_000_000)})
+FRAME = pd.DataFrame({"a": [1.5, 2.5], "b": pd.array([1, None], "Int64"), "c": pd.Categorical(["x", "y"])})
 TABLES = {
-    "compressed": (stream(ZEROS, compression="zstd"), "compressed"),
-    "dictionary": (
-        stream(pa.table({"0": pa.array(["a" * 9] * 99).dictionary_encode()}), compression="lz4"),
-        "compress",
-    ),
-    "extension": (
-        stream(pa.table({"0": pa.ExtensionArray.from_storage(Own(), pa.array([1, 2]))})),
-        "a type that is not Arrow's own",
-    ),
-    "nulls": (stream(pa.table({"0": pa.nulls(10_000_000)})), "far more memory"),
-    "views": (stream(pa.table({"0": pa.array(["a" * 100] * 2, pa.string_view())})), "string_view|never written"),
-    "lists": (stream(pa.table({"0": [[1], [2]]})), "never written"),
-    "cut": (stream(pa.table({"0": [1.5, 2.5]}))[:-40], "cut off|cannot be read"),
-    "noise": (b"\xff\xff\xff\xff" + bytes(range(200)), None),
-    "empty": (b"", "cut off"),
-    "file": (b"ARROW1\0\0" + stream(ZEROS.slice(0, 2)), "not stored as an Arrow stream"),
-    "other length": (stream(pa.table({"0": [1.0, 2.0, 3.0]})), "different lengths|cannot be read"),
+    "other index": (FRAME, replaced("pandas.RangeIndex", stop=10**15), "different lengths|cannot be read"),
+    "other dtype": (FRAME, replaced("pandas.IntegerArray", dtype="object"), "no column of 'object'"),
+    "other number": (FRAME, replaced("pandas.IntegerArray", values=5), "cannot be read"),
+    "other codes": (FRAME, replaced("pandas.Categorical", codes=[1]), "different lengths|cannot be read"),
+    "other type": (pl.DataFrame({"a": [1.5]}), replaced("polars.Series", dtype='["Object"]'), "no type 'Object'"),
+    "no type": (pl.Series([1.5]), replaced("polars.Series", dtype="os"), "cannot be read"),
+    "bad type": (pl.Series([1.5]), replaced("polars.Series", dtype='["Datetime", "years", null]'), "cannot be read"),
+    "no shape": (pl.Series([[1.5]]), replaced("polars.Series", dtype='["Array", ["Int8"], -5]'), "cannot be read"),
 }
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
 @pytest.mark.parametrize("name", TABLES)
-def test_hostile_tables(name, library, tmp_path):
-    frame = {"0": [1.5, 2.5]}
-    content = good(pd.DataFrame(frame) if library == "pandas" else pl.DataFrame(frame))
-    table, match = TABLES[name]
-    forgery = forged(content, lambda parts: parts.update({max(parts): table}))
-    if library == "polars" and name in ("views", "lists", "other length"):
-        (tmp_path / "file.sim").write_bytes(forgery)
-        assert isinstance(load(tmp_path / "file.sim"), pl.DataFrame)
-    else:
-        refused(forgery, tmp_path, match)
+def test_hostile_tables(name, tmp_path):
+    table, change, match = TABLES[name]
+    refused(with_tree(good([table]), change), tmp_path, match)
+
+
+def test_repeated_columns_take_no_more_memory_than_they_have(tmp_path):
+    def repeat(tree):
+        nodes = tree
+        series = next(node for node in nodes if node["is"] == "pandas.Series")
+        nodes += [series] * 3000
+        nodes.append({"is": "list", "items": [[len(nodes) - i] for i in range(1, 3001)]})
+
+    content = good(pd.Series(np.random.default_rng(0).random(20_000)))
+    (tmp_path / "file.sim").write_bytes(with_tree(content, repeat))
+    with pytest.raises(SavedModelError, match="far more memory"):
+        load(tmp_path / "file.sim")
 
 
 # Versions.
@@ -484,9 +456,9 @@ def test_other_versions_are_refused(version, advice, tmp_path):
 
 def test_a_later_minor_version_brings_older_files_up_to_date(tmp_path, monkeypatch):
     """As if ``Gaussian`` had gained an attribute and renamed another in version 1.1."""
-    (tmp_path / "old.sim").write_bytes(with_tree(SMALL, lambda tree: tree["nodes"][-1].update(attributes={"s": 2.0})))
+    (tmp_path / "old.sim").write_bytes(with_tree(SMALL, lambda tree: tree[-1].update(attributes={"s": 2.0})))
     monkeypatch.setattr(container, "VERSION", (1, 1))
-    with pytest.raises(SavedModelError, match="attribute 's'"):
+    with pytest.raises(SavedModelError, match="has no 'sigma'"):
         load(tmp_path / "old.sim")
     upgrade = ((1, 0), lambda attributes: {"sigma": attributes["s"]})
     monkeypatch.setitem(registry.UPGRADES, "Gaussian", (upgrade,))
@@ -533,9 +505,9 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
 def test_places_that_cannot_be_written(tmp_path):
     with pytest.raises(SavedModelError, match=r"cannot write .*No such file or directory"):
         save(Gaussian(), tmp_path / "no folder" / "model.sim")
-    with pytest.raises(SavedModelError, match="no ordinary file"):
+    with pytest.raises(SavedModelError, match="not a regular file"):
         save(Gaussian(), tmp_path)
-    with pytest.raises(SavedModelError, match="no ordinary file"):
+    with pytest.raises(SavedModelError, match="not a regular file"):
         save(Gaussian(), os.devnull)
     assert not list(tmp_path.iterdir()) and not Path(os.devnull).is_file()
 
@@ -558,6 +530,7 @@ def test_ordinary_tools_can_look_inside(tmp_path):
     save(MODEL, tmp_path / "model.sim")
     with zipfile.ZipFile(tmp_path / "model.sim") as archive:
         assert archive.testzip() is None
-        assert archive.namelist()[:2] == ["manifest.json", "model.json"]
-        found = np.load(io.BytesIO(archive.read("arrays/0.npy")), allow_pickle=False)
-    assert found.dtype == np.float64 or sys.byteorder == "big"
+        assert archive.namelist() == ["manifest.json", "model.json", "arrays.bin"]
+        nodes, content = json.loads(archive.read("model.json")), archive.read("arrays.bin")
+    first = next(node for node in nodes if node["is"] == "array")
+    assert (np.frombuffer(content, first["dtype"], np.prod(first["shape"])) == MODEL.dual_coef_).all()

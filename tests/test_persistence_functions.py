@@ -10,7 +10,7 @@ from similitude import FromBlocks, FromPairs, Similarity, load, save
 from similitude.errors import SavedModelError
 from similitude.kernels import Gaussian, Linear
 from similitude.learners import RepresenterRegressor
-from similitude.persistence import functions, information
+from similitude.persistence import information, user_code
 
 X = np.random.default_rng(0).standard_normal((12, 2))
 
@@ -67,7 +67,7 @@ def scaled(factor):
 def test_what_a_function_encloses_is_part_of_it(tmp_path):
     save(FromBlocks(scaled(2.0)), tmp_path / "k.sim")
     assert (load(tmp_path / "k.sim", functions={"<lambda>": scaled(2.0)}).gram(X) == 2.0 * (X @ X.T)).all()
-    with pytest.raises(SavedModelError, match="what it encloses differ"):
+    with pytest.raises(SavedModelError, match="its closure differ"):
         load(tmp_path / "k.sim", functions={"<lambda>": scaled(3.0)})
 
 
@@ -150,15 +150,15 @@ def test_a_loss_of_ones_own(tmp_path):
 
 def test_another_python_cannot_compare_and_says_so(tmp_path, monkeypatch):
     save(FromPairs(likeness), tmp_path / "k.sim")
-    monkeypatch.setattr(functions, "way", lambda: "another")
+    monkeypatch.setattr(user_code, "fingerprint_version", lambda: "another")
     with pytest.warns(
         UserWarning,
-        match="another version of Python or similitude: whether likeness is",
+        match="another version of Python or similitude: cannot check whether likeness changed",
     ):
         load(tmp_path / "k.sim", functions={"likeness": changed})
 
 
 def test_what_has_no_fingerprint_is_refused(tmp_path):
     lock = threading.Lock()
-    with pytest.raises(SavedModelError, match="encloses what has no fingerprint"):
+    with pytest.raises(SavedModelError, match=r"the closure of .* has no fingerprint"):
         save(FromPairs(lambda s, t: float(lock.locked())), tmp_path / "k.sim")

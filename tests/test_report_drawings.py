@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from similitude.report.drawings import drawer
-from similitude.report.drawings.layout import places
-from similitude.report.drawings.png import BLUE_RED, VIRIDIS, palette, png
-from similitude.report.drawings.series import thinned
+from similitude.report.render.drawings import drawer
+from similitude.report.render.drawings.graph_layout import positions
+from similitude.report.render.drawings.png import BLUE_RED, VIRIDIS, palette, png
+from similitude.report.render.drawings.series import thinned
 
 ATTACK = "\"'><img src=x onerror=window.__pwned=1><script>window.__pwned=1</script>&amp;"
 
@@ -218,16 +218,16 @@ def test_a_label_has_one_color_in_all_graphs():
 
 def test_layout_is_the_same_every_time_and_keeps_steps():
     ring = np.array([(i, (i + 1) % 6) for i in range(6)])
-    at = places(6, ring)
-    assert np.array_equal(at, places(6, ring))
+    at = positions(6, ring)
+    assert np.array_equal(at, positions(6, ring))
     sides = np.linalg.norm(at[ring[:, 0]] - at[ring[:, 1]], axis=1)
     assert sides.max() / sides.min() < 1.05
-    tree = places(5, np.array([(0, 1), (1, 2), (2, 3), (3, 4)]))
+    tree = positions(5, np.array([(0, 1), (1, 2), (2, 3), (3, 4)]))
     assert np.linalg.norm(tree[0] - tree[4]) == pytest.approx(4, abs=0.05)
 
 
 def test_layout_separates_parts_without_a_path_and_nodes_without_an_edge():
-    at = places(4, np.array([[0, 1]]))
+    at = positions(4, np.array([[0, 1]]))
     distances = np.linalg.norm(at[:, None] - at[None], axis=2) + np.eye(4)
     assert np.isfinite(at).all() and distances.min() > 0.5
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from similitude import FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, datasets
 from similitude.kernels import Gaussian, Linear, Sigmoid
 from similitude.report import Findings, investigate, write_report
-from similitude.report.about import read
-from similitude.report.curves import _halved
-from similitude.report.landmarks import roles
-from similitude.report.trials import FEWEST, attempt, split
+from similitude.report.findings.held_out import MIN_EXAMPLES, predict_held_out, split
+from similitude.report.findings.inputs import validated
+from similitude.report.findings.landmark_curve import halvings
+from similitude.report.findings.landmark_importance import landmark_roles
 from similitude.results import Result
 from similitude.theory.intervals import clopper_pearson
 
@@ -108,14 +108,13 @@ def test_every_kind_of_object_is_investigated_and_written(case, tmp_path):
     stored = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
     assert stored == json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(stored) == {
-        *("about", "validity", "spectrum", "goodness", "no_goodness", "gap_labels", "gram", "growth", "model"),
+        *("about", "validity", "spectrum", "goodness", "no_goodness", "gap_labels", "gram", "landmark_curve", "model"),
         *("importance", "landmarks", "examples", "reproduce"),
     }
     text = str(found)
     assert len(text.splitlines()) < 110
-    at = [
-        text.index(f"\n{head}") for head in ("What the", "Is the", "Is it", "How many", "How good", "Which", "How to")
-    ]
+    heads = ("What is the", "Is the", "Is it", "How many", "How good", "Which", "How to")
+    at = [text.index(f"\n{head}") for head in heads]
     assert at == sorted(at)
     assert all(0 <= near.landmark < len(found.landmarks) for one in found.examples for near in one.nearest)
     assert 0 < len(found.examples) <= 60
@@ -134,13 +133,13 @@ def test_the_same_seed_gives_the_same_findings():
 
 def test_results_know_how_to_show_themselves_in_a_notebook():
     found = iris_findings()
-    parts = [found, found.about, found.validity, found.spectrum, found.goodness, found.gram, found.growth, found.model]
-    for one in [*parts, found.model.calibration, found.landmarks[0], found.examples[0], found.reproduce]:
+    parts = [found, found.about, found.validity, found.spectrum, found.goodness, found.gram, found.landmark_curve]
+    for one in [*parts, found.model, found.model.calibration, found.landmarks[0], found.examples[0], found.reproduce]:
         assert isinstance(one, Result) and one._repr_html_().startswith("<pre>")
         assert len(repr(one)) > 0
     assert "<b>" not in investigate("linear", *points(12), title="<b>bold</b>")._repr_html_()
-    for machine in (SimilarityClassifier(), SimilarityRegressor(Gaussian(2.0))):
-        assert "<div" in machine._repr_html_()
+    for estimator in (SimilarityClassifier(), SimilarityRegressor(Gaussian(2.0))):
+        assert "<div" in estimator._repr_html_()
 
 
 # What the data is.
@@ -174,9 +173,9 @@ def test_numbers_are_summarized():
     ],
 )
 def test_what_is_to_be_predicted_is_inferred_and_said(y, task):
-    subject = read("gaussian", points(10)[0], y, None, None)
-    assert subject.task == task
-    assert bool(subject.said) == (np.asarray(y).dtype.kind in "fi")
+    inputs = validated("gaussian", points(10)[0], y, None, None)
+    assert inputs.task == task
+    assert bool(inputs.notes) == (np.asarray(y).dtype.kind in "fi")
 
 
 def test_the_task_can_be_given():
@@ -221,24 +220,24 @@ def test_a_similarity_that_is_no_kernel_shows_its_witness():
 @given(st.lists(st.integers(0, 4), min_size=6, max_size=90), st.integers(0, 5))
 def test_nobody_is_judged_by_a_model_that_saw_them(labels, seed):
     labels = [0, 0, 1, 1, *labels]
-    subject = read("linear", np.arange(len(labels), dtype=float)[:, None], labels, "classification", seed)
-    parts = split(subject)
-    sizes = np.bincount(subject.codes)
-    assert parts.held_out == (len(labels) >= FEWEST)
+    inputs = validated("linear", np.arange(len(labels), dtype=float)[:, None], labels, "classification", seed)
+    parts = split(inputs)
+    sizes = np.bincount(inputs.codes)
+    assert parts.held_out == (len(labels) >= MIN_EXAMPLES)
     for folds in parts.rounds:
         tested = np.concatenate([test for _, test in folds])
         assert np.array_equal(np.sort(tested), parts.tested)
         for train, test in folds:
             assert not len(np.intersect1d(train, test)) and len(train) + len(test) == len(labels)
-            assert set(subject.codes[train]) == set(subject.codes)
-    held = np.bincount(subject.codes[parts.tested], minlength=len(sizes))
+            assert set(inputs.codes[train]) == set(inputs.codes)
+    held = np.bincount(inputs.codes[parts.tested], minlength=len(sizes))
     expected = np.where(sizes == 1, 0, np.ceil(sizes / 4) if parts.held_out else sizes)
     assert held.tolist() == expected.tolist()
 
 
 def test_a_similarity_sees_no_held_out_label():
     X, codes = points(80, spread=3.0)
-    parts = split(read(Gaussian(2.0), X, codes, None, 0))
+    parts = split(validated(Gaussian(2.0), X, codes, None, 0))
     found = investigate(Gaussian(2.0), X, codes)
     model = SimilarityClassifier(Gaussian(2.0), random_state=0).fit(X[parts.learned], codes[parts.learned])
     wrong = int((model.predict(X[parts.tested]) != codes[parts.tested]).sum())
@@ -280,11 +279,12 @@ def test_few_examples_are_judged_by_repeated_cross_validation():
     assert found.model.rounds == 5 and found.model.n_tested == found.model.n_learned == 10
     assert found.model.held_out.grade == "ESTIMATE" and found.model.confusion.sum() == pytest.approx(10)
     assert found.model.held_out.high - found.model.held_out.low > 0.25
-    assert any("too few" in sentence for sentence in found.about.said)
+    assert any("too few" in sentence for sentence in found.about.notes)
 
 
 def test_a_hundred_classes(monkeypatch):
-    monkeypatch.setattr("similitude.report.findings._goodness", lambda subject: (None, "left out to save time"))
+    nothing = (None, "left out to save time")
+    monkeypatch.setattr("similitude.report.findings.investigation._goodness", lambda inputs: nothing)
     X, codes = points(300, classes=100, spread=0.3)
     found = investigate(Gaussian(2.0), X, codes)
     assert found.model.confusion.shape == (100, 100) and 0 < len(found.model.worst) <= 10
@@ -299,23 +299,23 @@ def test_a_hundred_classes(monkeypatch):
 
 def test_the_learning_curve_ends_with_the_model():
     found = adult_findings()
-    growth = found.growth
-    assert growth.landmarks[-1] == growth.chosen == found.model.n_landmarks
-    assert growth.error.y[-1] == found.model.held_out.value
-    assert (growth.error.low <= growth.error.y).all() and (growth.error.y <= growth.error.high).all()
-    assert found.growth.measure == found.model.measure
+    curve = found.landmark_curve
+    assert curve.landmarks[-1] == curve.chosen == found.model.n_landmarks
+    assert curve.error.y[-1] == found.model.held_out.value
+    assert (curve.error.low <= curve.error.y).all() and (curve.error.y <= curve.error.high).all()
+    assert found.landmark_curve.measure == found.model.measure
 
 
 @given(st.integers(1, 5000), st.integers(2, 100))
 def test_sizes_double_up_to_the_chosen(chosen, least):
-    sizes = _halved(chosen, least)
+    sizes = halvings(chosen, least)
     assert sizes[-1] == chosen and len(sizes) <= 7
     assert all(b in (2 * a, 2 * a + 1) for a, b in pairwise(sizes))
 
 
 def test_theorem_sizes_are_estimates_or_rules_of_thumb():
     found = investigate("linear", *points(80))
-    sizes = {size.name: size for size in found.growth.theorem_sizes}
+    sizes = {size.name: size for size in found.landmark_curve.theorem_sizes}
     assert sizes["as a kernel"].grade == "ESTIMATE" and sizes["rule of thumb"].grade == "NONE"
     from similitude import bounds
 
@@ -328,17 +328,17 @@ def test_theorem_sizes_are_estimates_or_rules_of_thumb():
 
 
 def fitted(similarity, X, y):
-    subject = read(similarity, X, y, None, 0)
-    parts = split(subject)
-    machine = SimilarityClassifier if subject.task == "classification" else SimilarityRegressor
-    trial, model = attempt(subject, parts, lambda: machine(subject.similarity, random_state=0, n_landmarks=12))
-    return subject, parts, model, trial
+    inputs = validated(similarity, X, y, None, 0)
+    parts = split(inputs)
+    estimator = SimilarityClassifier if inputs.task == "classification" else SimilarityRegressor
+    trial, model = predict_held_out(inputs, parts, lambda: estimator(inputs.similarity, random_state=0, n_landmarks=12))
+    return inputs, parts, model, trial
 
 
-def test_on_the_projection_road_importance_is_what_the_others_cannot_take_over():
+def test_with_projected_features_importance_is_what_the_others_cannot_take_over():
     X, codes = points(60)
-    subject, parts, model, _ = fitted(Gaussian(2.0), X, codes)
-    found = roles(subject, parts, model)
+    inputs, parts, model, _ = fitted(Gaussian(2.0), X, codes)
+    found = landmark_roles(inputs, parts, model)
     L, weights = X[found.positions], found.sides[0][:, 0]
     k, i = Gaussian(2.0), 4
     others = np.delete(np.arange(len(L)), i)
@@ -351,11 +351,11 @@ def test_on_the_projection_road_importance_is_what_the_others_cannot_take_over()
     assert found.importance[i] == pytest.approx(np.abs(change).mean(), abs=1e-8)
 
 
-def test_on_the_landmark_road_contributions_are_those_of_the_model_from_the_average():
+def test_with_similarities_as_features_contributions_are_those_of_the_model_from_the_average():
     X, codes = points(60)
-    subject, parts, model, _ = fitted(leaning, X, codes)
+    inputs, parts, model, _ = fitted(leaning, X, codes)
     assert model.representation_.name == "similarities" and model.representation_.side == "both"
-    found = roles(subject, parts, model)
+    found = landmark_roles(inputs, parts, model)
     tested = X[parts.tested]
     added = np.array([one.contributions[np.argsort(one.positions)] for one in model.explain(tested)])
     at = np.argsort(model.landmark_indices_)
@@ -401,7 +401,7 @@ def test_the_largest_residuals_are_shown():
 def test_a_constant_similarity_gives_the_same_answer_to_all(value):
     found = investigate(lambda x, z: value, *points(60))
     assert found.landmarks == () and found.model.n_landmarks == 0
-    assert all(one.nearest == () for one in found.examples) and "same answer" in str(found)
+    assert all(one.nearest == () for one in found.examples) and "predicts the same" in str(found)
 
 
 # How to reproduce.
@@ -465,9 +465,9 @@ def test_a_similarity_that_fails_names_the_pair_by_positions_in_x():
     with pytest.raises(ValueError, match="not a finite real number") as raised:
         investigate(fails, np.arange(520), codes)
     assert X[raised.value.i, 0] > 3 and X[raised.value.j, 0] > 3
-    subject = read(fails, np.arange(520), codes, None, 0)
+    inputs = validated(fails, np.arange(520), codes, None, 0)
     with pytest.raises(ValueError, match="not a finite real number") as raised:
-        attempt(subject, split(subject), lambda: SimilarityClassifier(subject.similarity))
+        predict_held_out(inputs, split(inputs), lambda: SimilarityClassifier(inputs.similarity))
     assert X[raised.value.i, 0] > 3 and X[raised.value.j, 0] > 3
 
 
@@ -520,7 +520,7 @@ def test_halves_of_surrogates_are_written_all_the_same(tmp_path):
 
 def test_similarities_out_of_range_are_refused(tmp_path):
     X, y = np.arange(60.0).reshape(-1, 1), np.arange(60) % 2
-    with pytest.raises(ValueError, match=r"similarities reach 3\.48e\+43, too large to reckon with"):
+    with pytest.raises(ValueError, match=r"similarities reach 3\.48e\+43, too large to compute with"):
         write_report(lambda x, z: 1e40 * float(x[0] * z[0]), X, y, tmp_path / "report.txt")
 
 
@@ -532,4 +532,4 @@ def test_images_of_another_shape_are_refused_before_the_work(tmp_path, shape):
 
 def test_small_classes_hold_out_a_quarter_rounded_up():
     found = investigate("linear", np.arange(60.0).reshape(-1, 1), np.arange(60) // 3, random_state=0)
-    assert any("20 examples, a quarter of each class, rounded up, were held out" in one for one in found.about.said)
+    assert any("20 examples, a quarter of each class, rounded up, were held out" in one for one in found.about.notes)

@@ -19,9 +19,11 @@ from markupsafe import Markup
 
 from similitude.datasets import iris, molecules, papers, promoters
 from similitude.kernels import Gower, Spectrum, WeisfeilerLehman
-from similitude.report import charts, investigate, model_charts, words, write_report
-from similitude.report.heatmap import heat_map
-from similitude.report.page import _charts, as_html, as_json
+from similitude.report import investigate, write_report
+from similitude.report.render import charts, sentences
+from similitude.report.render.gram_image import GramImage
+from similitude.report.render.page import as_html, as_json, charts_of
+from similitude.report.render.vega import vega_lite
 
 ATTACK = "\"'></script><img src=x onerror=window.__pwned=1><svg onload=window.__pwned=1>{{7*7}}<!--\u2028"
 
@@ -176,7 +178,7 @@ def test_nothing_from_users_is_markup(name):
     assert all(attributes.get("alt") is not None for attributes in outline.all("img"))
     for _, attributes, _ in outline.elements:
         assert not any(key.startswith("on") or key == "srcdoc" for key in attributes)
-    assert "49" not in json.dumps(words.what_data(found(name)))  # no template was filled in twice
+    assert "49" not in json.dumps(sentences.what_data(found(name)))  # no template was filled in twice
     data = [text for attributes, text in outline.scripts if attributes.get("type") == "application/json"]
     for text in data:
         json.loads(text)
@@ -218,7 +220,7 @@ def test_the_page_can_be_read_without_seeing_it(name):
     names = [one["id"] for _, one, _ in outline.elements if "id" in one]
     assert len(names) == len(set(names))
     for _, one, _ in outline.elements:
-        for key in ("aria-labeledby", "for"):
+        for key in ("aria-labelledby", "for"):
             assert one.get(key, names[0]) in names
         assert one.get("href", f"#{names[0]}")[1:] in names
         if "data-open" in one:
@@ -238,13 +240,13 @@ def test_the_page_can_be_read_without_seeing_it(name):
 @every_case
 def test_every_chart_compiles_and_has_a_sentence_and_its_numbers(name):
     source = page(name)
-    for one in _charts(found(name)).values():
-        vl_convert.vegalite_to_vega(one.spec, vl_version="6.4")
+    for one in charts_of(found(name)).values():
+        vl_convert.vegalite_to_vega(vega_lite(one), vl_version="6.4")
         assert one.finding.endswith(".") and len(one.finding) > 20
         assert one.rows and all(len(row) == len(one.columns) for row in one.rows)
         assert source.count(f'data-chart="{one.name}"') == 1
-        json.dumps(one.spec, allow_nan=False)
-    assert source.count("data-chart=") == source.count("<figcaption>") == len(_charts(found(name)))
+        json.dumps(vega_lite(one), allow_nan=False)
+    assert source.count("data-chart=") == source.count("<figcaption>") == len(charts_of(found(name)))
 
 
 def test_sections_answer_their_questions_first():
@@ -271,10 +273,10 @@ def test_json_within_scripts_is_safe_and_says_the_same(value):
 
 
 def test_when_drawings_grow_too_large_objects_are_named_and_the_page_says_so(monkeypatch):
-    assert "named in a line" not in page("graphs")
-    monkeypatch.setattr("similitude.report.gallery.BUDGET", 20_000)
+    assert "written in a line" not in page("graphs")
+    monkeypatch.setattr("similitude.report.render.page_drawings.BUDGET", 20_000)
     short = as_html(found("graphs"))
-    assert "named in a line instead of drawn" in short and "<circle" in short
+    assert "written in a line instead of drawn" in short and "<circle" in short
     assert short.count("<circle") < page("graphs").count("<circle") / 2
 
 
@@ -286,28 +288,28 @@ def test_a_class_with_halves_of_surrogates_can_be_written(tmp_path):
 
 def test_without_the_template_library_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    monkeypatch.delitem(sys.modules, "similitude.report.page")
+    monkeypatch.delitem(sys.modules, "similitude.report.render.page")
     with pytest.raises(ImportError, match=r"pip install 'similitude\[report\]'"):
-        importlib.import_module("similitude.report.page")
+        importlib.import_module("similitude.report.render.page")
 
 
 def test_summary_has_four_answers_with_sections_that_exist():
     for name in CASES:
-        answers = words.summary(found(name))
+        answers = sentences.summary(found(name))
         assert [one.section for one in answers] == ["kernel", "good", "model", "examples"]
         assert all(one.sentence.endswith(".") and one.tone in ("good", "bad", "open") for one in answers)
 
 
 @pytest.mark.parametrize(
-    ("name", "start"), [("vectors", "Yes"), ("papers", "No"), ("asymmetric", "No"), ("function", "Nobody knows")]
+    ("name", "start"), [("vectors", "Yes"), ("papers", "No"), ("asymmetric", "No"), ("function", "Unknown")]
 )
 def test_the_first_answer_is_the_verdict(name, start):
-    assert words.is_kernel(found(name).validity).startswith(start)
+    assert sentences.is_kernel(found(name).validity).startswith(start)
 
 
 def test_asymmetry_is_shown_by_two_objects_and_both_values():
     witness = found("asymmetric").validity.witness
-    assert "not even symmetric" in words.is_kernel(found("asymmetric").validity)
+    assert "not even symmetric" in sentences.is_kernel(found("asymmetric").validity)
     assert f"<strong>{witness.gram[0, 1]:.4g}</strong>" in page("asymmetric")
 
 
@@ -320,62 +322,70 @@ def test_the_counterexample_is_shown_with_its_weights():
 def test_chance_is_called_chance():
     rng = np.random.default_rng(3)
     nothing = investigate("gaussian", rng.standard_normal((60, 3)), rng.permuted([0, 1] * 30))
-    assert words.is_good(nothing).startswith(("No sign of it", "Hardly", "Partly"))
-    assert nothing.goodness.p_value.value > 0.05 and "chance explains" in words.is_good(nothing)
+    assert sentences.is_good(nothing).startswith("No evidence of it")
+    assert nothing.goodness.p_value.value > 0.05 and "chance explains" in sentences.is_good(nothing)
 
 
 def test_regression_says_why_there_is_no_goodness():
-    assert "That cannot be said here" in page("regression") and "residuals" in _charts(found("regression"))
+    assert "This cannot be assessed" in page("regression") and "residuals" in charts_of(found("regression"))
 
 
 def test_the_matrix_is_an_image_and_its_colors_give_values_back():
     gram = found("vectors").gram
-    heat = heat_map(gram)
+    heat = GramImage.of(gram)
     assert len(heat.image) < 60_000 and heat.pairs["indices"] == gram.indices.tolist()
-    assert sum(band.rows for band in heat.bands) == len(gram.matrix) == 150
+    assert sum(rows for _, rows in heat.bands) == len(gram.matrix) == 150
     assert heat.low == gram.matrix.min() and heat.high == gram.matrix.max()
 
 
 def test_a_matrix_with_negative_values_is_centered_on_zero():
     X = np.random.default_rng(0).standard_normal((20, 2))
-    heat = heat_map(investigate("linear", X, np.arange(20) % 2).gram)
+    heat = GramImage.of(investigate("linear", X, np.arange(20) % 2).gram)
     assert heat.low == -heat.high
 
 
-def test_the_spectrum_of_many_shows_both_ends():
+def drawn(chart, kind):
+    """The number of marks of one kind."""
+    return sum(len(next(iter(mark.data.values()))) for mark in chart.marks if mark.kind == kind)
+
+
+def test_the_spectrum_shows_every_eigenvalue():
     spectrum = found("classes").spectrum
-    assert len(charts.spectrum(spectrum).spec["data"]["values"]) == 60
+    assert drawn(charts.spectrum(spectrum), "rect") == len(charts.spectrum(spectrum).rows) == 60
     many = charts.spectrum(replace(spectrum, values=np.linspace(5.0, -1.0, 400)))
-    drawn = [row["value"] for row in many.spec["data"]["values"]]
-    assert len(many.rows) == 400 and len(drawn) == charts.BARS and (drawn[0], drawn[-1]) == (5.0, -1.0)
+    assert drawn(many, "rect") == len(many.rows) == 400
+    assert [mark.name for mark in many.marks[1:]] == ["not negative", "negative"]
 
 
-def test_gaps_of_many_classes_are_rows_and_of_few_are_bars():
-    many, few = _charts(found("classes"))["gaps"], _charts(found("vectors"))["gaps"]
-    assert len(many.spec["data"]["values"]) == charts.ROWS
-    assert sum(row["count"] for row in few.spec["data"]["values"]) == 150
+def test_gaps_of_many_classes_are_boxes_and_of_few_are_a_stacked_histogram():
+    many, few = charts_of(found("classes"))["gaps"], charts_of(found("vectors"))["gaps"]
+    assert drawn(many, "bar") == charts.MAX_ROWS and len(many.y.names) == charts.MAX_ROWS
+    bars = [mark.data for mark in few.marks if mark.kind == "rect"]
+    assert sum(one["count"].sum() for one in bars) == 150
+    edges = np.unique(np.concatenate([one["x"] for one in bars]))
+    heights = np.histogram(found("vectors").goodness.strong.gaps, [*edges, np.inf])[0]
+    assert np.concatenate([one["y2"] for one in bars]).max() == heights.max()
 
 
 def test_confusions_of_many_classes_are_a_chart_with_every_pair():
     model = found("classes").model
-    one = model_charts.confusion(model)
-    assert sum(row["count"] for row in one.spec["data"]["values"]) == pytest.approx(model.confusion.sum())
+    cells = [mark for mark in charts.confusion(model).marks if mark.kind == "rect"]
+    assert sum(mark.data["count"].sum() for mark in cells) == pytest.approx(model.confusion.sum())
 
 
-def test_one_class_too_far_from_the_chart_is_listed_and_not_drawn():
-    growth = found("promoters").growth
-    one = model_charts.learning_curve(growth)
-    far = [size for size in growth.theorem_sizes if size.size > model_charts.FAR * growth.chosen]
-    drawn = [part for part in one.spec["layer"] if "layer" in part]
-    marked = drawn[0]["data"]["values"] if drawn else []
-    assert len(marked) == len(growth.theorem_sizes) - len(far)
-    for size in growth.theorem_sizes:
-        assert f"{size.size:,} landmarks" in page("promoters")
+def test_a_size_too_far_from_the_chart_is_listed_and_not_drawn():
+    curve = found("promoters").landmark_curve
+    far = [size for size in curve.theorem_sizes if size.size > charts.FAR * curve.chosen]
+    chart = charts.learning_curve(curve)
+    assert drawn(chart, "rule") == len(curve.theorem_sizes) - len(far)
+    assert chart.finding.count("too far to draw") == len(far)
+    for size in curve.theorem_sizes:
+        assert f"{size.size:,} ({size.grade}" in chart.finding and f"{size.size:,} landmarks" in page("promoters")
 
 
 def test_files_of_the_page_belong_to_the_package():
     for name in ("template.html", "page.css", "page.js"):
-        assert resources.files("similitude.report").joinpath(name).is_file()
+        assert resources.files("similitude.report.render").joinpath(name).is_file()
 
 
 def luminance(color):
@@ -393,7 +403,7 @@ def long(color):
 
 
 def test_colors_can_be_told_apart_by_day_and_by_night():
-    style = resources.files("similitude.report").joinpath("page.css").read_text(encoding="utf-8")
+    style = resources.files("similitude.report.render").joinpath("page.css").read_text(encoding="utf-8")
     found = re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", style)
     for theme in (1, 2):
         color = {entry[0]: long(entry[theme]) for entry in found}

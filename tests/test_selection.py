@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 from scipy.stats import ttest_1samp, ttest_rel
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
@@ -24,13 +25,13 @@ from similitude import FromPairs, Precomputed
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid
-from similitude.kernels.distances import OfDistances
-from similitude.kernels.radial import euclidean
-from similitude.linear.moments import Moments
+from similitude.kernels.vectors import DistanceSimilarity
+from similitude.kernels.vectors.pairwise import VectorSimilarity
+from similitude.linear import Moments
 from similitude.selection import choose_kernel, choosing
-from similitude.selection.comparing import differences, error_of
 from similitude.selection.folds import Folds
-from similitude.selection.pairs import families
+from similitude.selection.landmark_similarities import families
+from similitude.selection.paired_intervals import differences, error_of
 
 RADIAL = [
     Gaussian(sigma=1.3),
@@ -140,7 +141,7 @@ def test_several_outputs():
     assert row.error.value == pytest.approx(np.mean(((scores - Y) ** 2).sum(axis=1)), rel=1e-6)
 
 
-def test_asymmetric_similarities_take_the_landmark_road_with_both_sides():
+def test_features_of_asymmetric_similarities_are_similarities_of_both_sides():
     X, y = rings(60)
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     k = FromPairs(lambda x, z: float(np.exp(-((x - 0.5 * z) ** 2).sum())))
@@ -161,7 +162,7 @@ def test_asymmetric_similarities_take_the_landmark_road_with_both_sides():
     assert row.error.value == np.mean((scores >= 0) != (Y > 0))
 
 
-def test_indefinite_similarities_take_the_landmark_road():
+def test_features_of_indefinite_similarities_are_similarities():
     X, y = rings(60)
     row = choose_kernel([Sigmoid(scale=0.5, coef0=-1.0)], X, y, cv=3).table[0]
     assert (
@@ -244,7 +245,7 @@ def test_a_function_of_distances_is_the_kernel(kernel, d):
             K = kernel.of_distances(D.copy())
             assert K.dtype == dtype and kernel.block(left, right).dtype == dtype
             np.testing.assert_allclose(K, kernel.block(left, right), rtol=rtol)
-        expected = euclidean(A, B) ** 2 if kernel.terms == "squared_difference" else abs(A[:, None] - B).sum(axis=2)
+        expected = cdist(A, B) ** 2 if kernel.sums == "squared_difference" else abs(A[:, None] - B).sum(axis=2)
         np.testing.assert_allclose(kernel.distances(A, B), expected, rtol=1e-5)
 
 
@@ -282,11 +283,14 @@ def test_only_those_that_are_functions_of_one_distance_share_it():
 def test_distances_are_computed_once_for_the_whole_family(monkeypatch):
     X, y = rings(70)
     cells = []
-    distances = OfDistances.distances
-    monkeypatch.setattr(
-        OfDistances, "distances", lambda k, A, B, out=None: cells.append(len(A) * len(B)) or distances(k, A, B, out)
-    )
-    monkeypatch.setattr(OfDistances, "block", lambda *args: pytest.fail("similarities computed without the distances"))
+    distances = DistanceSimilarity.distances
+
+    def counted(k, A, B, out=None):
+        cells.append(len(A) * len(B))
+        return distances(k, A, B, out)
+
+    monkeypatch.setattr(DistanceSimilarity, "distances", counted)
+    monkeypatch.setattr(VectorSimilarity, "block", lambda *args: pytest.fail("computed without the distances"))
     kernels = [*(Gaussian(sigma=s) for s in (0.3, 1.0, 3.0)), Laplace(sigma=1.0), RationalQuadratic(length=1.0)]
     chosen = choose_kernel(kernels, X, y)
     assert sum(cells) <= 70 * 70 + 1  # one value shows the precision
@@ -522,7 +526,7 @@ def test_the_same_call_gives_the_same_table():
 def test_fewer_examples_are_announced(monkeypatch):
     monkeypatch.setattr(choosing, "ROWS", 100)
     X, y = rings(300)
-    with pytest.warns(UserWarning, match="100 of 300 examples are looked at") as caught:
+    with pytest.warns(UserWarning, match="100 of 300 examples are used") as caught:
         chosen = choose_kernel(["gaussian"], X, y)
     assert caught[0].filename == __file__
     assert chosen.n_examples == 100 and "100 of 300" in chosen.notes[0] and "100 of 300" in str(chosen)

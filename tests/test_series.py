@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from similitude import FromPairs, as_similarity, check_kernel, use_engine
 from similitude.compute import loops
 from similitude.compute.encodings import count, keys, rows
-from similitude.compute.loops.reference_series import global_alignment
+from similitude.compute.loops.reference.series import global_alignment
 from similitude.engines import LocalEngine
 from similitude.kernels import DTW, GlobalAlignment
-from similitude.kernels.series_input import as_series
+from similitude.kernels.series.encoding import as_series
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
 
@@ -177,7 +177,7 @@ def test_threads_and_tiles_change_nothing(k, dtype):
 def test_small_matrices_are_cut_so_that_threads_share_them():
     def pieces(k, threads):
         resolved, A = k.prepare(waves(130, 3)[0])
-        return len(resolved.blocks(A, engine=LocalEngine(threads=threads))._all_tiles())
+        return len(list(resolved.blocks(A, engine=LocalEngine(threads=threads)).tiles()))
 
     for k in (DTW(), GlobalAlignment(), GlobalAlignment() * 2.0):
         assert pieces(k, 1) == 1 and pieces(k, 2) == 6

@@ -12,7 +12,7 @@ from similitude import FromPairs, Similarity
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Linear
-from similitude.learners.sgd import KernelSGDSVC
+from similitude.learners.svm.sgd import KernelSGDSVC
 from similitude.results import NONE, PROVEN
 
 rng = np.random.default_rng(0)
@@ -121,7 +121,7 @@ class Counted(Similarity):
 def test_only_what_changes_beta_is_compared(monkeypatch):
     Z = rng.standard_normal((2000, 3))
     y = Z[:, 0] > 0
-    monkeypatch.setattr("similitude.learners.sgd.MEASURED_VALUES", 0)
+    monkeypatch.setattr("similitude.learners.svm.sgd.MAX_OBJECTIVE_VALUES", 0)
     for n_iter, columns in ((300, 300), (40_000, 2000)):
         Counted.values = 0
         model = KernelSGDSVC(Counted(), n_iter=n_iter, lam=0.001).fit(Z, y)
@@ -174,7 +174,7 @@ def test_the_bound_says_what_it_rests_on():
 
 
 def test_the_figures_are_left_out_where_they_cost_too_much(monkeypatch):
-    monkeypatch.setattr("similitude.learners.sgd.MEASURED_VALUES", 100)
+    monkeypatch.setattr("similitude.learners.svm.sgd.MAX_OBJECTIVE_VALUES", 100)
     model = KernelSGDSVC().fit(X, LABELS, order=[5, 7, 9])
     assert model.objective_ is None and model.suboptimality_ is None and len(model.support_) == 2
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""Sources: whatever is brought becomes the same batches, and what does not fit is named."""
+"""Sources: every kind of data gives the same batches, and errors name the batch that does not fit."""
 
 import itertools
 import threading
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from similitude.data.sources import Ends, in_order, keys, looks_like_source, read_ahead
+from similitude.data.sources import StableSample, key_order, looks_like_source, random_keys, read_ahead
 from similitude.errors import SourceError
 from similitude.sources import Source
 
@@ -130,13 +130,13 @@ def test_cutting_keeps_every_row(sizes, rows):
 
 @given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=10), seed=st.integers(0, 2**63 - 1))
 def test_the_ends_are_those_of_the_whole_order(sizes, seed):
-    n, ends, start = sum(sizes), Ends(7, 5, seed), 0
+    n, ends, start = sum(sizes), StableSample(7, 5, seed), 0
     for size in sizes:
         where = np.arange(start, start + size)
         ends.add(where[:, None] * 1.0, where, np.ones(size), where)
         start += size
-    order = np.argsort(keys(np.arange(n), seed))
-    assert ends.seen == n and ends.everything == (n <= 12)
+    order = np.argsort(random_keys(np.arange(n), seed))
+    assert ends.n_seen == n and ends.is_complete == (n <= 12)
     expected = np.arange(n) if n <= 12 else np.sort(np.r_[order[:7], order[-5:]])
     assert np.array_equal(ends.positions, expected)
     assert np.array_equal(ends.objects[:, 0], expected) and np.array_equal(ends.labels, expected)
@@ -145,12 +145,12 @@ def test_the_ends_are_those_of_the_whole_order(sizes, seed):
 def test_the_sample_is_uniform():
     counts = np.zeros(40)
     for seed in range(3000):
-        counts[np.argsort(keys(np.arange(40), 7919 * seed))[:10]] += 1
+        counts[np.argsort(random_keys(np.arange(40), 7919 * seed))[:10]] += 1
     assert np.abs(counts / 3000 - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 3000)
 
 
 def test_no_last_ones():
-    ends = Ends(3, 0, 1)
+    ends = StableSample(3, 0, 1)
     for start in (0, 10):
         where = np.arange(start, start + 10)
         ends.add(where, where, np.ones(10), where)
@@ -188,17 +188,17 @@ def test_batches_that_are_not_alike():
     for other, match in (
         ((X[:10, :2], Y[:10]), "batch 1 has width 2, batch 0 has 3"),
         ((X[:10].astype(float), Y[:10]), "batch 1 has dtype float64, batch 0 has float32"),
-        ((X[:10], None), "batch 1 has labels none, batch 0 has of whole numbers"),
-        ((X[:10], Y[:10].astype(str)), "batch 1 has labels of text"),
-        ((list("abcdefghij"), Y[:10]), "batch 1 has objects of kind list of text, batch 0 has array"),
-        ((csr_matrix(X[:10]), Y[:10]), "batch 1 has objects of kind sparse"),
+        ((X[:10], None), "batch 1 has label type none, batch 0 has integer"),
+        ((X[:10], Y[:10].astype(str)), "batch 1 has label type text"),
+        ((list("abcdefghij"), Y[:10]), "batch 1 has object kind list of text, batch 0 has array"),
+        ((csr_matrix(X[:10]), Y[:10]), "batch 1 has object kind sparse"),
         ((X[:10], Y[:9]), r"batch 1 holds 10 objects and labels of shape \(9,\)"),
         ((X[:0], Y[:0]), "batch 1 is empty"),
         ((1, 2, 3, 4), "batch 1: a batch is X"),
         (5, "batch 1: a batch is X"),
     ):
         refused(lambda other=other: Source(lambda: iter([first, other])), match)
-    refused(lambda: Source(lambda: iter([["ab"], [3]])), "batch 1 has objects of kind list of numbers")
+    refused(lambda: Source(lambda: iter([["ab"], [3]])), "batch 1 has object kind list of numbers")
 
 
 def test_shards_that_do_not_fit(tmp_path):
@@ -223,7 +223,7 @@ def test_shards_that_do_not_fit(tmp_path):
     refused(lambda: Source(empty), "shard X_1.npy is empty")
     cut_off = fresh("cut_off")
     (cut_off / "X_1.npy").write_bytes((cut_off / "X_1.npy").read_bytes()[:500])
-    refused(lambda: Source(cut_off), "X_1.npy cannot be read, cut off")
+    refused(lambda: Source(cut_off), "X_1.npy cannot be read: it is truncated")
     (tmp_path / "nothing").mkdir()
     refused(lambda: Source(tmp_path / "nothing"), "no shards X_")
     refused(lambda: Source(tmp_path / "absent.parquet"), "no such file")
@@ -248,20 +248,20 @@ def test_parquet_shards_that_do_not_fit(tmp_path):
     cut_off = fresh("cut_off") / "b.parquet"
     whole = cut_off.read_bytes()
     cut_off.write_bytes(whole[: len(whole) // 2])
-    refused(lambda: Source(cut_off.parent, "y"), "b.parquet cannot be read, cut off")
+    refused(lambda: Source(cut_off.parent, "y"), "b.parquet cannot be read: it is truncated")
     damaged = fresh("damaged") / "b.parquet"
     damaged.write_bytes(whole[:4] + b"\0" * 2000 + whole[2004:])
-    refused(lambda: Source(damaged.parent, "y"), "b.parquet cannot be read, cut off, damaged")
+    refused(lambda: Source(damaged.parent, "y"), "b.parquet cannot be read: it is truncated, damaged")
 
 
 def test_what_can_be_read_only_once():
     once = Source(iter([X]))
     with pytest.raises(TypeError, match=r"read only once, and 2 passes are needed \(to count\)"):
-        once.demand_passes(2, "to count")
+        once.require_passes(2, "to count")
     used = iter([X])
     source = Source(lambda: used)
     list(source.batches())
-    refused(lambda: source, "same iterator a second time")
+    refused(lambda: source, "same iterator twice")
     lengths = iter([3, 2])
     source = Source(lambda: iter([X[: next(lengths)]]))
     list(source.batches())
@@ -290,4 +290,4 @@ def test_the_order_of_keys_is_that_of_a_stable_sort(n):
     rng = np.random.default_rng(n)
     for bits in (64, 34, 3):  # all apart, ties of the upper halves, ties of all
         numbers = rng.integers(0, 2**bits, n, dtype=np.uint64)
-        np.testing.assert_array_equal(in_order(numbers), np.argsort(numbers, kind="stable"))
+        np.testing.assert_array_equal(key_order(numbers), np.argsort(numbers, kind="stable"))

@@ -17,7 +17,8 @@ from similitude.compute.encodings import keys, rows
 from similitude.datasets import promoters
 from similitude.engines import LocalEngine
 from similitude.errors import UnresolvedError
-from similitude.kernels import Edit, Gapped, Mismatch, Spectrum, bags, explicit_map
+from similitude.kernels import Edit, Gapped, Mismatch, Spectrum, explicit_map
+from similitude.kernels.strings import bags
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
 
@@ -151,7 +152,7 @@ def test_what_is_no_string_is_named(bad):
 def test_digests_that_collide_are_told_apart(monkeypatch):
     """Two windows with one digest: the bags hold both, and only equal ones meet."""
     from similitude.compute import loops
-    from similitude.compute.loops import reference_strings
+    from similitude.compute.loops.reference import strings as reference_strings
 
     if loops.COMPILED:  # the compiled loops compare in the same way, see test_loops_strings
         for name in ("window_bags", "shared_features"):

@@ -20,9 +20,10 @@ from similitude import FromPairs, error_at_margin
 from similitude.engines import LocalEngine
 from similitude.errors import InseparableError, NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Polynomial
-from similitude.learners import KernelSVC, KernelSVR, dual
-from similitude.learners.dual import BoxProblem, solve
-from similitude.learners.kernel_rows import KernelRows, in_single_precision
+from similitude.learners import KernelSVC, KernelSVR, KreinSVC
+from similitude.learners.svm import dual
+from similitude.learners.svm.dual import BoxProblem, solve, solve_svc
+from similitude.learners.svm.row_cache import KernelRows, in_single_precision
 
 rng = np.random.default_rng(0)
 X, y = make_classification(240, 5, n_informative=4, n_redundant=0, flip_y=0.1, random_state=3)
@@ -70,7 +71,7 @@ def test_working_sets_of_every_size_agree(monkeypatch, size):
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 50.0])
 @pytest.mark.parametrize("weights", [None, "balanced", {0: 3.0, 1: 0.5}])
-def test_it_is_the_machine_of_libsvm(C, weights):
+def test_it_is_the_solution_of_libsvm(C, weights):
     costs = rng.random(len(y)) + 0.2
     ours = KernelSVC(K3, C=C, tol=1e-5, class_weight=weights).fit(X, y, costs)
     peer = SVC(C=C, gamma=0.3, tol=1e-6, class_weight=weights).fit(X, y, costs)
@@ -159,10 +160,8 @@ def test_normalized_margins_join_the_curve_of_errors():
 def test_leave_one_out_scores_are_close_to_refitting():
     few = slice(0, 60)
     K = KernelRows.of_matrix(K3.gram(X[few]))
-    from similitude.learners.machines import separate
-
     sign = np.where(y[few] == 1, 1.0, -1.0)
-    found = separate(K, sign, np.full(60, 1.0), True, 1e-6).leave_one_out
+    found = solve_svc(K, sign, np.full(60, 1.0), True, 1e-6).leave_one_out
     truth = np.empty(60)
     for i in range(60):
         others = np.delete(np.arange(60), i)
@@ -190,7 +189,7 @@ def test_single_precision_only_where_it_suffices():
     assert KernelSVC(Gaussian(1.0), tol=1e-8).fit(X, y).precision_ == "float64"
 
 
-def test_few_rows_in_memory_give_the_same_machine():
+def test_few_rows_in_memory_give_the_same_model():
     small = KernelSVC(K3, engine=LocalEngine(memory="40KiB", threads=2)).fit(X, y)
     assert np.allclose(small.decision_function(X), KernelSVC(K3).fit(X, y).decision_function(X), atol=5e-3)
     with pytest.raises(MemoryError, match="two rows"):
@@ -243,19 +242,37 @@ def test_grid_search_reaches_into_the_kernel():
 # Indefinite similarities.
 
 
-def test_indefinite_similarities_are_refused_or_taken_by_name():
+def test_indefinite_similarities_are_refused_by_kernel_svc_and_taken_by_krein_svc():
     M = rng.standard_normal((40, 40))
     M = (M + M.T) / 8 + np.eye(40)
     labels = np.arange(40) % 2
     with pytest.raises(NotAKernelError, match="squared length"):
         KernelSVC("precomputed").fit(M, labels)
-    model = KernelSVC("precomputed", krein=True, C=10.0, tol=1e-6).fit(M, labels)
+    model = KreinSVC("precomputed", C=10.0, tol=1e-6).fit(M, labels)
     values, U = np.linalg.eigh(M)
     flipped = KernelSVC("precomputed", C=10.0, tol=1e-6).fit((U * np.abs(values)) @ U.T, labels)
     absolute = (U * np.abs(values)) @ U.T
     assert np.allclose(model.decision_function(M), flipped.decision_function(absolute), atol=1e-3)
     with pytest.raises(NotAKernelError, match="not symmetric"):
-        KernelSVC("precomputed", krein=True).fit(rng.standard_normal((6, 6)), labels[:6])
+        KreinSVC("precomputed").fit(rng.standard_normal((6, 6)), labels[:6])
+
+
+def test_krein_svc_with_a_kernel_is_kernel_svc():
+    for labels in (y, np.digitize(X[:, 0], [-0.5, 0.5])):
+        krein, kernel = (learner(K3, C=3.0, tol=1e-7).fit(X, labels) for learner in (KreinSVC, KernelSVC))
+        assert np.allclose(krein.decision_function(X), kernel.decision_function(X), atol=1e-4)
+        assert np.allclose(krein.predict_proba(X), kernel.predict_proba(X), atol=1e-3)
+    assert not hasattr(krein, "validity_") and not hasattr(krein, "normalized_margin")
+
+
+def test_krein_svc_takes_a_function_that_is_not_a_kernel():
+    def negative_distance(s, t):
+        return -float(sum(a != b for a, b in zip(s, t, strict=False)) + abs(len(s) - len(t)))
+
+    model = KreinSVC(negative_distance, C=10.0).fit(WORDS, THEIRS)
+    assert model.score(WORDS, THEIRS) == 1.0
+    with pytest.raises(NotAKernelError):
+        KernelSVC(negative_distance).fit(WORDS, THEIRS)
 
 
 # Bad input.
@@ -287,7 +304,7 @@ def test_huge_kernel_values_do_not_overflow():
 
 
 def test_a_hopeless_problem_ends_with_a_warning(monkeypatch):
-    monkeypatch.setattr(dual, "MOST_STEPS", 20_000)
+    monkeypatch.setattr(dual, "MAX_STEPS", 20_000)
     with pytest.warns(ConvergenceWarning, match="scale the vectors"):
         KernelSVC(Linear(), C=1e-3).fit(X * 1e6, y)
 

@@ -15,7 +15,7 @@ from similitude import Similarity, as_similarity, check_kernel, datasets, use_en
 from similitude.engines import LocalEngine
 from similitude.errors import UnresolvedError
 from similitude.kernels import Columns, Equal, Gaussian, Jaccard, Linear, Ordinal, OrMissing, SharesAny
-from similitude.kernels.cells import column_names, is_missing, kind_of_values, missing_cells
+from similitude.kernels.tables.cells import column_names, is_missing, kind_of_values, missing_cells
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
 
@@ -172,7 +172,7 @@ def test_a_column_that_vanished_or_changed():
         k.gram(PANDAS[["age"]])
     with pytest.raises(ValueError, match="row 1 has no column 'job'"):
         k.gram([ROWS[0], {"age": 3.0}])
-    with pytest.raises(TypeError, match="column 'job' held text when the similarity was fixed and now holds number"):
+    with pytest.raises(TypeError, match="column 'job' held text when the similarity was resolved and now holds number"):
         k.gram(PANDAS.assign(job=np.arange(N)))
     with pytest.raises(TypeError, match=r"column 'age' held number.* now holds text, for instance 'x'"):
         k.gram(PANDAS.assign(age="x"))

@@ -41,9 +41,9 @@ def test_every_section_at_toy_size(tmp_path, capsys):
 def test_the_plain_baseline_computes_the_same(k):
     torch.manual_seed(0)
     X, Y = torch.randn(30, 4, dtype=torch.float64), torch.randn(9, 4, dtype=torch.float64)
-    product = TorchEngine(device="cpu").product(k, X, Y)
+    operator = TorchEngine(device="cpu").operator(k, X, Y)
     V = torch.randn(9, 2, dtype=torch.float64)
-    torch.testing.assert_close(plain.plain(product).times(V), product.times(V))
+    torch.testing.assert_close(plain.plain(operator).times(V), operator.times(V))
     with pytest.raises(ValueError, match="no plain form"):
         plain.block(2.0 * Matern(nu=2.5, length=1.0))
     assert plain.block(Gaussian(sigma=1.0))(X, X).shape == (30, 30)

@@ -1,4 +1,4 @@
-"""Every result of TorchEngine is that of LocalEngine; on a card where there is one, on torch's CPU everywhere."""
+"""TorchEngine gives the results of LocalEngine, on the CPU and, if there is one, on a GPU."""
 
 import pickle
 import warnings
@@ -10,9 +10,9 @@ from market import SIMILARITIES, agree_on
 from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, load, save, use_engine
 from similitude.checks import check_engine
 from similitude.compute.encodings import as_numpy
-from similitude.engines import LocalEngine, TorchEngine, current_engine, engine_of
+from similitude.engines import LocalEngine, TorchEngine, current_engine, engine_for
 from similitude.errors import PairError
-from similitude.estimators import landmarking, online, products, training
+from similitude.estimators import choose_landmarks, fit, landmark_estimator, products
 from similitude.kernels import (
     Cosine,
     Gaussian,
@@ -25,7 +25,7 @@ from similitude.kernels import (
     Sigmoid,
     Spectrum,
 )
-from similitude.kernels.distances import OfDistances
+from similitude.kernels.vectors import DistanceSimilarity
 from similitude.learners import (
     KernelKMeans,
     KernelRidge,
@@ -34,11 +34,10 @@ from similitude.learners import (
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
 )
+from similitude.linear import landmark_ridge
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
-
-from similitude.compute.engines.torch.solver import conjugate_gradients  # noqa: E402 (only where torch is)
 
 GPU = pytest.param("cuda", marks=pytest.mark.gpu)
 DEVICES = ["cpu", GPU]
@@ -145,14 +144,14 @@ def test_matrices_and_products_are_those_of_the_local_engine(k, dtype, device):
 def test_a_matern_kernel_without_a_formula_and_strings_run_on_the_cpu():
     k, X = Matern(nu=0.7, length=1.0), vectors(20)
     engine = TorchEngine(device="cpu")
-    assert "on the CPU" in engine.note(k)
-    assert engine.note(Gaussian(sigma=1.0)) is None
+    assert "on the CPU" in engine.fallback_note(k)
+    assert engine.fallback_note(Gaussian(sigma=1.0)) is None
     words = ["kernel", "kerning", "margin"]
     with use_engine(engine):
         np.testing.assert_array_equal(k.cross(X, X[:5]), k.block(X, X[:5]))
         np.testing.assert_array_equal(Spectrum(p=2).gram(words), [[5, 3, 0], [3, 6, 1], [0, 1, 5]])
     model = SimilarityClassifier(Spectrum(p=2), engine=engine).fit([*words, "margins"], [0, 0, 1, 1])
-    assert "no form for a device" in str(model.notes_)
+    assert "does not work on tensors" in str(model.notes_)
     assert SimilarityClassifier(engine=engine).fit(vectors(30), np.arange(30) % 2).notes_ == []
 
 
@@ -173,7 +172,7 @@ def test_a_block_written_below_a_kernel_is_not_taken_for_it():
         def block(self, A, B):
             return 2.0 * np.exp(-((A[:, None] - B[None]) ** 2).sum(-1))
 
-    assert not Doubled(sigma=1.0).works_on_tensors() and Doubled(sigma=1.0).described() is None
+    assert not Doubled(sigma=1.0).hints.on_tensors and Doubled(sigma=1.0).hints.profile is None
     with use_engine(TorchEngine(device="cpu")):
         assert Doubled(sigma=1.0).gram(vectors(5))[0, 0] == 2.0
 
@@ -184,14 +183,14 @@ def test_rows_that_do_not_fit_are_streamed(device, tmp_path):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     engine, k = TorchEngine(device=device, memory="64KiB"), Gaussian(sigma=2.0)
-    product = engine.product(k, mapped, Z)
-    assert len(list(product.pieces())) > 3
+    operator = engine.operator(k, mapped, Z)
+    assert len(list(operator.pieces())) > 3
     K = k.block(X.astype(float), Z.astype(float))
     v = np.random.default_rng(0).normal(size=20)
-    close(product.applied(v, transposed=False), K @ v, np.float32)
-    close(product.applied(K @ v, transposed=True), K.T @ (K @ v), np.float32)
-    again = engine.product(k, mapped, Z).applied(v, transposed=False)
-    np.testing.assert_array_equal(again, engine.product(k, mapped, Z).applied(v, transposed=False))
+    close(operator.product(v, transposed=False), K @ v, np.float32)
+    close(operator.product(K @ v, transposed=True), K.T @ (K @ v), np.float32)
+    again = engine.operator(k, mapped, Z).product(v, transposed=False)
+    np.testing.assert_array_equal(again, engine.operator(k, mapped, Z).product(v, transposed=False))
 
 
 class Hungry:
@@ -225,8 +224,8 @@ def test_one_row_that_does_not_fit_is_refused_and_the_model_is_left_as_it_was(mo
             raise torch.OutOfMemoryError("on purpose")
         return usual(self, A, B, out)
 
-    X, usual = vectors(8), OfDistances.block
-    monkeypatch.setattr("similitude.kernels.distances.OfDistances.block", never)
+    X, usual = vectors(8), DistanceSimilarity.block
+    monkeypatch.setattr("similitude.kernels.vectors.DistanceSimilarity.block", never)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(MemoryError, match="one row does not fit"):
@@ -313,7 +312,7 @@ def test_other_learners_take_tensors_as_arrays():
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", PRECISIONS)
 def test_one_pass_over_many_examples_is_that_of_the_local_engine(monkeypatch, dtype, device):
-    for module in (training, landmarking):
+    for module in (choose_landmarks,):
         monkeypatch.setattr(module, "PILOT", 100)
     X, new = vectors(600, dtype), vectors(20, dtype, seed=1)
     y = np.sin(2 * X[:, 0]) + X[:, 1]
@@ -346,26 +345,26 @@ def test_a_memory_map_is_read_in_batches(device, tmp_path):
 def test_a_matrix_is_kept_only_where_it_fits(device):
     X, k, V = vectors(300, np.float32, d=200), Gaussian(sigma=9.0) * Linear(), torch.ones(50, 1, device=device)
     engines = TorchEngine(device=device), TorchEngine(device=device, memory="512KiB")
-    kept, streamed = (engine.product(k, k.encode(X), k.encode(X[:50])) for engine in engines)
+    kept, streamed = (engine.operator(k, k.encode(X), k.encode(X[:50])) for engine in engines)
     wanted = kept.times(V)
-    assert kept.way == "blocks"
-    for product in (kept, streamed):
-        product.keep()
-    assert (kept.way, streamed.way) == ("stored", "blocks")
-    for product in (kept, streamed):
-        torch.testing.assert_close(product.times(V), wanted, rtol=1e-5, atol=1e-4)
+    assert kept.method == "blocks"
+    for operator in (kept, streamed):
+        operator.store_if_faster()
+    assert (kept.method, streamed.method) == ("stored", "blocks")
+    for operator in (kept, streamed):
+        torch.testing.assert_close(operator.times(V), wanted, rtol=1e-5, atol=1e-4)
         torch.testing.assert_close(
-            product.transposed_times(wanted), kept.transposed_times(wanted), rtol=1e-5, atol=1e-3
+            operator.transposed_times(wanted), kept.transposed_times(wanted), rtol=1e-5, atol=1e-3
         )
 
 
 @pytest.mark.parametrize(("whole", "chosen_on"), [(5, 5), (5, 20), (20, 20)])
 @pytest.mark.parametrize("device", DEVICES)
 def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chosen_on):
-    for module, name in ((training, "PILOT"), (landmarking, "PILOT"), (products, "MANY"), (online, "MANY")):
+    for module, name in ((choose_landmarks, "PILOT"), (products, "MANY"), (landmark_estimator, "MANY")):
         monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)
-    monkeypatch.setattr(products, "WHOLE", whole)
-    monkeypatch.setattr(products, "CHOSEN_ON", chosen_on)
+    monkeypatch.setattr(landmark_ridge, "DIRECTLY", whole)
+    monkeypatch.setattr(landmark_ridge, "CHOSEN_ON", chosen_on)
     X = vectors(500, np.float64, d=2)
     Y = np.stack([np.sin(2 * X[:, 0]), X[:, 1]], axis=1) + 0.05 * np.random.default_rng(0).normal(size=(500, 2))
     model = SimilarityRegressor(Gaussian(sigma=1.0), n_landmarks=30, random_state=0, engine=TorchEngine(device=device))
@@ -382,7 +381,7 @@ def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chose
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("memory", ["1GiB", "1MiB"], ids=["stays", "in pieces"])
 def test_a_memory_map_is_solved_by_products_too(monkeypatch, tmp_path, device, memory):
-    for module, name in ((training, "PILOT"), (landmarking, "PILOT"), (products, "MANY")):
+    for module, name in ((choose_landmarks, "PILOT"), (products, "MANY")):
         monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)
     X = vectors(9_000, np.float32)
     y = np.sin(2 * X[:, 0]) * X[:, 1] > 0.2
@@ -391,66 +390,16 @@ def test_a_memory_map_is_solved_by_products_too(monkeypatch, tmp_path, device, m
     how = {"n_landmarks": 30, "random_state": 0, "engine": TorchEngine(device=device, memory=memory)}
     seen = []
     solve = products.solve_by_products
-    monkeypatch.setattr(training, "solve_by_products", lambda *given: seen.append(given) or solve(*given))
+    monkeypatch.setattr(fit, "solve_by_products", lambda *given: seen.append(given) or solve(*given))
     from_file = SimilarityClassifier(Gaussian(sigma=1.0), **how).fit(mapped, y)
     from_array = SimilarityClassifier(Gaussian(sigma=1.0), **how).fit(X, y)
     assert len(seen) == 2 and (
-        solver := TorchEngine(device=device, memory=memory).product(Gaussian(1.0), mapped, X[:9])
+        solver := TorchEngine(device=device, memory=memory).operator(Gaussian(1.0), mapped, X[:9])
     )
     assert (solver._resident is None) == (memory == "1MiB")
     np.testing.assert_array_equal(from_file.decision_function(X), from_array.decision_function(X))
     np.testing.assert_allclose(from_file.decision_function(mapped), from_file.decision_function(X), atol=1e-5)
     assert not isinstance(from_file.landmarks_, np.memmap) and from_file.score(mapped, y) > 0.9
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("k", [Gaussian(sigma=0.3), Gaussian(sigma=0.3) * (Linear() + 1.0)], ids=repr)
-def test_the_solver_finds_the_minimizer(k, device):
-    X, lam = vectors(200, d=2), 0.3
-    L, rng = X[:25], np.random.default_rng(0)
-    Y, s = rng.normal(size=(200, 3)), rng.integers(0, 3, 200).astype(float)
-    solver = TorchEngine(device=device).least_squares(k, k.encode(X), k.encode(L))
-    some = np.arange(0, 200, 2)
-    near = solver.only(some).equations(Y[some], s[some])
-    way, start = near.factor(lam * near.total / s.sum()), near.solve(lam)
-    found = solver.problem(Y, s).solve(lam, way, start, steps=100, tolerance=1e-9)
-    K, M = k.cross(X, L), k.cross(L, L)
-    values, vectors_of = np.linalg.eigh(M)
-    kept = values > 1e-13 * values.max()
-    F = K @ vectors_of[:, kept] / np.sqrt(values[kept])
-    F, middle = F - s @ F / s.sum(), s @ Y / s.sum()
-    w = np.linalg.solve(F.T @ (s[:, None] * F) + lam * np.eye(F.shape[1]), F.T @ (s[:, None] * (Y - middle)))
-    np.testing.assert_allclose(K @ found.weights + found.intercept, F @ w + middle, atol=2e-6)
-    assert found.residual <= 1e-9
-    rest = np.arange(1, 200, 2)
-    both = (near + solver.only(rest).equations(Y[rest], s[rest])).solve(lam)
-    np.testing.assert_allclose(K @ both.weights + both.intercept, F @ w + middle, atol=2e-6)
-    again = solver.problem(Y, s).solve(lam, way, found)
-    assert again.steps == 0
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", PRECISIONS)
-def test_steps_are_few_however_small_the_penalty(dtype, device):
-    X = np.random.default_rng(0).random((6_000, 3)).astype(dtype)
-    Y, L, k = np.sin(12 * X[:, :1] * X[:, 1:2]) + np.cos(9 * X[:, 2:]), X[:150], Gaussian(sigma=0.3)
-    engine = TorchEngine(device=device)
-    solver = engine.least_squares(k, X, L)
-    near = solver.only(np.arange(600)).equations(Y[:600], np.ones(600))
-    for part, loss in ((1e-3, 0.11), (1e-5, 0.011), (1e-7, 0.008)):
-        lam = part * len(X)
-        found = solver.problem(Y, np.ones(len(X))).solve(lam, near.factor(part * 600), near.solve(lam))
-        assert found.steps <= 12 and found.residual <= 1e-3
-        assert np.mean((engine.times(k, X, L, found.weights) + found.intercept - Y) ** 2) < loss
-
-
-def test_steps_that_only_round_are_not_taken():
-    def noisy(p):
-        return p + 0.1 * torch.from_numpy(np.random.default_rng(int(1e6 * abs(p[0]))).normal(size=p.shape))
-
-    goal = torch.ones(50, 1, dtype=torch.float64)
-    z, steps, residual = conjugate_gradients(noisy, lambda r: r, goal, goal, 1000, 1e-9)
-    assert steps < 100 and 1e-9 < residual < 1 and float((z - goal).norm()) < 0.5 * float(goal.norm())
 
 
 def test_a_model_fitted_to_tensors_is_saved_as_one_of_arrays(tmp_path):
@@ -480,21 +429,21 @@ def test_configuration():
 
 def test_no_cuda(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(RuntimeError, match=r"sees no CUDA device here.*device='cpu'"):
+    with pytest.raises(RuntimeError, match=r"finds no CUDA device.*device='cpu'"):
         TorchEngine()
 
 
 def test_an_index_that_does_not_exist(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(ValueError, match=r"no device 'cuda:7' here: there is 'cuda:0', 'cuda:1'"):
+    with pytest.raises(ValueError, match=r"no device 'cuda:7': available are 'cuda:0', 'cuda:1'"):
         TorchEngine(device="cuda:7")
 
 
 def test_tensors_on_another_device_are_refused_by_name():
     X, there = torch.from_numpy(vectors(6)), torch.empty(6, 4, device="meta", dtype=torch.float64)
     with pytest.raises(ValueError, match=r"Z is a tensor on meta, the engine computes on cpu"):
-        TorchEngine(device="cpu").times(Gaussian(sigma=1.0), X, there, np.ones(6))
+        TorchEngine(device="cpu").operator(Gaussian(sigma=1.0), X, there).product(np.ones(6))
     with pytest.raises(ValueError, match=r"X is a tensor on meta, the engine computes on cpu"):
         KernelRidge(Gaussian(sigma=1.0), engine=TorchEngine(device="cpu")).fit(there, np.ones(6))
 
@@ -511,21 +460,8 @@ def test_a_number_that_is_none_is_named_by_its_row(device):
 
 def test_an_overflow_is_named_by_its_row():
     X = np.array([[1.0], [1e38]], dtype=np.float32)
-    with pytest.raises(ValueError, match=r"row 1 of the product is no finite number"):
-        TorchEngine(device="cpu").times(Polynomial(degree=3), X, X[:1] * 10, np.ones(1))
-
-
-def test_equations_that_overflow_are_refused():
-    X = 1e100 * np.abs(vectors(40))
-    solver = TorchEngine(device="cpu").least_squares(Polynomial(degree=2), X, X[:5])
-    with pytest.raises(ValueError, match=r"squares of Polynomial.* no finite number: scale it down"):
-        solver.equations(np.ones((40, 1)), np.ones(40)).solve(1.0)
-
-
-def test_too_many_landmarks_for_the_card_are_refused_before_anything_is_computed():
-    X = vectors(400, np.float32)
-    with pytest.raises(MemoryError, match=r"400 landmarks need .* of cpu is .*use fewer landmarks"):
-        TorchEngine(device="cpu", memory="4MiB").least_squares(Gaussian(sigma=1.0), X, X)
+    with pytest.raises(ValueError, match=r"row 1 of the product is not finite"):
+        TorchEngine(device="cpu").operator(Polynomial(degree=3), X, X[:1] * 10).product(np.ones(1))
 
 
 def test_features_of_another_number_are_refused():
@@ -538,20 +474,20 @@ def test_features_of_another_number_are_refused():
 def test_a_vector_of_another_length_is_refused():
     X = vectors(9)
     with pytest.raises(ValueError, match="has 5 rows"):
-        TorchEngine(device="cpu").times(Gaussian(sigma=1.0), X, X, np.ones(5))
+        TorchEngine(device="cpu").operator(Gaussian(sigma=1.0), X, X).product(np.ones(5))
 
 
 def test_tensors_pick_the_engine_of_their_device():
     X = torch.zeros(2, 2)
-    assert engine_of(X) == TorchEngine(device="cpu")
-    assert engine_of([1, 2]) is current_engine()
+    assert engine_for(X) == TorchEngine(device="cpu")
+    assert engine_for([1, 2]) is current_engine()
     with use_engine(TorchEngine(device="cpu", precision="tf32")) as mine:
-        assert engine_of(X) is mine
-    assert engine_of((["a"], X)) == TorchEngine(device="cpu")
+        assert engine_for(X) is mine
+    assert engine_for((["a"], X)) == TorchEngine(device="cpu")
 
 
 def test_precision_is_restored():
     before = torch.get_float32_matmul_precision()
-    with TorchEngine(device="cpu", precision="tf32").products():
+    with TorchEngine(device="cpu", precision="tf32").matmul_precision():
         assert torch.get_float32_matmul_precision() == "high"
     assert torch.get_float32_matmul_precision() == before

@@ -1,4 +1,4 @@
-"""The Triton kernels against float64: interpreted on the CPU in a process of its own, compiled on a card."""
+"""The Triton kernels against float64: interpreted on the CPU in a separate process, compiled on a GPU."""
 
 import os
 import subprocess
@@ -29,12 +29,12 @@ engine = TorchEngine(device=device)
 
 def checked(k, X, Y, outputs, way, precision="float32", most=5e-6):
     V = torch.randn(len(Y), outputs, device=device)
-    product = TorchEngine(device=device, precision=precision).product(k, k.encode(X), k.encode(Y))
-    assert product.fused and product.way == way, (k, product.way)
+    operator = TorchEngine(device=device, precision=precision).operator(k, k.encode(X), k.encode(Y))
+    assert operator.fused and operator.method == way, (k, operator.method)
     K = k.block(k.encode(X.double()), k.encode(Y.double()))
     for found, wanted in (
-        (product.times(V), K @ V.double()),
-        (product.transposed_times(product.times(V)), K.T @ (K @ V.double())),
+        (operator.times(V), K @ V.double()),
+        (operator.transposed_times(operator.times(V)), K.T @ (K @ V.double())),
     ):
         error = float((found - wanted).norm() / wanted.norm())
         assert error < most, (k, way, X.shape, Y.shape, outputs, error)
@@ -54,10 +54,10 @@ checked(RationalQuadratic(1.3, 9.0), far_X, Y, 1, "fp16x3 and direct")
 uneven = torch.cat([X, 1e-5 * X])
 checked(Polynomial(2, scale=0.1), uneven, Y, 1, "tf32x3")
 checked(Gaussian(9.0), X, Y, 1, "tf32", precision="tf32", most=5e-3)
-first, second = (engine.product(Gaussian(3.0), X, Y).transposed_times(X[:, :1]) for _ in range(2))
+first, second = (engine.operator(Gaussian(3.0), X, Y).transposed_times(X[:, :1]) for _ in range(2))
 assert torch.equal(first, second)
-assert not engine.product(Gaussian(3.0), X.double(), Y).fused
-assert not engine.product(Polynomial(11), X, Y).fused
+assert not engine.operator(Gaussian(3.0), X.double(), Y).fused
+assert not engine.operator(Polynomial(11), X, Y).fused
 print("all is well")
 """
 

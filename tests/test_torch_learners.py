@@ -1,4 +1,4 @@
-"""The algebra of learners on a device: ridge, k-means and neighbors on tensors, equal to those on arrays."""
+"""Learners on a device: ridge regression, k-means and neighbors on tensors give the results for arrays."""
 
 import warnings
 
@@ -16,12 +16,13 @@ from similitude.learners import (
 )
 from similitude.learners import clusters as clusters_module
 from similitude.learners import ridge as ridge_module
-from similitude.learners.lloyd import ExplicitSpace, GramSpace, cluster
-from similitude.learners.nearest import Nearest, NearestThere
+from similitude.learners.kmeans import FeatureInnerProducts, GramInnerProducts, cluster
+from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from similitude.compute.engines.torch import transfer  # noqa: E402 (only where torch is)
+from similitude.compute.encodings import as_numpy  # noqa: E402 (only where torch is)
+from similitude.compute.engines.torch import engine as torch_engine  # noqa: E402
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -50,7 +51,7 @@ def test_the_nearest_are_those_of_arrays_and_ties_go_by_index(seed, device):
     k, levels, step = rng.integers(1, 7), rng.integers(1, 5), rng.integers(1, 10)
     far = rng.integers(0, levels, (5, 12)).astype(float)
     far[0, 3] = np.inf
-    plain, there = Nearest(5, k), NearestThere(5, k, torch.zeros(1, device=device))
+    plain, there = NearestColumns(5, k), NearestOnDevice(5, k, torch.zeros(1, device=device))
     for start in range(0, 12, step):
         for down in (slice(0, 3), slice(3, 5)):
             tile = down, slice(start, min(start + step, 12))
@@ -64,15 +65,15 @@ def test_the_nearest_are_those_of_arrays_and_ties_go_by_index(seed, device):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("k", [Gaussian(1.5), Linear(), Polynomial(2)], ids=repr)
 def test_neighbors_are_those_of_the_local_engine(monkeypatch, k, device):
-    monkeypatch.setattr(TorchEngine, "edge", property(lambda self: 32))  # several tiles
+    monkeypatch.setattr(TorchEngine, "tile_edge", property(lambda self: 32))  # several tiles
     X, new = vectors(60), vectors(50, seed=1)
     if not isinstance(k, Gaussian):  # ties, of whole numbers: their products are equal wherever they are computed
         X, new = X.round(), new.round()
     found, wanted = both(SimilarityKNeighborsClassifier, k, device, n_neighbors=7, weights="distance")
     for model in (found, wanted):
         model.fit(X, np.arange(60) % 3)
-    sent, usual = [], transfer.back
-    monkeypatch.setattr(transfer, "back", lambda tensor: sent.append(tensor.shape) or usual(tensor))
+    sent = []
+    monkeypatch.setattr(torch_engine, "as_numpy", lambda tensor: sent.append(tensor.shape) or as_numpy(tensor))
     for asked in (new, None):
         (far, which), (far_wanted, which_wanted) = found.kneighbors(asked), wanted.kneighbors(asked)
         np.testing.assert_allclose(far, far_wanted, atol=1e-7)
@@ -121,14 +122,14 @@ def test_lloyd_is_that_of_arrays_and_fills_empty_clusters(monkeypatch, device):
     for seeds in ([0, 0, 0, 1, 1], None):
         if seeds:
             monkeypatch.setattr(
-                "similitude.learners.lloyd.seeded",
+                "similitude.learners.kmeans.seeded",
                 lambda space, weights, *_, seeds=seeds: (
                     torch.tensor(seeds, device=device) if isinstance(weights, torch.Tensor) else np.array(seeds)
                 ),
             )
         else:
             monkeypatch.undo()
-        for space in (ExplicitSpace, lambda P: GramSpace(P @ P.T)):
+        for space in (FeatureInnerProducts, lambda P: GramInnerProducts(P @ P.T)):
             found, wanted = (
                 cluster(space(P), np.ones(5), 3, np.random.default_rng(0), 50, 0.0)
                 for P in (torch.from_numpy(points).to(device), points)
@@ -167,7 +168,7 @@ def test_one_example_and_words_and_a_matrix():
     np.testing.assert_allclose(
         found.fit(words, np.arange(4.0)).predict(words), wanted.fit(words, np.arange(4.0)).predict(words)
     )
-    assert "no form for a device" in str(found.notes_)
+    assert "does not work on tensors" in str(found.notes_)
     X = vectors(20)
     found, wanted = both(KernelRidge, "precomputed", "cpu", lam="auto")
     K, before = X @ X.T, X @ X.T
@@ -209,7 +210,7 @@ def test_out_of_memory_in_the_algebra_leaves_no_half_fitted_model(monkeypatch, m
     before = set(vars(model))
     monkeypatch.setattr(clusters_module, "cluster", never)
     monkeypatch.setattr(ridge_module, "solve_one", never)
-    monkeypatch.setattr("similitude.learners.neighbors.NearestThere", never)
+    monkeypatch.setattr("similitude.learners.neighbors.NearestOnDevice", never)
     with warnings.catch_warnings(), pytest.raises(MemoryError, match="30 objects does not fit on cpu"):
         model.fit(X, X[:, 0]).predict(X)
     assert set(vars(model)) == before or isinstance(model, SimilarityKNeighborsRegressor)

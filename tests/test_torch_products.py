@@ -1,4 +1,4 @@
-"""Fused products with plain torch in the place of the Triton kernels: memory that runs out, rows that are far away."""
+"""Fused products with plain torch in place of the Triton kernels: running out of memory, rows of large norm."""
 
 import warnings
 
@@ -7,25 +7,23 @@ import pytest
 
 from similitude import SimilarityRegressor
 from similitude.engines import TorchEngine
-from similitude.estimators import landmarking, products, training
+from similitude.estimators import choose_landmarks, products
 from similitude.kernels import Gaussian, Linear, RationalQuadratic
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from similitude.compute.engines.torch import fused  # noqa: E402
-from similitude.compute.engines.torch import products as device_products  # noqa: E402 (only where torch is)
+from similitude.compute.engines.torch import fused, kernel_operator  # noqa: E402 (only where torch is)
 
 
 class Plain:
-    """What the Triton kernels compute, in plain torch; a product of more than so many rows runs out of memory."""
+    """What the Triton kernels compute, in plain torch; a product of more than `most` pairs runs out of memory."""
 
     SUM_FORMS = ("gaussian", "rational_quadratic", "laplace", "matern3", "matern5")
 
     def __init__(self, most=10**9):
         self.most, self.calls = most, []
 
-    padded = staticmethod(lambda n: n)
-    chunks = staticmethod(lambda d: (d, d))
+    padded_rows = padded_features = staticmethod(lambda n: n)
 
     def _note(self, what, x, y):
         self.calls.append((what, x.n, y.n))
@@ -57,13 +55,13 @@ def vectors(n, d=4, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
 
 
-def checked(k, X, Y, product):
+def checked(k, X, Y, operator):
     """Compare both products with float64."""
-    assert product.fused
+    assert operator.fused
     K = k.cross(X.astype(float), Y.astype(float))
     V = np.random.default_rng(0).normal(size=(len(Y), 2))
     W = np.random.default_rng(1).normal(size=(len(X), 2))
-    for found, wanted in ((product.applied(V, False), K @ V), (product.applied(W, True), K.T @ W)):
+    for found, wanted in ((operator.product(V, False), K @ V), (operator.product(W, True), K.T @ W)):
         assert np.abs(found - wanted).max() <= 3e-5 * max(1.0, np.abs(wanted).max())
 
 
@@ -74,25 +72,25 @@ def checked(k, X, Y, product):
 def test_out_of_memory_halves_the_rows_says_so_once_and_remembers_it(plain, k):
     plain.most = 20 * 13
     X, Y = vectors(70), vectors(13, seed=1)
-    product = TorchEngine(device="cpu").product(k, k.encode(X), k.encode(Y))
+    operator = TorchEngine(device="cpu").operator(k, k.encode(X), k.encode(Y))
     with pytest.warns(UserWarning, match=r"a tile of \d+ rows did not fit on the device"):
-        checked(k, X, Y, product)
+        checked(k, X, Y, operator)
     plain.calls.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        checked(k, X, Y, product)
+        checked(k, X, Y, operator)
     assert max(n * m for _, n, m in plain.calls) <= plain.most
-    both = product.normal(torch.ones(13, 1), torch.ones(70))[0]
+    both = operator.normal(torch.ones(13, 1), torch.ones(70))[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         again = (
-            TorchEngine(device="cpu").product(k, k.encode(X), k.encode(Y)).normal(torch.ones(13, 1), torch.ones(70))[0]
+            TorchEngine(device="cpu").operator(k, k.encode(X), k.encode(Y)).normal(torch.ones(13, 1), torch.ones(70))[0]
         )
-    assert torch.equal(both, again)  # cut alike, added alike
+    assert torch.equal(both, again)  # the same halves, added in the same order
 
 
 def test_one_row_that_does_not_fit_is_refused_and_the_model_is_left_as_it_was(plain, monkeypatch):
-    for module, name in ((training, "PILOT"), (landmarking, "PILOT"), (products, "MANY")):
+    for module, name in ((choose_landmarks, "PILOT"), (products, "MANY")):
         monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)
     X = vectors(300, 2)
     y = np.sin(2 * X[:, 0]) + 0.3 * np.random.default_rng(5).normal(size=300)
@@ -112,7 +110,7 @@ def test_one_row_that_does_not_fit_is_refused_and_the_model_is_left_as_it_was(pl
 
 
 def test_rows_that_do_not_fit_come_piece_by_piece(monkeypatch):
-    usual, tries = device_products.Product._here, []
+    usual, tries = kernel_operator.KernelOperator._to_device, []
 
     def hungry(self, encoding):
         tries.append(len(encoding))
@@ -120,10 +118,10 @@ def test_rows_that_do_not_fit_come_piece_by_piece(monkeypatch):
             raise torch.OutOfMemoryError("on purpose")
         return usual(self, encoding)
 
-    monkeypatch.setattr(device_products.Product, "_here", hungry)
+    monkeypatch.setattr(kernel_operator.KernelOperator, "_to_device", hungry)
     X, Y, k = vectors(300), vectors(9, seed=1), Gaussian(2.0)
-    with pytest.warns(UserWarning, match="300 rows did not fit on the device: they come piece by piece"):
-        found = TorchEngine(device="cpu").times(k, X, Y, np.ones(9))
+    with pytest.warns(UserWarning, match="300 rows did not fit on the device: they are streamed in pieces"):
+        found = TorchEngine(device="cpu").operator(k, X, Y).product(np.ones(9))
     np.testing.assert_allclose(found, k.block(X.astype(float), Y.astype(float)).sum(1), atol=1e-5)
 
 
@@ -139,17 +137,17 @@ def test_only_what_has_to_do_with_far_rows_is_computed_feature_by_feature(plain,
     X[in_X] *= 1e3
     Y[in_Y] *= 1e3
     X[in_X[:1]] = Y[in_Y[:1]] if in_Y and in_X else X[in_X[:1]]  # far away, and yet near to each other
-    product = TorchEngine(device="cpu").product(k, k.encode(X), k.encode(Y))
-    assert product.way.split(",")[0] == "fp16x3 and direct"
-    if len(product.profile.terms) == 1:
-        checked(k, X, Y, product)
+    operator = TorchEngine(device="cpu").operator(k, k.encode(X), k.encode(Y))
+    assert operator.method.split(",")[0] == "fp16x3 and direct"
+    if len(operator.profile.terms) == 1:
+        checked(k, X, Y, operator)
         sizes = {(what, n * m) for what, n, m in plain.calls}
         assert ("dots", (60 - len(in_X)) * (21 - len(in_Y))) in sizes
         assert sum(n * m for what, n, m in plain.calls if what == "sums") == 2 * (
             60 * 21 - (60 - len(in_X)) * (21 - len(in_Y))
         )
     else:  # the linear part is as large as the far rows are
-        found = product.applied(np.ones(21), False)
+        found = operator.product(np.ones(21), False)
         wanted = k.cross(X.astype(float), Y.astype(float)).sum(1)
         np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
@@ -161,23 +159,23 @@ def test_where_most_rows_are_far_or_none_is_there_is_one_way(plain):
         (Gaussian(0.05), "direct", 1.0),
         (Gaussian(2.0), "direct", 1e3),
     ):
-        product = TorchEngine(device="cpu").product(k, wide * X, wide * Y)
-        assert product.way == way
-        checked(k, np.float32(wide) * X, np.float32(wide) * Y, product)
+        operator = TorchEngine(device="cpu").operator(k, wide * X, wide * Y)
+        assert operator.method == way
+        checked(k, np.float32(wide) * X, np.float32(wide) * Y, operator)
 
 
 def test_far_rows_and_too_little_memory_go_together(plain):
     plain.most = 15 * 21
     X, Y, k = vectors(60), vectors(21, seed=1), Gaussian(2.0)
     X[11] *= 1e4
-    product = TorchEngine(device="cpu").product(k, X, Y)
+    operator = TorchEngine(device="cpu").operator(k, X, Y)
     with pytest.warns(UserWarning, match="did not fit"):
-        checked(k, X, Y, product)
+        checked(k, X, Y, operator)
 
 
-def test_the_middle_is_the_mean_without_what_is_far_from_all():
+def test_the_robust_mean_leaves_outliers_out():
     X = torch.from_numpy(vectors(50))
-    torch.testing.assert_close(fused.middle(X), X.mean(0))
+    torch.testing.assert_close(fused.robust_mean(X), X.mean(0))
     far = torch.cat([X, torch.full((1, 4), 1e6)])
-    torch.testing.assert_close(fused.middle(far), X.mean(0))
-    assert torch.equal(fused.middle(torch.ones(3, 2)), torch.ones(2))
+    torch.testing.assert_close(fused.robust_mean(far), X.mean(0))
+    assert torch.equal(fused.robust_mean(torch.ones(3, 2)), torch.ones(2))

@@ -256,7 +256,7 @@ def test_tensors_give_tensors(k, oracle, dtype):
 def test_matern_of_general_smoothness_comes_back_as_a_tensor_from_the_cpu(k):
     torch = pytest.importorskip("torch")
     X = torch.tensor(table(6))
-    assert not k.works_on_tensors() and isinstance(k.gram(X), torch.Tensor)
+    assert not k.hints.on_tensors and isinstance(k.gram(X), torch.Tensor)
     np.testing.assert_array_equal(k.gram(X).numpy(), k.gram(X.numpy()))
 
 

@@ -19,8 +19,8 @@ from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Linear
 from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilarityVote
-from similitude.learners.votes.coins import coins, turns
-from similitude.learners.votes.pair_means import PairMeans
+from similitude.learners.votes.class_pair_means import class_pair_means
+from similitude.learners.votes.keyed_uniforms import keyed_uniforms, occurrences
 
 rng = np.random.default_rng(0)
 VECTORS = rng.standard_normal((14, 3))
@@ -326,15 +326,15 @@ def test_rows_of_a_precomputed_matrix_have_their_own_answers():
     )
 
 
-def test_coins_are_uniform_and_independent():
+def test_keyed_uniforms_are_uniform_and_independent():
     many = np.arange(20000, dtype=np.uint64)
-    a, b, c = coins(0, many), coins(1, many), coins(0, np.zeros(20000, dtype=np.uint64))
+    a, b, c = keyed_uniforms(0, many), keyed_uniforms(1, many), keyed_uniforms(0, np.zeros(20000, dtype=np.uint64))
     for values in (a, b, c):
         assert kstest(values, "uniform").pvalue > 0.001
         assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) < 0.03
     assert abs(np.corrcoef(a, b)[0, 1]) < 0.03 and abs(np.corrcoef(a, c)[0, 1]) < 0.03
-    assert turns(np.array([3, 1, 3, 3, 1], dtype=np.uint64)).tolist() == [0, 0, 1, 2, 1]
-    assert len(coins(0, many[:0])) == 0
+    assert occurrences(np.array([3, 1, 3, 3, 1], dtype=np.uint64)).tolist() == [0, 0, 1, 2, 1]
+    assert len(keyed_uniforms(0, many[:0])) == 0
 
 
 # Values beyond [-1, 1].
@@ -509,13 +509,13 @@ def test_means_of_pairs_use_symmetry_where_it_is_claimed(engine):
     X, _ = training(n=70)
     members = np.eye(3)[np.arange(70) % 3]
     f = lambda x, z: float(np.cos(x @ z))  # noqa: E731
-    claimed = PairMeans.of(FromPairs(f, claims=["SYMMETRIC"]), list(X), members, engine)
-    plain = PairMeans.of(FromPairs(f), list(X), members, engine)
-    np.testing.assert_allclose(claimed.means, plain.means)
-    assert claimed.largest == plain.largest
-    once = PairMeans.of(Gaussian(1.0), X, members, engine)
-    by_blocks = PairMeans.of(FromBlocks(lambda A, B: Gaussian(1.0).cross(A, B)), X, members, engine)
-    np.testing.assert_allclose(once.means, by_blocks.means)
+    claimed = class_pair_means(FromPairs(f, claims=["SYMMETRIC"]), list(X), members, engine)
+    plain = class_pair_means(FromPairs(f), list(X), members, engine)
+    np.testing.assert_allclose(claimed[0], plain[0])
+    assert claimed[1] == plain[1]
+    once = class_pair_means(Gaussian(1.0), X, members, engine)
+    by_blocks = class_pair_means(FromBlocks(lambda A, B: Gaussian(1.0).cross(A, B)), X, members, engine)
+    np.testing.assert_allclose(once[0], by_blocks[0])
 
 
 # What is refused.

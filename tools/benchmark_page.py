@@ -1,7 +1,7 @@
 """Write measured figures into docs/benchmarks.md: ``python -m tools.benchmark_page build/bench.json [MORE.json ...]``.
 
-The files are those that ``python -m benchmarks --json PATH`` writes. Several are put together if they are of the same
-machine and the same versions; of a task and dataset that is in more than one, the last counts.
+The files are written by ``python -m benchmarks --json PATH``. Several files are merged if they come from the same
+machine and versions; if a task and data set is in several of them, the last one is used.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MARKER = "figures"
 OURS = "ours"
 
 
-def together(paths: Sequence[Path]) -> dict[str, Any]:
-    """Return what all files hold, as one."""
+def merged(paths: Sequence[Path]) -> dict[str, Any]:
+    """Return the contents of all files as one run."""
     runs = [{**json.loads(path.read_text()), "day": _day(path)} for path in paths]
     for path, run in zip(paths, runs, strict=True):
         for name in ("processor", "cores", "loops", "python", "versions"):
@@ -45,40 +45,40 @@ def together(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def _day(path: Path) -> str:
-    """Return the day on which a file was written: that of the run."""
+    """Return the day on which a file was written, which is the day of the run."""
     return datetime.date.fromtimestamp(path.stat().st_mtime).isoformat()
 
 
 def text(run: dict[str, Any]) -> str:
-    """Return all that stands between the markers."""
-    parts = [conditions(run), limits(run), at_a_glance(run), promises(run), details(run), left_out(run)]
+    """Return the text between the markers."""
+    parts = [conditions(run), limits(run), at_a_glance(run), targets(run), details(run), left_out(run)]
     return "\n\n".join(part for part in parts if part)
 
 
 def conditions(run: dict[str, Any]) -> str:
-    """Say where and when this was measured, and how quiet it was."""
+    """Describe the machine, the date, and other load during the run."""
     machine, versions = run["machine"], run["machine"]["versions"]
     used = ", ".join(f"{name} {what}" for name, what in versions.items() if what != "not installed")
     busy = max((one["disturbed"] or 0.0 for one in run["figures"]), default=0.0)
-    said = [
+    sentences = [
         f"Measured on {' and '.join(run['days'])}: {machine['processor']}, {machine['cores']} cores, Python "
         f"{machine['python']}, loops {machine['loops']}; {', '.join(machine['blas'])}; {used}."
     ]
     if run["quick"]:
-        said.append("**A quick run: smaller sizes and fewer repetitions.**")
+        sentences.append("**A quick run: smaller sizes and fewer repetitions.**")
     if busy > DISTURBED:
-        said.append(f"**Other processes kept up to {busy:.1f} cores busy meanwhile.**")
-    return " ".join(said)
+        sentences.append(f"**Other processes kept up to {busy:.1f} cores busy meanwhile.**")
+    return " ".join(sentences)
 
 
 def limits(run: dict[str, Any]) -> str:
-    """Return the table of what the machine can do at best."""
+    """Return the table of the machine's limits."""
     rows = [line([one["name"], one["threads"], f"{one['value']:.3g} {one['unit']}"]) for one in run["limits"]]
     return "\n".join([header(["limit of the machine", "threads", "value"]), *rows])
 
 
 def at_a_glance(run: dict[str, Any]) -> str:
-    """Return a line for each dataset on which a peer took part: the fastest one, with one thread."""
+    """Return a line per data set with the fastest other library, on one thread."""
     rows = []
     for one in run["figures"]:
         alone = [series for series in one["series"] if series["threads"] == 1 and _is_right(series)]
@@ -95,23 +95,23 @@ def at_a_glance(run: dict[str, Any]) -> str:
 
 
 def _is_right(series: dict[str, Any]) -> bool:
-    """Tell whether this is a whole result, and a right one: no limit, no failure."""
+    """Tell whether this is a complete and correct result, neither a limit nor a failure."""
     return "failed" not in series and series["check"] is not None and bool(series["check"]["passed"])
 
 
-def promises(run: dict[str, Any]) -> str:
-    """Say how many gates are met, and name those that are not."""
-    broken = [one for one in run["gates"] if not one["met"]]
-    count = f"{len(run['gates']) - len(broken)} of {len(run['gates'])} are kept"
-    if not broken:
-        return f"### Promises\n\n{count}."
-    rows = [line([one["task"], one["dataset"], one["says"], f"{one['value']:.3g}"]) for one in broken]
-    columns = ["task", "data", "promise", "measured"]
-    return "\n".join([f"### Promises\n\n{count}; these are not:\n", header(columns), *rows])
+def targets(run: dict[str, Any]) -> str:
+    """Return how many targets are met, and a table of those that are not."""
+    missed = [one for one in run["gates"] if not one["met"]]
+    count = f"{len(run['gates']) - len(missed)} of {len(run['gates'])} are met"
+    if not missed:
+        return f"### Targets\n\n{count}."
+    rows = [line([one["task"], one["dataset"], one["says"], f"{one['value']:.3g}"]) for one in missed]
+    columns = ["task", "data", "target", "measured"]
+    return "\n".join([f"### Targets\n\n{count}; these are not:\n", header(columns), *rows])
 
 
 def details(run: dict[str, Any]) -> str:
-    """Return a table for each task."""
+    """Return a table per task."""
     tasks: dict[str, list[dict[str, Any]]] = {}
     for one in run["figures"]:
         tasks.setdefault(one["task"], []).append(one)
@@ -120,9 +120,9 @@ def details(run: dict[str, Any]) -> str:
 
 def _task(name: str, figures: Sequence[dict[str, Any]]) -> str:
     columns = ["data", "by", "threads", "time", "spread", "time / ours", "time / limit", "peak MB", "result"]
-    said = figures[0]["computes"][0].upper() + figures[0]["computes"][1:]
+    computes = figures[0]["computes"][0].upper() + figures[0]["computes"][1:]
     rows = [line(_cells(one, series)) for one in figures for series in one["series"]]
-    return "\n".join([f"#### {name}\n\n{said}.\n", header(columns), *rows])
+    return "\n".join([f"#### {name}\n\n{computes}.\n", header(columns), *rows])
 
 
 def _cells(figures: dict[str, Any], series: dict[str, Any]) -> list[str]:
@@ -143,7 +143,7 @@ def _cells(figures: dict[str, Any], series: dict[str, Any]) -> list[str]:
 
 
 def left_out(run: dict[str, Any]) -> str:
-    """Name what was not measured."""
+    """Return a list of what was not measured."""
     return "\n".join(["### Left out\n", *(f"- {what}" for what in run["skipped"])]) if run["skipped"] else ""
 
 
@@ -154,9 +154,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "files", nargs="+", type=Path, metavar="FILE", help="written by python -m benchmarks --json FILE"
     )
     parser.add_argument("--page", type=Path, default=PAGE, help="the page to write into (default: docs/benchmarks.md)")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        put_between_markers(asked.page, MARKER, text(together(asked.files)))
+        put_between_markers(options.page, MARKER, text(merged(options.files)))
     except (OSError, ValueError, KeyError) as error:
         print(f"the page was not written: {error}", file=sys.stderr)
         return 1

@@ -27,7 +27,7 @@ class Ours(Contender):
     def graphlets(self, graphs):
         from similitude.compute import loops
         from similitude.kernels import Graphlet
-        from similitude.kernels.graph_encodings import as_graphs
+        from similitude.kernels.graphs import as_graphs
 
         read, types = as_graphs(graphs), {p: Graphlet(p).types for p in (3, 4)}
         start = time.perf_counter()

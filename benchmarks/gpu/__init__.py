@@ -1,1 +1,1 @@
-"""What a card does with fused products, fits and predictions: `python -m benchmarks.gpu`."""
+"""Fused products, fits and predictions measured on a GPU: `python -m benchmarks.gpu`."""

@@ -51,8 +51,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def heading(engine: TorchEngine) -> str:
     """Say where and with what this was measured."""
-    cuda = engine.place.type == "cuda"
-    device = torch.cuda.get_device_name(engine.place) if cuda else "CPU"
+    cuda = engine.torch_device.type == "cuda"
+    device = torch.cuda.get_device_name(engine.torch_device) if cuda else "CPU"
     triton = "no Triton" if kernels() is None else f"Triton {kernels().triton.__version__}"
     today = datetime.datetime.now(tz=datetime.timezone.utc).date()
     return f"# {device}, {today}, torch {torch.__version__}, {triton}, precision {engine.precision}\n"

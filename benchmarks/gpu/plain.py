@@ -1,7 +1,7 @@
-"""The same products in plain torch, as written by hand: distances by a matrix product, a formula, a product.
+"""The same products in plain torch, as one would write them: distances by a matrix product, a formula, a product.
 
-They take the same chunks of rows as the library's own blocks, in place where torch can, without its correction of close
-pairs: the baseline is given every liberty.
+They use the same blocks of rows as the library, with operations in place where torch has them, and without its
+correction of close pairs: the baseline has every advantage.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from similitude.compute.engines.torch.products import CELLS, Blockwise, Piece, Product
+from similitude.compute import profile_of
+from similitude.compute.engines.torch.kernel_operator import BLOCK_CELLS, BlockwiseRows, KernelOperator, RowsOperator
 
 Block = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -24,7 +25,7 @@ def squares(X: torch.Tensor, Y: torch.Tensor) -> torch.Tensor:
 
 def block(k: Any) -> Block:
     """Return the block of a kernel in plain torch."""
-    term = k.described().terms[0]
+    term = profile_of(k).terms[0]
     name, *parameters = term.form
     p = float(parameters[0])
     if name == "polynomial":
@@ -43,13 +44,13 @@ def block(k: Any) -> Block:
     raise ValueError(f"there is no plain form of {k!r}")
 
 
-class PlainProduct(Product):
+class PlainOperator(KernelOperator):
     """K(A, B) by blocks of plain torch."""
 
-    def _piece(self, a: Any) -> Piece:
-        return Blockwise(block(self.similarity), a, self.b, CELLS[self.engine.place.type])
+    def _rows_operator(self, a: Any) -> RowsOperator:
+        return BlockwiseRows(block(self.similarity), a, self.b, BLOCK_CELLS[self.engine.torch_device.type])
 
 
-def plain(product: Product) -> PlainProduct:
-    """Return the same product in plain torch."""
-    return PlainProduct(product.engine, product.similarity, product.A, product.b)
+def plain(operator: KernelOperator) -> PlainOperator:
+    """Return the same operator in plain torch."""
+    return PlainOperator(operator.engine, operator.similarity, operator.A, operator.b)

@@ -15,10 +15,9 @@ import torch
 from benchmarks.gpu.plain import plain
 from benchmarks.gpu.timing import Row, seconds
 from similitude import SimilarityClassifier, SimilarityRegressor
-from similitude.compute.engines.torch.solver import LeastSquares
 from similitude.engines import TorchEngine
-from similitude.estimators.products import SOME
 from similitude.kernels import Gaussian, Laplace, Matern, Polynomial, RationalQuadratic
+from similitude.linear.landmark_ridge import PRECONDITIONED_BY, LandmarkRidge
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ TOY = Sizes(128, 600, 60, (200, 50), ((400, 30),), 500, 700, (300, 30))
 
 def machine(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
     """Measure products of matrices and copies; a third of tf32 is the peak of 3xTF32."""
-    place, n = engine.place, sizes.gemm
+    place, n = engine.torch_device, sizes.gemm
     kinds = (("fp16", torch.float16, "highest"), ("tf32", torch.float32, "high"), ("fp32", torch.float32, "highest"))
     for name, dtype, precision in kinds:
         A = torch.randn(n, n, device=place).to(dtype)
@@ -52,9 +51,9 @@ def machine(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
     A = torch.randn(n, n, device=place)
     yield Row("copy on the device", f"{n} x {n}", 2 * A.nbytes / seconds(A.clone, place) / 1e9, "GB/s")
     host = np.random.default_rng(0).random((n, n), dtype=np.float32)
-    from similitude.compute.engines.torch.transfer import Mover
+    from similitude.compute.engines.torch.transfer import DeviceCopier
 
-    move = Mover(place)
+    move = DeviceCopier(place)
     yield Row("copy to the device", f"{n} x {n}", host.nbytes / seconds(lambda: move(host), place) / 1e9, "GB/s")
 
 
@@ -73,9 +72,9 @@ def products(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
     ]
     for k, rows, columns, d in kernels:
         torch.manual_seed(0)
-        X = torch.randn(rows, d, device=engine.place)
+        X = torch.randn(rows, d, device=engine.torch_device)
         yield from _product(engine, k, X, X[:columns].clone())
-    X = torch.randn(few[0], 28, device=engine.place)
+    X = torch.randn(few[0], 28, device=engine.torch_device)
     yield from _product(engine, Gaussian(sigma=5.0), X, X[: few[1]].clone(), outputs=10)
     for package, other in (("pykeops", _keops), ("gpytorch", _gpytorch)):
         if importlib.util.find_spec(package) is not None:
@@ -83,11 +82,11 @@ def products(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
 
 
 def _product(engine: TorchEngine, k: Any, X: torch.Tensor, Y: torch.Tensor, outputs: int = 1) -> Iterator[Row]:
-    product, place = engine.product(k, X, Y), engine.place
+    product, place = engine.operator(k, X, Y), engine.torch_device
     (n, m), d = product.shape, X.shape[1]
     V, W = torch.randn(m, outputs, device=place), torch.randn(n, outputs, device=place)
     entries, other = n * m / 1e9, plain(product)
-    name, size, how = type(k).__name__, f"{n:,} x {m:,}, d = {d}, {outputs} outputs", product.way
+    name, size, how = type(k).__name__, f"{n:,} x {m:,}, d = {d}, {outputs} outputs", product.method
     some = torch.arange(0, n, max(1, n // 300), device=place)
     exact = k.block(X[some].double(), Y.double()) @ V.double()
     error = float((product.times(V)[some] - exact).norm() / exact.norm())
@@ -109,29 +108,30 @@ def _product(engine: TorchEngine, k: Any, X: torch.Tensor, Y: torch.Tensor, outp
 def _keops(engine: TorchEngine, X: torch.Tensor, Y: torch.Tensor) -> Row:
     from pykeops.torch import LazyTensor
 
-    V = torch.randn(len(Y), 1, device=engine.place)
+    V = torch.randn(len(Y), 1, device=engine.torch_device)
 
     def run() -> torch.Tensor:
         apart = ((LazyTensor(X[:, None, :]) - LazyTensor(Y[None, :, :])) ** 2).sum(-1)
         return (-apart / (2 * 5.0**2)).exp() @ V
 
     entries = len(X) * len(Y) / 1e9
-    return Row("Gaussian K v by KeOps", f"{len(X):,} x {len(Y):,}", entries / seconds(run, engine.place), "G entries/s")
+    rate = entries / seconds(run, engine.torch_device)
+    return Row("Gaussian K v by KeOps", f"{len(X):,} x {len(Y):,}", rate, "G entries/s")
 
 
 def _gpytorch(engine: TorchEngine, X: torch.Tensor, Y: torch.Tensor) -> Row:
     import gpytorch
 
-    k = gpytorch.kernels.RBFKernel().to(engine.place)
+    k = gpytorch.kernels.RBFKernel().to(engine.torch_device)
     k.lengthscale = 5.0
-    V = torch.randn(len(Y), 1, device=engine.place)
+    V = torch.randn(len(Y), 1, device=engine.torch_device)
 
     def run() -> torch.Tensor:
         with torch.no_grad():
             return k(X, Y) @ V
 
     entries = len(X) * len(Y) / 1e9
-    rate = entries / seconds(run, engine.place)
+    rate = entries / seconds(run, engine.torch_device)
     return Row("Gaussian K v by GPyTorch", f"{len(X):,} x {len(Y):,}", rate, "G entries/s", "the matrix is stored")
 
 
@@ -153,28 +153,31 @@ def fits(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
     for n, m in sizes.fits:
         X, y = problem(n)
         model = SimilarityRegressor(k, n_landmarks=m, random_state=0, engine=engine)
-        took = seconds(lambda model=model, X=X, y=y: model.fit(X, y), engine.place, 1)
+        took = seconds(lambda model=model, X=X, y=y: model.fit(X, y), engine.torch_device, 1)
         note = f"R2 {model.score(new, wanted):.4f}, penalty chosen, from host memory"
         yield Row("SimilarityRegressor.fit", f"n = {n:,}, m = {m:,}", took, "s", note)
 
 
 def _fit(engine: TorchEngine, k: Any, n: int, m: int, new: tuple[np.ndarray, np.ndarray], beside_plain: bool) -> Row:
-    X, y = (torch.from_numpy(array).to(engine.place) for array in problem(n))
-    ones = torch.ones(n, device=engine.place)
-    order = torch.from_numpy(np.random.default_rng(0).permutation(n)).to(engine.place)
-    landmarks, some = X[order[:m]], order[: SOME * m]
+    X, y = (torch.from_numpy(array).to(engine.torch_device) for array in problem(n))
+    ones = torch.ones(n, device=engine.torch_device)
+    order = torch.from_numpy(np.random.default_rng(0).permutation(n)).to(engine.torch_device)
+    landmarks, some = X[order[:m]], order[: PRECONDITIONED_BY * m]
 
     def fit(product: Any) -> Any:
-        solver = LeastSquares(product)
-        near = solver.only(some).equations(y[some, None], ones[some])
-        return solver.problem(y[:, None], ones).solve(1e-7 * n, near.factor(1e-7 * len(some)), near.solve(1e-7 * n))
+        ridge = LandmarkRidge(product, y[:, None], ones)
+        moments, lam = ridge.only(some).moments, 1e-7 * n
+        start = ridge.solve(moments, ridge.factor(moments, lam))
+        return ridge.iterate(lam, ridge.factor(moments, 1e-7 * len(some)), start)
 
-    found = fit(engine.product(k, X, landmarks))
-    took = seconds(lambda: fit(engine.product(k, X, landmarks)), engine.place, 2)
-    slow = seconds(lambda: fit(plain(engine.product(k, X, landmarks))), engine.place, 2) if beside_plain else None
-    scores = engine.times(k, new[0], landmarks, found.weights)[:, 0] + found.intercept
+    found = fit(engine.operator(k, X, landmarks))
+    took = seconds(lambda: fit(engine.operator(k, X, landmarks)), engine.torch_device, 2)
+    slow = None
+    if beside_plain:
+        slow = seconds(lambda: fit(plain(engine.operator(k, X, landmarks))), engine.torch_device, 2)
+    scores = engine.operator(k, new[0], landmarks).product(found.weights)[:, 0] + found.intercept
     r2 = 1 - float(((scores - new[1]) ** 2).mean() / new[1].var())
-    note = f"R2 {r2:.4f}, {found.steps} steps, residual {found.residual:.1e}"
+    note = f"R2 {r2:.4f}, residual {found.gap:.1e}"
     return Row("ridge, given penalty", f"n = {n:,}, m = {m:,}", took, "s", note, plain=slow)
 
 
@@ -184,15 +187,15 @@ def predictions(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
     m = min(1000, n // 5)
     X, y = problem(min(n, 100_000))
     model = SimilarityRegressor(k, n_landmarks=m, random_state=0, engine=engine).fit(X, y)
-    there = torch.randn(n, 28, device=engine.place)
-    view = model._model.parts[0].view.landmarks.encoding
-    weights = model._model.parts[0].weights
-    took = seconds(lambda: engine.product(k, there, view).times(torch.from_numpy(weights).to(there)), engine.place)
+    there = torch.randn(n, 28, device=engine.torch_device)
+    part = model._model.parts[0]
+    landmarks, weights = part.features.landmarks.encoding, torch.from_numpy(part.weights).to(there)
+    took = seconds(lambda: engine.operator(k, there, landmarks).times(weights), engine.torch_device)
     yield Row("prediction on the device", f"{n:,} rows, m = {m:,}", n / took / 1e6, "M rows/s")
-    took = seconds(lambda: model.predict(there), engine.place, 1)
+    took = seconds(lambda: model.predict(there), engine.torch_device, 1)
     yield Row("SimilarityRegressor.predict, tensors", f"{n:,} rows, m = {m:,}", n / took / 1e6, "M rows/s")
     host = there.cpu().numpy()
-    took = seconds(lambda: model.predict(host), engine.place, 1)
+    took = seconds(lambda: model.predict(host), engine.torch_device, 1)
     yield Row("SimilarityRegressor.predict, arrays", f"{n:,} rows, m = {m:,}", n / took / 1e6, "M rows/s")
 
 
@@ -208,11 +211,11 @@ def streams(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
             part[:] = some[: len(part)] * (1.0 + 0.5 * start / n)
         landmarks = np.array(mapped[:m])
         small = TorchEngine(device=engine.device, precision=engine.precision, memory=4 * mapped.nbytes)
-        ones, v = torch.ones(n, device=engine.place), torch.randn(m, 1, device=engine.place)
-        resident = engine.product(k, mapped, landmarks)
-        streamed = small.product(k, np.load(path, mmap_mode="r"), landmarks)
-        within = seconds(lambda: resident.normal(v, ones), engine.place)
-        took = seconds(lambda: streamed.normal(v, ones), engine.place)
+        ones, v = torch.ones(n, device=engine.torch_device), torch.randn(m, 1, device=engine.torch_device)
+        resident = engine.operator(k, mapped, landmarks)
+        streamed = small.operator(k, np.load(path, mmap_mode="r"), landmarks)
+        within = seconds(lambda: resident.normal(v, ones), engine.torch_device)
+        took = seconds(lambda: streamed.normal(v, ones), engine.torch_device)
         exact = resident.normal(v, ones)[0]
         error = float((streamed.normal(v, ones)[0] - exact).norm() / exact.norm())
     note = f"{100 * within / took:.0f} % of the rate on the device, in {len(streamed.cuts)} pieces"
@@ -234,6 +237,6 @@ def digits(engine: TorchEngine, sizes: Sizes, file: str | None) -> Iterator[Row]
         y = np.concatenate([data["y_train"], data["y_test"]])
         train, test, source, sigma = slice(0, n), slice(60_000, None), "MNIST", 5.0
     model = SimilarityClassifier(Gaussian(sigma=sigma), n_landmarks=m, random_state=0, engine=engine)
-    took = seconds(lambda: model.fit(X[train], y[train]), engine.place, 1)
+    took = seconds(lambda: model.fit(X[train], y[train]), engine.torch_device, 1)
     note = f"accuracy {model.score(X[test], y[test]):.4f}, {source}"
     yield Row("SimilarityClassifier.fit", f"{n:,} x 784, m = {m:,}, 10 classes", took, "s", note)

@@ -141,9 +141,9 @@ SHORTEST_PATH = Task(
 
 def counts_truth(data: Data) -> list[list[float]]:
     """Return how many connected subgraphs with 3 and 4 nodes of each type the first graphs have, in no order."""
-    from similitude.compute.loops.reference_graphs import graphlets
+    from similitude.compute.loops.reference import graphlets
     from similitude.kernels import Graphlet
-    from similitude.kernels.graph_encodings import as_graphs
+    from similitude.kernels.graphs import as_graphs
 
     some, found = as_graphs(data["graphs"][:CORNER_OF_COUNTS]), []
     for p in (3, 4):

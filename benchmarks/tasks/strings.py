@@ -86,7 +86,7 @@ SPECTRUM = Task(
 
 def edits(data: Data) -> np.ndarray:
     """Return the edit distances of the first strings by the recurrence."""
-    from similitude.compute.loops.reference_strings import _edits
+    from similitude.compute.loops.reference.strings import _edits
 
     codes = [np.frombuffer(s.encode(), np.uint8) for s in data["X"][:CORNER]]
     return np.array([[_edits(a, b) for b in codes] for a in codes], float)

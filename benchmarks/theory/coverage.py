@@ -16,11 +16,11 @@ from benchmarks.theory.chances import contradicts
 from benchmarks.theory.nouns import Experiment, Finding
 from similitude.goodness.alignments import estimated_alignments, ideal
 from similitude.goodness.assessment import EPSILONS, strong_goodness
-from similitude.goodness.certificates import NUS, Fits, HingeGoodness, WeightedGoodness, certify, fit
 from similitude.goodness.class_means import balanced_gamma, mean_matrix, plain_gamma, weak_goodness
 from similitude.goodness.gaps import class_similarities, gaps, largest_gap
-from similitude.goodness.samples import Labels, plan
-from similitude.goodness.weighting import Comparison, hinge
+from similitude.goodness.sampling import Labels, plan
+from similitude.goodness.weight_programs import Comparison, hinge
+from similitude.goodness.weighted import NUS, Fits, HingeGoodness, WeightedGoodness, certify, fit
 
 BB = "Balcan and Blum 2006"
 

@@ -1,4 +1,4 @@
-"""A learner of one's own: the answer of the most similar example."""
+"""Your own learner: predict the label of the most similar training object."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -15,7 +15,7 @@ class MostSimilar(ClassifierMixin, BaseEstimator):
         self.similarity = similarity
 
     def fit(self, X, y):
-        """Keep the examples."""
+        """Store the training objects and their labels."""
         check_consistent_length(X, y)
         self.similarity_ = as_similarity(self.similarity).resolve(X)
         self.objects_, self.labels_ = X, np.array(y)
@@ -23,7 +23,7 @@ class MostSimilar(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """Return a label for each object; of equally similar examples the first one's."""
+        """Return a label for each object; ties go to the first training object."""
         check_is_fitted(self)
         return self.labels_[self.similarity_.cross(X, self.objects_).argmax(axis=1)]
 
@@ -31,4 +31,4 @@ class MostSimilar(ClassifierMixin, BaseEstimator):
 if __name__ == "__main__":
     words, kinds = ["kernel", "kernels", "kern", "margin", "margins", "mar"], ["k", "k", "k", "m", "m", "m"]
     check_learner(MostSimilar("edit"), words, kinds)
-    print(MostSimilar("edit").fit(words, kinds).predict(["kernelise", "margarine"]))
+    print(MostSimilar("edit").fit(words, kinds).predict(["kernelize", "margarine"]))

@@ -1,4 +1,4 @@
-"""A map of one's own: the mean similarity to each class, one feature for each."""
+"""Your own map: one feature per class, the mean similarity to its training objects."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -10,31 +10,31 @@ from similitude.results import Guarantee
 
 
 class ClassMeans(TransformerMixin, BaseEstimator):
-    """F(x) has one number for each class: the mean of K(x, x') over its examples x'."""
+    """One feature per class: the mean of K(x, x') over the training objects x' of the class."""
 
     def __init__(self, similarity="gaussian"):
         self.similarity = similarity
 
     def fit(self, X, y):
-        """Keep the examples of each class."""
+        """Store the training objects of each class."""
         check_consistent_length(X, y)
         self.similarity_ = as_similarity(self.similarity).resolve(X)
         self.classes_ = np.unique(y)
         self.members_ = [[X[i] for i in np.flatnonzero(np.equal(y, label))] for label in self.classes_]
-        self.guarantee_ = Guarantee("nothing is promised of new objects", theorem="", assumption="")
+        self.guarantee_ = Guarantee("nothing is promised for new objects", theorem="", assumption="")
         return self
 
     def transform(self, X):
         """Return the mean similarity of each object to each class."""
         check_is_fitted(self)
-        return np.column_stack([self.similarity_.cross(X, some).mean(axis=1) for some in self.members_])
+        return np.column_stack([self.similarity_.cross(X, members).mean(axis=1) for members in self.members_])
 
     def get_feature_names_out(self, input_features=None):
-        """Return one name for each class."""
+        """Return one name per class."""
         return np.array([f"mean_similarity_{label}" for label in self.classes_], dtype=object)
 
 
 if __name__ == "__main__":
     words, kinds = ["kernel", "kernels", "kern", "margin", "margins", "mar"], ["k", "k", "k", "m", "m", "m"]
     check_map(ClassMeans("edit"), words, kinds)
-    print(ClassMeans("edit").fit(words, kinds).transform(["kernelise", "margarine"]).round(2))
+    print(ClassMeans("edit").fit(words, kinds).transform(["kernelize", "margarine"]).round(2))

@@ -1,4 +1,4 @@
-"""Similarities sorted by class beside the labels, and alignment by the width of a Gaussian."""
+"""Similarities sorted by class, the matrix of labels, and alignment as a function of the width of a Gaussian."""
 
 import matplotlib.pyplot as plt
 import numpy as np

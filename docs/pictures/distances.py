@@ -1,4 +1,4 @@
-"""Two rings, clustered in the plane and in a space of squares."""
+"""Two rings, clustered by k-means in the plane and with squares as features."""
 
 import matplotlib.pyplot as plt
 import numpy as np

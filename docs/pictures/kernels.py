@@ -1,4 +1,4 @@
-"""No threshold separates |x| >= 2 on the line; a line does in the plane of (x, x²)."""
+"""No threshold on x separates |x| >= 2; in the plane of (x, x²) a straight line does."""
 
 import matplotlib.pyplot as plt
 

@@ -1,4 +1,4 @@
-"""How many landmarks the theorems ask for, as a kernel and by way of a similarity."""
+"""How many landmarks the theorems require for a kernel, used as a kernel and as a similarity."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,5 +15,5 @@ for g in gammas:
 figure, ax = plt.subplots()
 ax.loglog(gammas, as_kernel, color="tab:blue", label="as a kernel (Lemma 1)")
 ax.loglog(gammas, as_similarity, color="tab:orange", label="as a similarity (Theorems 4, 7 and 2)")
-ax.set(title="landmarks asked for, error 0.1", xlabel="margin of the kernel", ylabel="landmarks")
+ax.set(title="landmarks required for an error of 0.1", xlabel="margin of the kernel", ylabel="landmarks")
 ax.legend()

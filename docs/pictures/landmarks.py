@@ -1,4 +1,4 @@
-"""How often landmarks fail on the hardest problem, by their number."""
+"""Probability that landmarks fail on a hard problem, by their number."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,7 +12,7 @@ problem = atoms(EPSILON, GAMMA, random_state=0)
 sizes = np.unique(np.geomspace(10, 3000, 40).astype(int))
 failures = []
 for n in sizes:
-    # An atom that was not drawn has no features: its mass is the error that is left.
+    # Atoms that were not drawn have no features: their total mass is the error.
     drawn = rng.multinomial(n, problem.masses, size=300) > 0
     failures.append(np.mean((~drawn) @ problem.masses > EPSILON))
 
@@ -26,6 +26,6 @@ for n, name in (
     ax.axvline(n, color="tab:orange", linestyle="--")
     ax.annotate(f"{name}: {n:,}", (n, 0.8), xytext=(6, 0), textcoords="offset points", color="tab:orange")
 ax.set(
-    title=f"error above {EPSILON:g} at margin {GAMMA:g}: how often?", xlabel="landmarks", ylabel="share of 300 draws"
+    title=f"how often the error exceeds {EPSILON:g} (margin {GAMMA:g})", xlabel="landmarks", ylabel="rate in 300 draws"
 )
 ax.set_xlim(10, 9000)

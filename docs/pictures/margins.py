@@ -1,4 +1,4 @@
-"""The largest margin in the plane, and how many new objects fall below each margin."""
+"""The separator of largest margin in the plane, and the error of new objects at each margin."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,7 +8,7 @@ from similitude.learners import KernelSVC
 
 
 def sample(n, seed):
-    """Return two classes on either side of a line, and their labels."""
+    """Return points on either side of a line, and their labels."""
     rng = np.random.default_rng(seed)
     y = rng.choice([-1, 1], n)
     return rng.normal([0.0, 0.0], [1.2, 0.5], (n, 2)) + np.outer(y, [0.6, 1.2]), y
@@ -23,9 +23,9 @@ plane.scatter(*X.T, c=np.where(y > 0, "tab:orange", "tab:blue"))
 t = np.array([X[:, 0].min(), X[:, 0].max()])
 for level, style in ((0, "-"), (1, ":"), (-1, ":")):
     plane.plot(t, (level - b - w[0] * t) / w[1], style, color="tab:green")
-plane.set(title="the widest street between two classes", aspect="equal", ylim=(-3, 3))
+plane.set(title="separator of largest margin", aspect="equal", ylim=(-3, 3))
 
 found = error_at_margin(model, *sample(500, 6))
 curve.fill_between(found.x, found.low, found.high, color="tab:blue", alpha=0.3, step="post", linewidth=0)
 curve.step(found.x, found.y, where="post", color="tab:blue")
-curve.set(title="500 new objects", xlabel="margin (cosine)", ylabel="share below it")
+curve.set(title="500 new objects", xlabel="margin (cosine)", ylabel="error at margin")

@@ -1,4 +1,4 @@
-"""Two voices aligned by dynamic time warping, and all voices under the global alignment kernel."""
+"""Two recordings aligned by dynamic time warping, and the Gram matrix of all under the global alignment kernel."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,4 +33,4 @@ series.set(title="two series, best alignment", xlabel="time", yticks=[])
 order = np.argsort(speakers, kind="stable")
 gram = GlobalAlignment().gram([voices[i] for i in order])
 matrix.imshow(gram, cmap="viridis")
-matrix.set(title="144 voices by speaker", xticks=[], yticks=[])
+matrix.set(title="144 recordings by speaker", xticks=[], yticks=[])

@@ -1,4 +1,4 @@
-"""Mistakes of a perceptron on two rings, and the bound."""
+"""Mistakes of a kernel perceptron on two rings, and the bound of the theorem."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +22,7 @@ for seed in range(8):
 bound = KernelPerceptron(Polynomial(2), epochs=200).fit(X, y).mistake_bound_.value
 ax.axhline(bound, color="tab:orange", linestyle="--")
 ax.annotate(
-    f"the theorem: {bound} at most", (20, bound), xytext=(0, -13), textcoords="offset points", color="tab:orange"
+    f"bound of the theorem: {bound}", (20, bound), xytext=(0, -13), textcoords="offset points", color="tab:orange"
 )
-ax.set(title="two rings, squares as features, eight orders", xlabel="examples seen", ylabel="mistakes")
+ax.set(title="two rings, polynomial kernel, eight orders of the examples", xlabel="examples seen", ylabel="mistakes")
 ax.set_ylim(0)

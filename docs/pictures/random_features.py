@@ -1,4 +1,4 @@
-"""A Gaussian kernel and its random features."""
+"""A Gaussian kernel and its approximation by random features."""
 
 import matplotlib.pyplot as plt
 import numpy as np

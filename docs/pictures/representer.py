@@ -1,4 +1,4 @@
-"""One theorem, several losses: the mean and two quantiles."""
+"""The same theorem with different losses: the mean and two quantiles."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,5 +15,5 @@ for tau, color in ((0.1, "tab:orange"), (0.9, "tab:orange")):
     model = RepresenterRegressor(loss=Quantile(tau), lam=3e-3).fit(X, y)
     ax.plot(X[:, 0], model.predict(X), color=color, label=f"quantile {tau:g}")
 ax.plot(X[:, 0], KernelRidge(lam="auto").fit(X, y).predict(X), color="tab:blue", label="mean, by ridge regression")
-ax.set(title="200 numbers, three losses")
+ax.set(title="one data set, three losses")
 ax.legend(ncols=3, fontsize=8.5)

@@ -1,4 +1,4 @@
-"""How stochastic gradients approach the minimum, and how, run as printed, they do not."""
+"""Suboptimality of stochastic gradient descent by the number of steps, corrected and as printed in the source."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,7 +15,7 @@ least = RepresenterClassifier(k, loss="hinge", lam=LAM, tol=1e-8).fit(X, y).obje
 
 
 def objective(model):
-    """Return what equation 10 minimizes, at a model."""
+    """Return the objective of equation 10 for a model."""
     a = np.zeros(len(X))
     a[model.support_] = model.dual_coef_
     return LAM * a @ G @ a + np.maximum(0, 1 - y * (G @ a)).mean()
@@ -28,6 +28,6 @@ for printed, color, name in ((False, "tab:blue", "with 2λ"), (True, "tab:orange
     ax.loglog(steps, [objective(model) - least for model in runs], "o-", color=color, label=name)
     if not printed:
         bounds = [model.suboptimality_bound_ for model in runs]
-        ax.loglog(steps, bounds, color=color, linestyle=":", label="the bound")
-ax.set(title="above the minimum of equation 10", xlabel="steps", ylabel="by")
+        ax.loglog(steps, bounds, color=color, linestyle=":", label="bound")
+ax.set(title="objective of equation 10", xlabel="steps", ylabel="above the minimum")
 ax.legend()

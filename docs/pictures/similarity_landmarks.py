@@ -1,4 +1,4 @@
-"""Held-out error by the number of landmarks, for a similarity of text messages that is no kernel."""
+"""Held-out error by the number of landmarks, for a similarity of text messages that is not a kernel."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,6 +24,6 @@ figure, ax = plt.subplots()
 ax.fill_between(sizes, np.min(errors, axis=1), np.max(errors, axis=1), color="tab:blue", alpha=0.3, linewidth=0)
 ax.plot(sizes, np.mean(errors, axis=1), "o-", color="tab:blue")
 ax.set_xscale("log", base=2)
-ax.set(title="text messages by edit similarity: spam or not?", xlabel="landmarks", ylabel="error on new messages")
+ax.set(title="spam detection by edit similarity", xlabel="landmarks", ylabel="error on new messages")
 ax.set_xticks(sizes, [str(n) for n in sizes])
 ax.set_ylim(0)

@@ -1,4 +1,4 @@
-"""Two machines on noisy moons: boundary, margins, support vectors."""
+"""Two support vector machines on noisy moons: decision boundary, margins, support vectors."""
 
 import matplotlib.pyplot as plt
 import numpy as np

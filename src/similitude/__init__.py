@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from similitude.persistence import load, save
     from similitude.report import write_report
     from similitude.selection import choose_kernel, combine
-    from similitude.similarity import Similarity
-    from similitude.similarity.adapters import FromBlocks, FromPairs, Precomputed, as_similarity
+    from similitude.similarity import FromBlocks, FromPairs, Precomputed, Similarity, as_similarity
     from similitude.validity import check_kernel, repair
 
 _HOMES = {

@@ -1,17 +1,18 @@
-"""Where similarities are computed: this machine, a Dask cluster, or a GPU."""
+"""Where similarities are computed: this computer, a Dask cluster, or a GPU."""
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from similitude.compute import engines as _engines
 from similitude.compute.engines import (
+    DistributedEngine,
     Engine,
     LocalEngine,
-    SpreadEngine,
     Task,
     Tile,
     TorchEngine,
     current_engine,
-    engine_of,
+    engine_for,
     use_engine,
 )
 
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
     from similitude.compute.engines import DaskEngine
 
 __all__ = [
+    "DistributedEngine",
     "Engine",
     "LocalEngine",
-    "SpreadEngine",
     "Task",
     "Tile",
     "TorchEngine",
     "current_engine",
-    "engine_of",
+    "engine_for",
     "use_engine",
 ]
 if find_spec("dask") and find_spec("distributed"):
@@ -38,8 +39,6 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "DaskEngine":
-        from similitude.compute.engines import DaskEngine
-
-        return DaskEngine
+    if name == "DaskEngine":  # imported when it is used: it needs dask
+        return _engines.DaskEngine
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

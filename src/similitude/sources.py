@@ -1,11 +1,5 @@
-"""More rows than memory: a source gives them in batches."""
+"""Rows that need not fit into memory: a source is read in batches, as often as needed."""
 
-from similitude.data.sources import (
-    Batch,
-    Source,
-)
+from similitude.data.sources import Batch, Source
 
-__all__ = [
-    "Batch",
-    "Source",
-]
+__all__ = ["Batch", "Source"]

@@ -1,6 +1,6 @@
 """The contracts as test kits, for the library's own classes and for yours.
 
-A check raises AssertionError and says what was found; silence means that the contract is kept.
+A check raises AssertionError with what it found, or returns None.
 """
 
 from similitude.checks.engine import check_engine

@@ -7,24 +7,23 @@ import pickle
 from typing import Any
 
 from similitude.compute.engines import Engine, Tile
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 
 def check_engine(engine: Engine) -> None:
     """Check that an engine keeps its contract.
 
     Results come in tile order, or go to a target; a diagonal tile gets the same object twice; an error names its pair
-    by the place in the whole matrix; the engine pickles, and a deep copy is the engine itself.
+    by the position in the whole matrix; the engine pickles, and a deep copy is the engine itself.
 
     Parameters
     ----------
     engine : Engine
-        The one to check.
 
     Raises
     ------
     AssertionError
-        Saying what was found.
+        If a check fails; the message says what was found.
 
     Examples
     --------
@@ -39,11 +38,13 @@ def check_engine(engine: Engine) -> None:
     assert found == [(down.start, right.start, down == right) for down, right in tiles], (
         "results must come in tile order, with the same object twice on the diagonal and only there"
     )
-    assert _failing_pair(engine, numbers, tiles) == (21, 2), "an error must name its pair by the place in the matrix"
+    assert _failing_pair(engine, numbers, tiles) == (21, 2), "an error must name its pair by the position in the matrix"
     assert list(engine.run(_Describe(), numbers, numbers, [])) == [], "no tiles must give no results"
     target = _Collect()
-    assert list(engine.run(_Describe(), numbers, numbers, tiles, target)) == [None] * len(tiles), "a target takes all"
-    assert [target.results[str(tile)] for tile in tiles] == found, "a target must be given every result with its tile"
+    assert list(engine.run(_Describe(), numbers, numbers, tiles, target)) == [None] * len(tiles), (
+        "with a target there must be no results"
+    )
+    assert [target.results[str(tile)] for tile in tiles] == found, "a target must get every result with its tile"
     assert copy.deepcopy(engine) is engine, "an engine is configuration: a deep copy must be the engine itself"
     assert pickle.loads(pickle.dumps(engine)) == engine, "an engine must pickle"
 
@@ -79,4 +80,4 @@ class _Fail:
 
     def __call__(self, a: Any, b: Any, out: Any = None) -> None:
         if 21 in a and 2 in b:
-            raise PairError(a.index(21), b.index(2), "on purpose")
+            raise PairError(a.index(21), b.index(2), "raised by the check")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -10,30 +9,29 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
 from similitude.checks.comparing import same
-from similitude.checks.estimators import check_fit_changes_nothing, check_refuses
-from similitude.compute.encodings import check_objects, take
+from similitude.checks.estimators import check_raises, shared_checks
 
 
 def check_learner(learner: Any, X: Any, y: Any = None) -> None:
     """Check that a learner keeps its contract on some objects.
 
-    It is a scikit-learn estimator: ``fit`` returns the learner, changes no parameter and no object, and gives the same
-    result again; ``predict`` gives each object its own answer, whatever stands beside it; a classifier answers with
-    labels that it has seen, by the largest score; a pickled copy agrees; a fit that fails leaves it unfitted.
+    It is a scikit-learn estimator: ``fit`` returns the learner, changes neither parameters nor objects, and gives the
+    same result again; the prediction for an object does not depend on the other objects; a classifier predicts labels
+    that it was fitted to, by the largest score; a pickled copy agrees; a fit that fails leaves the learner unfitted.
 
     Parameters
     ----------
     learner : estimator
-        The one to check; it is cloned, and stays as it is.
+        It is cloned, and stays as it is.
     X : sequence
-        A few objects of the kind it takes.
+        A few objects.
     y : sequence, optional
-        Labels or targets; None for what learns without.
+        Labels or targets; None for unsupervised learners.
 
     Raises
     ------
     AssertionError
-        Naming the check that failed and what was found.
+        If a check fails; the message says what was found.
 
     Examples
     --------
@@ -45,69 +43,30 @@ def check_learner(learner: Any, X: Any, y: Any = None) -> None:
         check(clone(learner), X, y)
 
 
-def check_unfitted_refuses(learner: Any, X: Any, y: Any) -> None:
-    """Check that predict before fit raises NotFittedError."""
-    check_refuses(lambda: learner.predict(X), NotFittedError, "predict before fit")
-
-
-def check_fit_returns_itself(learner: Any, X: Any, y: Any) -> None:
-    """Check that fit returns the learner and changes neither parameters nor objects."""
-    check_fit_changes_nothing(learner, X, y, lambda: learner.predict(X))
-
-
-def check_one_answer_per_object(learner: Any, X: Any, y: Any) -> None:
-    """Check that every object has its own answer, alone and among others."""
-    answers = np.asarray(learner.fit(X, y).predict(X))
-    assert len(answers) == check_objects(X), f"{len(answers)} answers for {check_objects(X)} objects"
-    some = np.arange(len(answers))[::-2]
-    _agree("answers for some objects and for all", learner.predict(take(X, some)), answers[some])
-
-
-def check_same_again(learner: Any, X: Any, y: Any) -> None:
-    """Check that a clone fitted again and a pickled copy agree with the learner."""
-    answers = learner.fit(X, y).predict(X)
-    _agree("answers of a clone and of the learner", clone(learner).fit(X, y).predict(X), answers)
-    _agree("answers before and after pickling", pickle.loads(pickle.dumps(learner)).predict(X), answers)
-
-
 def check_largest_score_wins(learner: Any, X: Any, y: Any) -> None:
-    """Check that a classifier answers by its scores and probabilities: >= 0 is the second of two classes."""
+    """Check that a classifier predicts by its scores and probabilities: a score >= 0 is the second of two classes."""
     if not is_classifier(learner):
         return
     answers = learner.fit(X, y).predict(X)
-    assert set(np.asarray(answers).tolist()) <= set(np.asarray(y).tolist()), "an answer is no label that was seen"
+    assert set(np.asarray(answers).tolist()) <= set(np.asarray(y).tolist()), "predict gave a label that is not in y"
     if hasattr(learner, "decision_function"):
         scores = np.asarray(learner.decision_function(X))
         winner = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        _agree("answers and the largest score", learner.classes_[winner], answers)
+        same("predictions and the classes with the largest scores", learner.classes_[winner], answers)
     if hasattr(learner, "predict_proba"):
         shares = np.asarray(learner.predict_proba(X))
         same("sums of probabilities and 1", shares.sum(axis=1), np.ones(len(shares)))
         clear = np.diff(np.sort(shares, axis=1)[:, -2:], axis=1)[:, 0] > 0
-        _agree("answers and the largest probability", learner.classes_[shares.argmax(1)][clear], answers[clear])
+        largest = learner.classes_[shares.argmax(axis=1)][clear]
+        same("predictions and the classes with the largest probabilities", largest, answers[clear])
 
 
-def check_failure_leaves_it_unfitted(learner: Any, X: Any, y: Any) -> None:
-    """Check that a learner whose fit was refused is still unfitted."""
+def check_failed_fit_leaves_it_unfitted(learner: Any, X: Any, y: Any) -> None:
+    """Check that a learner is still unfitted after a fit that failed."""
     if y is None:
         return
-    check_refuses(lambda: learner.fit(X, list(y)[:-1]), ValueError, "fit with fewer labels than objects")
-    check_refuses(lambda: learner.predict(X), NotFittedError, "predict after a fit that failed")
+    check_raises(lambda: learner.fit(X, list(y)[:-1]), ValueError, "fit with fewer labels than objects")
+    check_raises(lambda: learner.predict(X), NotFittedError, "predict after a fit that failed")
 
 
-def _agree(what: str, a: Any, b: Any) -> None:
-    a, b = np.asarray(a), np.asarray(b)
-    if a.dtype.kind == "f":
-        same(what, a, b)
-    else:
-        assert (a == b).all(), f"{what} differ"
-
-
-LEARNER_CHECKS = (
-    check_unfitted_refuses,
-    check_fit_returns_itself,
-    check_one_answer_per_object,
-    check_same_again,
-    check_largest_score_wins,
-    check_failure_leaves_it_unfitted,
-)
+LEARNER_CHECKS = (*shared_checks("predict"), check_largest_score_wins, check_failed_fit_leaves_it_unfitted)

@@ -1,22 +1,13 @@
-"""The kit for saved models: what comes back answers as what was saved, here and in a new process."""
+"""The test kit for saved models: a loaded model predicts as the original does, in this process and in a new one."""
 
 from __future__ import annotations
 
-import io
-import os
-import subprocess
-import sys
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from similitude.persistence import load, save
-from similitude.persistence.container import pack
-from similitude.persistence.model_files import parts
-from similitude.persistence.writer import Writer
+from similitude.checks.processes import in_new_process
+from similitude.persistence import functions_of, load, model_bytes, save
 from similitude.similarity import Similarity
 
 METHODS = ("predict", "predict_proba", "decision_function", "transform")
@@ -25,21 +16,21 @@ METHODS = ("predict", "predict_proba", "decision_function", "transform")
 def check_saved(model: Any, X: Any = None) -> None:
     """Check that a model comes back from a file as it was, in this process and in a new one.
 
-    Saving twice gives the same bytes, nothing in the file is pickled, what is loaded would be saved as the same bytes
-    again, and predictions, probabilities, scores, features or similarities are equal bit for bit. Functions and
-    classes that the model needs are handed over as they are.
+    Saving it twice gives the same bytes, the loaded model would be saved as the same bytes again, and predictions,
+    probabilities, scores, features or similarities are equal bit for bit. Functions and classes that the model needs
+    are passed as they are.
 
     Parameters
     ----------
     model : estimator, Similarity or result
         Fitted, if it can be.
     X : sequence of objects, optional
-        What the model is asked about.
+        The objects to predict.
 
     Raises
     ------
     AssertionError
-        Naming what differs.
+        If something differs; the message names it.
 
     Examples
     --------
@@ -50,41 +41,25 @@ def check_saved(model: Any, X: Any = None) -> None:
     >>> check_saved(KernelRidge().fit(X, [0.0, 1.0, 4.0, 16.0]), X)
     """
     functions = functions_of(model)
-    with tempfile.TemporaryDirectory() as name:
-        file = Path(name) / "model.sim"
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "model.sim")
         save(model, file)
-        assert file.read_bytes() == spelled(model), "saving twice gave different bytes"
-        _check_plain(file)
-        expected = {what: spelled(values) for what, values in answers(model, X).items()}
+        assert file.read_bytes() == model_bytes(model), "saving twice gave different bytes"
+        expected = {name: model_bytes(values) for name, values in answers(model, X).items()}
         _compare(expected, answers_from(file, X, functions), "here")
-        _compare(expected, _in_a_new_process(file, X, functions), "in a new process")
+        found = in_new_process(answers_from, file, X, functions, what="the saved model")
+        _compare(expected, found, "in a new process")
 
 
 def answers_from(file: Path, X: Any, functions: dict[str, Any]) -> dict[str, bytes]:
     """Load a model, check that it would be saved as it was, and return its answers as bytes."""
     model = load(file, functions=functions)
-    assert spelled(model) == file.read_bytes(), "what was loaded would be saved as different bytes"
-    return {what: spelled(values) for what, values in answers(model, X).items()}
-
-
-def functions_of(model: Any) -> dict[str, Any]:
-    """Return the functions and classes of the user's that a model needs, by the names under which it is saved."""
-    w = Writer()
-    w.value(model, "model")
-    return w.functions.given
-
-
-def _check_plain(file: Path) -> None:
-    """Check that a file holds JSON, arrays without objects, and tables, and nothing else."""
-    with zipfile.ZipFile(file) as archive:
-        for name in archive.namelist():
-            assert name.endswith((".json", ".npy", ".arrow")), f"the file has an entry {name!r}"
-            if name.endswith(".npy"):
-                np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+    assert model_bytes(model) == file.read_bytes(), "the loaded model would be saved as different bytes"
+    return {name: model_bytes(values) for name, values in answers(model, X).items()}
 
 
 def answers(model: Any, X: Any) -> dict[str, Any]:
-    """Return all that a model says of objects."""
+    """Return everything that a model computes for some objects, by the names of its methods."""
     if X is None:
         return {}
     if isinstance(model, Similarity):
@@ -93,38 +68,6 @@ def answers(model: Any, X: Any) -> dict[str, Any]:
     return {name: getattr(model, name)(X) for name in METHODS if hasattr(model, name)}
 
 
-def spelled(values: Any) -> bytes:
-    """Return values as the bytes of a file, which are equal for what is equal bit for bit."""
-    file = io.BytesIO()
-    pack(file, *parts(values))
-    return file.getvalue()
-
-
 def _compare(expected: dict[str, bytes], found: dict[str, bytes], where: str) -> None:
-    for what, values in expected.items():
-        assert found.get(what) == values, f"{what} of the loaded model differs {where}"
-
-
-def _in_a_new_process(file: Path, X: Any, functions: dict[str, Any]) -> dict[str, bytes]:
-    import pickle
-
-    import cloudpickle
-
-    given, answer = file.with_name("given"), file.with_name("answer")
-    given.write_bytes(cloudpickle.dumps((file, X, functions)))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-c", _OTHER_PROCESS, str(given), str(answer)]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, f"a new process could not use the file:\n{run.stderr}"
-    answers: dict[str, bytes] = pickle.loads(answer.read_bytes())
-    return answers
-
-
-_OTHER_PROCESS = """
-import pickle, sys
-from similitude.checks.saved import answers_from
-with open(sys.argv[1], "rb") as given:
-    asked = pickle.load(given)
-with open(sys.argv[2], "wb") as answer:
-    pickle.dump(answers_from(*asked), answer)
-"""
+    for name, values in expected.items():
+        assert found.get(name) == values, f"{name} of the loaded model differs {where}"

@@ -3,50 +3,44 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from similitude.checks.comparing import array, same, tolerance
-from similitude.compute.encodings import as_objects, check_objects, count, is_sparse, rows, take
-from similitude.kernels.matrix import as_matrix
-from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
-from similitude.similarity.claims import check_claims
-from similitude.support.fingerprints import digest
+from similitude.checks.comparing import same, tolerance
+from similitude.checks.processes import in_new_process
+from similitude.compute import as_matrix, as_objects, check_objects, count, is_sparse, rows, take
+from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity, check_claims
+from similitude.support import digest
 
 KINDS = ("vectors", "strings", "graphs", "series", "sets", "table", "indices", "any")
-"""What a similarity may say that it takes."""
+"""The kinds of objects that a similarity may declare."""
 
 LARGEST_SAMPLE = 12
-"""Objects at most that are compared pair by pair."""
+"""Maximum number of objects that are compared pair by pair."""
 
 
 def check_similarity(similarity: Similarity, objects: Any) -> None:
     """Check that a similarity keeps its contract on some objects.
 
-    Gram equals pairs, cross equals Gram, diag equals the diagonal, encodings can be sliced, resolving twice changes
-    nothing, claims hold, precision and array namespace are kept, parameters make the round trip, another process
-    with another hash seed gives the same values, and inputs are left as they were.
+    The Gram matrix agrees with pairs, with ``cross`` and with ``diag``; encodings can be sliced; resolving twice
+    changes nothing; the claims hold; precision and array namespace are kept; the parameters make an equal similarity;
+    another process with another hash seed gives the same values; and inputs are not changed.
 
     Parameters
     ----------
     similarity : Similarity
-        The one to check.
     objects : sequence
-        A few objects of the kind it takes; of more than 12 the first 12 are used.
+        A few objects; of more than 12 the first 12 are used.
 
     Raises
     ------
     AssertionError
-        Naming the check that failed and what was found.
+        If a check fails; the message says what was found.
 
     Examples
     --------
@@ -62,53 +56,53 @@ def check_similarity(similarity: Similarity, objects: Any) -> None:
 
 def check_gram_equals_pairs(k: Similarity, X: Any) -> None:
     """Check that k.gram(X)[i, j] is k(x_i, x_j)."""
-    resolved, K = k.resolve(X), array(k.gram(X))
+    resolved, K = k.resolve(X), np.asarray(k.gram(X))
     singles = as_objects(as_matrix(X) if k.objects == "vectors" else X)
     pairs = np.array([[resolved(x, z) for z in singles] for x in singles])
     same("gram and pairs", K, pairs)
 
 
 def check_cross_equals_gram(k: Similarity, X: Any) -> None:
-    """Check that cross(X, X) and cross of parts of X give the Gram matrix and its parts."""
-    resolved, K = k.resolve(X), array(k.gram(X))
+    """Check that cross(X, X) and cross of some rows of X give the Gram matrix and its rows."""
+    resolved, K = k.resolve(X), np.asarray(k.gram(X))
     some = np.arange(len(K))[::-2]
-    same("cross(X, X) and gram(X)", array(resolved.cross(X, copy.copy(X))), K)
-    same("cross(part, X) and gram(X)", array(resolved.cross(take(X, some), X)), K[some])
+    same("cross(X, X) and gram(X)", np.asarray(resolved.cross(X, copy.copy(X))), K)
+    same("cross(some rows, X) and gram(X)", np.asarray(resolved.cross(take(X, some), X)), K[some])
 
 
 def check_diag_equals_diagonal(k: Similarity, X: Any) -> None:
     """Check that diag(X) is the diagonal of gram(X)."""
-    same("diag and the diagonal of gram", array(k.diag(X)), array(k.gram(X)).diagonal())
+    same("diag and the diagonal of gram", np.asarray(k.diag(X)), np.asarray(k.gram(X)).diagonal())
 
 
 def check_encoding_slices(k: Similarity, X: Any) -> None:
-    """Check that an encoding is counted, sliced, and a pure function of each object."""
+    """Check that encodings can be counted and sliced, and are a pure function of each object."""
     resolved, A = k.prepare(X)
-    n, K = check_objects(X), array(k.gram(X))
+    n, K = check_objects(X), np.asarray(k.gram(X))
     assert count(A) == n, f"encode gave {count(A)} encoded objects for {n} objects"
     first, some = slice(0, (n + 1) // 2), np.arange(n)[::-2]
-    part = array(resolved.block(rows(A, first), rows(A, some)))
+    part = np.asarray(resolved.block(rows(A, first), rows(A, some)))
     same("a block of sliced encodings and the part of gram", part, K[first][:, some])
     alone = resolved.encode(take(X, some))
-    same("objects encoded alone and together", array(resolved.block(alone, A)), K[some])
+    same("objects encoded alone and together", np.asarray(resolved.block(alone, A)), K[some])
 
 
 def check_resolve_is_idempotent(k: Similarity, X: Any) -> None:
-    """Check that resolve fixes everything, once, and leaves the original as it was."""
+    """Check that resolve determines every parameter, once, and does not change the original."""
     before = k.fingerprint()
     once = k.resolve(X)
-    assert not once.unresolved(), f"resolve left {once.unresolved()} of {k!r} open"
+    assert not once.unresolved(), f"resolve left {once.unresolved()} of {k!r} unresolved"
     assert once.resolve(X) == once, f"resolving {once!r} again changed it"
     assert k.fingerprint() == before, f"resolve changed {k!r} itself"
-    same("gram before and after resolve", array(once.gram(X)), array(k.gram(X)))
+    same("gram before and after resolve", np.asarray(once.gram(X)), np.asarray(k.gram(X)))
 
 
 def check_claims_hold(k: Similarity, X: Any) -> None:
-    """Check every claim on the sample, and that the kind of objects is one of those that are known."""
+    """Check every claim on the sample, and that the declared kind of objects exists."""
     assert k.objects in KINDS, f"objects is {k.objects!r}, expected one of {', '.join(KINDS)}"
     claims = check_claims(k.claims)
     resolved, A = k.prepare(X)
-    K = array(resolved.block(A, rows(A, slice(0, count(A)))))
+    K = np.asarray(resolved.block(A, rows(A, slice(0, count(A)))))
     scale, allowed = float(np.abs(K).max(initial=0.0)), tolerance(K)
     if SYMMETRIC in claims:
         same("K and its transpose, claimed SYMMETRIC,", K, K.T)
@@ -122,8 +116,8 @@ def check_claims_hold(k: Similarity, X: Any) -> None:
 
 
 def check_precision_is_kept(k: Similarity, X: Any) -> None:
-    """Check that a similarity of vectors returns the precision and the array namespace that it is given."""
-    if k.objects != "vectors" or not k.threadsafe:
+    """Check that a similarity of vectors returns the precision and the array namespace of its input."""
+    if k.objects != "vectors" or not k.hints.threadsafe:
         return
     resolved, X = k.resolve(X), as_matrix(X)
     X = X.toarray() if is_sparse(X) else np.asarray(X)
@@ -137,11 +131,11 @@ def check_precision_is_kept(k: Similarity, X: Any) -> None:
         tensor = torch.asarray(X.astype(np.float32))
         values = resolved.gram(tensor)
         assert isinstance(values, torch.Tensor) and values.dtype == torch.float32, f"tensors gave {type(values)}"
-        same("values of tensors and of arrays", array(values), resolved.gram(X.astype(np.float32)))
+        same("values of tensors and of arrays", np.asarray(values), resolved.gram(X.astype(np.float32)))
 
 
 def check_params_round_trip(k: Similarity, X: Any) -> None:
-    """Check that the constructor stores its parameters, and that they make an equal similarity."""
+    """Check that the constructor stores its parameters unchanged, and that they make an equal similarity."""
     params = k.get_params(deep=False)
     again = type(k)(**params)
     assert again == k, f"{type(k).__name__}(**k.get_params()) is {again!r}, not {k!r}"
@@ -155,37 +149,22 @@ def check_other_process(k: Similarity, X: Any) -> None:
     """Check that a pickled copy gives the same values, here and in a new process with another hash seed."""
     import cloudpickle
 
-    here = array(k.gram(X))
-    same("values before and after pickling", array(pickle.loads(cloudpickle.dumps(k)).gram(X)), here)
+    here = np.asarray(k.gram(X))
+    same("values before and after pickling", np.asarray(pickle.loads(cloudpickle.dumps(k)).gram(X)), here)
     same("values here and in another process", grams_elsewhere([(k, X)])[0], here)
 
 
 def grams_elsewhere(pickled: Sequence[tuple[Similarity, Any]]) -> list[Any]:
-    """Return the Gram matrix of each similarity and its objects by one new process with another hash seed."""
-    import cloudpickle
-
-    seed = "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with tempfile.TemporaryDirectory() as folder:
-        given, answer = Path(folder, "given"), Path(folder, "answer.npz")
-        given.write_bytes(cloudpickle.dumps(pickled))
-        command = [sys.executable, "-c", _OTHER_PROCESS, str(given), str(answer)]
-        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        names = ", ".join(repr(k) for k, _ in pickled)
-        assert run.returncode == 0, f"another process could not use the pickled {names}:\n{run.stderr}"
-        with np.load(answer) as grams:
-            return list(grams.values())
+    """Return the Gram matrices of some similarities on their objects, computed by one new process."""
+    return in_new_process(_grams, pickled, what=", ".join(f"the pickled {k!r}" for k, _ in pickled))
 
 
-_OTHER_PROCESS = """
-import pickle, sys, numpy
-with open(sys.argv[1], "rb") as given:
-    numpy.savez(sys.argv[2], *[numpy.asarray(k.gram(X)) for k, X in pickle.load(given)])
-"""
+def _grams(pairs: Sequence[tuple[Similarity, Any]]) -> list[Any]:
+    return [np.asarray(k.gram(X)) for k, X in pairs]
 
 
 def check_inputs_unchanged(k: Similarity, X: Any) -> None:
-    """Check that neither objects nor encodings are changed by looking at them."""
+    """Check that neither objects nor encodings nor the similarity are changed by computing with them."""
     import cloudpickle
 
     if isinstance(X, np.ndarray):
@@ -203,7 +182,7 @@ def check_inputs_unchanged(k: Similarity, X: Any) -> None:
     grown = sorted(
         name for name in vars(k) if name not in own and not isinstance(getattr(type(k), name, None), cached_property)
     )
-    assert not grown, f"looking at objects gave the similarity the new attribute {grown[0]}"
+    assert not grown, f"computing gave the similarity the new attribute {grown[0]}"
 
 
 SIMILARITY_CHECKS: tuple[Callable[[Similarity, Any], None], ...] = (

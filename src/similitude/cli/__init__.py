@@ -1,8 +1,8 @@
-"""The command line, ``similitude``: from a file to a prediction without opening an editor.
+"""The command line, ``similitude``.
 
-``app`` gathers the commands, one module each; ``options`` says what they share; ``inputs`` reads the files, the
-similarity and the labels and says what was inferred; ``output`` writes for a person or as JSON; ``problems`` turns
-whatever goes wrong into one or two lines and an exit code.
+``app`` collects the commands, one module each; ``options`` defines the options that they share, ``inputs`` reads files,
+similarities and labels, ``output`` writes for people or as JSON, and ``errors`` turns exceptions into messages and exit
+codes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from similitude.support.errors import missing_extra
+from similitude.support import missing_extra
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -26,6 +26,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         import typer  # noqa: F401
     except ImportError:
         sys.exit(f"similitude: {missing_extra('cli', 'the command line')}")
-    from similitude.cli.problems import exit_code
+    from similitude.cli.errors import exit_code
 
     sys.exit(exit_code(sys.argv[1:] if arguments is None else list(arguments)))

@@ -1,4 +1,4 @@
-"""``similitude explain``: why a model decided so."""
+"""``similitude explain``: why a model predicts what it does."""
 
 from __future__ import annotations
 
@@ -6,60 +6,59 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from similitude.cli.options import AsJson, Engine, File, Model, Trust, engine_of
+from similitude.cli.output import Computation, Terminal
+from similitude.cli.saved_models import ModelOptions, SavedModel
+from similitude.support import brief
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from similitude.estimators import Explanation
 
-    from similitude.cli.models import Saved
-    from similitude.cli.output import Output
-    from similitude.estimators.explanation import Explanation
+EXAMPLE = "explain genes.sim new.csv --row 3"
 
-EXAMPLE = "Example: similitude explain genes.sim new.csv --row 3"
+MAX_LANDMARKS = 6
+"""Largest number of landmarks in the table."""
 
-SHOWN = 6
-"""Landmarks that are shown to a person."""
+MAX_EDGES = 8
+"""Largest number of edges of a graph that are listed."""
 
-EDGES = 8
-"""Edges of a graph that are shown."""
-
-Row = Annotated[int, typer.Option("--row", min=0, metavar="NUMBER", help="Which row of the file, counted from 0.")]
+Row = Annotated[int, typer.Option("--row", min=0, metavar="NUMBER", help="The row of the file, counted from 0.")]
 
 
-def explain(
-    model: Model,
-    file: File,
-    row: Row,
-    trust: Trust = False,
-    engine: Engine = "",
-    as_json: AsJson = False,
-) -> None:
-    """Show which landmarks drove one prediction, and what each added to the score."""
-    from similitude.cli.models import saved
-    from similitude.cli.output import Output, warnings_caught
-    from similitude.compute.engines import use_engine
+def explain(given: ModelOptions, row: Row, run: Computation) -> None:
+    """Show which landmarks drove one prediction, and the contribution of each to the score."""
+    from similitude.compute import as_objects
 
-    out, local = Output(as_json), engine_of(engine)
-    found = saved(out, model, trust)
-    one, actual = _row(out, found, file, row)
-    with use_engine(local), warnings_caught() as said:
+    found = given.load(run)
+    one, actual = _row(run, found, given.file, row)
+    with run.computing():
         explanation = found.model.explain(one)[0]
-    out.note_each(said)
-    target = _target(found, explanation)
+    classes, label = getattr(found.model, "classes_", None), str(found.about["label"])
+    # the score is that of the second of two classes, of the predicted one of several, or the number
+    target = label if classes is None else str(classes[1] if len(classes) == 2 else explanation.prediction)
     document = {"command": "explain", "row": row, "actual": actual, "score_of": target, **explanation.to_dict()}
-    out.result(document, lambda console: _show(console, found.about, target, actual, one, explanation))
+    truth = "" if actual is None else f" (the file says {actual})"
+
+    def show(terminal: Terminal) -> None:
+        (shown,) = as_objects(one)
+        terminal.say(f"{label}: {explanation.prediction}{truth}", "bold")
+        terminal.facts([("row", in_short(shown))])
+        terminal.say(f"\nThe score for {target} is {explanation.score:.4g}, the sum of:")
+        title = "landmark, where it differs" if isinstance(shown, dict) else "landmark"
+        columns = {"adds": "right", "similarity": "right", "row at fit": "right", title: "fold"}
+        terminal.table(columns, _contributions(shown, explanation))
+
+    run.result(document, show)
 
 
-def _row(out: Output, found: Saved, file: str, row: int) -> tuple[Any, Any]:
+def _row(run: Computation, found: SavedModel, file: str, row: int) -> tuple[Any, Any]:
     """Return one row of a file as a collection of one, and its label if there is one."""
     import numpy as np
 
-    from similitude.compute.encodings import take
+    from similitude.compute import take
 
     before = 0
     for data in found.batches(file):
-        out.note_each(data.said)
+        run.note(*data.notes)
         if row < before + len(data):
             label = None if data.labels is None else data.labels[row - before]
             return take(data.objects, np.array([row - before])), label
@@ -67,60 +66,27 @@ def _row(out: Output, found: Saved, file: str, row: int) -> tuple[Any, Any]:
     raise ValueError(f"{file} has {before:,} rows, so --row is from 0 to {before - 1:,}: there is no row {row:,}")
 
 
-def _target(found: Saved, explanation: Explanation) -> str:
-    """Return what the score speaks for: the second of two classes, the predicted one of several, or the number."""
-    classes = getattr(found.model, "classes_", None)
-    if classes is None:
-        return str(found.about["label"])
-    return str(classes[1] if len(classes) == 2 else explanation.prediction)
-
-
-def _show(
-    console: Console, about: dict[str, Any], target: str, actual: Any, one: Any, explanation: Explanation
-) -> None:
-    from similitude.cli.output import printable, show_facts, show_table
-    from similitude.compute.encodings import as_objects
-
-    (row,) = as_objects(one)
-    truth = "" if actual is None else f" (the file says {actual})"
-    console.print(printable(f"{about['label']}: {explanation.prediction}{truth}"), style="bold")
-    show_facts(console, [("row", shown(row))])
-    console.print(printable(f"\nThe score for {target} is {explanation.score:.4g}, the sum of:"))
-    show_table(console, _table(row, explanation))
-
-
-def _table(row: Any, explanation: Explanation) -> Table:
-    """Return the landmarks that count most; of those that are rows of a table, where they differ."""
-    from rich import box
-    from rich.table import Table
-
-    from similitude.cli.output import printable
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("adds", "similarity", "row at fit"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("landmark, where it differs" if isinstance(row, dict) else "landmark", overflow="fold")
-    for i in range(min(SHOWN, len(explanation.landmarks))):
+def _contributions(row: Any, explanation: Explanation) -> list[tuple[str, str, str, str]]:
+    """Return the landmarks with the largest contributions, the sum of the others, and the intercept."""
+    cells = []
+    for i in range(min(MAX_LANDMARKS, len(explanation.landmarks))):
         place = "" if explanation.positions is None else str(explanation.positions[i])
-        alike, landmark = f"{explanation.similarities[i]:.3g}", shown(explanation.landmarks[i], unlike=row)
-        table.add_row(f"{explanation.contributions[i]:+.3g}", alike, place, printable(landmark))
-    rest = explanation.contributions[SHOWN:]
+        similarity, landmark = f"{explanation.similarities[i]:.3g}", in_short(explanation.landmarks[i], unlike=row)
+        cells.append((f"{explanation.contributions[i]:+.3g}", similarity, place, landmark))
+    rest = explanation.contributions[MAX_LANDMARKS:]
     if len(rest):
-        table.add_row(f"{rest.sum():+.3g}", "", "", f"{len(rest):,} other landmarks")
-    table.add_row(f"{explanation.intercept:+.3g}", "", "", "always")
-    return table
+        cells.append((f"{rest.sum():+.3g}", "", "", f"{len(rest):,} other landmarks"))
+    return [*cells, (f"{explanation.intercept:+.3g}", "", "", "intercept")]
 
 
-def shown(value: Any, unlike: Any = None) -> str:
-    """Write an object in a line or two: of a row of a table the cells, or only those `unlike` another row's.
+def in_short(value: Any, unlike: Any = None) -> str:
+    """Return an object in a line or two: of a row of a table the cells, or only those that differ from another row.
 
-    >>> shown({"age": 30, "job": "cook"}, unlike={"age": 40, "job": "cook"})
+    >>> in_short({"age": 30, "job": "cook"}, unlike={"age": 40, "job": "cook"})
     'age 30'
-    >>> shown(frozenset({"b", "a"})), shown(([[0, 1], [1, 2]], ["C", "C", "O"]))
+    >>> in_short(frozenset({"b", "a"})), in_short(([[0, 1], [1, 2]], ["C", "C", "O"]))
     ("{'a', 'b'}", "3 nodes, edges 0-1, 1-2, labels ['C', 'C', 'O']")
     """
-    from similitude.support.errors import brief
-
     if isinstance(value, frozenset):
         return brief(set(value)) if value else "{}"
     if isinstance(value, tuple) and len(value) in (2, 3):
@@ -133,10 +99,8 @@ def shown(value: Any, unlike: Any = None) -> str:
 
 
 def _graph(edges: Any, nodes: Any, edge_labels: Any = None) -> str:
-    """Write a graph as files have it: its edges, the labels of its nodes or their number, the labels of its edges."""
-    from similitude.support.errors import brief
-
+    """Return a graph in the form of files: edges, labels of the nodes or their number, labels of the edges."""
     count, labels = (nodes, "") if isinstance(nodes, int) else (len(nodes), f", labels {brief(nodes)}")
-    pairs = [f"{u}-{v}" for u, v in list(edges)[:EDGES]] + ["…"] * (len(edges) > EDGES)
+    pairs = [f"{u}-{v}" for u, v in list(edges)[:MAX_EDGES]] + ["…"] * (len(edges) > MAX_EDGES)
     marked = "" if edge_labels is None else f", edge labels {brief(edge_labels)}"
     return f"{count} {'node' if count == 1 else 'nodes'}, edges {', '.join(pairs) or 'none'}{labels}{marked}"

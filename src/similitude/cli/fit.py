@@ -1,101 +1,83 @@
-"""``similitude fit``: from a file to a model."""
+"""``similitude fit``: learn a model from a file."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from similitude.cli.options import (
-    AsJson,
-    Engine,
-    File,
-    KindOfObject,
-    Label,
-    Loss,
-    Object,
-    Penalty,
-    Seed,
-    Similarity,
-    TaskOption,
-    Trust,
-    engine_of,
-)
+import similitude
+from similitude.cli.errors import UsageError
+from similitude.cli.inputs import TrainingData, TrainingOptions, check_not_read
+from similitude.cli.options import Seed
+from similitude.cli.output import Computation, Terminal, plain, with_interval
 
-if TYPE_CHECKING:
-    import numpy as np
-    from rich.console import Console
-
-EXAMPLE = "Example: similitude fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"
+EXAMPLE = "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"
 
 ModelOut = Annotated[
-    str, typer.Option("--output", "-o", metavar="MODEL", help="Where the model goes, for instance model.sim.")
+    str, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write, for instance model.sim.")
 ]
 Landmarks = Annotated[
     int | None,
     typer.Option(
-        "--landmarks", min=1, metavar="NUMBER", help="How many landmarks. Default: as many as held-out rows gain by."
+        "--landmarks",
+        min=1,
+        metavar="NUMBER",
+        help="The number of landmarks. Default: as many as reduce the held-out error.",
     ),
 ]
-LossOption = Annotated[Loss, typer.Option("--loss", help="The loss that the model minimizes.")]
-PenaltyOption = Annotated[Penalty, typer.Option("--penalty", help="l1 keeps few landmarks.")]
+Loss = Annotated[
+    Literal["auto", "squared", "logistic", "squared_hinge"],
+    typer.Option("--loss", help="The loss that the model minimizes."),
+]
+Penalty = Annotated[
+    Literal["l2", "l1"], typer.Option("--penalty", help="The penalty on its weights; l1 keeps few landmarks.")
+]
 
 
 def fit(
-    file: File,
+    given: TrainingOptions,
     output: ModelOut,
-    label: Label = None,
-    similarity: Similarity = None,
-    object: Object = None,
-    kind: KindOfObject = None,
-    task: TaskOption = None,
     landmarks: Landmarks = None,
-    loss: LossOption = Loss.auto,
-    penalty: PenaltyOption = Penalty.l2,
-    trust: Trust = False,
+    loss: Loss = "auto",
+    penalty: Penalty = "l2",
     seed: Seed = 0,
-    engine: Engine = "",
-    as_json: AsJson = False,
+    *,
+    run: Computation,
 ) -> None:
     """Learn to predict a column from the objects of a file, and save the model."""
-    from similitude.cli.inputs import check_model_place, check_not_read, chosen_similarity, labels_of, task_of
-    from similitude.cli.output import Output, warnings_caught
-    from similitude.cli.streaming import streamed
-    from similitude.compute.engines import use_engine
-    from similitude.data.files import needs_batches
-    from similitude.data.sources import Source
-    from similitude.persistence import save
+    from similitude.support import check_place
 
-    out, local = Output(as_json), engine_of(engine)
-    check_not_read(output, file)
-    check_model_place(output)
-    read = streamed if needs_batches(file) else chosen_similarity
-    data, text, k = read(out, file, similarity, trust, label=label, object=object, kind=kind)
-    what, y = task_of(out, data, task), labels_of(data)
-    with use_engine(local), warnings_caught() as said:
-        given = (data.objects,) if isinstance(data.objects, Source) else (data.objects, y)
-        model = _model(what, k, landmarks, seed, loss=loss.value, penalty=penalty.value).fit(*given)
-    out.note_each(said)
-    asked = {"similarity": text, "task": what, "label": data.schema.label, "rows": len(y), "seed": seed}
-    about = {**asked, "schema": data.schema.to_dict(), **_learned(model, what, y)}
-    save(model, output, about=about)
-    document = {"command": "fit", "model": output, **about}
-    out.result(document, lambda console: _show(console, about, output))
+    check_not_read(output, given.file)
+    if output == "-":
+        raise UsageError("a model needs a file: -o model.sim")
+    check_place(output)
+    data = given.load(run, may_stream=True)
+    classes = data.task == "classification"
+    model = (similitude.SimilarityClassifier if classes else similitude.SimilarityRegressor)(
+        data.similarity, n_landmarks=landmarks or "auto", loss=loss, penalty=penalty, random_state=seed
+    )
+    with run.computing():
+        if isinstance(data.objects, similitude.sources.Source):
+            model.fit(data.objects)
+        else:
+            model.fit(data.objects, data.labels)
+    about = _about(model, data, seed)
+    similitude.save(model, output, about=about)
+    run.result({"command": "fit", "model": output, **about}, lambda terminal: _show(terminal, about, output))
 
 
-def _model(task: str, k: Any, landmarks: int | None, seed: int, **objective: Any) -> Any:
-    from similitude.cli.inputs import CLASSIFICATION
-    from similitude.estimators import SimilarityClassifier, SimilarityRegressor
-
-    estimator = SimilarityClassifier if task == CLASSIFICATION else SimilarityRegressor
-    return estimator(k, n_landmarks="auto" if landmarks is None else landmarks, random_state=seed, **objective)
-
-
-def _learned(model: Any, task: str, y: np.ndarray) -> dict[str, Any]:
-    """Return what there is to say of a fitted model, as JSON can hold it."""
-    from similitude.cli.output import plain
+def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
+    """Return what is known about a fitted model and its data, as JSON."""
+    import numpy as np
 
     found = {
+        "similarity": data.text,
+        "task": data.task,
+        "label": data.schema.label,
+        "rows": len(data.labels),
+        "seed": seed,
+        "schema": data.schema,
         "fitted_similarity": repr(model.similarity_),
         "loss": model.loss_,
         "penalty": model.penalty_,
@@ -104,62 +86,44 @@ def _learned(model: Any, task: str, y: np.ndarray) -> dict[str, Any]:
         "representation": str(model.representation_),
         "held_out_error": model.held_out_error_,
         "guarantee": model.guarantee_,
-        "constant_error": _constant_error(model, task, y),
     }
-    if hasattr(model, "classes_"):
+    if data.task == "classification":
+        found["constant_error"] = 1 - float(np.unique(data.labels, return_counts=True)[1].max()) / len(data.labels)
         found["classes"] = model.classes_
-    result: dict[str, Any] = plain(found)
-    return result
-
-
-def _constant_error(model: Any, task: str, y: np.ndarray) -> float:
-    """Return the error of always giving the same answer: for numbers, on the examples that the model is judged by."""
-    import numpy as np
-
-    from similitude.cli.inputs import CLASSIFICATION
-
-    if task == CLASSIFICATION:
-        return 1 - float(np.unique(y, return_counts=True)[1].max()) / len(y)
-    constant: float = model.constant_error_
-    return constant
+    else:
+        found["constant_error"] = model.constant_error_  # on the held-out rows
+    about: dict[str, Any] = plain(found)
+    return about
 
 
 def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
-    """Return what a model learned, in plain words."""
-    promise = about["guarantee"]
-    graded = "" if promise["grade"] == "NONE" else f"{promise['grade']}: "
+    """Return the names and values that describe a fitted model."""
+    n, promise = about["landmarks"], about["guarantee"]
+    cost = f"{n:,}: {n:,} similarity evaluations per prediction" if n else "none: every row gets the same prediction"
+    grade = "" if promise["grade"] == "NONE" else f"{promise['grade']}: "
     return [
         *_errors(about),
-        ("landmarks", _comparisons(about["landmarks"])),
+        ("landmarks", cost),
         ("", f"not more, because {about['why_not_more']}"),
         ("representation", about["representation"].partition(": ")[2] or about["representation"]),
-        ("guarantee", f"{graded}{promise['statement']}"),
+        ("guarantee", f"{grade}{promise['statement']}"),
         *([("", f"assuming that {promise['assumption']}")] if promise["assumption"] else []),
         *([("", f"by {promise['theorem']}")] if promise["theorem"] else []),
     ]
 
 
-def _comparisons(landmarks: int) -> str:
-    return f"{landmarks:,}: so many comparisons for one prediction" if landmarks else "none: every row gets one answer"
-
-
 def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
-    from similitude.cli.inputs import CLASSIFICATION
-    from similitude.cli.output import around, percent
-    from similitude.support.results import Estimate
-
-    error, constant = Estimate(**about["held_out_error"]), about["constant_error"]
-    if about["task"] == CLASSIFICATION:
-        return [("held-out error", percent(error)), ("", f"always the same class: {100 * constant:.1f} %")]
+    error, constant = similitude.results.Estimate(**about["held_out_error"]), about["constant_error"]
+    if about["task"] == "classification":
+        baseline = f"always the most frequent class: {100 * constant:.1f} %"
+        return [("held-out error", with_interval(error, share=True)), ("", baseline)]
     share = f", R² {1 - error.value / constant:.3f}" if constant > 0 else ""
     root = f"a root of {error.value**0.5:.4g}{share}"
-    return [("squared error, held out", around(error)), ("", f"{root}; always the mean: {constant:.3g}")]
+    return [("squared error, held out", with_interval(error)), ("", f"{root}; always the mean: {constant:.3g}")]
 
 
-def _show(console: Console, about: dict[str, Any], output: str) -> None:
-    from similitude.cli.output import printable, show_facts
-
-    head = f"Learned {about['label']!r} ({about['task']}) from {about['rows']:,} rows by {about['similarity']}"
-    console.print(printable(head), style="bold", soft_wrap=True)
-    show_facts(console, learned_facts(about))
-    console.print(printable(f"\nSaved as {output}. Next: similitude predict {output} FILE"), soft_wrap=True)
+def _show(terminal: Terminal, about: dict[str, Any], output: str) -> None:
+    head = f"Learned {about['label']!r} ({about['task']}) from {about['rows']:,} rows with {about['similarity']}"
+    terminal.say(head, "bold")
+    terminal.facts(learned_facts(about))
+    terminal.say(f"\nSaved as {output}. Next: similitude predict {output} FILE")

@@ -1,37 +1,33 @@
-"""``similitude info``: what is in a saved model."""
+"""``similitude info``: what a saved model is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from similitude.cli.options import AsJson, Model
+from similitude.cli.fit import learned_facts
+from similitude.cli.options import Model
+from similitude.cli.output import Output, Terminal
+from similitude.cli.saved_models import checked_about
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from similitude.persistence import Information
 
-EXAMPLE = "Example: similitude info genes.sim"
+EXAMPLE = "info genes.sim"
 
 
-def info(model: Model, as_json: AsJson = False) -> None:
-    """Show what a saved model is, what it learned and from what, without loading it."""
-    from similitude.cli.models import checked_about
-    from similitude.cli.output import Output
+def info(model: Model, out: Output) -> None:
+    """Show what a saved model is and what it was fitted to, without loading it."""
     from similitude.persistence import information
 
-    out, found = Output(as_json), information(model)
+    found = information(model)
     about = checked_about(model, found.about)
-    out.note_each(found.notes)
-    out.result(
-        {"command": "info", "model": model, **found.to_dict()}, lambda console: _show(console, model, found, about)
-    )
+    out.note(*found.notes)
+    document = {"command": "info", "model": model, **found.to_dict()}
+    out.result(document, lambda terminal: _show(terminal, model, found, about))
 
 
-def _show(console: Console, path: str, found: Information, about: dict[str, Any]) -> None:
-    from similitude.cli.fit import learned_facts
-    from similitude.cli.output import printable, show_facts
-    from similitude.compute.engines.engine import format_bytes
+def _show(terminal: Terminal, path: str, found: Information, about: dict[str, Any]) -> None:
+    from similitude.compute.engines import format_bytes
 
     facts: list[tuple[str, object]] = []
     if about:
@@ -47,5 +43,5 @@ def _show(console: Console, path: str, found: Information, about: dict[str, Any]
         ("written by", ", ".join(f"{name} {version}" for name, version in found.written_by.items())),
         ("format", found.version),
     ]
-    console.print(printable(f"{path}: {found.type}, {format_bytes(found.size)}"), style="bold")
-    show_facts(console, facts)
+    terminal.say(f"{path}: {found.type}, {format_bytes(found.size)}", "bold")
+    terminal.facts(facts)

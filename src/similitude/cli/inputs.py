@@ -1,4 +1,4 @@
-"""What a command works on: the file, the similarity, the labels; what is inferred is said."""
+"""What a command works on: a file, a similarity, labels and the task; everything that is inferred is noted."""
 
 from __future__ import annotations
 
@@ -7,92 +7,143 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from similitude.cli.problems import UsageError
+from similitude.cli.errors import UsageError
+from similitude.cli.options import File, Kind, Label, ObjectColumn, SimilarityText, TaskName, Trust
+from similitude.cli.output import Output
 
 if TYPE_CHECKING:
-    from similitude.cli.options import Kind, Task
-    from similitude.cli.output import Output
-    from similitude.data.files import Data
+    import numpy as np
+
+    from similitude.data.files import Data, Schema
     from similitude.similarity import Similarity
 
-CLASSIFICATION, REGRESSION = "classification", "regression"
-
-FEW = 20
-"""Different whole numbers up to which they are taken for classes."""
+MAX_CLASSES = 20
+"""Integer labels with at most this many distinct values are classes."""
 
 
-def read(
-    out: Output,
-    source: str,
-    similarities: Sequence[Similarity],
-    *,
-    label: str | None,
-    object: str | None,
-    kind: Kind | None,
-) -> Data:
-    """Read a file as objects of the kind that was asked for, or that the similarities take, or that it looks like."""
-    from similitude.data import files
+@dataclass
+class FileOptions:
+    """A file, and which of its columns are read as what."""
 
-    taken = taken_kind(similarities, label, object, kind)
-    with out.working(f"reading {source}"):
-        data = files.read(source, label=label, object=object, kind=taken)
-    for sentence in data.said:
-        out.note(sentence)
-    return data
+    file: File
+    label: Label = None
+    object: ObjectColumn = None
+    kind: Kind = None
+
+    def read(self, out: Output, similarities: Sequence[Similarity], may_stream: bool = False) -> Data:
+        """Read the file as objects of the kind that was given, or that the similarities take, or that it looks like.
+
+        If it may be streamed and does not fit into memory, the objects are a source, and only the labels are in memory.
+        """
+        from similitude.data import files
+
+        if self.label is not None and self.label == self.object:
+            raise UsageError(f"column {self.label!r} cannot be both the label and the object")
+        kinds = {one.objects for one in similarities} - {"any"}
+        if self.kind is None and len(kinds) > 1:
+            raise UsageError(f"the similarities take different kinds of objects: {', '.join(sorted(kinds))}")
+        kind: str | None = self.kind or next(iter(kinds), None)
+        columns: dict[str, Any] = {"label": self.label, "object": self.object, "kind": kind}
+        if may_stream and files.needs_batches(self.file):
+            return self._streamed(out, columns)
+        with out.working(f"reading {self.file}"):
+            data = files.read(self.file, **columns)
+        out.note(*data.notes)
+        return data
+
+    def _streamed(self, out: Output, columns: dict[str, Any]) -> Data:
+        import numpy as np
+
+        from similitude.data import files
+        from similitude.data.sources import Source
+
+        out.note(f"{self.file} does not fit into memory: it is read in batches, for labels, for a sample and to fit")
+        labels = []
+        with out.working(f"reading the labels of {self.file}"):
+            for data in files.batches(self.file, **columns):
+                out.note(*data.notes)
+                labels.append(labels_of(data))
+        y, schema = np.concatenate(labels), data.schema
+        source = Source(lambda: (one.objects for one in files.batches(self.file, schema=schema)), labels=y)
+        return files.Data(source, y, schema)
 
 
-def taken_kind(
-    similarities: Sequence[Similarity], label: str | None, object: str | None, kind: Kind | None
-) -> str | None:
-    """Return the kind of objects that was asked for, or that the similarities take; None where neither tells."""
-    if label is not None and label == object:
-        raise UsageError(f"column {label!r} cannot be both the label and the object")
-    kinds = {one.objects for one in similarities} - {"any"}
-    if kind is None and len(kinds) > 1:
-        raise UsageError(f"the similarities take different kinds of objects: {', '.join(sorted(kinds))}")
-    return kind.value if kind is not None else next(iter(kinds), None)
+@dataclass
+class SimilarityOptions(FileOptions):
+    """A file, and a similarity of its objects."""
+
+    similarity: SimilarityText = None
+    trust: Trust = False
+
+    def read_both(self, out: Output, may_stream: bool = False) -> tuple[Data, str, Similarity]:
+        """Return the data, and the similarity that was given or the default for its kind, as text and parsed."""
+        text = self.similarity
+        given = None if text is None else parsed(text, self.trust)
+        data = self.read(out, [] if given is None else [given], may_stream)
+        if text is None or given is None:
+            from similitude.similarity.expressions import DEFAULTS
+
+            text = DEFAULTS[data.schema.kind]
+            given = parsed(text)
+            out.note(f"no --similarity was given: {text}, the default for {data.schema.kind}")
+        return data, text, given
 
 
-def parsed(text: str, trust: bool) -> Similarity:
-    """Return the similarity that an expression tells."""
+@dataclass(frozen=True)
+class TrainingData:
+    """What to learn from.
+
+    Attributes
+    ----------
+    objects : sequence or Source
+    labels : array
+    task : {"classification", "regression"}
+    schema : Schema
+    text : str
+        The similarity as an expression.
+    similarity : Similarity
+    """
+
+    objects: Any
+    labels: np.ndarray
+    task: str
+    schema: Schema
+    text: str
+    similarity: Similarity
+
+
+@dataclass
+class TrainingOptions(SimilarityOptions):
+    """A file with labels, and a similarity of its objects."""
+
+    task: TaskName = None
+
+    def load(self, out: Output, may_stream: bool = False) -> TrainingData:
+        """Read the file, and infer the similarity and the task where they are not given."""
+        data, text, similarity = self.read_both(out, may_stream)
+        task = task_of(out, data, self.task)
+        return TrainingData(data.objects, labels_of(data), task, data.schema, text, similarity)
+
+
+def parsed(text: str, trust: bool = False) -> Similarity:
+    """Parse an expression; functions of the user's own are imported only if they are trusted."""
     from similitude.similarity.expressions import parse
 
-    return parse(text, function=trusted if trust else None)
+    return parse(text, function=imported if trust else None)
 
 
-def default_similarity(out: Output, kind: str) -> tuple[str, Similarity]:
-    """Return the similarity for a kind of object where none was asked for, as text and as it is."""
-    from similitude.similarity.expressions import DEFAULTS
-
-    text = DEFAULTS[kind]
-    out.note(f"no --similarity was given: {text}, the default for {kind}")
-    return text, parsed(text, trust=False)
-
-
-def chosen_similarity(
-    out: Output, source: str, text: str | None, trust: bool, **columns: Any
-) -> tuple[Data, str, Similarity]:
-    """Read a file; return it with the similarity that was asked for or that its kind picks, as text and as it is."""
-    asked = None if text is None else parsed(text, trust)
-    data = read(out, source, [] if asked is None else [asked], **columns)
-    if text is None or asked is None:
-        text, asked = default_similarity(out, data.schema.kind)
-    return data, text, asked
-
-
-def trusted(module: str, name: str) -> Similarity:
-    """Import a user's function, with the working directory on the path; what its module does is up to its author."""
-    from similitude.similarity.adapters import as_similarity
+def imported(module: str, name: str) -> Similarity:
+    """Import a user's function as a similarity, with the working directory on the path."""
+    from similitude.similarity import as_similarity
 
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        with redirect_stdout(sys.stderr):  # what it prints is no result
+        with redirect_stdout(sys.stderr):  # standard output is for results
             found = importlib.import_module(module)
     except ImportError as error:
         raise ValueError(f"{module} cannot be imported: {error}") from error
@@ -101,44 +152,37 @@ def trusted(module: str, name: str) -> Similarity:
     return as_similarity(getattr(found, name))
 
 
-def task_of(out: Output, data: Data, asked: Task | None) -> str:
-    """Return whether classes or numbers are to be predicted, and say so where it was inferred."""
+def task_of(out: Output, data: Data, task: str | None) -> str:
+    """Return the task that was given, or infer it from the labels and note it."""
+    import numpy as np
+
     labels, name = labels_of(data), data.schema.label
-    different = np.unique(labels)
-    if len(different) < 2:
-        raise ValueError(f"label {name!r} has the one value {different[0]!s}: there is nothing to learn")
-    if asked is not None:
-        if asked.value == REGRESSION and labels.dtype.kind not in "fiu":
-            raise ValueError(f"label {name!r} holds text such as {different[0]!s}: regression needs numbers")
-        return asked.value
-    if labels.dtype.kind not in "fiu":
-        task, why = CLASSIFICATION, f"{len(different):,} different values"
-    elif (different == np.floor(different)).all() and len(different) <= FEW:
-        task, why = CLASSIFICATION, f"{len(different):,} different whole numbers"
-    else:
-        task, why = REGRESSION, f"numbers, {len(different):,} different ones"
-    out.note(f"label {name!r} holds {why}: {task} (--task decides otherwise)")
+    distinct, numeric = np.unique(labels), labels.dtype.kind in "fiu"
+    if len(distinct) < 2:
+        raise ValueError(f"label {name!r} has the single value {distinct[0]!s}: there is nothing to learn")
+    if task is not None:
+        if task == "regression" and not numeric:
+            raise ValueError(f"label {name!r} holds text such as {distinct[0]!s}: regression needs numbers")
+        return task
+    whole = numeric and (distinct == np.floor(distinct)).all()
+    classes = not numeric or (whole and len(distinct) <= MAX_CLASSES)
+    task = "classification" if classes else "regression"
+    what = "values" if not numeric else "integers" if classes else "numbers"
+    out.note(f"label {name!r} holds {len(distinct):,} distinct {what}: {task} (choose with --task)")
     return task
 
 
 def labels_of(data: Data) -> np.ndarray:
-    """Return the labels, which must be there."""
+    """Return the labels, which are required."""
+    import numpy as np
+
     if data.labels is None:
         raise UsageError("which column is to be predicted? --label COLUMN")
     return np.asarray(data.labels)
 
 
 def check_not_read(output: str, *inputs: str) -> None:
-    """Refuse to write over a file that is read."""
+    """Refuse to overwrite a file that is read."""
     for source in inputs:
         if source != "-" and os.path.exists(output) and os.path.exists(source) and os.path.samefile(output, source):
             raise UsageError(f"{output} is read by this command: write to another file")
-
-
-def check_model_place(path: str) -> None:
-    """Refuse a place where no model can be written, before any work."""
-    from similitude.support.atomic_write import check_place
-
-    if path == "-":
-        raise UsageError("a model goes into a file: -o model.sim")
-    check_place(path)

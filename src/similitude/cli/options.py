@@ -1,57 +1,50 @@
-"""The arguments and options that several commands share."""
+"""Options that several commands share.
+
+A command takes single options, or groups of options: dataclasses whose fields are options and whose methods use them.
+"""
 
 from __future__ import annotations
 
 import csv
+import dataclasses
+import inspect
 from collections.abc import Callable
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from similitude.cli.problems import UsageError
 
-if TYPE_CHECKING:
-    from similitude.compute.engines import LocalEngine
+def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose signature, which Typer reads, holds single options instead of groups."""
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    options: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        group: Any = parameter.annotation
+        if dataclasses.is_dataclass(group):
+            hints, fields = (
+                get_type_hints(group, include_extras=True),
+                inspect.signature(parameter.annotation).parameters,
+            )
+            groups[parameter.name] = group, list(fields)
+            options += [field.replace(annotation=hints[name]) for name, field in fields.items()]
+        else:
+            options.append(parameter)
 
+    def run(**given: Any) -> None:
+        for name, (group, fields) in groups.items():
+            given[name] = group(**{field: given.pop(field) for field in fields})
+        command(**given)
 
-class Kind(str, Enum):
-    """What the objects are."""
-
-    vectors = "vectors"
-    strings = "strings"
-    graphs = "graphs"
-    series = "series"
-    sets = "sets"
-    table = "table"
-
-
-class Task(str, Enum):
-    """What is predicted."""
-
-    classification = "classification"
-    regression = "regression"
-
-
-class Loss(str, Enum):
-    """The loss of the linear model."""
-
-    auto = "auto"
-    squared = "squared"
-    logistic = "logistic"
-    squared_hinge = "squared_hinge"
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {option.name: option.annotation for option in options}
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    run.__signature__ = inspect.Signature([option.replace(kind=by_name) for option in options])  # type: ignore[attr-defined]
+    return run
 
 
-class Penalty(str, Enum):
-    """The penalty on its weights."""
-
-    l2 = "l2"
-    l1 = "l1"
-
-
-def _quietly(complete: Callable[..., list[str]]) -> Callable[..., list[str]]:
-    """Let a completion that fails offer nothing: the shell shows no errors."""
+def _quietly(complete: Callable[[typer.Context], list[str]]) -> Callable[[typer.Context, str], list[str]]:
+    """Return a completion that offers nothing if it fails: the shell shows no errors."""
 
     def quiet(ctx: typer.Context, incomplete: str) -> list[str]:
         try:
@@ -69,7 +62,7 @@ def _names(ctx: typer.Context) -> list[str]:
 
 
 def _columns(ctx: typer.Context) -> list[str]:
-    """Return the columns of the file on the line, where a look at its first line tells them."""
+    """Return the columns of the CSV or TSV file on the command line."""
     path = Path(ctx.params.get("file") or ctx.args[0])
     if path.suffix not in (".csv", ".tsv"):
         return []
@@ -77,98 +70,51 @@ def _columns(ctx: typer.Context) -> list[str]:
         return next(csv.reader(lines, delimiter="\t" if path.suffix == ".tsv" else ","))
 
 
+def _column(help: str, name: str) -> Any:
+    return typer.Option(name, metavar="COLUMN", help=help, autocompletion=_quietly(_columns))
+
+
+def _expression(help: str, **more: Any) -> Any:
+    text = f"Similarity of two objects: 'gaussian(sigma=2)', 'spectrum(p=3) + 0.5*edit()', mymodule:func. {help}"
+    return typer.Option("--similarity", "-s", metavar="EXPRESSION", help=text, autocompletion=_quietly(_names), **more)
+
+
 FILE = "A CSV, TSV, JSON Lines, Parquet, Arrow, FASTA, npz or .ts file, gzipped or not, a TU folder, or - (CSV)."
 
 File = Annotated[str, typer.Argument(metavar="FILE", help=FILE, show_default=False)]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model that 'fit' wrote.", show_default=False)]
+MaybeFile = Annotated[
+    str | None,
+    typer.Argument(metavar="[FILE]", help=f"{FILE} Without one, only a proof is searched.", show_default=False),
+]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model saved by 'fit'.", show_default=False)]
 Label = Annotated[
+    str | None, _column("The column to predict. Default: the labels that .ts, npz and TU files contain.", "--label")
+]
+MaybeLabel = Annotated[str | None, _column("A column to leave out.", "--label")]
+ObjectColumn = Annotated[
     str | None,
-    typer.Option(
-        "--label",
-        metavar="COLUMN",
-        help="The column to predict. Default: the labels that .ts, npz and TU files have of their own.",
-        autocompletion=_quietly(_columns),
-    ),
+    _column("The column with the objects. Default: the only one, or all of them as rows of a table.", "--object"),
 ]
-MaybeLabel = Annotated[
-    str | None,
-    typer.Option("--label", metavar="COLUMN", help="A column to leave out.", autocompletion=_quietly(_columns)),
+Kind = Annotated[
+    Literal["vectors", "strings", "graphs", "series", "sets", "table"] | None,
+    typer.Option("--kind", help="The kind of objects. Default: inferred from the similarity and the file."),
 ]
-Object = Annotated[
-    str | None,
-    typer.Option(
-        "--object",
-        metavar="COLUMN",
-        help="The column with the objects. Default: the only one, or all of them as a row of a table.",
-        autocompletion=_quietly(_columns),
-    ),
-]
-KindOfObject = Annotated[
-    Kind | None, typer.Option("--kind", help="What the objects are. Default: what the similarity and the file tell.")
-]
-SIMILARITY = "How alike two objects are: 'gaussian(sigma=2)', 'spectrum(p=3) + 0.5*edit()', mymodule:func."
-Similarity = Annotated[
-    str | None,
-    typer.Option(
-        "--similarity",
-        "-s",
-        metavar="EXPRESSION",
-        help=f"{SIMILARITY} Default: one for the kind of object.",
-        autocompletion=_quietly(_names),
-    ),
-]
-Similarities = Annotated[
-    list[str],
-    typer.Option(
-        "--similarity",
-        "-s",
-        metavar="EXPRESSION",
-        help=f"{SIMILARITY} Twice at least.",
-        show_default=False,
-        autocompletion=_quietly(_names),
-    ),
-]
-TaskOption = Annotated[
-    Task | None, typer.Option("--task", help="What is predicted. Default: what the labels look like.")
+SimilarityText = Annotated[str | None, _expression("Default: one for the kind of objects.")]
+SimilarityTexts = Annotated[list[str], _expression("At least two.", show_default=False)]
+TaskName = Annotated[
+    Literal["classification", "regression"] | None,
+    typer.Option("--task", help="What is predicted. Default: inferred from the labels."),
 ]
 Trust = Annotated[
     bool, typer.Option("--trust", help="Allow mymodule:func: Python code that is imported and run.", show_default=False)
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same result.")]
-Engine = Annotated[
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The random seed; the same seed gives the same result.")]
+EngineSettings = Annotated[
     str,
     typer.Option(
         "--engine",
         metavar="SETTINGS",
-        help="Of threads=2, memory=4GiB, processes=4, checkpoint=FILE, with commas between.",
+        help="Any of threads=2, memory=4GiB, processes=4, checkpoint=FILE, separated by commas.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.", show_default=False)]
-
-
-def engine_of(settings: str, progress: bool = True) -> LocalEngine:
-    """Return the engine that ``threads=2,memory=4GiB,processes=4`` asks for.
-
-    >>> engine_of("threads=2, memory=4GiB", progress=False)
-    LocalEngine(threads=2, processes=None, memory='4GiB', progress=False, checkpoint=None)
-    """
-    import sys
-
-    from similitude.cli.output import animated
-    from similitude.compute.engines import LocalEngine
-
-    readers: dict[str, Callable[[str], Any]] = {"threads": int, "processes": int, "memory": str, "checkpoint": str}
-    found: dict[str, Any] = {}
-    for part in filter(None, (part.strip() for part in settings.split(","))):
-        name, _, value = (piece.strip() for piece in part.partition("="))
-        if name not in readers or not value:
-            known = "threads=NUMBER, processes=NUMBER, memory=SIZE, checkpoint=FILE"
-            raise UsageError(f"--engine: {part!r} is none of {known}")
-        try:
-            found[name] = readers[name](value)
-        except ValueError:
-            raise UsageError(f"--engine: {name} must be a whole number, got {value!r}") from None
-    try:
-        return LocalEngine(**found, progress=progress and animated(sys.stderr))
-    except ValueError as error:
-        raise UsageError(f"--engine: {error}") from None

@@ -1,4 +1,4 @@
-"""Results on standard output, for a person or as JSON; notes and progress on standard error."""
+"""Results on standard output, for people or as JSON; notes and progress on standard error."""
 
 from __future__ import annotations
 
@@ -9,99 +9,164 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+import similitude
+from similitude.cli.errors import UsageError
+from similitude.cli.options import AsJson, EngineSettings
+
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from similitude.compute.engines import LocalEngine
+    from similitude.support import Estimate
 
-    from similitude.support.results import Estimate
-
-NARROWEST = 72
-"""Letters that a line of a table may have, however narrow the terminal."""
+MIN_WIDTH = 72
+"""Tables are at least this many characters wide, however narrow the terminal."""
 
 
+@dataclass
 class Output:
-    """Where a command writes.
+    """Options of the output, and the output: results, and notes on what was inferred, left out or chosen.
 
     Parameters
     ----------
     as_json : bool
-        One JSON document on standard output instead of text; the notes go into it too.
+        Write one JSON document to standard output instead of text; it includes the notes.
     """
 
-    def __init__(self, as_json: bool) -> None:
-        self.as_json = as_json
-        self.notes: list[str] = []
+    as_json: AsJson = False
+    notes: list[str] = field(default_factory=list, init=False)
 
-    def note(self, sentence: str) -> None:
-        """Say on standard error what was inferred, left out or chosen."""
-        sentence = in_options(sentence)
-        self.notes.append(sentence)
-        console(sys.stderr).print(f"note: {printable(sentence)}", style="dim", soft_wrap=True)
+    def note(self, *sentences: str) -> None:
+        """Write notes to standard error, each once."""
+        for sentence in map(in_options, sentences):
+            if sentence not in self.notes:
+                self.notes.append(sentence)
+                Terminal(sys.stderr).say(f"note: {sentence}", "dim")
 
-    def result(self, document: dict[str, Any], show: Callable[[Console], None]) -> None:
+    def result(self, document: dict[str, Any], show: Callable[[Terminal], None]) -> None:
         """Write the result: the document as JSON, or what `show` prints."""
         if self.as_json:
-            text = json.dumps(plain({**document, "notes": self.notes}), indent=2, allow_nan=False)
-            print(text, flush=True)
+            print(json.dumps(plain({**document, "notes": self.notes}), indent=2, allow_nan=False), flush=True)
         else:
-            show(console(sys.stdout))
+            show(Terminal(sys.stdout))
             sys.stdout.flush()
 
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
-        """While it lasts, show on a terminal's standard error what is being done; yield what changes the text."""
-        with console(sys.stderr).status(printable(what)) as status:
+        """Show on a terminal what is being done; yield a function that changes the text."""
+        with Terminal(sys.stderr).status(printable(what)) as status:
             yield lambda text: status.update(printable(text))
 
-    def note_each(self, sentences: Iterable[str]) -> None:
-        """Say several sentences, each once."""
-        for sentence in dict.fromkeys(sentences):
-            self.note(sentence)
+
+@dataclass
+class Computation(Output):
+    """Options of the output and the engine.
+
+    Parameters
+    ----------
+    as_json : bool
+    engine : str
+        Settings such as ``threads=2,memory=4GiB``.
+    """
+
+    engine: EngineSettings = ""
+
+    def __post_init__(self) -> None:
+        engine_of(self.engine)  # an error is reported before any work
+
+    @contextmanager
+    def computing(self, progress: bool = True) -> Iterator[None]:
+        """Use the engine, and write the library's warnings as notes."""
+        engine = engine_of(self.engine, progress and is_animated(sys.stderr))
+        with similitude.use_engine(engine), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            yield
+        self.note(*(str(one.message).removeprefix("choose_kernel: ") for one in caught))
 
 
-@contextmanager
-def warnings_caught() -> Iterator[list[str]]:
-    """Yield a list that holds, in the end, what the library warned of meanwhile."""
-    sentences: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", UserWarning)
-        yield sentences
-    sentences += [str(one.message) for one in caught]
+def engine_of(settings: str, progress: bool = False) -> LocalEngine:
+    """Return the engine with settings such as ``threads=2,memory=4GiB,processes=4``.
+
+    >>> engine_of("threads=2, memory=4GiB")
+    LocalEngine(threads=2, processes=None, memory='4GiB', progress=False, checkpoint=None)
+    """
+    types: dict[str, Callable[[str], Any]] = {"threads": int, "processes": int, "memory": str, "checkpoint": str}
+    found: dict[str, Any] = {}
+    for part in filter(None, map(str.strip, settings.split(","))):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if name not in types or not value:
+            known = "threads=NUMBER, processes=NUMBER, memory=SIZE, checkpoint=FILE"
+            raise UsageError(f"--engine: {part!r} is none of {known}")
+        try:
+            found[name] = types[name](value)
+        except ValueError:
+            raise UsageError(f"--engine: {name} must be an integer, got {value!r}") from None
+    try:
+        return similitude.engines.LocalEngine(**found, progress=progress)
+    except ValueError as error:
+        raise UsageError(f"--engine: {error}") from None
 
 
-def console(stream: TextIO) -> Console:
-    """Return a console that writes no colors and no control characters where they are not wanted."""
-    from rich.console import Console
+class Terminal(Console):
+    """A console that writes control characters only to terminals, and never those in the data."""
 
-    class Plain(Console):
-        """A console that leaves a closed pipe to the caller."""
+    def __init__(self, stream: TextIO) -> None:
+        bare = not is_animated(stream)
+        super().__init__(
+            file=stream,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            color_system=None if bare or "NO_COLOR" in os.environ else "auto",
+            force_terminal=False if bare else None,
+        )
 
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+    def on_broken_pipe(self) -> None:
+        """Leave a closed pipe to the caller."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
-    bare = not animated(stream)
-    return Plain(
-        file=stream,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        color_system=None if bare or "NO_COLOR" in os.environ else "auto",
-        force_terminal=False if bare else None,
-    )
+    def say(self, text: object, style: str | None = None) -> None:
+        """Print text; the terminal wraps long lines."""
+        self.print(printable(text), style=style, soft_wrap=True)
+
+    def facts(self, facts: Iterable[tuple[str, object]]) -> None:
+        """Print names and values side by side."""
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="bold", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, value in facts:
+            grid.add_row(name, printable(value))
+        self.print(grid)
+
+    def table(self, columns: Mapping[str, str], rows: Sequence[Sequence[str]], style_first: str | None = None) -> None:
+        """Print a table; each column is aligned "left" or "right", or is to "fold" over several lines."""
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for title, how in columns.items():
+            fold = how == "fold"
+            table.add_column(title, justify="right" if how == "right" else "left", no_wrap=not fold, overflow="fold")
+        for i, cells in enumerate(rows):
+            table.add_row(*map(printable, cells), style=style_first if i == 0 else None)
+        width = self.width
+        self.width = max(width, MIN_WIDTH)
+        self.print(table)
+        self.width = width
 
 
-def animated(stream: TextIO) -> bool:
+def is_animated(stream: TextIO) -> bool:
     """Tell whether a stream is a terminal that understands control characters."""
     return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
 def in_options(sentence: str) -> str:
-    """Return a sentence about reading files with options in place of the parameters of Python.
+    """Replace the parameters of Python in a sentence about reading files by command-line options.
 
     >>> in_options("as vectors; kind='series' takes them as series"), in_options("choose it with object=, one of")
     ("as vectors; --kind 'series' takes them as series", 'choose it with --object, one of')
@@ -114,7 +179,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 
 
 def printable(text: object) -> str:
-    r"""Return text without characters that command a terminal; tabs and line ends stay.
+    r"""Escape control characters, except tabs and line ends.
 
     >>> printable("red: \x1b[31m")
     'red: \\x1b[31m'
@@ -123,7 +188,7 @@ def printable(text: object) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it: NumPy's as Python's, what is not finite as null, the rest as text.
+    """Return a value as JSON can represent it; numbers that are not finite become null, other objects text.
 
     >>> plain({"a": float("nan"), 2: (1.5, {"b"})})
     {'a': None, '2': [1.5, ['b']]}
@@ -138,49 +203,20 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
     if isinstance(value, (set, frozenset)):
-        return [plain(item) for item in sorted(value, key=str)]
-    return str(value)
+        value = sorted(value, key=str)
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else str(value)
 
 
-def percent(estimate: Estimate) -> str:
-    """Write an estimated share for a person.
+def with_interval(estimate: Estimate, share: bool = False) -> str:
+    """Return an estimate with its interval, in per cent if it is a share.
 
-    >>> from similitude.support.results import Estimate
-    >>> percent(Estimate(0.1523, 0.1486, 0.16, 0.95, "ESTIMATE"))
+    >>> from similitude.results import Estimate
+    >>> with_interval(Estimate(0.1523, 0.1486, 0.16, 0.95, "ESTIMATE"), share=True)
     '15.2 % (95 % interval: 14.9 % to 16.0 %)'
-    """
-    value, low, high = (f"{100 * share:.1f} %" for share in (estimate.value, estimate.low, estimate.high))
-    return f"{value} ({100 * estimate.level:g} % interval: {low} to {high})"
-
-
-def around(estimate: Estimate) -> str:
-    """Write a figure with its interval for a person.
-
-    >>> from similitude.support.results import Estimate
-    >>> around(Estimate(0.75801, 0.68661, 0.8293, 0.95, "ESTIMATE"))
+    >>> with_interval(Estimate(0.75801, 0.68661, 0.8293, 0.95, "ESTIMATE"))
     '0.758 (95 % interval: 0.687 to 0.829)'
     """
-    return f"{estimate.value:.3g} ({100 * estimate.level:g} % interval: {estimate.low:.3g} to {estimate.high:.3g})"
-
-
-def show_table(console: Console, table: Table) -> None:
-    """Print a table; past the edge where the terminal is so narrow that cells would be cut off."""
-    width = console.width
-    console.width = max(width, NARROWEST)
-    console.print(table)
-    console.width = width
-
-
-def show_facts(console: Console, facts: Iterable[tuple[str, object]]) -> None:
-    """Print names and what there is to say of each, side by side."""
-    from rich.table import Table
-
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in facts:
-        grid.add_row(name, printable(value))
-    console.print(grid)
+    figures = (estimate.value, estimate.low, estimate.high)
+    value, low, high = (f"{100 * one:.1f} %" if share else f"{one:.3g}" for one in figures)
+    return f"{value} ({100 * estimate.level:g} % interval: {low} to {high})"

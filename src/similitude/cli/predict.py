@@ -1,25 +1,24 @@
-"""``similitude predict``: what a saved model says of new rows."""
+"""``similitude predict``: predictions of a saved model for new rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from similitude.cli.options import AsJson, Engine, File, Model, Trust, engine_of
+from similitude.cli.errors import UsageError
+from similitude.cli.inputs import check_not_read
+from similitude.cli.output import Computation, Terminal, with_interval
+from similitude.cli.saved_models import ModelOptions, SavedModel
 
 if TYPE_CHECKING:
     import numpy as np
-    from rich.console import Console
 
-    from similitude.cli.models import Saved
-    from similitude.cli.output import Output
     from similitude.cli.scoring import Score
-    from similitude.support.results import Estimate
 
-EXAMPLE = "Example: similitude predict genes.sim new.csv -o predictions.csv --probabilities"
+EXAMPLE = "predict genes.sim new.csv -o predictions.csv --probabilities"
 
 STANDARD_OUTPUT = "-"
 
@@ -29,7 +28,7 @@ PredictionsOut = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Where predictions go: .csv, .tsv, .jsonl, .parquet, .arrow, also .gz; - is standard output (CSV).",
+        help="The file to write: .csv, .tsv, .jsonl, .parquet, .arrow, also .gz; - is standard output (CSV).",
     ),
 ]
 Probabilities = Annotated[
@@ -41,73 +40,55 @@ Nearest = Annotated[
         "--nearest",
         min=0,
         metavar="NUMBER",
-        help="Add the rows at fit of so many landmarks that are most alike, and how alike.",
+        help="Add this many of the most similar landmarks, by their rows at fit, and their similarities.",
     ),
 ]
 
 
 def predict(
-    model: Model,
-    file: File,
+    given: ModelOptions,
     output: PredictionsOut = STANDARD_OUTPUT,
     probabilities: Probabilities = False,
     nearest: Nearest = 0,
-    trust: Trust = False,
-    engine: Engine = "",
-    as_json: AsJson = False,
+    *,
+    run: Computation,
 ) -> None:
-    """Predict every row of a file, in order. Labels in the file are not used, but predictions are scored by them."""
-    from similitude.cli.inputs import CLASSIFICATION, check_not_read
-    from similitude.cli.models import saved
-    from similitude.cli.output import Output, warnings_caught
-    from similitude.cli.problems import UsageError
+    """Predict every row of a file, in order. Labels in the file are used only to score the predictions."""
     from similitude.cli.scoring import Score
-    from similitude.compute.engines import use_engine
     from similitude.data import files
 
-    out, local = Output(as_json), engine_of(engine, progress=False)
-    check_not_read(output, model, file)
+    check_not_read(output, given.model, given.file)
     files.check_writable(output)
-    found = saved(out, model, trust)
-    if probabilities and found.about["task"] != CLASSIFICATION:
-        raise UsageError("--probabilities are of classes, and this model predicts a number")
+    found = given.load(run)
+    if probabilities and found.about["task"] != "classification":
+        raise UsageError("--probabilities needs classes, and this model predicts a number")
     if nearest and not len(found.model.landmark_indices_):
-        raise UsageError("--nearest: the model has no landmarks, it gives the same answer to every row")
+        raise UsageError("--nearest: the model has no landmarks, it predicts the same for every row")
     score = Score(getattr(found.model, "classes_", None))
     collected: list[dict[str, Any]] = []
-    with use_engine(local), warnings_caught() as said, _writing(output, as_json, collected) as write:
-        rows = _predict_all(out, found, file, probabilities, nearest, score, write)
-    out.note_each(said)
-    _report(out, found, output, rows, score, collected)
-
-
-def _writing(
-    output: str, as_json: bool, collected: list[dict[str, Any]]
-) -> AbstractContextManager[Callable[[dict[str, Any]], None]]:
-    """Return what takes columns of predictions: a file, standard output, or a list where all goes into one document."""
-    from similitude.data import files
-
-    if as_json and output == STANDARD_OUTPUT:
-        return nullcontext(collected.append)
-    return files.writer(output)
+    in_document = run.as_json and output == STANDARD_OUTPUT
+    writing = nullcontext(collected.append) if in_document else files.writer(output)
+    with run.computing(progress=False), writing as write:
+        rows = _predict_all(run, found, given.file, probabilities, nearest, score, write)
+    _report(run, output, rows, score, collected)
 
 
 def _predict_all(
-    out: Output,
-    found: Saved,
+    run: Computation,
+    found: SavedModel,
     file: str,
     probabilities: bool,
     nearest: int,
     score: Score,
     write: Callable[[dict[str, Any]], None],
 ) -> int:
-    """Predict batch after batch; return how many rows there were."""
+    """Predict batch by batch; return the number of rows."""
     import numpy as np
 
     rows = 0
-    with out.working(f"predicting {file}") as say:
+    with run.working(f"predicting {file}") as say:
         for data in found.batches(file):
-            out.note_each(data.said)
+            run.note(*data.notes)
             columns = predicted(found.model, data.objects, probabilities, nearest)
             write(columns if data.ids is None else {"id": np.array(data.ids), **columns})
             if data.labels is not None:
@@ -115,15 +96,17 @@ def _predict_all(
             rows += len(data)
             say(f"predicting {file}: {rows:,} rows")
     if score.rows:
-        out.note(f"column {found.about['label']!r} was not used to predict; {score.rows:,} rows are scored by it")
+        run.note(f"column {found.about['label']!r} was not used to predict; {score.rows:,} rows are scored by it")
     if score.unknown:
         names = ", ".join(map(repr, list(score.unknown)[:5])) + (", …" if len(score.unknown) > 5 else "")
-        out.note(f"labels that the model does not know, and so never predicts: {names}")
+        run.note(f"labels that the model does not know, and so never predicts: {names}")
     return rows
 
 
 def predicted(model: Any, X: Any, probabilities: bool = False, nearest: int = 0) -> dict[str, np.ndarray]:
-    """Return the columns of the output for some objects."""
+    """Return the columns of the output for a batch of objects."""
+    import numpy as np
+
     columns: dict[str, np.ndarray] = {}
     if probabilities:
         shares = model.predict_proba(X)
@@ -131,52 +114,32 @@ def predicted(model: Any, X: Any, probabilities: bool = False, nearest: int = 0)
         columns |= {f"probability_{name}": shares[:, i] for i, name in enumerate(model.classes_.tolist())}
     else:
         columns["prediction"] = model.predict(X)
-    return columns | _nearest(model, X, nearest) if nearest else columns
-
-
-def _nearest(model: Any, X: Any, k: int) -> dict[str, np.ndarray]:
-    """Return the landmarks most like each object, by their rows at fit, and how alike they are."""
-    import numpy as np
-
-    alike = np.asarray(model.similarity_.cross(X, model.landmarks_))
-    order = np.argsort(-alike, axis=1, kind="stable")[:, :k]
-    rows = np.asarray(model.landmark_indices_)[order]
-    values = np.take_along_axis(alike, order, axis=1)
-    columns = {}
-    for place in range(order.shape[1]):
-        columns[f"landmark_{place + 1}"] = rows[:, place]
-        columns[f"similarity_{place + 1}"] = values[:, place]
+    if nearest:
+        K = np.asarray(model.similarity_.cross(X, model.landmarks_))
+        order = np.argsort(-K, axis=1, kind="stable")[:, :nearest]
+        for place, landmark in enumerate(order.T, 1):
+            columns[f"landmark_{place}"] = np.asarray(model.landmark_indices_)[landmark]
+            columns[f"similarity_{place}"] = K[np.arange(len(K)), landmark]
     return columns
 
 
-def _report(out: Output, found: Saved, output: str, rows: int, score: Score, collected: list[dict[str, Any]]) -> None:
-    """Say what was done: on standard error where predictions went to standard output."""
-    estimate, name = score.estimate(), "r_squared" if score.classes is None else "accuracy"
+def _report(run: Computation, output: str, rows: int, score: Score, collected: list[dict[str, Any]]) -> None:
+    """Report what was done: on standard error if predictions went to standard output."""
+    estimate, classes = score.estimate(), score.classes is not None
     document: dict[str, Any] = {"command": "predict", "output": output, "rows": rows, "scored_rows": score.rows}
-    document[name] = estimate
+    document["accuracy" if classes else "r_squared"] = estimate
     if collected:
-        document["predictions"] = {name: _joined(collected, name) for name in collected[0]}
-    told = "" if estimate is None else _told(estimate, score.classes is not None)
-    if output == STANDARD_OUTPUT and not out.as_json:
-        out.note_each([told] if told else [])
-        return
-    out.result(document, lambda console: _show(console, output, rows, told))
+        joined = {name: [value for part in collected for value in part[name].tolist()] for name in collected[0]}
+        document["predictions"] = joined
+    figure = "" if estimate is None else f"{'accuracy' if classes else 'R²'} {with_interval(estimate, classes)}"
+    sentence = f"{figure}, if the model was not fitted to these rows" if figure else ""
 
+    def show(terminal: Terminal) -> None:
+        terminal.say(f"Predicted {rows:,} rows: {output}", "bold")
+        if sentence:
+            terminal.say(sentence)
 
-def _told(estimate: Estimate, classes: bool) -> str:
-    from similitude.cli.output import around, percent
-
-    figure = f"accuracy {percent(estimate)}" if classes else f"R² {around(estimate)}"
-    return f"{figure}, if the model has not learned from these rows"
-
-
-def _joined(collected: list[dict[str, Any]], name: str) -> list[Any]:
-    return [value for columns in collected for value in columns[name].tolist()]
-
-
-def _show(console: Console, output: str, rows: int, told: str) -> None:
-    from similitude.cli.output import printable
-
-    console.print(printable(f"Predicted {rows:,} rows: {output}"), style="bold", soft_wrap=True)
-    if told:
-        console.print(told)
+    if run.as_json or output != STANDARD_OUTPUT:
+        run.result(document, show)
+    elif sentence:
+        run.note(sentence)

@@ -1,96 +1,67 @@
-"""``similitude report``: one page that says whether a similarity is any good, and what a model learned."""
+"""``similitude report``: one page about a similarity, its labels and a model."""
 
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from similitude.cli.options import (
-    AsJson,
-    Engine,
-    File,
-    KindOfObject,
-    Label,
-    Object,
-    Seed,
-    Similarity,
-    TaskOption,
-    Trust,
-    engine_of,
-)
+import similitude
+from similitude.cli.inputs import TrainingOptions, check_not_read
+from similitude.cli.options import Seed
+from similitude.cli.output import Computation, Terminal
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-EXAMPLE = "Example: similitude report genes.csv --label class -o report.html"
+EXAMPLE = "report genes.csv --label class -o report.html"
 
 PageOut = Annotated[
-    str, typer.Option("--output", "-o", metavar="FILE", help="Where the report goes: .html, .txt or .json.")
+    str, typer.Option("--output", "-o", metavar="FILE", help="The report to write: .html, .txt or .json.")
 ]
-Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Stands at the top of the report.")]
+Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The title of the report.")]
 
 
 def report(
-    file: File,
-    output: PageOut = "report.html",
-    label: Label = None,
-    similarity: Similarity = None,
-    object: Object = None,
-    kind: KindOfObject = None,
-    task: TaskOption = None,
-    title: Title = None,
-    trust: Trust = False,
-    seed: Seed = 0,
-    engine: Engine = "",
-    as_json: AsJson = False,
+    given: TrainingOptions, output: PageOut = "report.html", title: Title = None, seed: Seed = 0, *, run: Computation
 ) -> None:
     """Write one page: whether the similarity is a kernel, how good it is for the labels, what a model learned."""
-    from similitude.cli.inputs import check_not_read, chosen_similarity, labels_of, task_of
-    from similitude.cli.output import Output, warnings_caught
-    from similitude.compute.engines import use_engine
-    from similitude.report import write_report
-    from similitude.report.writing import check_report_place
-
-    out, local = Output(as_json), engine_of(engine)
-    check_not_read(output, file)
-    check_report_place(output)
-    data, text, k = chosen_similarity(out, file, similarity, trust, label=label, object=object, kind=kind)
-    what, y = task_of(out, data, task), labels_of(data)
-    given = {"--output": output, "--label": label, "--similarity": text, "--object": object, "--kind": data.schema.kind}
-    given |= {"--task": what, "--title": title}
-    command = command_line(file, given, seed, trust)
-    names = data.schema.names if data.schema.kind == "vectors" else None
-    with use_engine(local), warnings_caught() as said, out.working("looking into it"):
-        found = write_report(
-            k,
+    check_not_read(output, given.file)
+    similitude.report.check_report_place(output)
+    data = given.load(run)
+    options = {
+        "--output": output,
+        "--label": given.label,
+        "--similarity": data.text,
+        "--object": given.object,
+        "--kind": data.schema.kind,
+        "--task": data.task,
+        "--title": title,
+        "--seed": str(seed),
+    }
+    with run.computing(), run.working("investigating"):
+        found = similitude.write_report(
+            data.similarity,
             data.objects,
-            y,
+            data.labels,
             output,
-            names=names or None,
+            names=(data.schema.names or None) if data.schema.kind == "vectors" else None,
             title=title,
-            task=what,
-            command=command,
+            task=data.task,
+            command=command_line(given.file, options, given.trust),
             random_state=seed,
         )
-    out.note_each(said)
-    document = {"command": "report", "report": output, **found.to_dict()}
-    out.result(document, lambda console: _show(console, str(found), output))
+
+    def show(terminal: Terminal) -> None:
+        terminal.say(found)
+        terminal.say(f"\nWritten to {output}.", "bold")
+
+    run.result({"command": "report", "report": output, **found.to_dict()}, show)
 
 
-def command_line(file: str, given: dict[str, str | None], seed: int, trust: bool) -> str:
-    """Return the command that asks for the same report again.
+def command_line(file: str, options: dict[str, str | None], trust: bool) -> str:
+    """Return the command that writes the same report again.
 
-    >>> command_line("my genes.csv", {"--label": "class", "--object": None}, seed=0, trust=True)
+    >>> command_line("my genes.csv", {"--label": "class", "--object": None, "--seed": "0"}, trust=True)
     "similitude report 'my genes.csv' --label class --seed 0 --trust"
     """
-    options = [word for name, value in given.items() if value is not None for word in (name, value)]
-    return shlex.join(["similitude", "report", file, *options, "--seed", str(seed), *["--trust"] * trust])
-
-
-def _show(console: Console, told: str, output: str) -> None:
-    from similitude.cli.output import printable
-
-    console.print(printable(told), soft_wrap=True)
-    console.print(printable(f"\nWritten to {output}."), style="bold", soft_wrap=True)
+    words = [word for name, value in options.items() if value is not None for word in (name, value)]
+    return shlex.join(["similitude", "report", file, *words, *["--trust"] * trust])

@@ -1,21 +1,21 @@
-"""How well predictions fit labels that a file happens to hold."""
+"""Accuracy and R² of predictions, for files that contain labels."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from similitude.support.results import ESTIMATE, Estimate
+from similitude.support import ESTIMATE, Estimate
 
-LEVEL, STEPS = 0.95, 1.959964
+LEVEL, NORMAL_QUANTILE = 0.95, 1.959964
 
 
 class Score:
-    """Keeps, batch after batch, what an accuracy or R² needs.
+    """Accumulates an accuracy or R² over batches.
 
     Parameters
     ----------
     classes : array or None
-        Those that the model knows; None where numbers are predicted.
+        The model's classes; None for regression.
     """
 
     def __init__(self, classes: np.ndarray | None) -> None:
@@ -26,7 +26,7 @@ class Score:
         self._numbers: list[tuple[np.ndarray, np.ndarray]] = []
 
     def add(self, labels: np.ndarray, predictions: np.ndarray) -> None:
-        """Take the labels of a batch and what was predicted."""
+        """Add the labels and predictions of a batch."""
         self.rows += len(labels)
         if self.classes is not None:
             self._right += int((labels == predictions).sum())
@@ -35,7 +35,7 @@ class Score:
             self._numbers.append((labels.astype(float), predictions))
 
     def estimate(self) -> Estimate | None:
-        """Return the accuracy or R², or None where there is nothing to tell it from."""
+        """Return the accuracy or R², or None if it is undefined."""
         if not self.rows:
             return None
         if self.classes is not None:
@@ -45,31 +45,31 @@ class Score:
 
 
 def accuracy(right: int, rows: int) -> Estimate:
-    """Return the share of right predictions, with Clopper and Pearson's interval.
+    """Return the share of correct predictions, with the interval of Clopper and Pearson.
 
-    It is exact for rows that the model has not seen; whether they are such rows is not known here.
+    The interval is exact for rows that the model was not fitted to; whether they are is not known here.
 
     >>> print(accuracy(90, 100))
     0.9 [0.8238, 0.951] (95 %, ESTIMATE)
     """
-    from similitude.theory.intervals import clopper_pearson
+    from similitude.theory import clopper_pearson
 
     low, high = clopper_pearson(right, rows, LEVEL)
     return Estimate(right / rows, float(low), float(high), LEVEL, ESTIMATE)
 
 
 def r_squared(y: np.ndarray, predicted: np.ndarray) -> Estimate | None:
-    r"""Return :math:`R^2`, the part of the variance of y that predictions explain, with a normal interval.
+    r"""Return :math:`R^2`, the share of the variance of y that is explained, with a normal interval.
 
-    It is one less a ratio of two means; its standard error is that of the mean of what each row adds to the ratio.
+    It is one minus a ratio of two means; its standard error is by the delta method.
 
     >>> y = np.arange(100.0)
     >>> print(r_squared(y, y + np.where(y % 2, 5.0, -5.0)))
     0.97 [0.9647, 0.9753] (95 %, ESTIMATE)
     """
-    apart, spread = (y - predicted) ** 2, (y - y.mean()) ** 2
-    if len(y) < 2 or not spread.any():
+    losses, deviations = (y - predicted) ** 2, (y - y.mean()) ** 2
+    if len(y) < 2 or not deviations.any():
         return None
-    ratio = float(apart.mean() / spread.mean())
-    error = STEPS * float((apart - ratio * spread).std()) / float(spread.mean()) / len(y) ** 0.5
+    ratio = float(losses.mean() / deviations.mean())
+    error = NORMAL_QUANTILE * float((losses - ratio * deviations).std()) / float(deviations.mean()) / len(y) ** 0.5
     return Estimate(1 - ratio, 1 - ratio - error, min(1.0, 1 - ratio + error), LEVEL, ESTIMATE)

@@ -1,22 +1,29 @@
-"""Counting and slicing objects, raw or encoded, whatever they are stored in.
+"""Objects, raw or encoded, whatever they are stored in: counted, sliced, joined, and turned into lists or matrices.
 
-An *encoding* is what ``Similarity.encode`` returns: an array, a sparse matrix, a tensor, a list, a tuple of
-these (one entry per part of a composite), or any class with ``__len__`` and ``__getitem__(slice | int array)``.
-Nobody else looks inside one: :func:`count` and :func:`rows` are the only two ways in.
+An *encoding* is what ``Similarity.encode`` returns: an array, a sparse matrix, a tensor, a data frame, a list, a tuple
+of these (one entry per part of a composite), or any class with ``__len__`` and ``__getitem__(slice | int array)``. All
+other code treats it as opaque and uses :func:`count` and :func:`rows`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence, Set
+from decimal import Decimal
+from functools import lru_cache
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from similitude.support.errors import brief
-from similitude.support.fingerprints import digest
+from similitude.support import brief, digest
 
 Encoding = Any
 Rows = slice | np.ndarray
+FLOATS = (np.float32, np.float64)
+
+
+# Encodings.
 
 
 def count(encoding: Encoding) -> int:
@@ -40,79 +47,29 @@ def rows(encoding: Encoding, which: Rows) -> Encoding:
         return tuple(rows(part, which) for part in encoding)
     if isinstance(encoding, list) and not isinstance(which, slice):
         return [encoding[i] for i in which]
-    return encoding[which]
+    return encoding.iloc[which] if hasattr(encoding, "iloc") else encoding[which]
 
 
 def keys(encoding: Encoding) -> np.ndarray:
-    """Return one 64-bit number per object, equal for equal objects.
+    """Return a 64-bit key per encoded object, equal for equal objects.
 
     >>> a, b, c = keys(["ab", "cd", "ab"]).tolist()
     >>> a == c, a == b
     (True, False)
     """
     if isinstance(encoding, list):
-        spelled = [digest(one) for one in encoding]
+        digests = [digest(one) for one in encoding]
     elif isinstance(encoding, np.ndarray) and encoding.dtype != object:
-        spelled = [digest(one) for one in encoding + 0]  # + 0: 0.0 and -0.0 are equal
+        digests = [digest(one) for one in encoding + 0]  # + 0: 0.0 and -0.0 are equal
     else:
-        spelled = [digest(rows(encoding, slice(i, i + 1))) for i in range(count(encoding))]
-    return np.array([int.from_bytes(one, "little") for one in spelled], dtype=np.uint64)
-
-
-def namespace(array: Any) -> Any:
-    """Return the module whose functions work on this array: NumPy, or the one that made a tensor."""
-    if isinstance(array, (np.ndarray, np.generic)) or is_sparse(array):
-        return np
-    from array_api_compat import array_namespace
-
-    return array_namespace(array)
-
-
-def is_tensor(X: Any) -> bool:
-    """Tell whether X is a torch tensor, without importing torch."""
-    return any(cls.__module__.split(".")[0] == "torch" and cls.__name__ == "Tensor" for cls in type(X).__mro__)
-
-
-def tensor_in(encoding: Encoding) -> Any:
-    """Return the first tensor in an encoding; None where there is none."""
-    if isinstance(encoding, tuple):
-        return next((found for found in map(tensor_in, encoding) if found is not None), None)
-    return encoding if is_tensor(encoding) else None
-
-
-def as_numpy(array: Any) -> np.ndarray:
-    """Return an array or a tensor, on whatever device, as a NumPy array.
-
-    >>> as_numpy([1.0, 2.0])
-    array([1., 2.])
-    """
-    return np.asarray(array.detach().cpu() if is_tensor(array) else array)
-
-
-def in_precision(array: Any, dtype: Any) -> Any:
-    """Return an array or a tensor in another precision, without a copy where it has that already.
-
-    >>> in_precision(np.array([1, 2]), np.float64)
-    array([1., 2.])
-    """
-    return array.astype(dtype, copy=False) if hasattr(array, "astype") else array.to(dtype)
-
-
-def beside(array: np.ndarray, like: Any) -> Any:
-    """Return an array where another one is: as a tensor on its device, or as it is.
-
-    >>> beside(np.array([1.0]), np.zeros(3))
-    array([1.])
-    """
-    if not is_tensor(like):
-        return array
-    return namespace(like).asarray(np.require(array, requirements=["W"]), device=like.device)
+        digests = [digest(rows(encoding, slice(i, i + 1))) for i in range(count(encoding))]
+    return np.array([int.from_bytes(one, "little") for one in digests], dtype=np.uint64)
 
 
 def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:
-    """Return the same with every array and tensor in it passed through `move`.
+    """Return the encoding with `move` applied to each of its arrays and tensors.
 
-    Looks into tuples, and into classes that have a method ``moved(move)``; everything else stays as it is.
+    Tuples are entered, and so are classes with a method ``moved(move)``; everything else is left unchanged.
 
     >>> moved((np.array([1., 2.]), ["a", "b"]), lambda array: 2 * array)
     (array([2., 4.]), ['a', 'b'])
@@ -125,34 +82,111 @@ def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:
     return move(encoding) if movable else encoding
 
 
-def is_table(X: Any) -> bool:
-    """Tell whether X is a pandas or polars data frame, without importing either."""
-    return _is_of(X, "pandas", "polars") and hasattr(X, "columns")
-
-
-def is_column(X: Any) -> bool:
-    """Tell whether X is a pandas or polars series, without importing either."""
-    return _is_of(X, "pandas", "polars") and hasattr(X, "dtype")
-
-
-def _is_of(X: Any, *libraries: str) -> bool:
-    return any(cls.__module__.split(".")[0] in libraries for cls in type(X).__mro__)
-
-
-def is_sparse(X: Any) -> bool:
-    """Tell whether X is a scipy sparse matrix or array, without importing scipy."""
-    return hasattr(X, "tocsr") and hasattr(X, "nnz")
+def tensor_in(encoding: Encoding) -> Any:
+    """Return the first tensor in an encoding, or None."""
+    if isinstance(encoding, tuple):
+        return next((found for found in map(tensor_in, encoding) if found is not None), None)
+    return encoding if is_tensor(encoding) else None
 
 
 def itemsize(X: Any) -> int:
-    """Return the bytes that one similarity value will take for objects stored or encoded like X."""
+    """Return the number of bytes of one similarity value of objects that are stored or encoded like X."""
     if isinstance(X, tuple):
         return itemsize(X[0])
     return 4 if str(getattr(X, "dtype", "")).rsplit(".", 1)[-1] in ("float32", "float16") else 8
 
 
+# Arrays and tensors.
+
+
+def namespace(array: Any) -> Any:
+    """Return the module whose functions work on this array: NumPy, or the library of a tensor."""
+    if isinstance(array, (np.ndarray, np.generic)) or is_sparse(array):
+        return np
+    from array_api_compat import array_namespace
+
+    return array_namespace(array)
+
+
+def as_numpy(array: Any) -> np.ndarray:
+    """Return an array, or a tensor on any device, as a NumPy array.
+
+    >>> as_numpy([1.0, 2.0])
+    array([1., 2.])
+    """
+    return np.asarray(array.detach().cpu() if is_tensor(array) else array)
+
+
+def in_precision(array: Any, dtype: Any) -> Any:
+    """Return an array or a tensor in another precision, without a copy if it already has it.
+
+    >>> in_precision(np.array([1, 2]), np.float64)
+    array([1., 2.])
+    """
+    return array.astype(dtype, copy=False) if hasattr(array, "astype") else array.to(dtype)
+
+
+def beside(array: np.ndarray, like: Any) -> Any:
+    """Return an array as a tensor on the device of `like`; unchanged if `like` is no tensor.
+
+    >>> beside(np.array([1.0]), np.zeros(3))
+    array([1.])
+    """
+    if not is_tensor(like):
+        return array
+    return namespace(like).asarray(np.require(array, requirements=["W"]), device=like.device)
+
+
+def first_nonfinite(values: Any) -> Any:
+    """Return the position of the first entry that is not finite, or None.
+
+    >>> first_nonfinite(np.array([[1.0, 2.0], [np.nan, 3.0]]))
+    (1, 0)
+    """
+    with np.errstate(all="ignore"):  # the sum of finite values may overflow: look closer then
+        if math.isfinite(float(values.sum())):
+            return None
+    bad = np.argwhere(~np.isfinite(as_numpy(values)))
+    return tuple(int(i) for i in bad[0]) if len(bad) else None
+
+
+# What raw objects are stored in, recognized without importing the library.
+
+
+@lru_cache(maxsize=256)
+def _kind_of(cls: Any) -> str:
+    """Return "tensor" for torch tensors, "frame" for classes of pandas and polars, "" for all others."""
+    bases = [(base.__module__.split(".")[0], base.__name__) for base in cls.__mro__]
+    if ("torch", "Tensor") in bases:
+        return "tensor"
+    return "frame" if {"pandas", "polars"} & {library for library, _ in bases} else ""
+
+
+def is_tensor(X: Any) -> bool:
+    """Tell whether X is a torch tensor."""
+    return _kind_of(X.__class__) == "tensor"
+
+
+def is_table(X: Any) -> bool:
+    """Tell whether X is a pandas or polars data frame."""
+    return _kind_of(X.__class__) == "frame" and hasattr(X, "columns")
+
+
+def is_column(X: Any) -> bool:
+    """Tell whether X is a pandas or polars series."""
+    return _kind_of(X.__class__) == "frame" and hasattr(X, "dtype")
+
+
+def is_sparse(X: Any) -> bool:
+    """Tell whether X is a scipy sparse matrix or array."""
+    return hasattr(X, "tocsr") and hasattr(X, "nnz")
+
+
+# Raw objects.
+
+
 def check_objects(X: Any, name: str = "X") -> int:
-    """Return how many objects X holds; refuse what is not a sequence of at least one object."""
+    """Validate a sequence of at least one object and return its length."""
     if isinstance(X, (str, bytes)):
         raise TypeError(f"{name} is one string, {brief(X)}: pass a list of objects, for instance [{brief(X)}]")
     is_sequence = hasattr(X, "shape") or (hasattr(X, "__len__") and hasattr(X, "__getitem__"))
@@ -169,7 +203,7 @@ def check_objects(X: Any, name: str = "X") -> int:
 
 
 def check_columns(X: Any) -> list[Any]:
-    """Return the names of a table's columns; refuse none, and one that occurs twice."""
+    """Validate that a table has columns with different names, and return the names."""
     columns = list(X.columns)
     twice = next((name for name in columns if columns.count(name) > 1), None)
     if not columns or twice is not None:
@@ -178,7 +212,7 @@ def check_columns(X: Any) -> list[Any]:
 
 
 def take(X: Any, which: np.ndarray) -> Any:
-    """Return some of the raw objects, stored as they were.
+    """Return some of the raw objects, in the container type of X.
 
     >>> take(["a", "b", "c"], np.array([2, 0]))
     ['c', 'a']
@@ -191,7 +225,7 @@ def take(X: Any, which: np.ndarray) -> Any:
 
 
 def join(X: Any, Z: Any) -> Any:
-    """Return the raw objects of X followed by those of Z, stored as they were.
+    """Return the raw objects of X followed by those of Z, in the container type of X.
 
     >>> join(np.array([[1., 2.]]), np.array([[3., 4.]])), join(["a"], ["b"])
     (array([[1., 2.],
@@ -213,7 +247,7 @@ def join(X: Any, Z: Any) -> Any:
 
 
 def join_all(parts: Sequence[Any]) -> Any:
-    """Return the raw objects of all parts, one after the other; halves first, so that few are copied often.
+    """Return the raw objects of all parts in order; parts are joined pairwise, so that few are copied often.
 
     >>> join_all([["a"], ["b", "c"], ["d"]])
     ['a', 'b', 'c', 'd']
@@ -241,3 +275,128 @@ def as_objects(X: Any) -> list[Any]:
         X = X.tocsr()
         return [X[i : i + 1] for i in range(X.shape[0])]
     return list(X)
+
+
+# Vectors.
+
+
+def as_matrix(X: Any) -> Any:
+    """Return vectors as a matrix of float32 or float64, one vector per row, without a copy if possible.
+
+    Takes arrays, scipy sparse matrices (returned as CSR), pandas and polars frames and columns, tensors, and lists of
+    vectors. A one-dimensional array is a list of numbers: vectors of dimension 1.
+
+    >>> as_matrix([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    check_objects(X)
+    if not isinstance(X, np.ndarray):
+        X = _stored(X)
+    if is_sparse(X):
+        return _sparse_matrix(X)
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("a masked array with masked values: vector kernels need every value")
+    X = np.asarray(X) if isinstance(X, np.ndarray) or namespace(X) is np else X
+    X = X[:, None] if X.ndim == 1 else X
+    if X.ndim != 2:
+        raise ValueError(
+            f"vector kernels need a matrix with one vector per row, got an array of shape {tuple(X.shape)}"
+        )
+    if X.shape[1] == 0:
+        raise ValueError("the vectors have no entries: vector kernels need at least one column")
+    X = X if X.dtype in FLOATS else _as_floats(X)
+    bad = first_nonfinite(X)
+    if bad is not None:
+        i, j = bad
+        raise ValueError(f"row {i}, column {j} is {float(X[i, j])}: vector kernels need finite numbers")
+    return X
+
+
+def _stored(X: Any) -> Any:
+    """Return vectors of a data frame or a list as one array; other containers unchanged."""
+    if is_table(X) or is_column(X):
+        table = X if is_table(X) else X.to_frame()
+        return np.column_stack([_column_floats(name, table[name].to_numpy()) for name in check_columns(table)])
+    return X if hasattr(X, "shape") else stacked(list(X))
+
+
+def _as_floats(X: Any) -> Any:
+    """Return an array or a tensor in float32 or float64 and native byte order."""
+    kind, xp = str(X.dtype).rsplit(".", 1)[-1], namespace(X)
+    if kind in ("float32", "float64"):
+        return X.astype(X.dtype.newbyteorder("=")) if xp is np else X
+    if kind.startswith("complex"):
+        raise TypeError("vector kernels need real numbers, not complex ones")
+    wanted = xp.float32 if kind in ("float16", "bfloat16") else xp.float64
+    if xp is not np:
+        return xp.astype(X, wanted)
+    if X.dtype.kind in "fiub":
+        return X.astype(wanted)
+    for (i, j), value in np.ndenumerate(X):
+        if not isinstance(value, (Real, Decimal)):
+            raise TypeError(
+                f"vector kernels need numbers, row {i}, column {j} is {brief(value)}; for other objects bring your own "
+                f"function with as_similarity(f), or turn them into vectors with k.pullback(phi)"
+            )
+    return X.astype(np.float64)
+
+
+def _sparse_matrix(X: Any) -> Any:
+    """Return a sparse matrix as CSR of floats in canonical format."""
+    from scipy.sparse import csr_array
+
+    X = csr_array(X)
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"vector kernels need real numbers, not {X.dtype}")
+    X = X if X.dtype in FLOATS else X.astype(np.float64)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    bad = np.flatnonzero(~np.isfinite(X.data))
+    if len(bad):
+        row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
+        raise ValueError(
+            f"row {row}, column {X.indices[bad[0]]} is {X.data[bad[0]]}: vector kernels need finite numbers"
+        )
+    return X
+
+
+def _column_floats(name: Any, values: np.ndarray) -> np.ndarray:
+    """Return one column as floats; errors name the column."""
+    if values.dtype == object:
+        missing = np.array([value is None or str(value) == "<NA>" or value != value for value in values])
+        if all(isinstance(value, Real) for value in values[~missing]):
+            values = np.where(missing, np.nan, values).astype(np.float64)
+    if values.dtype.kind not in "fiub":
+        raise TypeError(f"column {name!r} holds {brief(values[0])}: vector kernels need numbers in every column")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise ValueError(
+            f"column {name!r} holds {values[bad[0]]} in row {bad[0]}: vector kernels need finite numbers, so fill or "
+            f"drop missing values first"
+        )
+    return values.astype(np.float32 if values.dtype in (np.float32, np.float16) else np.float64)
+
+
+def stacked(vectors: list[Any]) -> Any:
+    """Return a list of vectors as one matrix; errors name the first vector that does not fit."""
+    vectors = [vector.to_numpy() if is_column(vector) else vector for vector in vectors]
+    first = vectors[0]
+    if is_sparse(first):
+        from scipy import sparse
+
+        return sparse.vstack(vectors, format="csr")
+    for i, vector in enumerate(vectors):
+        if isinstance(vector, (str, bytes, dict, set)) or vector is None:
+            raise TypeError(
+                f"vector kernels need vectors of numbers, object {i} is {brief(vector)}; for other objects bring your "
+                f"own function with as_similarity(f), or turn them into vectors with k.pullback(phi)"
+            )
+        if np.shape(vector) != np.shape(first):
+            raise ValueError(
+                f"vectors must all have the same dimension: object {i} has shape {np.shape(vector)}, object 0 has "
+                f"shape {np.shape(first)}"
+            )
+    xp = namespace(first) if hasattr(first, "shape") else np
+    return np.asarray(vectors) if xp is np else xp.stack(vectors)

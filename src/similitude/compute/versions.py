@@ -1,4 +1,4 @@
-"""Versions of similitude and of what it runs on, for reports of problems."""
+"""Versions of similitude and of the packages it uses, for bug reports."""
 
 import platform
 from importlib import metadata
@@ -7,7 +7,7 @@ from similitude.compute.loops import IN_USE
 
 __all__ = ["show_versions"]
 
-PACKAGES = (
+PACKAGES = [
     "numpy",
     "scipy",
     "scikit-learn",
@@ -23,13 +23,13 @@ PACKAGES = (
     "pyarrow",
     "typer",
     "rich",
-)
+]
 
 
 def show_versions() -> None:
     """Print the versions of similitude, Python and the packages used, and which loops are in use.
 
-    Optional packages are looked up, never imported.
+    Optional packages are looked up, not imported.
 
     Examples
     --------

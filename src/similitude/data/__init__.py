@@ -1,1 +1,1 @@
-"""Rows from anywhere: files, sources that are read in batches, and small data sets."""
+"""Rows from anywhere: sources that are read in batches, files, and small data sets."""

@@ -1,47 +1,33 @@
-"""What workers do with one partition of a collection: look at it, draw from it, add it up, map it, predict it."""
+"""What workers compute on one partition: its size, a sample, sums over features, features, predictions."""
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import join, take
+from similitude.compute import join, take
 from similitude.data.sources import (
-    PEEK,
     Batch,
-    about,
-    batch_rows,
-    batches_in,
-    described,
-    in_partition,
-    keys,
-    objects_in,
-    opened,
+    errors_in_batch,
+    errors_in_partition,
+    partition_objects,
+    partition_source,
+    random_keys,
 )
-from similitude.estimators.sourced import Streamed, Targets, weights_of
-from similitude.estimators.streams import mapped
-from similitude.landmarks import partitions as maps
-from similitude.landmarks.features import Together
-from similitude.linear.moments import Moments
+from similitude.estimators.batches import SourceRows, batch_weights
+from similitude.estimators.passes import features_of
+from similitude.estimators.targets import Targets
+from similitude.landmarks import FeatureUnion, Look
+from similitude.linear import Moments
+from similitude.scikit import InputCheck
 from similitude.similarity import Similarity
-
-Rows = tuple[Any, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-"""Objects, labels, weights, places in the whole, and how many with a weight come before each."""
-
-
-def for_workers(machine: Any, memory: int | str) -> Any:
-    """Return a copy of a machine that computes in one thread, without objects that partitions have no use for."""
-    made = maps.for_workers(machine, memory)
-    made.landmarks, made.unlabeled = "auto", None
-    return made
 
 
 @dataclass
-class Look(maps.Look):
-    """What a first look at a partition tells.
+class LabeledLook(Look):
+    """What a first look at a partition shows.
 
     Attributes
     ----------
@@ -54,131 +40,133 @@ class Look(maps.Look):
     targets: Targets | None = None
 
 
-def look(machine: Any, number: int, *columns: Any) -> Look:
-    """Count and check the rows of a partition, and what there is of labels."""
-    reader, found = copy.copy(machine), Look(number)
-    with in_partition(number):
-        source = opened(*columns)
+def partition_look(share: tuple[InputCheck, Targets], number: int, *columns: Any) -> LabeledLook:
+    """Count and validate the rows of a partition, and its labels."""
+    check, targets = share[0].copy(), share[1].copy()
+    found = LabeledLook(number)
+    with errors_in_partition(number):
+        source = partition_source(*columns)
         if source is None:
             return found
-        found.targets = reader._reading()
-        for batch in batches_in(source, reader.engine.budget):
-            found.described = found.described or described(batch)
-            with about(batch):
-                X = reader._checked(batch.objects, reset=batch.start == 0)
-                _, counted = found.targets.see(X, batch.labels, weights_of(batch))
+        for batch in source.batches(source.batch_rows(check.engine.budget)):
+            found.described = found.described or batch.schema()
+            with errors_in_batch(batch):
+                X = check(batch.objects, reset=batch.start == 0)
+                _, counted = targets.see(X, batch.labels, batch_weights(batch))
             found.n, found.counted = batch.stop, found.counted + int(counted.sum())
-    found.inputs = maps.inputs_of(reader)
+    found.inputs, found.targets = check.attributes, targets
     return found
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Rows whose keys lie below the one or above the other may be among the first or the last in a random order."""
+class KeyRange:
+    """Rows with keys at or below the one, or at or above the other, may be first or last in random order."""
 
     seed: int
     low: int
     high: int
 
 
-def draw(machine: Any, limits: Limits, number: int, start: int, rank: int, *columns: Any) -> Rows | None:
-    """Return the rows of a partition whose keys are near either end."""
-    reader, found = copy.copy(machine), None
-    with in_partition(number):
-        source = opened(*columns)
+def partition_sample(
+    share: tuple[InputCheck, Targets, KeyRange], number: int, start: int, rank: int, *columns: Any
+) -> Any:
+    """Return the rows of a partition with keys in the range: objects, labels, weights, positions and ranks."""
+    check, targets, limits = share[0].copy(), share[1].copy(), share[2]
+    found: list[Any] = []
+    with errors_in_partition(number):
+        source = partition_source(*columns)
         if source is None:
             return None
-        targets = reader._reading()
-        for batch in batches_in(source, reader.engine.budget):
-            X = reader._checked(batch.objects, reset=False)
-            weights = weights_of(batch)
+        for batch in source.batches(source.batch_rows(check.engine.budget)):
+            X = check(batch.objects, reset=False)
+            weights = batch_weights(batch)
             labels, counted = targets.see(X, batch.labels, weights)
             which = np.flatnonzero(counted)
             ranks = np.arange(rank, rank + len(which))
             rank += len(which)
-            mine = keys(ranks, limits.seed)
+            mine = random_keys(ranks, limits.seed)
             near = (mine <= np.uint64(limits.low)) | (mine >= np.uint64(limits.high))
             which, ranks = which[near], ranks[near]
             if len(which):
-                some = take(X, which), labels[which], weights[which], start + batch.start + which, ranks
-                found = some if found is None else followed(found, some)
-    return found
+                some = [take(X, which), labels[which], weights[which], start + batch.start + which, ranks]
+                found = some if not found else [join(found[0], some[0]), *map(_both, found[1:], some[1:])]
+    return tuple(found) if found else None
+
+
+def _both(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return np.concatenate([one, other])
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted(maps.Reader):
-    """Reads batches of which only examples with a weight may become landmarks."""
+class Eligible:
+    """Tells which rows of a batch may become landmarks: those with a weight."""
 
     targets: Targets
 
-    def read(self, batch: Batch) -> tuple[Any, np.ndarray]:
-        """Return checked objects, and which of them have a weight."""
-        X, _ = super().read(batch)
-        return X, self.targets.read(batch.labels, weights_of(batch))[1] > 0
-
-
-def followed(one: Rows, other: Rows) -> Rows:
-    """Return the rows of both, one after the other."""
-    arrays = [np.concatenate(pair) for pair in zip(one[1:], other[1:], strict=True)]
-    return join(one[0], other[0]), arrays[0], arrays[1], arrays[2], arrays[3]
+    def __call__(self, batch: Batch) -> np.ndarray:
+        """Return a mask of the rows."""
+        return self.targets.read(batch.labels, batch_weights(batch))[1] > 0
 
 
 @dataclass(frozen=True, eq=False)
-class Share:
+class PartitionPass:
     """What every partition needs in the pass over the similarities."""
 
-    machine: Any
+    check: InputCheck
     targets: Targets
     similarities: tuple[Similarity, ...]
-    together: Together
+    union: FeatureUnion
     size: int
     seed: int
 
-    def streamed(self, n: int, columns: tuple[Any, ...]) -> Streamed:
-        """Return a partition as rows that are encoded batch by batch."""
-        source = opened(*columns)
+    def rows(self, n: int, columns: tuple[Any, ...]) -> SourceRows:
+        """Return the rows of a partition, encoded batch by batch."""
+        source = partition_source(*columns)
         assert source is not None
-        rows = batch_rows(next(source.batches(PEEK)).objects, self.machine.engine.budget)
-        return Streamed(self.machine, source, self.targets, self.seed, rows, n, n)
+        rows = source.batch_rows(self.check.engine.budget)
+        return SourceRows(source, self.check, self.targets, self.seed, rows, n, n)
 
 
-def moments(share: Share, number: int, start: int, n: int, held: np.ndarray, *columns: Any) -> Moments | None:
-    """Return the moments of the features of a partition, but for the rows held out; None where it has no rows."""
+def partition_sums(
+    share: PartitionPass, number: int, start: int, n: int, held_out: np.ndarray, *columns: Any
+) -> Moments | None:
+    """Return the sums over the features of a partition, except for held-out rows; None if it has no rows."""
     if n == 0:
         return None
-    with in_partition(number, start):
-        rows = share.streamed(n, columns)
-        engine = share.machine.engine
-        return rows.moments(share.similarities, share.together, held - start, engine, share.size, dict)
+    with errors_in_partition(number, start):
+        rows = share.rows(n, columns)
+        return rows.sums(share.similarities, share.union, held_out - start, share.check.engine, share.size, dict)
 
 
-def features(share: Share, number: int, start: int, n: int, *columns: Any) -> list[tuple[np.ndarray, ...]]:
+def partition_features(
+    share: PartitionPass, number: int, start: int, n: int, *columns: Any
+) -> list[tuple[np.ndarray, ...]]:
     """Return features, targets and weights of the rows of a partition that have a weight, in batches."""
     if n == 0:
         return []
     found: list[tuple[np.ndarray, ...]] = []
-    with in_partition(number, start):
-        for batch in share.streamed(n, columns).batches(share.similarities, 0):
+    with errors_in_partition(number, start):
+        for batch in share.rows(n, columns).batches(share.similarities, 0):
             encodings, Y, weights = batch.encoding
-            F = mapped(share.together, encodings, share.machine.engine, share.size)
+            F = features_of(share.union, encodings, share.check.engine, share.size)
             counted = weights > 0
             found.append((F[counted], Y[counted], weights[counted]))
     return found
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """A fitted machine, and which of its methods is asked; `like` holds a row of what it answers."""
+class Prediction:
+    """A fitted estimator, the method to call, and a row of what it returns."""
 
-    machine: Any
+    estimator: Any
     method: str
     like: np.ndarray
 
 
-def answer(asked: Asked, number: int, objects: Any) -> np.ndarray:
-    """Return what a fitted machine says of a partition."""
-    with in_partition(number):
-        if opened(objects) is None:
+def partition_prediction(asked: Prediction, number: int, objects: Any) -> np.ndarray:
+    """Return the predictions for a partition."""
+    with errors_in_partition(number):
+        if partition_source(objects) is None:
             return asked.like[:0]
-        found: np.ndarray = getattr(asked.machine, asked.method)(objects_in(objects))
+        found: np.ndarray = getattr(asked.estimator, asked.method)(partition_objects(objects))
     return found

@@ -1,43 +1,67 @@
-"""The scale of a similarity that was left open: a few multiples of the median, judged on held-out examples."""
+"""The scale of a similarity left at ``"median"``: the best of a few multiples of the median on held-out rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from similitude.similarity import Similarity
+from similitude.compute import take
+from similitude.estimators.choose_landmarks import LandmarkChoice
+from similitude.estimators.landmark_count import SampleFeatures, Validation, best_level
+from similitude.estimators.options import FitOptions
+from similitude.estimators.rows import TrainingRows
+from similitude.similarity import Similarity, remembered_images
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the median that are tried."""
 
-SCALED_ON = 5_000
-"""Examples at most on which scales are compared."""
+ROWS = 5_000
+"""Most rows on which scales are compared."""
 
-SCALED_BY = 1_000
-"""Landmarks at most by which scales are compared."""
+LANDMARKS = 1_000
+"""Most landmarks with which scales are compared."""
 
 
 def open_scales(k: Similarity) -> list[str]:
-    """Return the parameters that are to be fixed at a median of the data.
+    """Return the parameters that are to be resolved to a median of the data.
 
     >>> from similitude.kernels import Gaussian, Linear
     >>> open_scales(Gaussian() + Linear()), open_scales(Gaussian(sigma=1.0))
     (['k1__sigma'], [])
     """
-    given = k.get_params()
-    return [name for name in k.unresolved() if given[name] == "median"]
+    unresolved = k.unresolved()
+    given = k.get_params() if unresolved else {}
+    return [name for name in unresolved if given[name] == "median"]
 
 
-def scaled(resolved: Similarity, names: list[str], multiple: float) -> Similarity:
-    """Return the similarity with these parameters multiplied."""
-    known = resolved.get_params()
-    changed: Similarity = resolved.__copy__().set_params(**{name: multiple * float(known[name]) for name in names})
-    return changed
+def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> TrainingRows:
+    """Return the rows with each similarity at its best scale, if its scale was left open."""
+    names = [open_scales(k) for k in options.similarities]
+    if not any(names):
+        return data
+    which, n_train = data.pilot(min(ROWS, choice.pilot))
+    validation = Validation(data.Y[which], data.weights[which], n_train)
+    first = choice.landmarks.only(np.arange(min(LANDMARKS, len(choice.landmarks), n_train)))
+    objects = take(choice.X, which)
+
+    def loss(k: Similarity) -> float:
+        encoded = first.encoded(k)
+        sample = SampleFeatures(k, k.encode(objects), which, encoded, options.side, options.sparse, options.engine)
+        return best_level([sample], len(first), validation).trial.loss
+
+    similarities, encodings = list(data.similarities), list(data.encodings)
+    with remembered_images(), data.located(choice.landmarks):
+        for i, open_ones in enumerate(names):
+            if open_ones:
+                similarities[i] = best_scale(similarities[i], open_ones, loss)
+                encodings[i] = similarities[i].encode(choice.X)
+    return replace(data, similarities=tuple(similarities), encodings=tuple(encodings))
 
 
 def best_scale(resolved: Similarity, names: list[str], loss: Callable[[Similarity], float]) -> Similarity:
-    """Return the multiple with the smallest held-out loss; from the median, walking to either side while it falls."""
+    """Return the similarity at the multiple with the smallest loss, descending from the median to either side."""
     tried: dict[int, float] = {}
 
     def at(place: int) -> float:
@@ -52,3 +76,16 @@ def best_scale(resolved: Similarity, names: list[str], loss: Callable[[Similarit
         while at(place + step) < at(place):
             place += step
     return scaled(resolved, names, MULTIPLES[place])
+
+
+def scaled(resolved: Similarity, names: list[str], multiple: float) -> Similarity:
+    """Return the similarity with some parameters multiplied."""
+    known = resolved.get_params()
+    changed: Similarity = resolved.__copy__().set_params(**{name: multiple * float(known[name]) for name in names})
+    return changed
+
+
+def n_models(sizes: list[int], options: FitOptions) -> int:
+    """Return how many models were compared: scales times numbers of landmarks."""
+    scales = [len(MULTIPLES) for k in options.similarities if open_scales(k)]
+    return len(sizes) * int(np.prod(scales))

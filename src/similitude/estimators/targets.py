@@ -1,105 +1,163 @@
-"""Labels and targets of a source, read batch by batch."""
+"""Targets: classes coded as -1 and +1, or numbers; read at once or batch by batch."""
 
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
 
-from similitude.learners.kernel_learner import check_label_column, check_targets
-from similitude.support.errors import brief
+from similitude.scikit import check_label_column, check_targets
+from similitude.support import brief
 
 
-def codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return -1 and +1, a byte each: one column for two classes, one per class for several."""
+def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return -1 and +1, one byte each: one column for two classes, one column per class for several."""
     which = numbers[:, None] == (1 if n_classes == 2 else np.arange(n_classes))
     return 2 * which.astype(np.int8) - 1
 
 
-class Classes:
-    """Labels of a classifier: all classes and their weights are known after the first pass."""
+def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Return what the weights of each class are multiplied by.
 
-    def __init__(self, machine: Any) -> None:
-        self.machine = machine
-        self._classes: np.ndarray | None = None
-        self._totals = np.empty(0)
-        given = machine.class_weight
-        self._without = [label for label, weight in given.items() if weight == 0] if isinstance(given, dict) else []
+    Parameters
+    ----------
+    given : dict, "balanced" or None
+        The parameter ``class_weight`` of a classifier.
+    classes, totals : array
+        The classes, and the sum of the weights of each.
+    """
+    if isinstance(given, str) and given == "balanced":
+        each = np.divide(totals.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
+    else:
+        each = compute_class_weight(given, classes=classes, y=classes)
+    if (each < 0).any():
+        raise ValueError(f"class_weight holds {each.min()}: weights must not be negative")
+    return np.asarray(each)
+
+
+class Targets(Protocol):
+    """Reads the labels or targets of batches."""
 
     def see(self, X: Any, y: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Count the labels of a batch; return them, and which have a weight."""
-        labels = check_label_column(self.machine, X, y)
+        """Look at a batch in the first pass; return its labels, and which rows have a weight."""
+
+    def close(self) -> None:
+        """Settle what depends on all labels."""
+
+    def numbers(self, y: np.ndarray) -> np.ndarray | None:
+        """Return class numbers, if there are classes."""
+
+    def read(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return targets as columns, and weights multiplied by those of the classes."""
+
+    def absorb(self, other: Any) -> None:
+        """Add what another saw of further batches."""
+
+    def copy(self) -> Targets:
+        """Return a copy, for a worker."""
+
+
+class ClassTargets:
+    """Labels of a classifier: all classes and their weights are known after the first pass.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator, for errors.
+    class_weights : callable
+        Returns what the weights of each class are multiplied by, given the classes and their total weights.
+    excluded : sequence of labels
+        Classes of weight zero.
+    """
+
+    def __init__(
+        self, name: str, class_weights: Callable[[np.ndarray, np.ndarray], np.ndarray], excluded: list[Any]
+    ) -> None:
+        self.name, self.class_weights, self.excluded = name, class_weights, excluded
+        self.classes: np.ndarray | None = None
+        self._totals = np.empty(0)
+        self._multipliers = np.empty(0)
+
+    def see(self, X: Any, y: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Count the labels of a batch; return them, and which rows have a weight."""
+        labels = check_label_column(self.name, X, y)
         found, numbers = np.unique(labels, return_inverse=True)
         self._add(found, np.bincount(numbers, weights, minlength=len(found)))
-        return labels, (weights > 0) & ~np.isin(labels, self._without) if self._without else weights > 0
+        return labels, (weights > 0) & ~np.isin(labels, self.excluded) if self.excluded else weights > 0
 
     def _add(self, found: np.ndarray, weights: np.ndarray) -> None:
         """Add the weights of classes, known or new."""
-        known = found if self._classes is None else np.union1d(self._classes, found)
+        known = found if self.classes is None else np.union1d(self.classes, found)
         totals = np.zeros(len(known))
-        if self._classes is not None:
-            totals[np.searchsorted(known, self._classes)] += self._totals
+        if self.classes is not None:
+            totals[np.searchsorted(known, self.classes)] += self._totals
         totals[np.searchsorted(known, found)] += weights
-        self._classes, self._totals = known, totals
+        self.classes, self._totals = known, totals
 
-    def absorb(self, other: Classes) -> None:
-        """Take over what another saw of further batches."""
-        if other._classes is not None:
-            self._add(other._classes, other._totals)
+    def absorb(self, other: ClassTargets) -> None:
+        """Add what another saw of further batches."""
+        if other.classes is not None:
+            self._add(other.classes, other._totals)
 
-    def on_worker(self, machine: Any) -> Classes:
-        """Return a copy for the copy of the machine on a worker."""
-        made = copy.copy(self)
-        made.machine = machine
-        return made
+    def copy(self) -> ClassTargets:
+        """Return a copy, for a worker."""
+        return copy.copy(self)
 
     def close(self) -> None:
-        """Settle the classes and what each weighs."""
-        assert self._classes is not None
-        if len(self._classes) < 2:
-            name = type(self.machine).__name__
-            raise ValueError(f"{name} needs two classes at least, y holds one class only: {self._classes[0]!r}")
-        self.machine.classes_ = self._classes
-        self._each = self.machine._class_weights(self._totals)
-        for label, weight in zip(self._classes.tolist(), self._each * self._totals, strict=True):
+        """Settle the classes and their weights."""
+        assert self.classes is not None
+        if len(self.classes) < 2:
+            raise ValueError(f"{self.name} needs two classes at least, y holds one class only: {self.classes[0]!r}")
+        self._multipliers = self.class_weights(self.classes, self._totals)
+        for label, weight in zip(self.classes.tolist(), self._multipliers * self._totals, strict=True):
             if weight == 0:
                 raise ValueError(f"class {label!r} has examples of weight zero only: leave it out")
 
     def numbers(self, y: np.ndarray) -> np.ndarray:
         """Return the number of each label's class."""
-        assert self._classes is not None
-        places = np.minimum(np.searchsorted(self._classes, y), len(self._classes) - 1)
-        strange = np.flatnonzero(self._classes[places] != y)
+        assert self.classes is not None
+        places = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        strange = np.flatnonzero(self.classes[places] != y)
         if len(strange):
             raise ValueError(f"label {brief(y[strange[0]])} was not there in the first pass: each must give the same")
         return places
 
     def read(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return codes, and weights times those of the classes."""
+        """Return codes, and weights multiplied by those of the classes."""
         numbers = self.numbers(y)
-        return codes(numbers, len(self.machine.classes_)), weights * self._each[numbers]
+        assert self.classes is not None
+        return class_codes(numbers, len(self.classes)), weights * self._multipliers[numbers]
 
 
-class Numbers:
-    """Targets of a regressor."""
+class NumberTargets:
+    """Targets of a regressor.
 
-    def __init__(self, machine: Any) -> None:
-        self.machine = machine
+    Parameters
+    ----------
+    name : str
+        Of the estimator, for errors.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.one_output = True
 
     def see(self, X: Any, y: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Check the targets of a batch; return them, and which have a weight."""
-        y = check_targets(self.machine, X, y)
-        self.machine._one_output = y.ndim == 1
+        """Validate the targets of a batch; return them, and which rows have a weight."""
+        y = check_targets(self.name, X, y)
+        self.one_output = y.ndim == 1
         return y, weights > 0
 
-    def absorb(self, other: Numbers) -> None:
-        """Take over what another saw of further batches."""
-        self.machine._one_output = other.machine._one_output
+    def absorb(self, other: NumberTargets) -> None:
+        """Add what another saw of further batches."""
+        self.one_output = other.one_output
 
-    def on_worker(self, machine: Any) -> Numbers:
-        """Return a copy for the copy of the machine on a worker."""
-        return Numbers(machine)
+    def copy(self) -> NumberTargets:
+        """Return a copy, for a worker."""
+        return copy.copy(self)
 
     def close(self) -> None:
         """Nothing depends on all targets."""

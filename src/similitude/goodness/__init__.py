@@ -1,13 +1,15 @@
-"""Is the similarity good for these labels? Definitions 2 to 5 of Balcan and Blum, and alignment, with intervals.
+"""How good a similarity is for given labels: Definitions 2 to 5 of Balcan and Blum, alignment and margins.
 
-``gaps`` is Definition 2 (all objects count alike), ``weighting`` and ``certificates`` are Definitions 3 and 4 (objects
-count by weights, fitted on some examples and tried on others), ``class_means`` is Definition 5 (on average),
-``alignments`` and ``permutation`` compare with the labels as a whole, ``separability`` looks at margins, ``sizes`` at
-what the theorems would ask for. ``samples`` decides who is looked at, ``resampling`` makes the intervals, and
-``assessment`` puts it all together.
+``gaps`` is Definition 2 (unweighted), ``weight_programs`` and ``weighted`` are Definitions 3 and 4 (weights fitted on
+some examples and tested on others), ``class_means`` is Definition 5 (on average), ``alignments`` and ``permutation``
+compare with the labels as a whole, ``margins`` and ``separability`` are about kernels, ``sample_sizes`` about the
+numbers of examples in the theorems. ``sampling`` chooses the examples, ``resampling`` computes intervals, and
+``assessment`` combines it all.
 """
 
 from similitude.goodness.alignments import alignment
 from similitude.goodness.assessment import Goodness, assess
+from similitude.goodness.margins import Margin, MarginCurve, error_at_margin, margin
+from similitude.goodness.sampling import stratified
 
-__all__ = ["Goodness", "alignment", "assess"]
+__all__ = ["Goodness", "Margin", "MarginCurve", "alignment", "assess", "error_at_margin", "margin", "stratified"]

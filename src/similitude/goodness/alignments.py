@@ -1,4 +1,4 @@
-"""Alignment: how much a matrix of similarities looks like the matrix of labels."""
+"""Alignment: the cosine of a matrix of similarities and the matrix of the labels."""
 
 from __future__ import annotations
 
@@ -8,42 +8,41 @@ from typing import Any
 
 import numpy as np
 
-from similitude.goodness.resampling import LEVEL, by_jackknife, effective_size, jackknife_variance
-from similitude.learners.base import read_labels
-from similitude.support.errors import PairError, brief
-from similitude.support.results import ESTIMATE, Estimate
+from similitude.goodness.resampling import by_jackknife, effective_size, jackknife_variance
+from similitude.scikit import encode_labels, read_labels
+from similitude.support import ESTIMATE, Estimate, PairError, brief
+from similitude.theory import LEVEL
 
-ROUNDING = 64 * float(np.finfo(np.float64).eps)
-"""A centered matrix shorter than this part of the matrix counts as zero."""
+CENTERING_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+"""A centered matrix counts as zero if its norm is below this part of the norm of the matrix."""
 
 
 def alignment(K: Any, target: Any, *, centered: bool = True) -> float:
-    r"""Return the cosine of a matrix of similarities and the matrix of the labels, or another matrix.
+    r"""Return the cosine of a matrix of similarities and the matrix of the labels, or of another matrix.
 
     .. math:: \frac{\langle HKH, HTH\rangle}{\lVert HKH\rVert\,\lVert HTH\rVert}, \qquad H = I - \frac{1}{n} 11'
 
-    with the inner product and the norm of Frobenius; without centering, H is left out. T is the second matrix, or
+    with the Frobenius inner product and norm; without centering, H is left out. T is the second matrix, or
     :math:`l l'` for labels :math:`l = \pm 1`. With k classes, it is 1 for equal classes and :math:`-1/(k - 1)` for
-    different ones, which is the same for two of them; centering makes it that of "equal or not". (Cristianini,
-    Shawe-Taylor, Elisseeff and Kandola, "On Kernel-Target Alignment", 2001; centered: Cortes, Mohri and Rostamizadeh,
-    "Algorithms for Learning Kernels Based on Centered Alignment", 2012, Definition 4.) Without centering a constant K
-    is well aligned with labels that are nearly all alike.
+    different ones, which agrees with :math:`l l'` for two classes. (Cristianini, Shawe-Taylor, Elisseeff and Kandola,
+    "On Kernel-Target Alignment", 2001; centered: Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based
+    on Centered Alignment", 2012, Definition 4.) Without centering a constant K is well aligned with labels that are
+    nearly all equal.
 
-    Every pair counts, also those of an object with itself; `similitude.assess` leaves these out, for they say nothing
-    about new objects.
+    All pairs count, including those of an object with itself; `similitude.assess` leaves these out, as they carry no
+    information about new objects.
 
     Parameters
     ----------
     K : array of shape (n, n)
-        Of any sign, symmetric or not.
+        Need be neither symmetric nor PSD.
     target : sequence of n labels, or array of shape (n, n)
     centered : bool
 
     Returns
     -------
     float
-        From -1 to 1; 0, with a warning, where one of the matrices is zero (centered: constant but for what rows and
-        columns add).
+        From -1 to 1; 0, with a warning, if one of the matrices is zero (after centering).
 
     Examples
     --------
@@ -60,7 +59,7 @@ def alignment(K: Any, target: Any, *, centered: bool = True) -> float:
             raise ValueError(f"K has shape {first.shape} and the target {second.shape}: they must be of one shape")
         product, lengths = _with_matrix(first, second, centered)
     else:
-        product, lengths = _with_labels(first, _codes(read_labels(target, n)), centered)
+        product, lengths = _with_labels(first, encode_labels(read_labels(target, n))[1], centered)
     zero = [name for name, length in zip(("K", "the target"), lengths, strict=True) if length == 0]
     if zero:
         after = " after centering" if centered else ""
@@ -70,7 +69,7 @@ def alignment(K: Any, target: Any, *, centered: bool = True) -> float:
 
 
 def _matrix(name: str, values: Any) -> np.ndarray:
-    """Return a square matrix of finite numbers, in units of its largest."""
+    """Validate a square matrix of finite numbers, and divide it by its largest magnitude."""
     values = values.toarray() if hasattr(values, "toarray") else values
     matrix = np.asarray(values)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
@@ -87,7 +86,7 @@ def _matrix(name: str, values: Any) -> np.ndarray:
 
 
 def _target(target: Any) -> Any:
-    """Return the target if it is a matrix, None if it is labels."""
+    """Return the target as an array if it is a matrix, None if it is a sequence of labels."""
     if hasattr(target, "toarray"):
         return target.toarray()
     if target is None or isinstance(target, (str, bytes)):
@@ -96,35 +95,28 @@ def _target(target: Any) -> Any:
     return array if array.ndim == 2 and array.shape[1] != 1 else None
 
 
-def _codes(labels: np.ndarray) -> np.ndarray:
-    try:
-        return np.unique(labels, return_inverse=True)[1]
-    except TypeError as error:
-        raise TypeError(f"the labels are of kinds that cannot be put in order: {error}") from error
-
-
 def centered_matrix(K: np.ndarray) -> np.ndarray:
-    """Return HKH: the matrix less the means of its rows and columns; exactly zero where it is so up to rounding."""
+    """Return HKH, the matrix without its row and column means; exactly zero if it is zero up to rounding."""
     C = K - K.mean(axis=1, keepdims=True)
     C -= C.mean(axis=0)
-    return C if np.linalg.norm(C) > ROUNDING * np.linalg.norm(K) else np.zeros_like(C)
+    return C if np.linalg.norm(C) > CENTERING_ROUNDING * np.linalg.norm(K) else np.zeros_like(C)
 
 
 def _with_matrix(K: np.ndarray, T: np.ndarray, centered: bool) -> tuple[float, tuple[float, float]]:
-    """Return the inner product and the two lengths."""
+    """Return the inner product and the two norms."""
     if centered:
         K, T = centered_matrix(K), centered_matrix(T)
     return float(np.vdot(K, T)), (float(np.linalg.norm(K)), float(np.linalg.norm(T)))
 
 
 def _with_labels(K: np.ndarray, codes: np.ndarray, centered: bool) -> tuple[float, tuple[float, float]]:
-    """Return the same for labels, whose matrix T = s 1[equal] + c need not be made."""
+    """Return the same for labels, without storing their matrix T = s 1[equal] + c."""
     C = centered_matrix(K) if centered else K
     sizes = np.bincount(codes).astype(float)
     scale, constant = ideal(len(sizes))
     member = np.eye(len(sizes))[codes]
     equal = float((member * (C @ member)).sum())
-    if centered:  # the length of HTH is that of the small matrix Z'HZ, where T = s ZZ' + c
+    if centered:  # the norm of HTH is that of the small matrix Z'HZ, where T = s ZZ' + c
         small = np.diag(sizes) - np.outer(sizes, sizes) / sizes.sum()
         length = scale * float(np.linalg.norm(small)) if len(sizes) > 1 else 0.0
         return scale * equal, (float(np.linalg.norm(C)), length)
@@ -143,14 +135,13 @@ def ideal(n_classes: int) -> tuple[float, float]:
 
 
 def estimated_alignments(K: np.ndarray, codes: np.ndarray) -> tuple[Estimate, Estimate]:
-    r"""Return the alignment of a similarity with the labels, plain and centered, for the distribution behind a sample.
+    r"""Return estimates of the plain and centered alignment of a similarity with the labels, for the distribution.
 
-    What is estimated: :math:`E[K T] / \sqrt{E[K^2] E[T^2]}` over two independent examples, T as in `alignment`, and the
-    same with K and T centered by their means over one example or both. Each expectation is the mean over tuples of
-    different examples (for centered ones: Song, Smola, Gretton, Bedo and Borgwardt, "Feature Selection via Dependence
-    Maximization", 2012, Theorem 2, here for any K), so the diagonal plays no part: it is the pairs of an object with
-    itself, which are a share 1/n of a sample and none of the distribution. The interval is Student's, from the
-    jackknife over examples.
+    Estimated are :math:`E[K T] / \sqrt{E[K^2] E[T^2]}` over two independent examples, T as in `alignment`, and the same
+    with K and T centered by their means over one example or both. Each expectation is a mean over tuples of different
+    examples (for centered ones: Song, Smola, Gretton, Bedo and Borgwardt, "Feature Selection via Dependence
+    Maximization", 2012, Theorem 2, here for any K), so the diagonal is not used: pairs of an object with itself are a
+    share 1/n of a sample, but have probability zero. The interval is Student's, by the jackknife over examples.
     """
     scale, constant = ideal(int(codes.max()) + 1)
     pairs, T = K.copy(), np.where(codes[:, None] == codes, scale + constant, constant)
@@ -163,13 +154,13 @@ def estimated_alignments(K: np.ndarray, codes: np.ndarray) -> tuple[Estimate, Es
 
 
 def _ratio(K: np.ndarray, T: np.ndarray, product: Any, size: float, order: int) -> Estimate:
-    """Return the product of K and T over the lengths of both; anything may be true where a length is not positive."""
+    """Return the product of K and T divided by both norms; the interval is [-1, 1] if a norm is not positive."""
     unknown = Estimate(0.0, -1.0, 1.0, LEVEL, ESTIMATE)
     if len(K) <= order:
         return unknown
     parts = [product(K, T), product(K, K), product(T, T)]
     values, left_out = (np.stack([part[i] for part in parts]) for i in (0, 1))
-    tiny = ROUNDING * float((K**2).mean())
+    tiny = CENTERING_ROUNDING * float((K**2).mean())
     if values[1] <= tiny or values[2] <= 0:
         return unknown
     value = float(np.clip(values[0] / math.sqrt(values[1] * values[2]), -1.0, 1.0))
@@ -187,7 +178,7 @@ def _plain_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _centered_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
-    r"""Return the same for K and T less their means over either example.
+    r"""Return the same for centered K and T.
 
     It is :math:`E[K_{12} T_{12}] - E[K_{12} T_{13}] - E[K_{12} T_{32}] + E[K_{12} T_{34}]` over different examples.
     """
@@ -211,7 +202,7 @@ def _centered_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _expected(n: int, sums: Any, pairs: Any, turned: Any, out: Any, into: Any, mixed: Any) -> Any:
-    """Return the combination of means over 2, 3 and 4 different examples, from sums over all of them."""
+    """Return the combination of means over 2, 3 and 4 different examples, given sums over all of them."""
     three, four = n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3)
     apart = sums - out - into - mixed + pairs + turned
     return pairs / (n * (n - 1)) - (out - pairs) / three - (into - pairs) / three + apart / four

@@ -1,4 +1,4 @@
-"""assess: how good a similarity is for these labels, in every sense of the theory, with intervals."""
+"""assess: how good a similarity is for the given labels, by all definitions of the theory, with intervals."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import check_objects
+from similitude.compute import check_objects
 from similitude.compute.engines import Engine
 from similitude.goodness.alignments import estimated_alignments
-from similitude.goodness.certificates import HingeGoodness, WeightedGoodness, certify, fit
 from similitude.goodness.class_means import WeakGoodness, weak_goodness
 from similitude.goodness.gaps import StrongGoodness, class_similarities, gaps, largest_gap
 from similitude.goodness.permutation import PermutationTest, permutation_test
-from similitude.goodness.resampling import LEVEL, band
-from similitude.goodness.samples import Labels, Plan, Reader, Similarities, plan, program_limit
+from similitude.goodness.resampling import band
+from similitude.goodness.sample_sizes import Size, sizes
+from similitude.goodness.sampling import AssessedSimilarity, Labels, SamplingPlan, Similarities, plan, program_limit
 from similitude.goodness.separability import Separability, separability
-from similitude.goodness.sizes import Size, sizes
-from similitude.goodness.weighting import Comparison
-from similitude.support.randomness import generator
-from similitude.support.results import ESTIMATE, Estimate, Result
+from similitude.goodness.weight_programs import Comparison
+from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, certify, fit
+from similitude.support import ESTIMATE, Estimate, Result, generator
+from similitude.theory import LEVEL
 
 EPSILONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 """Shares of examples that may fall short of the gap."""
 
-SHOWN = 10
-"""Hardest examples and best witnesses that are named."""
+NAMED_EXAMPLES = 10
+"""Number of hardest examples and of best witnesses that are named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,32 +37,31 @@ class Goodness(Result):
     Attributes
     ----------
     strong : StrongGoodness
-        All objects count alike: the gap gamma that all but a share epsilon reach, and ``gaps``, that of each example.
+        Without weights: the gap gamma that all but a share epsilon reach, and ``gaps``, that of each example.
     weighted : WeightedGoodness or None
-        Objects count by weights: the same curve, ``weights``, and what they are worth on held-out examples.
+        With weights: the same curve, the ``weights``, and their error on held-out examples.
     hinge : HingeGoodness or None
         The hinge loss as a function of gamma.
     weak : WeakGoodness
-        On average: means of classes to classes, ``gamma`` and the class-balanced one.
+        On average: means within and between classes, ``gamma`` and its class-balanced version.
     alignment, centered_alignment : Estimate
         The cosine of the similarity and the labels, for two independent examples.
     margin : Separability
-        Where the similarity is a kernel of two classes: the largest margin, and the error at margin on held-out
-        examples.
+        For a kernel and two classes: the largest margin, and the error at margin on held-out examples.
     p_value : PermutationTest
-        That the similarity has nothing to do with the labels.
+        Of the hypothesis that the similarity is unrelated to the labels.
     hardest : array of int
         Positions in X of the examples with the lowest gap, the lowest first.
     witnesses : array of int
-        Positions in X of the landmarks with the largest weight, the largest first; of equal weights, that which adds
-        most to the gaps. Those with weight 0 are no witnesses.
+        Positions in X of the landmarks with the largest positive weights, the largest first; ties by the contribution
+        to the gaps.
     sizes : tuple of Size
-        How many examples the theorems ask for at such gaps, beside how many were used.
+        The numbers of examples that the theorems need at such gaps, and that were used.
     scale : float
-        By what similarities were divided so that they lie in [-1, 1]; everything but alignments and margins, which do
-        not depend on it, is in these units.
+        Similarities were divided by this to lie in [-1, 1]; all figures are in these units, except alignments and
+        margins, which do not depend on it.
     used : array of int
-        Positions in X of the examples that all figures are about; ``strong.gaps`` has one entry for each.
+        Positions in X of the examples that were used; ``strong.gaps`` has one entry for each.
     left_out : array of int
         Positions of examples that are alone in their class.
     classes_ : array
@@ -70,7 +69,7 @@ class Goodness(Result):
     n : int
         The number of examples given.
     notes : tuple of str
-        What was left out, subsampled or scaled, and what else to keep in mind.
+        What was left out, subsampled or scaled, and other caveats.
     """
 
     strong: StrongGoodness
@@ -95,19 +94,19 @@ class Goodness(Result):
         return f"Goodness({self.n} examples, {len(self.classes_)} classes, p = {self.p_value.value:.4g})"
 
     def __str__(self) -> str:
-        classes = ", ".join(str(name) for name in self.classes_.tolist()[:SHOWN])
-        classes += ", …" if len(self.classes_) > SHOWN else ""
+        classes = ", ".join(str(name) for name in self.classes_.tolist()[:NAMED_EXAMPLES])
+        classes += ", …" if len(self.classes_) > NAMED_EXAMPLES else ""
         parts = [
             f"How good the similarity is for {self.n:,} examples of {len(self.classes_)} classes ({classes})",
             *[f"Note: {note}" for note in self.notes],
-            f"Related to the labels at all? {self.p_value}",
+            f"Unrelated to the labels? {self.p_value}",
             f"Alignment {self.alignment}; centered {self.centered_alignment}",
             f"On average (Definition 5), {self.weak}",
-            f"All objects alike (Definition 2), {self.strong}",
-            "" if self.weighted is None else f"By weight (Definition 3), {self.weighted}",
+            f"Without weights (Definition 2), {self.strong}",
+            "" if self.weighted is None else f"With weights (Definition 3), {self.weighted}",
             "" if self.hinge is None else f"By hinge loss (Definition 4), {self.hinge}",
             f"Margin as a kernel: {self.margin}",
-            "What the theorems ask for (the gaps are estimates):",
+            "Examples that the theorems need (the gaps are estimates):",
             *[f"  {size}" for size in self.sizes],
             f"Hardest examples: {_listed(self.hardest)}",
             "" if self.weighted is None else f"Best witnesses: {_listed(self.witnesses)}",
@@ -128,16 +127,15 @@ def assess(
     random_state: Any = None,
     engine: Engine | None = None,
 ) -> Goodness:
-    """Say how good a similarity is for these labels, before anything is trained.
+    """Estimate how good a similarity is for the given labels, before any training.
 
-    Nothing is asked of the similarity: it need be neither symmetric nor positive semi-definite. (Balcan and Blum, "On a
-    Theory of Learning with Similarity Functions", 2006, Definitions 2 to 5 and the section on alignment.) Means leave
-    out the pair of an object with itself. The definitions speak of similarities in [-1, 1]: if the largest magnitude
-    on the sample is B > 1, all are divided by B.
+    The similarity need be neither symmetric nor positive semi-definite. (Balcan and Blum, "On a Theory of Learning with
+    Similarity Functions", 2006, Definitions 2 to 5 and the section on alignment.) Means do not include pairs of an
+    object with itself. The definitions are for similarities in [-1, 1]: if the largest magnitude on the sample is
+    B > 1, all similarities are divided by B.
 
-    Of more than 2,000 examples, 2,000 are drawn, class by class, and all pairs of these looked at; weights are fitted
-    on half of them, 500 at most (fewer with many classes), and certified on the others. A warning and the result say
-    so.
+    From more than 2,000 examples, a stratified sample of 2,000 is drawn; weights are fitted on half of the sample, at
+    most 500 examples (fewer with many classes), and tested on the others. A warning and the result say so.
 
     Parameters
     ----------
@@ -145,10 +143,10 @@ def assess(
         ``"precomputed"``: X is the square matrix of K(x_i, x_j).
     X : sequence of objects
     y : sequence of labels
-        Two classes or more. An example alone in its class is left out, with a warning.
+        At least two classes. An example that is alone in its class is left out, with a warning.
     landmarks : int or sequence of int, optional
-        The objects that get weights in Definitions 3 and 4: how many, or their positions in X. Default: the examples
-        that the weights are fitted on, none compared with itself.
+        The objects that get weights in Definitions 3 and 4: their number, or their positions in X. Default: the
+        examples to which the weights are fitted.
     random_state : int, optional
     engine : Engine, optional
 
@@ -167,22 +165,21 @@ def assess(
     >>> print(found.centered_alignment)
     0.6017 [0.4885, 0.7149] (95 %, ESTIMATE)
     """
-    reader = Reader(similarity, engine=engine)
-    _ = reader._engine  # refuses what is no engine
-    X = reader.read(X)
+    assessed = AssessedSimilarity(similarity, engine=engine)
+    X = assessed.read(X)
     n, rng = check_objects(X), generator(random_state)
     labels = Labels.of(y, n)
     who = plan(labels, landmarks, rng)
     left_out = _left_out(who)
     _warn(left_out)
-    found = Similarities.of(reader, X, who, random_state)
+    found = assessed.similarities(X, who, random_state)
     if _constant(found.K):
         left_out.append("the similarity of different examples is constant: it says nothing about labels")
         _warn(left_out[-1:])
     return _assessed(found, who, [*left_out, *_remarks(found, who)], rng)
 
 
-def _assessed(found: Similarities, who: Plan, notes: list[str], rng: np.random.Generator) -> Goodness:
+def _assessed(found: Similarities, who: SamplingPlan, notes: list[str], rng: np.random.Generator) -> Goodness:
     K, codes, labels = found.K, who.codes, who.labels
     strong = strong_goodness(K, codes, rng)
     weighted, hinge = _weighted(found, who, rng)
@@ -200,7 +197,7 @@ def _assessed(found: Similarities, who: Plan, notes: list[str], rng: np.random.G
         centered_alignment=centered,
         margin=margin,
         p_value=permutation_test(K, codes, rng),
-        hardest=who.used[np.argsort(strong.gaps, kind="stable")[:SHOWN]],
+        hardest=who.used[np.argsort(strong.gaps, kind="stable")[:NAMED_EXAMPLES]],
         witnesses=witnesses,
         sizes=sizes(strong, weighted, weak, margin, *fewest),
         scale=found.scale,
@@ -213,7 +210,7 @@ def _assessed(found: Similarities, who: Plan, notes: list[str], rng: np.random.G
 
 
 def strong_goodness(K: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> StrongGoodness:
-    """Return the gaps of a sample, scaled to [-1, 1], and the curve with its band."""
+    """Return the gaps of a sample of similarities in [-1, 1], and the curve with its band."""
     epsilon = np.array(EPSILONS)
     values = gaps(class_similarities(K, codes, itself=np.arange(len(codes))), codes)
     y = largest_gap(values, epsilon)
@@ -222,9 +219,9 @@ def strong_goodness(K: np.ndarray, codes: np.ndarray, rng: np.random.Generator) 
 
 
 def _weighted(
-    found: Similarities, who: Plan, rng: np.random.Generator
+    found: Similarities, who: SamplingPlan, rng: np.random.Generator
 ) -> tuple[WeightedGoodness | None, HingeGoodness | None]:
-    """Return what weights are worth; None where there are too few examples to fit and to try them."""
+    """Return the goodness with weights; None if there are too few examples to fit and to test them."""
     if not len(who.fit):
         return None, None
     columns = who.landmark_codes
@@ -237,45 +234,46 @@ def _weighted(
 
 
 def _witnesses(weighted: WeightedGoodness) -> np.ndarray:
-    order = np.lexsort((-weighted.credit, -weighted.weights))[:SHOWN]
+    order = np.lexsort((-weighted.credit, -weighted.weights))[:NAMED_EXAMPLES]
     return weighted.landmarks[order[weighted.weights[order] > 0]]
 
 
 def _constant(K: np.ndarray) -> bool:
-    """Tell whether all similarities of an example to another are equal."""
+    """Tell whether all similarities between different examples are equal."""
     others = ~np.eye(len(K), dtype=bool)
     return bool(K.min(where=others, initial=np.inf) == K.max(where=others, initial=-np.inf))
 
 
-def _left_out(who: Plan) -> list[str]:
-    """Return what is left out of the figures, decided before the first similarity is computed."""
+def _left_out(who: SamplingPlan) -> list[str]:
+    """Return notes on the examples that are left out."""
     alone, n, notes = who.labels.alone, int((who.labels.codes >= 0).sum()), []
     if len(alone):
-        some = ", ".join(str(i) for i in alone[:SHOWN].tolist()) + (", …" if len(alone) > SHOWN else "")
-        notes.append(f"left out, for they are alone in their classes: examples {some}")
+        some = _listed(alone[:NAMED_EXAMPLES]) + (", …" if len(alone) > NAMED_EXAMPLES else "")
+        notes.append(f"left out, because they are alone in their classes: examples {some}")
     if len(who.used) < n:
-        notes.append(f"{len(who.used):,} of {n:,} examples were drawn and looked at")
+        notes.append(f"a sample of {len(who.used):,} of {n:,} examples was used")
     limit = program_limit(len(who.labels.classes_))
     if len(who.fit) == limit < len(who.used) // 2:
         notes.append(f"weights and margins are fitted on {limit:,} examples")
     return notes
 
 
-def _remarks(found: Similarities, who: Plan) -> list[str]:
-    """Return what else a reader of the figures must know."""
+def _remarks(found: Similarities, who: SamplingPlan) -> list[str]:
+    """Return notes on the similarities."""
     notes = []
     if found.scale > 1 + 1e-6:  # less is rounding
         notes.append(f"similarities reach {found.scale:.4g} in magnitude and were divided by that")
     if found.copies:
         notes.append(
-            f"{found.copies:,} examples are exact copies of others: unless drawn anew, they flatter all figures"
+            f"{found.copies:,} examples are exact copies of others: all figures are too optimistic unless they were "
+            f"drawn independently"
         )
     if not len(who.fit):
-        notes.append("too few examples were left to fit weights and to try them on others")
+        notes.append("too few examples were left to fit weights and to test them on others")
     return notes
 
 
 def _warn(notes: list[str]) -> None:
-    """Warn whoever called `assess`."""
+    """Warn the caller of `assess`."""
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Definition 5: mean similarities of classes to classes, and by how much those within a class are larger."""
+"""Definition 5: mean similarities within and between classes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from similitude.goodness.gaps import class_similarities
-from similitude.goodness.resampling import LEVEL, by_jackknife, effective_size, jackknife_variance
-from similitude.support.results import ESTIMATE, Estimate, Result
+from similitude.goodness.resampling import by_jackknife, effective_size, jackknife_variance
+from similitude.support import ESTIMATE, Estimate, Result
+from similitude.theory import LEVEL
 
-NAMED = 6
-"""Classes up to which their means are printed one by one."""
+PRINTED_CLASSES = 6
+"""Largest number of classes whose means are printed one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,9 +20,9 @@ class WeakGoodness(Result):
     r"""How good the similarity is on average.
 
     K is weakly :math:`\gamma`-good if :math:`E[K(x, x') \mid same] \ge E[K(x, x') \mid different] + \gamma` (Balcan and
-    Blum, "On a Theory of Learning with Similarity Functions", Definition 5). Where one class is rare, that does not
-    make a learner better than chance; the class-balanced version does: the mean of E over equal classes less the mean
-    over different ones, with every class, and every pair of classes, counting alike.
+    Blum, "On a Theory of Learning with Similarity Functions", Definition 5). If one class is rare, that does not make a
+    learner better than chance; the class-balanced version does: the mean of E over equal classes minus the mean over
+    different ones, with every class and every pair of classes weighted equally.
 
     Attributes
     ----------
@@ -32,11 +33,11 @@ class WeakGoodness(Result):
     means : array of shape (n_classes, n_classes)
         The mean of K(x, x') over pairs of different examples, x of the class of the row, x' of that of the column.
     low, high : array of the same shape
-        An interval for each. A class of two has one pair, which tells nothing of the others: [-1, 1].
+        Intervals; [-1, 1] within a class of two, which has only one pair.
     classes_ : array
     level : float
     grade : str
-        ESTIMATE: Student's intervals, a little wider where classes are small, from the jackknife over examples.
+        ESTIMATE: Student's intervals by the jackknife over examples, slightly widened for small classes.
     """
 
     gamma: Estimate
@@ -49,9 +50,9 @@ class WeakGoodness(Result):
     grade: str
 
     def __str__(self) -> str:
-        lines = [f"same less different class: {self.gamma}", f"every class alike: {self.balanced}"]
+        lines = [f"same minus different class: {self.gamma}", f"classes weighted equally: {self.balanced}"]
         names = [str(name) for name in self.classes_.tolist()]
-        if len(names) <= NAMED:
+        if len(names) <= PRINTED_CLASSES:
             for a, row in enumerate(names):
                 cells = [f"{b} {self.means[a, i]:.4g}" for i, b in enumerate(names)]
                 lines.append(f"  mean similarity of {row} to " + ", to ".join(cells))
@@ -61,17 +62,9 @@ class WeakGoodness(Result):
 def mean_matrix(K: np.ndarray, codes: np.ndarray, masses: np.ndarray | None = None) -> np.ndarray:
     r"""Return :math:`E[K(x, x') \mid x \in a, x' \in b]` for every two classes.
 
-    Parameters
-    ----------
-    K : array of shape (n, n)
-    codes : array of int
-        The class of each object.
-    masses : array, optional
-        The probability of each object: the means are then those of the distribution, x' = x included. Default: a
-        sample, in which no example is paired with itself.
+    With `masses`, the probability of each object, the means are those of the distribution, including x' = x; without,
+    those of a sample, in which no example is paired with itself.
 
-    Examples
-    --------
     >>> x, l = np.array([1.0, -1.0, 1.0, -1.0]), np.array([1, 1, 0, 0])  # on a line, 75 % of each class on its side
     >>> mean_matrix(np.outer(x, x), l, masses=np.array([3.0, 1.0, 1.0, 3.0]))
     array([[ 0.25, -0.25],
@@ -85,7 +78,7 @@ def mean_matrix(K: np.ndarray, codes: np.ndarray, masses: np.ndarray | None = No
 
 
 def plain_gamma(means: np.ndarray, shares: np.ndarray, sizes: np.ndarray | None = None) -> float:
-    """Return E[K | same] - E[K | different] from means of classes and their shares; `sizes` for those of a sample.
+    """Return E[K | same] - E[K | different], given class means and shares, or the class sizes of a sample.
 
     >>> plain_gamma(np.array([[-1.0, 0.0], [0.0, 0.063]]), np.array([0.1, 0.9]))
     0.0500
@@ -96,7 +89,7 @@ def plain_gamma(means: np.ndarray, shares: np.ndarray, sizes: np.ndarray | None 
 
 
 def balanced_gamma(means: np.ndarray) -> float:
-    """Return the mean over equal classes less the mean over different ones.
+    """Return the mean within classes minus the mean between them.
 
     >>> balanced_gamma(np.array([[-1.0, 0.0], [0.0, 0.063]]))
     -0.4685
@@ -106,8 +99,8 @@ def balanced_gamma(means: np.ndarray) -> float:
 
 
 def weak_goodness(K: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> WeakGoodness:
-    """Return the class means of a sample, scaled to [-1, 1], with their intervals."""
-    sums = _Sums.of(K, codes)
+    """Return the class means of a sample of similarities in [-1, 1], with their intervals."""
+    sums = _PairSums.of(K, codes)
     means, size = sums.means, effective_size(codes)
     spread = sums.variances()
     low, high = np.full(means.shape, -1.0), np.full(means.shape, 1.0)
@@ -124,25 +117,18 @@ def weak_goodness(K: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> Weak
 
 
 def _doubled(shares: np.ndarray, second: np.ndarray) -> float:
-    """Return the variance of a sum over cells; E(a, b) and E(b, a) may be one and the same."""
+    """Return the variance of a sum over cells; E(a, b) and E(b, a) may be the same variable."""
     same = np.eye(len(shares), dtype=bool)
     return float((shares**2 * second * np.where(same, 1, 2)).sum())
 
 
 @dataclass(frozen=True)
-class _Sums:
-    """What the similarities of a sample add up to.
+class _PairSums:
+    """Sums of similarities over pairs of different examples.
 
-    Attributes
-    ----------
-    codes : array of int, shape (n,)
-    sizes : array of int, shape (k,)
-    out, into : array of shape (n, k)
-        Of each example, the sum of its similarities to the others of each class, and of theirs to it.
-    total : array of shape (k, k)
-        The sum over pairs of different examples of two classes.
-    squares : array of shape (k, k)
-        The sum over the same pairs of what is left of the squares without row and column effects.
+    ``out`` and ``into`` (n, k) are the sums of each example's similarities to the others of each class, and of theirs
+    to it; ``total`` and ``squares`` (k, k) are sums over the pairs of two classes of the similarities, and of their
+    squares after row and column effects are removed.
     """
 
     codes: np.ndarray
@@ -153,7 +139,7 @@ class _Sums:
     squares: np.ndarray
 
     @classmethod
-    def of(cls, K: np.ndarray, codes: np.ndarray) -> _Sums:
+    def of(cls, K: np.ndarray, codes: np.ndarray) -> _PairSums:
         member = np.eye(codes.max() + 1)[codes]
         own = np.diag(K)[:, None] * member
         out, into = K @ member - own, K.T @ member - own
@@ -167,7 +153,7 @@ class _Sums:
 
     @property
     def pairs(self) -> np.ndarray:
-        """How many pairs of different examples there are."""
+        """The number of pairs of different examples."""
         return np.outer(self.sizes, self.sizes) - np.diag(self.sizes)
 
     @property
@@ -175,16 +161,16 @@ class _Sums:
         return self.total / self.pairs
 
     def second_order(self) -> np.ndarray:
-        """Return the variance of each mean that comes from single pairs; infinite for the one pair of a class of two.
+        """Return the part of each mean's variance that is due to single pairs; infinite within a class of two.
 
-        It is all there is where every example has the same mean similarity, and then the jackknife may see nothing.
+        It is the whole variance if every example has the same mean similarity, which the jackknife may not detect.
         """
         freedom = np.outer(self.sizes - 1, self.sizes - 1) - np.diag(self.sizes - 1)
         spread = np.divide(self.squares, freedom, out=np.full(freedom.shape, np.inf), where=freedom > 0)
         return spread * np.where(np.eye(len(self.sizes), dtype=bool), 2, 1) / self.pairs
 
     def variances(self) -> np.ndarray:
-        """Return the variance of each mean: of row means over rows, of column means over columns, and of pairs."""
+        """Return the variance of each mean, due to rows, to columns and to single pairs."""
         k, found = len(self.sizes), self.second_order()
         for a in range(k):
             rows = self.codes == a
@@ -215,7 +201,7 @@ class _Sums:
         return jackknife_variance(inside - across)
 
     def balanced(self, second: np.ndarray, size: float) -> Estimate:
-        """Return the balanced gamma; of a class of two, its one pair may be anything in [-1, 1]."""
+        """Return the balanced gamma; the interval allows anything in [-1, 1] for the one pair of a class of two."""
         k, a, means = len(self.sizes), self.codes, self.means
         rows, n_a = np.arange(len(self.codes)), self.sizes[self.codes]
         few = self.sizes == 2

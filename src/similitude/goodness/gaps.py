@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.support.results import Curve
+from similitude.support import Curve
 
 
 def class_similarities(
@@ -22,22 +22,20 @@ def class_similarities(
     Parameters
     ----------
     K : array of shape (n, d)
-        Similarities of the rows to what they are compared with.
+        Similarities of the rows to the columns.
     columns : array of int, shape (d,)
-        The class of each column, from 0 on.
-    masses : array of shape (d,), optional
-        The probability of each column, up to a factor. Default: all alike.
-    weights : array of shape (d,), optional
-        The weights w. Default: 1.
+        The class of each column.
+    masses, weights : array of shape (d,), optional
+        The probability of each column, up to a factor, and the weights w. Default: 1.
     itself : array of int, shape (n,), optional
-        The column that is the row's own object and does not count, or -1. Default: every column counts.
+        The column that is the row's own object and is left out, or -1.
     n_classes : int, optional
-        Default: as many as `columns` shows.
+        Default: the number of classes in `columns`.
 
     Returns
     -------
     array of shape (n, n_classes)
-        NaN where there is nothing to compare with.
+        NaN for a class without columns.
 
     Examples
     --------
@@ -62,17 +60,11 @@ def class_similarities(
 
 
 def gaps(means: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Return by how much the own class leads the best other one; NaN where there is no own class or no other.
+    """Return the lead of the own class over the best other one; NaN if either is missing.
 
-    Parameters
-    ----------
-    means : array of shape (n, n_classes) or (n, n_classes, r)
-        Mean similarities to each class, NaN for a class without members.
-    own : array of int, shape (n,)
-        The class of each row.
+    `means` has the shape (n, n_classes) or (n, n_classes, r), with NaN for a class without members; `own` is the class
+    of each row.
 
-    Examples
-    --------
     >>> gaps(np.array([[-1.0, 0.25], [0.5, 0.25], [1.0, -0.25]]), np.array([1, 1, 0]))
     array([ 1.25, -0.25,  1.25])
     """
@@ -84,17 +76,16 @@ def gaps(means: np.ndarray, own: np.ndarray) -> np.ndarray:
 
 
 def largest_gap(values: np.ndarray, epsilon: np.ndarray, masses: np.ndarray | None = None) -> np.ndarray:
-    r"""Return the largest gap that all but a share epsilon of the objects reach, :math:`\sup\{g: Pr[gap < g] \le
-    \epsilon\}`.
+    r"""Return the largest gap that all but a share epsilon of the objects reach: sup{g: Pr[gap < g] <= epsilon}.
 
     Parameters
     ----------
     values : array of shape (n,) or (n, r)
-        Gaps; several columns are several samples.
+        Gaps; one sample per column.
     epsilon : array of shape (e,)
         Below 1.
     masses : array of the shape of `values`, optional
-        The probability of each object, up to a factor. Default: all alike.
+        The probability of each object, up to a factor. Default: uniform.
 
     Returns
     -------
@@ -104,7 +95,7 @@ def largest_gap(values: np.ndarray, epsilon: np.ndarray, masses: np.ndarray | No
     --------
     >>> largest_gap(np.array([1.25, -0.25, 1.25]), np.array([0.2, 0.25]), masses=np.array([0.25, 0.25, 0.5]))
     array([-0.25,  1.25])
-    """  # noqa: D205
+    """
     columns = values if values.ndim == 2 else values[:, None]
     masses = np.ones(values.shape) if masses is None else masses
     order = np.argsort(columns, axis=0, kind="stable")
@@ -116,9 +107,9 @@ def largest_gap(values: np.ndarray, epsilon: np.ndarray, masses: np.ndarray | No
 
 
 def ranks(n: int, epsilon: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of n ordered values enclose the quantile at epsilon with probability `level` or more.
+    """Return the ranks, from 1, of the ordered values that enclose the quantile at epsilon with probability `level`.
 
-    They are counted from 1; a lower rank of 0 and an upper one of n + 1 mean that no value does.
+    A lower rank of 0 and an upper rank of n + 1 mean that there is no such value.
 
     >>> [int(rank[0]) for rank in ranks(100, np.array([0.1]), 0.95)]
     [5, 17]
@@ -130,7 +121,7 @@ def ranks(n: int, epsilon: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
 
 
 def enclosed(values: np.ndarray, epsilon: np.ndarray, level: float, bound: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the exact interval of each quantile of independent values, which lie within ±`bound`."""
+    """Return the exact interval of each quantile of independent values within ±`bound`."""
     ordered = np.concatenate([[-bound], np.sort(values), [bound]])
     low, high = ranks(len(values), epsilon, level)
     return ordered[low], ordered[high]
@@ -138,7 +129,7 @@ def enclosed(values: np.ndarray, epsilon: np.ndarray, level: float, bound: float
 
 @dataclass(frozen=True, eq=False)
 class StrongGoodness(Curve):
-    r"""How good the similarity is with all objects counting alike.
+    r"""How good the similarity is without weights.
 
     K is strongly :math:`(\epsilon, \gamma)`-good if for all but a share epsilon of the objects x the mean similarity to
     the own class exceeds that to the other, :math:`E[K(x, x') \mid same] \ge E[K(x, x') \mid different] + \gamma`
@@ -150,10 +141,10 @@ class StrongGoodness(Curve):
     x : array
         Shares epsilon.
     y : array
-        The largest gamma that all but this share of the sample reach; each mean leaves the object itself out.
+        The largest gamma that all but this share of the sample reach; means are over other objects.
     low, high : array
-        By the bootstrap over objects, pairs of an object with itself left out, widened by what the noise of the means
-        can do to a quantile: see `similitude.goodness.resampling`.
+        By the bootstrap over objects, without pairs of an object with itself, corrected for the noise of the means; see
+        `similitude.goodness.resampling`.
     level, grade
         0.95, ESTIMATE.
     gaps : array

@@ -1,4 +1,4 @@
-"""Margins: the largest one that a kernel allows on a sample, and how often a model falls short of one."""
+"""Margins: the largest margin of a kernel on a sample, and the error of a model at a margin."""
 
 from __future__ import annotations
 
@@ -8,52 +8,47 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute.encodings import check_objects
+from similitude.compute import as_matrix, check_objects
 from similitude.compute.engines import Engine
-from similitude.kernels.matrix import as_matrix
-from similitude.learners.base import read_labels
-from similitude.learners.largest_margin import LargestMargin
-from similitude.learners.separator import row_norms
-from similitude.support.errors import brief
-from similitude.support.results import HELD_OUT, Curve, Result
-from similitude.theory.intervals import clopper_pearson, dkw_radius
+from similitude.learners import row_norms
+from similitude.learners.svm import LargestMargin
+from similitude.scikit import read_labels
+from similitude.support import HELD_OUT, Curve, Result, brief
+from similitude.theory import LEVEL, clopper_pearson, dkw_radius
 from similitude.validity import Validity
 
-LEVEL = 0.95
-"""The probability with which intervals and bands cover the truth."""
-
 REACHED = 1e-10
-"""A margin that misses gamma by less than this part of it counts as reaching it."""
+"""A margin that misses gamma by a smaller relative difference counts as reaching it."""
 
-GRID = 50
-"""Points of a curve where no gammas are given."""
+CURVE_MARGINS = 50
+"""Default number of points of a curve."""
 
 
 @dataclass(frozen=True, eq=False)
 class Margin(Result):
     """The largest margin of a sample in a kernel's feature space, and the separator that attains it.
 
-    The separator is w = sum_j a_j phi(x_j) with ``|w| = 1``: it scores an object x by sum_j a_j K(x, x_j).
+    The separator is w = sum_j a_j phi(x_j) with ``|w| = 1``; the score of an object x is sum_j a_j K(x, x_j).
 
     Attributes
     ----------
     value : float
-        The margin attained: with `normalized` the smallest ``y <w, phi(x)> / |phi(x)| + y b``, otherwise the
-        smallest ``y (<w, phi(x)> + b)``. (b is 0 unless a bias was asked for.)
+        The margin: with `normalized` the smallest ``y <w, phi(x)> / |phi(x)| + y b``, otherwise the smallest
+        ``y (<w, phi(x)> + b)``. (b is 0 without a bias.)
     coefficients : array of shape (n,)
-        The weights a, signed, zero off the support.
+        The signed weights a, zero outside of the support.
     support : array of int
-        Positions of the objects with a weight.
+        Positions of the objects with a nonzero weight.
     gap : float
         Relative duality gap: no separator has a margin above value / (1 - gap).
     intercept : float
         The bias b.
     bias, normalized : bool
-        What was asked for.
+        The parameters of `margin`.
     classes_ : array of shape (2,)
         The labels; the second is the positive one.
     validity : Validity
-        Why the similarity passed for a kernel.
+        The verdict on the kernel.
     """
 
     value: float
@@ -70,18 +65,18 @@ class Margin(Result):
     def normalized_margin(self, X: Any) -> np.ndarray:
         """Return ``<w, phi(x)> / (|w| |phi(x)|)`` for each object: positive for ``classes_[1]``.
 
-        With a bias, a constant 1 is one more feature, and b its weight. An object with phi(x) = 0 has the value 0.
+        A bias b is the weight of an additional feature that is constantly 1. An object with phi(x) = 0 has the value 0.
 
         Parameters
         ----------
         X : sequence of objects
-            Not for ``kernel="precomputed"``: rows K(new, train) do not tell the length of phi(x). Use
+            Not for ``kernel="precomputed"``: rows K(new, train) do not contain the length of phi(x). Use
             ``margin(Precomputed(M), indices, y)`` instead.
         """
         return self._model.normalized_margin(X)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain dicts, lists, numbers and strings, without the kernel and its objects."""
+        """Return the result as dicts, lists, numbers and strings, without the kernel and its objects."""
         shown = [field.name for field in fields(self) if not field.name.startswith("_")]
         return {name: value for name, value in super().to_dict().items() if name in shown}
 
@@ -93,36 +88,36 @@ class Margin(Result):
         where = f"with intercept {self.intercept:.4g}" if self.bias else "through the origin"
         return (
             f"{kind} margin {self.value:.4g} {where} (relative gap {self.gap:.1g}): {self.classes_[1].item()!r} "
-            f"against {self.classes_[0].item()!r}, held by {len(self.support)} of {len(self.coefficients)} objects"
+            f"against {self.classes_[0].item()!r}, {len(self.support)} support objects of {len(self.coefficients)}"
         )
 
 
 def margin(
     kernel: Any, X: Any, y: Any, *, bias: bool = False, normalized: bool = True, engine: Engine | None = None
 ) -> Margin:
-    r"""Return the largest margin by which a kernel separates two classes, and the separator.
+    r"""Return the largest margin of two classes in a kernel's feature space, and the separator that attains it.
 
     .. math:: \max_w\,\min_i\; \frac{y_i\,\langle w, \phi(x_i)\rangle}{\lVert w\rVert\,\lVert\phi(x_i)\rVert}
 
-    (Balcan, Blum and Vempala, "On Kernels, Margins, and Low-dimensional Mappings", Definition 2.) The dual is
-    solved exactly, up to a duality gap that is reported: the separator points to the point nearest to the origin in
-    the convex hull of the :math:`y_i \phi(x_i) / \lVert\phi(x_i)\rVert`. Time grows with the cube of the number of
-    support objects, memory with the square of the number of objects.
+    (Balcan, Blum and Vempala, "On Kernels, Margins, and Low-dimensional Mappings", Definition 2.) The dual is solved
+    exactly, up to the reported duality gap: w has the direction of the point nearest to the origin in the convex hull
+    of the :math:`y_i \phi(x_i) / \lVert\phi(x_i)\rVert`. Time is cubic in the number of support objects, memory
+    quadratic in the number of objects.
 
     Parameters
     ----------
     kernel : Similarity, str or callable
-        Must be positive semi-definite: what is known not to be is refused with its witness. ``"precomputed"``: X is
-        the square matrix of K(x_i, x_j).
+        Must be positive semi-definite; otherwise an error with a witness is raised. ``"precomputed"``: X is the square
+        matrix of K(x_i, x_j).
     X : sequence of objects
     y : sequence of labels
         Exactly two classes; the second in sorted order is the positive one.
     bias : bool
         True: the separator need not pass through the origin, and the margin is that of y_i (<w, phi> + b): half the
-        distance between the two convex hulls (the hard-margin support vector machine).
+        distance between the two convex hulls (the hard-margin SVM).
     normalized : bool
-        False: no division by \|phi(x_i)\|, which gives the geometric margin (Balcan, lecture notes 10-315,
-        section 1.1: the distance from the separating hyperplane).
+        False: the geometric margin, without division by \|phi(x_i)\| (Balcan, lecture notes 10-315, section 1.1: the
+        distance from the separating hyperplane).
     engine : Engine, optional
 
     Returns
@@ -133,7 +128,7 @@ def margin(
     ------
     InseparableError
         If no separator has a margin above rounding (about 1e-7 of the lengths \|phi(x)\| in float64); its
-        ``conflicts`` are a few examples that show it. Of an object with phi(x) = 0 no margin is positive.
+        ``conflicts`` are a few examples that cannot be separated. An object with phi(x) = 0 has no positive margin.
     NotAKernelError
         With a witness, if the similarity is not a kernel.
 
@@ -141,7 +136,7 @@ def margin(
     --------
     >>> from similitude import margin
     >>> print(margin("linear", [[1.0], [3.0], [-2.0]], ["a", "a", "b"], bias=True, normalized=False))
-    geometric margin 1.5 with intercept -0.5 (relative gap 0): 'b' against 'a', held by 2 of 3 objects
+    geometric margin 1.5 with intercept -0.5 (relative gap 0): 'b' against 'a', 2 support objects of 3
     """
     model = LargestMargin(kernel, bias=bias, normalized=normalized, engine=engine).fit(X, y)
     return Margin(
@@ -169,11 +164,11 @@ class MarginCurve(Curve):
     y : array
         The share of examples whose normalized margin is below gamma (strictly).
     low, high : array
-        The exact binomial interval at each gamma, for a gamma that was fixed beforehand.
+        The exact binomial interval for a gamma that was fixed beforehand.
     level : float
     grade : str
     band_low, band_high : array
-        The band that covers the true curve everywhere at once, also at a gamma chosen after a look at the curve.
+        The simultaneous band, valid also at a gamma chosen by looking at the curve.
     n : int
         The number of examples.
     """
@@ -198,10 +193,10 @@ def error_at_margin(model: Any, X: Any, y: Any, gammas: Any = None) -> MarginCur
     .. math:: \gamma \mapsto \Pr\Big[\frac{y\,\langle w, \phi(x)\rangle}{\lVert w\rVert\,\lVert\phi(x)\rVert}
               < \gamma\Big]
 
-    (Balcan, Blum and Vempala, "On Kernels, Margins, and Low-dimensional Mappings", Definition 4: w has error alpha
-    at margin gamma if this probability is at most alpha.) For a w that was chosen without these examples the
-    intervals (Clopper and Pearson, exact at each gamma) and the band (Dvoretzky, Kiefer, Wolfowitz and Massart, for
-    all gammas at once) are rigorous, each at level 0.95. They speak of this w; the best w of its kernel errs less.
+    (Balcan, Blum and Vempala, "On Kernels, Margins, and Low-dimensional Mappings", Definition 4: w has error alpha at
+    margin gamma if this probability is at most alpha.) If w was chosen without these examples, the intervals (Clopper
+    and Pearson, exact at each gamma) and the band (Dvoretzky, Kiefer, Wolfowitz and Massart, for all gammas at once)
+    are rigorous, each at level 0.95. They are about this w; the best w of its kernel has a smaller error.
 
     Parameters
     ----------
@@ -212,13 +207,13 @@ def error_at_margin(model: Any, X: Any, y: Any, gammas: Any = None) -> MarginCur
           divided by the lengths of w and phi(x): a number in [-1, 1], positive for ``classes_[1]``, 0 where
           phi(x) = 0. The result of `margin` is one.
         - a linear classifier with ``coef_`` and ``intercept_``. Unless it was fitted with ``fit_intercept=False``
-          the intercept is the weight of one more feature that is 1 throughout.
-        - a scikit-learn ``Pipeline`` that ends in either; phi(x) is then what the steps before it make of x.
+          the intercept is the weight of an additional feature that is constantly 1.
+        - a scikit-learn ``Pipeline`` that ends in either; phi(x) is then the output of the steps before it.
     X : sequence of objects
-        Examples that played no part in the choice of the model.
+        Held-out examples.
     y : sequence of labels
     gammas : sequence of numbers in [-1, 1], optional
-        Default: 50 from 0 to the largest margin seen. Such gammas depend on the examples: trust the band there.
+        Default: 50 values from 0 to the largest margin. As these depend on the examples, only the band is valid there.
 
     Returns
     -------
@@ -238,7 +233,7 @@ def error_at_margin(model: Any, X: Any, y: Any, gammas: Any = None) -> MarginCur
     at = None if gammas is None else _gammas(gammas)
     signed = _signs(labels, _classes(model)) * _normalized_margins(model, X, n)
     if at is None:
-        at = np.linspace(0.0, max(float(signed.max()), 0.0), GRID) if signed.max() > 0 else np.zeros(1)
+        at = np.linspace(0.0, max(float(signed.max()), 0.0), CURVE_MARGINS) if signed.max() > 0 else np.zeros(1)
     below = np.searchsorted(np.sort(signed), at - REACHED * np.abs(at), side="left")
     low, high = clopper_pearson(below, n, LEVEL)
     radius, share = dkw_radius(n, LEVEL), below / n
@@ -275,7 +270,7 @@ def _signs(labels: np.ndarray, classes: list[Any]) -> np.ndarray:
 
 
 def _normalized_margins(model: Any, X: Any, n: int) -> np.ndarray:
-    """Return the signed normalized margins of objects by whichever way the model offers."""
+    """Return the signed normalized margins of objects."""
     if hasattr(model, "normalized_margin"):
         values = np.asarray(model.normalized_margin(X), dtype=float)
     elif hasattr(model, "steps"):
@@ -285,7 +280,7 @@ def _normalized_margins(model: Any, X: Any, n: int) -> np.ndarray:
         values = _linear_margins(model, X)
     else:
         raise TypeError(
-            f"the margin of {brief(model)} is not known: a model needs a method normalized_margin(X), or coef_ and "
+            f"the margin of {brief(model)} is unknown: a model needs a method normalized_margin(X), or coef_ and "
             f"intercept_, or to be a Pipeline that ends in one that has them"
         )
     if values.shape != (n,) or not np.isfinite(values).all():

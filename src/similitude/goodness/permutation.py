@@ -1,4 +1,4 @@
-"""Is the similarity related to the labels at all? A test that assumes nothing but that examples are exchangeable."""
+"""A permutation test of whether the similarity is related to the labels, for exchangeable examples."""
 
 from __future__ import annotations
 
@@ -8,34 +8,32 @@ from itertools import pairwise
 import numpy as np
 
 from similitude.goodness.alignments import centered_matrix
-from similitude.goodness.resampling import LEVEL
-from similitude.support.results import ESTIMATE, Estimate
-from similitude.theory.intervals import clopper_pearson
+from similitude.support import ESTIMATE, Estimate
+from similitude.theory import LEVEL, clopper_pearson
 
 PERMUTATIONS = 999
-"""How often the labels are permuted."""
+"""Number of permutations of the labels."""
 
-BATCH = 250
-"""Permutations at once."""
+PERMUTATIONS_AT_ONCE = 250
 
-MANY = 16
-"""Classes above which their blocks hold fewer entries than products with all of C take."""
+BLOCKWISE_CLASSES = 16
+"""With more classes, sums over the blocks of classes are cheaper than products with the whole matrix."""
 
 
 @dataclass(frozen=True)
 class PermutationTest(Estimate):
-    """The p-value of the hypothesis that the similarity has nothing to do with the labels.
+    """The p-value of the hypothesis that the similarity is unrelated to the labels.
 
     Attributes
     ----------
     value : float
-        (1 + b) / (1 + B), where b of B permutations of the labels have an alignment as large as theirs. Under the
+        (1 + b) / (1 + B), where b of B permutations of the labels have at least the observed alignment. Under the
         hypothesis it is at most a with probability at most a, for every a.
     low, high : float
         The exact interval for the share among all permutations.
     level, grade
     statistic : str
-        What is compared.
+        The test statistic.
     permutations : int
         B.
     """
@@ -50,10 +48,10 @@ class PermutationTest(Estimate):
 def permutation_test(
     K: np.ndarray, codes: np.ndarray, rng: np.random.Generator, permutations: int = PERMUTATIONS
 ) -> PermutationTest:
-    """Permute the labels and count how often they are aligned as well as the true ones.
+    """Permute the labels and count how often they are as well aligned as the true ones.
 
-    The lengths in the centered alignment do not depend on the order of labels, so its numerator is compared: the sum of
-    the centered K(x, x') over pairs of one class. K need be neither symmetric nor positive.
+    The norms in the centered alignment do not depend on the order of labels, so the test statistic is its numerator:
+    the sum of the centered K(x, x') over pairs of one class. K may be any matrix.
 
     Examples
     --------
@@ -69,7 +67,7 @@ def permutation_test(
     rounding = 1e-12 * len(C) ** 2 * float(np.abs(C).max())
     reached, left = 0, permutations
     while left:
-        size = min(BATCH, left)
+        size = min(PERMUTATIONS_AT_ONCE, left)
         left -= size
         shuffled = rng.permuted(np.broadcast_to(codes[:, None], (len(codes), size)), axis=0)
         reached += int((_within(C, shuffled) >= observed - rounding).sum())
@@ -81,12 +79,12 @@ def permutation_test(
 
 
 def _within(C: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the sum of C over pairs of one class, for each column of class numbers."""
+    """Return the sum of C over pairs of the same class, for each column of class numbers."""
     n_classes = int(codes.max()) + 1
     if n_classes == 2:  # 1[equal] = (1 + l l') / 2, and C sums to zero
         signs = 2.0 * codes - 1.0
         return (signs * (C @ signs)).sum(axis=0) / 2
-    if n_classes > MANY:
+    if n_classes > BLOCKWISE_CLASSES:
         return np.array([_blocks_sum(C, own, n_classes) for own in codes.T])
     total = np.zeros(codes.shape[1])
     for c in range(n_classes):
@@ -96,7 +94,7 @@ def _within(C: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _blocks_sum(C: np.ndarray, codes: np.ndarray, n_classes: int) -> float:
-    """Return the sum of C over pairs of one class, block by block."""
+    """Return the sum of C over pairs of the same class, block by block."""
     order = np.argsort(codes, kind="stable")
     edges = np.searchsorted(codes[order], np.arange(n_classes + 1))
     return float(sum(C[np.ix_(own, own)].sum() for own in (order[a:b] for a, b in pairwise(edges))))

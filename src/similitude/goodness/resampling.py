@@ -1,13 +1,13 @@
-r"""Intervals for what depends on pairs of examples: bootstrap for quantiles, jackknife for means, and bounded means.
+r"""Intervals for statistics of pairs of examples: bootstrap for quantiles, jackknife for means, and bounded means.
 
-The gap of an example is known up to the noise of the means over the examples it is compared with. Noise spreads gaps
-out, so low quantiles come out too low, and resampling, which adds as much noise again, does it twice. Where the gaps
-themselves are spread out this hardly matters; where many objects have one and the same gap it does, and the plain
-bootstrap then misses the truth nearly always. :func:`band` therefore measures what noise does: it adds, once more, as
-much as each resampled gap holds already, and moves each end of the interval back by :math:`1 + \sqrt 2` times the mean
-change, among the third of the samples nearest to that end, if that widens it. For a quantile of equal gaps, moved by z
-standard deviations, this is exact: two units of noise moved it by :math:`\sqrt 2 z`, four by 2 z, and :math:`\sqrt 2 =
-(1 + \sqrt 2)(2 - \sqrt 2)`; where noise matters little, the change is little.
+The gap of an example is known up to the noise of the means over the examples it is compared with. Noise spreads the
+gaps, so low quantiles are too low, and resampling adds as much noise again. This hardly matters if the gaps themselves
+are spread out; but if many objects have the same gap, the plain bootstrap interval nearly always misses the truth.
+:func:`band` therefore measures the effect of noise: it adds once more the noise that each resampled gap already
+contains, and moves each end of the interval back by :math:`1 + \sqrt 2` times the mean change, among the third of the
+replicates nearest to that end, if that widens the interval. For a quantile of equal gaps, shifted by z standard
+deviations, this is exact: two units of noise shift it by :math:`\sqrt 2 z`, four by 2 z, and :math:`\sqrt 2 =
+(1 + \sqrt 2)(2 - \sqrt 2)`. If noise matters little, the change is small.
 """
 
 from __future__ import annotations
@@ -18,42 +18,32 @@ from collections.abc import Iterator
 import numpy as np
 
 from similitude.goodness.gaps import gaps, largest_gap, ranks
-from similitude.support.results import ESTIMATE, Estimate
+from similitude.support import ESTIMATE, Estimate
+from similitude.theory import LEVEL
 
-LEVEL = 0.95
-"""The probability with which intervals cover the truth."""
+BOOTSTRAP_REPLICATES = 500
+"""Number of bootstrap replicates."""
 
-REPLICATES = 500
-"""Samples that the bootstrap draws."""
+REPLICATE_VALUES = 4_000_000
+"""Largest number of values held at once for a batch of replicates."""
 
-CELLS = 4_000_000
-"""Numbers at most that are held at once for a batch of replicates."""
+SMALL_CLASS_WIDENING = 5.0
+"""Student's interval from classes of m examples is widened by 5 / m; with 25 examples the plain one is too narrow."""
 
-SMALL = 5.0
-"""Student's interval from classes of m examples is widened by the part 5 / m: with 25 the plain one falls short."""
-
-FEW = 4
-"""A class of fewer others does not tell the spread of similarities to it; that of all pairs is taken instead."""
+SMALLEST_CLASS = 4
+"""For a class with fewer other members, the variance of all similarities is used instead of its own."""
 
 
 def band(
     K: np.ndarray, codes: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator, bound: float = 2.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return an interval for the largest gap at each epsilon.
+    """Return an interval for the largest gap at each epsilon, given the similarities and classes of a sample.
 
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Similarities of the examples; the diagonal is not looked at.
-    codes : array of int, shape (n,)
-        The class of each example.
-    epsilon : array
-    rng : numpy.random.Generator
-    bound : float
-        What no gap exceeds in magnitude. It is the lower end where a sample of this size may well hold nobody below.
+    No gap exceeds `bound` in magnitude. It is the lower end if a sample of this size may well contain no object below
+    the quantile. The diagonal of K is not used.
     """
     plain, moved = (np.concatenate(one, axis=1) for one in zip(*_replicates(K, codes, epsilon, rng), strict=True))
-    whole = np.isfinite(plain).all(axis=0)  # not so where all members of all but one class were missed
+    whole = np.isfinite(plain).all(axis=0)  # NaN if a replicate contains one class only
     plain, moved = plain[:, whole], moved[:, whole]
     tail = expanded_tail(effective_size(codes))
     low, high = np.quantile(plain, [tail, 1 - tail], axis=1)
@@ -70,12 +60,12 @@ def band(
 def _replicates(
     K: np.ndarray, codes: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield batches of resampled largest gaps, as they are and with their noise doubled."""
+    """Yield batches of resampled largest gaps, without and with additional noise."""
     n, members = len(codes), [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
     pairs = K.copy()
     np.fill_diagonal(pairs, 0.0)
     noise = np.sqrt(2 * noise_of_means(K, codes))[:, :, None]
-    batch, left = max(1, CELLS // (n * len(members))), REPLICATES
+    batch, left = max(1, REPLICATE_VALUES // (n * len(members))), BOOTSTRAP_REPLICATES
     while left:
         size = min(batch, left)
         left -= size
@@ -86,7 +76,7 @@ def _replicates(
 
 
 def _resampled(pairs: np.ndarray, members: list[np.ndarray], counts: np.ndarray) -> np.ndarray:
-    """Return the mean similarities to each class in each replicate; NaN where a class has no other member there."""
+    """Return the mean similarities to each class in each replicate; NaN if a class has no other member there."""
     means = np.empty((len(pairs), len(members), counts.shape[1]))
     for c, who in enumerate(members):
         totals = np.broadcast_to(counts[who].sum(axis=0), (len(pairs), counts.shape[1])).copy()
@@ -103,20 +93,16 @@ def _quantiles(means: np.ndarray, codes: np.ndarray, counts: np.ndarray, epsilon
 
 
 def noise_of_means(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the variance of each example's mean similarity to each class that its mean over examples does not share.
+    """Return the variance of each example's mean similarity to each class, of shape (n, n_classes).
 
-    Row and column effects are taken off each block of two classes; what is left varies from pair to pair.
-
-    Returns
-    -------
-    array of shape (n, n_classes)
+    Row and column effects are removed from each block of two classes, so that the variation of single pairs is left.
     """
     members = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
     noise, overall = np.empty((len(codes), len(members))), float(K.var())
     for a, rows in enumerate(members):
         for b, columns in enumerate(members):
             others = len(columns) - (a == b)
-            if others < FEW:
+            if others < SMALLEST_CLASS:
                 noise[rows, b] = overall / others
                 continue
             counted = np.ones((len(rows), len(columns)))
@@ -128,7 +114,7 @@ def noise_of_means(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _without_effects(block: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """Return the block without its means over rows and columns, zero where a pair does not count."""
+    """Return the block without its row and column means; zero for pairs that are not counted."""
     values = block * counted
     by_row = values.sum(axis=1) / counted.sum(axis=1)
     by_column = values.sum(axis=0) / np.maximum(counted.sum(axis=0), 1)
@@ -136,7 +122,7 @@ def _without_effects(block: np.ndarray, counted: np.ndarray) -> np.ndarray:
 
 
 def effective_size(codes: np.ndarray) -> float:
-    """Return the harmonic mean of the sizes of classes: means over each class are as noisy as over so many.
+    """Return the harmonic mean of the class sizes, the sample size that determines the noise of class means.
 
     >>> effective_size(np.array([0] * 10 + [1] * 90))
     18.0
@@ -145,9 +131,9 @@ def effective_size(codes: np.ndarray) -> float:
 
 
 def expanded_tail(size: float) -> float:
-    """Return the tail of a percentile interval that makes up for a small sample.
+    """Return the tail probability of a percentile interval, corrected for a small sample.
 
-    Of a mean it gives the interval of Student's t (Hesterberg, "What Teachers Should Know About the Bootstrap", 2015).
+    For a mean it gives Student's interval (Hesterberg, "What Teachers Should Know About the Bootstrap", 2015).
     """
     from scipy.stats import norm, t
 
@@ -156,17 +142,17 @@ def expanded_tail(size: float) -> float:
 
 
 def by_jackknife(value: float, variance: float, size: float, bound: float) -> Estimate:
-    """Return an estimate with Student's interval, a little wider, cut to ±`bound`, which the truth cannot exceed."""
+    """Return an estimate with Student's interval, slightly widened and clipped to ±`bound`."""
     from scipy.stats import t
 
-    steps = (1 + SMALL / size) * float(t.ppf((1 + LEVEL) / 2, max(size, 2.0) - 1))
+    steps = (1 + SMALL_CLASS_WIDENING / size) * float(t.ppf((1 + LEVEL) / 2, max(size, 2.0) - 1))
     radius = steps * math.sqrt(variance) if variance < np.inf else np.inf
     low, high = max(value - radius, -bound), min(value + radius, bound)
     return Estimate(value, min(low, value), max(high, value), LEVEL, ESTIMATE)
 
 
 def jackknife_variance(left_out: np.ndarray, strata: np.ndarray | None = None) -> float:
-    """Return the variance of a statistic from its values with each example left out, class by class if asked for.
+    """Return the variance of a statistic from its leave-one-out values, optionally by strata.
 
     >>> x = np.array([1.0, 2.0, 4.0])
     >>> jackknife_variance((x.sum() - x) / 2), float(x.var(ddof=1) / 3)
@@ -180,18 +166,16 @@ def jackknife_variance(left_out: np.ndarray, strata: np.ndarray | None = None) -
 def bounded_mean(values: np.ndarray, most: float, rng: np.random.Generator) -> tuple[float, float]:
     """Return an interval for the mean of independent numbers between 0 and `most`.
 
-    Weighted means with random weights, uniform on the simplex, where one more number is 0 for the lower end and `most`
-    for the upper one. (Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a
-    nonnegative variable", 2005; of zeros and ones it gives Clopper and Pearson's interval. That it always covers is
-    conjectured; Learned-Miller and Thomas, 2019.)
+    Its ends are quantiles of weighted means with random weights, uniform on the simplex, of the numbers and an
+    additional 0 for the lower end or `most` for the upper one. (Gaffke, "Three test statistics for a nonparametric
+    one-sided hypothesis on the mean of a nonnegative variable", 2005; for zeros and ones it is Clopper and Pearson's
+    interval. Its coverage is conjectured; Learned-Miller and Thomas, 2019.)
 
-    Examples
-    --------
     >>> low, high = bounded_mean(np.zeros(100), 1.0, np.random.default_rng(0))
     >>> low, 0.03 < high < 0.04  # Clopper and Pearson: 0.0362
     (0.0, True)
     """
-    parts = rng.standard_exponential((8 * REPLICATES, len(values) + 1))
+    parts = rng.standard_exponential((8 * BOOTSTRAP_REPLICATES, len(values) + 1))
     parts /= parts.sum(axis=1, keepdims=True)
     means, tail = parts[:, :-1] @ values, (1 - LEVEL) / 2
     return float(np.quantile(means, tail)), float(np.quantile(means + parts[:, -1] * most, 1 - tail))

@@ -1,16 +1,22 @@
-"""Kernels and similarities, one module per kind of object."""
+"""Kernels and similarities, one package per kind of object, and explicit feature maps."""
 
-from similitude.kernels.edit import Edit
 from similitude.kernels.explicit import explicit_dimension, explicit_map
-from similitude.kernels.gower import Gower
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
-from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.kernels.series import DTW, GlobalAlignment
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
-from similitude.kernels.strings import Gapped, Mismatch, Spectrum
-from similitude.kernels.tables import Columns
-from similitude.kernels.values import Equal, Ordinal, OrMissing
-from similitude.kernels.vectors import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
+from similitude.kernels.strings import Edit, Gapped, Mismatch, Spectrum
+from similitude.kernels.tables import Columns, Equal, Gower, Ordinal, OrMissing
+from similitude.kernels.vectors import (
+    Cosine,
+    Gaussian,
+    HistogramIntersection,
+    Laplace,
+    Linear,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+)
 
 __all__ = [
     "DTW",

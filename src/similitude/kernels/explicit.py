@@ -1,8 +1,8 @@
-"""Kernels as dot products: the features phi with K(x, z) = <phi(x), phi(z)>, written out as columns.
+"""Explicit feature maps phi of kernels, with K(x, z) = <phi(x), phi(z)>.
 
-Order of features: a sum has those of its first part first, and an added constant before all; a product has
-the first of its first part times all of its second part, and so on; monomials come by degree, and within a
-degree by the order of their factors: 1, x1, x2, x1 x1, x1 x2, x2 x2.
+Order of the features: those of the parts of a sum one after the other, an added constant first; of a product the first
+feature of the first part times all of the second part, and so on; monomials by degree, and within a degree by the order
+of their factors: 1, x1, x2, x1 x1, x1 x2, x2 x2.
 """
 
 from __future__ import annotations
@@ -16,34 +16,42 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute.encodings import check_objects, is_sparse, itemsize, rows
-from similitude.compute.engines import current_engine
-from similitude.compute.engines.engine import format_bytes
+from similitude.compute import check_objects, is_sparse, itemsize, rows
+from similitude.compute.engines import current_engine, format_bytes
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
-from similitude.kernels.products import squared_norms
-from similitude.kernels.radial import Gaussian
 from similitude.kernels.sets import Intersection
 from similitude.kernels.strings import Gapped, Mismatch, Spectrum
-from similitude.kernels.vectors import Cosine, Linear, Polynomial
-from similitude.similarity import Similarity
-from similitude.similarity.algebra import Exponential, Power, Product, Scaled, Shifted, Sum
-from similitude.similarity.base import image, remembered_images
-from similitude.similarity.wrappers import Normalized, Pullback
+from similitude.kernels.vectors import Cosine, Gaussian, Linear, Polynomial
+from similitude.kernels.vectors.pairwise import squared_norms
+from similitude.similarity import (
+    Exponential,
+    Normalized,
+    Power,
+    Product,
+    Pullback,
+    Scaled,
+    Shifted,
+    Similarity,
+    Sum,
+    check_whole,
+    image,
+    remembered_images,
+)
 
 
 def explicit_dimension(kernel: Similarity, n_features: int, degree: int | None = None) -> int:
-    r"""Return how many features :func:`explicit_map` gives each object, without building anything.
+    r"""Return the number of features of :func:`explicit_map`, without computing them.
 
     :math:`\binom{d + k - 1}{k}` for :math:`\langle x, z\rangle^k` on d numbers, :math:`\binom{d + k}{k}` for
-    :math:`(\langle x, z\rangle + c)^k` and for a series up to degree k; those of parts add up in a sum and
-    multiply in a product. (Balcan, lecture notes 10-315, section 1.2.1; Lecture 6: Kernels.)
+    :math:`(\langle x, z\rangle + c)^k` and for a series up to degree k; the numbers of the parts are added in a sum and
+    multiplied in a product. (Balcan, lecture notes 10-315, section 1.2.1; Lecture 6: Kernels.)
 
     Parameters
     ----------
     kernel, degree
-        See :func:`explicit_map`; here ``sigma="median"`` need not be fixed.
+        See :func:`explicit_map`; here ``sigma="median"`` may be unresolved.
     n_features : int
-        The dimension of the vectors; for a pulled-back kernel, of what its function returns.
+        The dimension of the vectors; for a pulled-back kernel, of the values of its function.
 
     Examples
     --------
@@ -54,16 +62,15 @@ def explicit_dimension(kernel: Similarity, n_features: int, degree: int | None =
     if not isinstance(kernel, Similarity):
         raise TypeError(f"expected a Similarity such as Polynomial(2), got {type(kernel).__name__}")
     kernel.check_params()
-    for name, value in (("n_features", n_features), ("degree", 0 if degree is None else degree)):
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
-            raise ValueError(f"{name} must be a whole number >= 0, got {value!r}")
+    check_whole("n_features", n_features, 0)
+    check_whole("degree", 0 if degree is None else degree, 0)
     return _map_of(kernel, map(_Map, repeat(int(n_features))), degree).width
 
 
 def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: Any = None) -> Any:
     r"""Return the features phi(x) of every object, with :math:`K(x, z) = \langle\phi(x), \phi(z)\rangle`.
 
-    Those of :math:`(s\langle x, z\rangle + c)^k` are, for all :math:`|\alpha| \le k` (= k where c = 0),
+    Those of :math:`(s\langle x, z\rangle + c)^k` are, for all :math:`|\alpha| \le k` (= k if c = 0),
 
     .. math:: \sqrt{\frac{k!}{\alpha!\,(k - |\alpha|)!}\; c^{k - |\alpha|}\, s^{|\alpha|}}\; x^\alpha,
 
@@ -75,23 +82,23 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: An
     Parameters
     ----------
     kernel : Similarity
-        Linear, Cosine, Polynomial, Gaussian, or made of these by sums, products, whole powers, exp, factors
-        and constants >= 0, normalization and pull-back. Likewise Spectrum, Gapped, Mismatch of strings,
-        WeisfeilerLehman, ShortestPath, Graphlet of graphs and Intersection of sets.
+        Linear, Cosine, Polynomial, Gaussian, or made of these by sums, products, integer powers, exp, factors and
+        constants >= 0, normalization and pullback. Also Spectrum, Gapped, Mismatch of strings, WeisfeilerLehman,
+        ShortestPath, Graphlet of graphs and Intersection of sets.
     X : sequence of vectors, strings, graphs or sets
-        Or of whatever a pulled-back kernel takes. Sparse vectors, strings, graphs and sets have sparse features.
+        Or the objects that a pulled-back kernel takes.
     degree : int, optional
-        Where the series of Gaussian and exponential parts ends; only these need it.
+        The highest degree of the series of Gaussian and exponential parts; only these need it.
     like : sequence of strings, graphs or sets, optional
-        The objects whose features have columns; by default X. For new ones give those that a learner was trained
-        on: columns then agree, and :math:`\langle\phi(x), \phi(z)\rangle` is exact for z in `like`. What else
-        objects have goes into a last column, by its norm. Vectors and graphlets need it not.
+        The objects whose features have columns; by default X. For new objects give those that a learner was trained
+        on: the columns are then the same, and :math:`\langle\phi(x), \phi(z)\rangle` is exact for z in `like`. The norm
+        of all other features of an object is in a last column. Not needed for vectors and graphlets.
 
     Returns
     -------
     array of shape (n, explicit_dimension)
         Sparse (CSR) for sparse vectors, strings, graphs and sets.
-        Its size is logged on the logger ``similitude``, or refused by the memory budget, before it is built.
+        Its size is checked against the memory budget and logged (logger ``similitude``) before it is computed.
 
     Examples
     --------
@@ -104,13 +111,13 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: An
     array([[3., 3.],
            [3., 5.]])
     """
-    explicit_dimension(kernel, 1, 0 if degree is None else degree)  # refuses what has no feature map at all
-    kernel._demand_resolved("explicit_map(kernel, X)")
+    explicit_dimension(kernel, 1, 0 if degree is None else degree)  # refuses kernels without a feature map
+    kernel.check_resolved("explicit_map(kernel, X)")
     n = check_objects(X)
     with remembered_images():
         leaves = list(_leaves(kernel, X, like, n))
-    D, size = _announced(kernel, leaves, degree)
-    step = max(16, 2**22 * n // max(1, size))  # rows of a strip: 4 MiB stay in the cache
+    D, size = _checked_size(kernel, leaves, degree)
+    step = max(16, 2**22 * n // max(1, size))  # rows of a strip: 4 MiB fit into the cache
     cuts = [slice(start, start + step) for start in range(0, n, step)]
     strips = ([_Map(A.shape[1], partial(rows, A, cut)) for A in leaves] for cut in cuts)
     built = (_map_of(kernel, iter(strip), degree).build() for strip in strips)
@@ -123,7 +130,7 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: An
 
 
 def _leaves(k: Similarity, X: Any, like: Any, n: int) -> Iterator[Any]:
-    """Yield the matrix of each leaf; K ** 0, which rests on no part, has a column of ones."""
+    """Yield the matrix of each leaf; that of K ** 0 is a column of ones."""
     if isinstance(k, Pullback):
         X, like = (None if objects is None else image(k.f, objects, k.batched) for objects in (X, like))
     for part in k.premises():
@@ -135,12 +142,12 @@ def _leaves(k: Similarity, X: Any, like: Any, n: int) -> Iterator[Any]:
         if not isinstance(A, np.ndarray) and not is_sparse(A):
             raise TypeError(f"explicit_map needs NumPy or scipy sparse arrays, got {type(A).__name__}")
         if A.shape[0] != n:
-            raise ValueError(f"the function of a pull-back returned {A.shape[0]} vectors for {n} objects")
+            raise ValueError(f"the function of a pullback returned {A.shape[0]} vectors for {n} objects")
         yield A
 
 
-def _announced(kernel: Similarity, leaves: list[Any], degree: int | None) -> tuple[int, int]:
-    """Return columns and bytes of the result (if sparse, as stored), once logged and within the budget."""
+def _checked_size(kernel: Similarity, leaves: list[Any], degree: int | None) -> tuple[int, int]:
+    """Return the columns and bytes of the result (if sparse, as stored); log them, or refuse them by the budget."""
     n, budget = leaves[0].shape[0], current_engine().budget
     D = _map_of(kernel, (_Map(int(A.shape[1])) for A in leaves), degree).width
     value, entries = max(A.dtype.itemsize for A in leaves), n * D
@@ -149,18 +156,18 @@ def _announced(kernel: Similarity, leaves: list[Any], degree: int | None) -> tup
         kinds, times = np.unique(np.column_stack(stored), axis=0, return_counts=True)
         widths = (_map_of(kernel, map(_Map, kind), degree).width for kind in kinds.tolist())
         entries = sum(map(prod, zip(widths, times.tolist(), strict=True)))
-        value += 4 if D < 2**31 else 8  # and its place
+        value += 4 if D < 2**31 else 8  # and its column
     size = entries * value
-    announcement = f"{D:,} explicit features of {n:,} objects take {format_bytes(min(size, 2**90))}"
+    message = f"{D:,} explicit features of {n:,} objects take {format_bytes(min(size, 2**90))}"
     if size > budget or D >= 2**63:
         remedy = "use the kernel itself, a lower degree, or an engine with more memory"
-        raise MemoryError(f"{announcement}, the memory budget is {format_bytes(budget)}: {remedy}")
-    logging.getLogger("similitude").info(announcement)
+        raise MemoryError(f"{message}, the memory budget is {format_bytes(budget)}: {remedy}")
+    logging.getLogger("similitude").info(message)
     return D, size
 
 
 class _Map(NamedTuple):
-    """A feature map: its columns are counted at once, and built when asked for."""
+    """A feature map: its number of columns, and a function that computes them."""
 
     width: int
     build: Any = None
@@ -179,7 +186,7 @@ class _Map(NamedTuple):
 
 
 def _map_of(k: Similarity, leaves: Iterator[_Map], degree: int | None) -> _Map:
-    """Return the feature map of k, made from those of its leaves in their order."""
+    """Return the feature map of k, from those of its leaves in order."""
     if type(k) not in _RULES:  # a subclass may compute something else
         raise TypeError(f"{k!r} has no finite feature map: use its gram and cross instead")
     for name in sorted({"scale", "coef0", "factor", "constant", "exponent"} & vars(k).keys()):
@@ -218,7 +225,7 @@ def _unit(A: Any) -> Any:
 
 
 def _monomials(A: Any, k: int, series: bool, damped: bool) -> Any:
-    """Return monomials: of degree k times sqrt(k! / alpha!), in a series up to k times sqrt(1 / alpha!)."""
+    """Return monomials of degree k times sqrt(k! / alpha!), or in a series up to degree k times sqrt(1 / alpha!)."""
     start = np.exp(-0.5 * squared_norms(A)) if damped else np.ones(A.shape[0], A.dtype)
     if is_sparse(A):
         return _sparse_monomials(A, k, series, start)
@@ -227,10 +234,10 @@ def _monomials(A: Any, k: int, series: bool, damped: bool) -> Any:
 
 
 def _levels(A: np.ndarray, k: int, series: bool, start: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the weighted monomials of degree 0, 1, …, k, each from those of the degree before.
+    """Yield the weighted monomials of degree 0, 1, …, k, each degree from the one before.
 
-    x_i comes in front of every monomial whose first factor is x_i or later, so that each is made once. Where x_i then
-    stands to the power r, the weight sqrt(j! / alpha!) of degree j grows by sqrt(j / r).
+    x_i is multiplied with every monomial whose first factor is x_i or later, so that each monomial is made once. If x_i
+    then has the power r, the weight sqrt(j! / alpha!) of degree j grows by sqrt(j / r).
     """
     level, first, power = start[:, None], np.zeros(1, int), np.zeros(1, int)
     yield level
@@ -245,7 +252,7 @@ def _levels(A: np.ndarray, k: int, series: bool, start: np.ndarray) -> Iterator[
 
 
 def _sparse_monomials(A: Any, k: int, series: bool, start: np.ndarray) -> Any:
-    """Return the monomials of sparse rows: those of what each row stores, put into their places among all."""
+    """Return the monomials of sparse rows: those of the stored entries, in their columns among all monomials."""
     counts, d = np.diff(A.indptr), A.shape[1]
     degrees = range(k + 1) if series else range(k, k + 1)
     width = sum(_number_of_monomials(d, j) for j in degrees)
@@ -266,7 +273,7 @@ def _sparse_monomials(A: Any, k: int, series: bool, start: np.ndarray) -> Any:
 
 
 def _number_of_monomials(d: Any, j: int) -> Any:
-    """Return how many monomials of degree j there are in d variables, for a number or an array of numbers d."""
+    """Return the number of monomials of degree j in d variables, for a number or an array of numbers d."""
     if isinstance(d, int):
         return comb(max(0, d + j - 1), j)
     different, which = np.unique(d, return_inverse=True)
@@ -274,9 +281,9 @@ def _number_of_monomials(d: Any, j: int) -> Any:
 
 
 def _places(indices: np.ndarray, j: int, d: int) -> np.ndarray:
-    """Return the place of each monomial of degree j of the stored variables among all those of d variables.
+    """Return the column of each monomial of degree j of the stored variables among all those of d variables.
 
-    Before x_a x_b … stand those with a smaller first factor, then those with the same first and a smaller second, ….
+    Before x_a x_b … are those with a smaller first factor, then those with the same first and a smaller second, ….
     """
     combinations = list(combinations_with_replacement(range(indices.shape[1]), j))
     factors = np.array(combinations, int).reshape(len(combinations), j)
@@ -289,14 +296,14 @@ def _places(indices: np.ndarray, j: int, d: int) -> np.ndarray:
 
 
 def _with_short_indices(A: Any) -> Any:
-    """Number columns with 32 bits where they suffice: many learners take no others."""
+    """Use 32-bit indices if they suffice: many learners take no others."""
     if max(*A.shape, A.nnz) < 2**31:
         A.indices, A.indptr = A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int32, copy=False)
     return A
 
 
 def _ranges(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return 0, 0, 1, 1, 1 and 0, 1, 0, 1, 2 for lengths 2, 3."""
+    """Return for lengths 2, 3 the arrays 0, 0, 1, 1, 1 and 0, 1, 0, 1, 2."""
     which = np.repeat(np.arange(len(lengths)), lengths)
     return which, np.arange(len(which)) - (np.cumsum(lengths) - lengths)[which]
 

@@ -1,4 +1,4 @@
-"""Histograms over endlessly many features, each named by a key of 64 bits, and their dot products."""
+"""Sparse histograms over features named by 64-bit keys, and their dot products; shared by graph and set kernels."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import loops
-from similitude.kernels.ragged import ragged_rows
+from similitude.kernels.ragged import Ragged, ragged_rows
 
 
-class Histograms:
-    """Sparse histograms: number g has ``keys[starts[g]:starts[g + 1]]``, increasing, each so many times.
+class Histograms(Ragged):
+    """Sparse histograms: histogram g has the increasing ``keys[starts[g]:starts[g + 1]]``, with their ``counts``.
 
-    Keys are digests, the same in every process and batch, so that histograms that were made apart can be compared.
+    Keys are digests, equal in all processes and batches, so that histograms from different batches can be compared.
 
     Examples
     --------
@@ -30,9 +30,6 @@ class Histograms:
         self.starts = starts
         self.keys = keys
         self.counts = counts
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
 
     def __getitem__(self, which: slice | np.ndarray) -> Histograms:
         starts, entries = ragged_rows(self.starts, which)
@@ -51,24 +48,22 @@ class Histograms:
 
     def squared_norms(self) -> np.ndarray:
         """Return the dot product of each histogram with itself."""
-        owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
-        return np.bincount(owner, self.counts * self.counts, minlength=len(self))
+        return np.bincount(self.owners, self.counts * self.counts, minlength=len(self))
 
     def features(self, known: Histograms) -> Any:
         """Return a sparse matrix whose dot products with that of `known` are the products of the histograms.
 
-        It has a column for every key that occurs in `known`, in increasing order, and a last one that holds the norm
-        of whatever else a histogram has.
+        It has a column for every key that occurs in `known`, in increasing order, and a last one for the norm of the
+        counts of all other keys.
         """
         from scipy.sparse import coo_array
 
-        vocabulary = np.unique(known.keys)
+        vocabulary, owners = np.unique(known.keys), self.owners
         places = np.minimum(np.searchsorted(vocabulary, self.keys), max(0, len(vocabulary) - 1))
         found = vocabulary[places] == self.keys if len(vocabulary) else np.zeros(len(self.keys), dtype=bool)
-        owner = np.repeat(np.arange(len(self)), np.diff(self.starts))
-        others = np.sqrt(np.bincount(owner[~found], self.counts[~found] ** 2, minlength=len(self)))
+        others = np.sqrt(np.bincount(owners[~found], self.counts[~found] ** 2, minlength=len(self)))
         rest = np.flatnonzero(others)
         values = np.concatenate([self.counts[found], others[rest]])
-        down = np.concatenate([owner[found], rest])
+        down = np.concatenate([owners[found], rest])
         right = np.concatenate([places[found], np.full(len(rest), len(vocabulary))])
         return coo_array((values, (down, right)), shape=(len(self), len(vocabulary) + 1)).tocsr()

@@ -1,4 +1,4 @@
-"""Rows of different lengths, one after the other: row i is ``entries[starts[i]:starts[i + 1]]``."""
+"""Rows of different lengths, stored consecutively: row i is ``entries[starts[i]:starts[i + 1]]``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def starts_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Return where rows of these lengths start, and where the last one ends.
+    """Return the starts of rows of these lengths, and the end of the last one.
 
     >>> starts_of([2, 0, 3])
     array([0, 2, 2, 5])
@@ -18,7 +18,7 @@ def starts_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
 
 
 def ragged_rows(starts: np.ndarray, which: Any) -> tuple[np.ndarray, Any]:
-    """Return the starts of the chosen rows among themselves, and where their entries are.
+    """Return the starts of the chosen rows after selection, and the positions of their entries before it.
 
     >>> ragged_rows(np.array([0, 2, 2, 5]), np.array([2, 0]))
     (array([0, 3, 5]), array([2, 3, 4, 0, 1]))
@@ -30,3 +30,22 @@ def ragged_rows(starts: np.ndarray, which: Any) -> tuple[np.ndarray, Any]:
     lengths = np.diff(starts)[which]
     new = starts_of(lengths)
     return new, np.arange(new[-1]) + np.repeat(starts[:-1][which] - new[:-1], lengths)
+
+
+class Ragged:
+    """Base class of encodings that store rows of different lengths consecutively."""
+
+    starts: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The number of entries of each row."""
+        return np.diff(self.starts)
+
+    @property
+    def owners(self) -> np.ndarray:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self)), self.lengths)

@@ -1,11 +1,11 @@
-"""Landmarks chosen among all rows of a collection, which stay on their workers, by the laws of the rules in memory.
+"""Landmarks chosen among all rows of a collection, which stay on their workers.
 
-Turn by turn, workers weigh their rows by the landmarks so far and propose many at once, drawn in proportion to the
-weights (see `landmarks.partitions`). Here each proposal in turn is accepted with probability (its weight by now)
-/ (its weight when drawn), for which the similarities of the proposals among themselves are enough. As with blocks in
-memory (see `landmarks.pivots`), the accepted ones have exactly the law of draws one by one. So this is k-means++
-itself in a few passes over the data, where k-means|| (Bahmani et al., Scalable k-means++, 2012) oversamples likewise
-but then approximates; and it is randomly pivoted Cholesky in large blocks.
+In each round, workers weight their rows given the landmarks so far and propose many at once, drawn in proportion to
+the weights (see `landmarks.partitions`). The client accepts each proposal with probability (its weight by now) / (its
+weight when drawn), for which the similarities of the proposals among themselves are enough. As with blocks in memory
+(see `landmarks.pivots`), accepted proposals have exactly the distribution of sequential draws. So this is k-means++
+itself in a few passes over the data, where k-means|| (Bahmani et al., Scalable k-means++, 2012) oversamples in the same
+way but then approximates; and it is randomly pivoted Cholesky in large blocks.
 """
 
 from __future__ import annotations
@@ -16,48 +16,47 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import join, join_all, rows, take
-from similitude.compute.engines import LocalEngine
-from similitude.compute.engines.distributed import Handle, SpreadEngine
-from similitude.landmarks.partitions import Apart, Look, Proposed, Reader, Standing, Turn, Unexplained, placed, propose
+from similitude.compute import join, join_all, rows, take
+from similitude.compute.engines import DistributedEngine, Handle, LocalEngine
+from similitude.landmarks.partitions import Apart, Candidates, Look, Proposed, Standing, Turn, Unexplained, propose
 from similitude.landmarks.pivots import FEWEST, Residual
 from similitude.landmarks.rules import Nearest, Pool
 from similitude.similarity import Similarity
-from similitude.support.errors import SourceError
+from similitude.support import SourceError, objects_at
 
 SPARE = 10.0
-"""Standard deviations by which more rows are drawn than are needed: in vain once in 10^20 times."""
+"""Standard deviations by which more rows are drawn than needed: too few once in 10^20 times."""
 
 PER_LANDMARK = 4
-"""Proposals for each landmark that is still wanted: many of them are refused, and another turn costs a pass."""
+"""Proposals for each landmark still missing: many are rejected, and another round costs a pass."""
 
 MOST_PROPOSED = 2_048
-"""Proposals in a turn: their similarities among themselves are computed in one place."""
+"""Most proposals in a round: their similarities among themselves are computed by the client."""
 
 LEAST_SHARE = 1 / 16
-"""The total weight is never expected to shrink by more than this in a turn, so that proposals cannot run over."""
+"""The total weight is never assumed to shrink by more than this in a round, which bounds the proposals."""
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class Collection:
     """All rows of a collection, on workers.
 
     Attributes
     ----------
-    engine : SpreadEngine
+    engine : DistributedEngine
         With a session.
-    reader : Reader
+    candidates : Candidates
     columns : list of lists of handles
-        The partitions of objects, and of what stands beside them.
+        The partitions of objects, labels and weights.
     sizes : array of int
         The rows of each partition.
     seed : int
     barred : array of int
-        Places of rows that may not become landmarks.
+        Positions of rows that may not become landmarks.
     """
 
-    engine: SpreadEngine
-    reader: Reader
+    engine: DistributedEngine
+    candidates: Candidates
     columns: Sequence[Sequence[Handle]]
     sizes: np.ndarray
     seed: int
@@ -66,11 +65,11 @@ class Whole:
     def proposals(
         self, k: Similarity, standing: Standing, chosen: np.ndarray, rate: float, number: int
     ) -> tuple[float, Any, np.ndarray, np.ndarray]:
-        """Return the total weight, and the proposals of all partitions: objects, places, and how often each."""
+        """Return the total weight, and the proposals of all partitions: objects, positions, and counts."""
         starts = np.cumsum(self.sizes) - self.sizes
         barred = np.sort(np.concatenate([self.barred, chosen]))
         cut = np.split(barred, np.searchsorted(barred, starts[1:]))
-        turn = Turn(self.reader, k, standing, chosen, rate, self.seed, number, self.engine.memory)
+        turn = Turn(self.candidates, k, standing, chosen, rate, self.seed, number, self.engine.memory)
         turns = [self.engine.broadcast(turn)] * len(starts)
         calls = self.engine.map(propose, turns, range(len(starts)), starts.tolist(), cut, *self.columns)
         parts: list[Proposed] = list(self.engine.collect(calls))
@@ -84,7 +83,7 @@ class Whole:
 
 
 def check_alike(looks: Sequence[Look]) -> Look:
-    """Return the first partition with rows; refuse one that is not like it in kind, width, precision or labels."""
+    """Return the first partition with rows; raise an error if another differs in kind, width, precision or labels."""
     full = [one for one in looks if one.n]
     if not full:
         raise SourceError("the collection holds no rows")
@@ -100,7 +99,7 @@ def check_alike(looks: Sequence[Look]) -> Look:
 
 
 def key_below(wanted: int, n: int) -> int:
-    """Return a key below which so many of n rows lie, and a few more.
+    """Return a key below which at least the wanted number of n rows lie, with near certainty.
 
     >>> key_below(10, 10) == 2**64 - 1
     True
@@ -110,14 +109,14 @@ def key_below(wanted: int, n: int) -> int:
 
 
 class Growing:
-    """Landmarks so far. A subclass knows how a rule weighs rows.
+    """The landmarks so far. A subclass knows how its rule weights rows.
 
     Attributes
     ----------
     objects, places, encoding
         Of the landmarks.
     total : float
-        The weight of all rows, as far as is known: zero if it is not.
+        The total weight of all rows; zero if unknown.
     """
 
     def __init__(self, k: Similarity, memory: int | str) -> None:
@@ -128,23 +127,23 @@ class Growing:
         self.total = 0.0
 
     def standing(self) -> Standing:
-        """Return how workers weigh rows."""
+        """Return how workers weight rows."""
         raise NotImplementedError
 
     def sift(self, pool: Pool, proposed: np.ndarray, most: int) -> tuple[np.ndarray, float]:
-        """Return the accepted proposals, and what part of its weight the whole keeps: zero if that is not known.
+        """Return the accepted proposals, and the share of the total weight that remains; zero if unknown.
 
         The landmarks so far are the first objects of the pool.
         """
         raise NotImplementedError
 
     def add(self, objects: Any, places: np.ndarray, proposed: np.ndarray, most: int, rng: np.random.Generator) -> int:
-        """Accept some of the proposals, positions in these objects, and return how many."""
+        """Accept some of the proposals (positions in these objects), and return how many."""
         m = len(self.places)
         objects = objects if self.objects is None else join(self.objects, objects)
         places = np.concatenate([self.places, places])
-        pool = Pool(self.k, self.k._encoded(objects, "X"), self.engine, None, rng, objects)
-        with placed(places):
+        pool = Pool(self.k, self.k.encode_checked(objects, "X"), self.engine, None, rng, objects)
+        with objects_at(places):
             accepted, share = self.sift(pool, m + proposed, most)
         if not len(accepted):
             return 0
@@ -158,11 +157,11 @@ class KMeans(Growing):
     """Each landmark is drawn by its squared distance from the nearest before it, the first uniformly."""
 
     def standing(self) -> Standing:
-        """Return how workers weigh rows."""
+        """Return how workers weight rows."""
         return Apart(self.encoding)
 
     def sift(self, pool: Pool, proposed: np.ndarray, most: int) -> tuple[np.ndarray, float]:
-        """Return the accepted proposals, and what part of its weight the whole keeps."""
+        """Return the accepted proposals, and the share of the total weight that remains."""
         if not len(self.places):
             return proposed[:1], 0.0
         weights = Nearest(pool)
@@ -176,11 +175,11 @@ class Cholesky(Growing):
     triangle = np.empty((0, 0))
 
     def standing(self) -> Standing:
-        """Return how workers weigh rows."""
+        """Return how workers weight rows."""
         return Unexplained(self.encoding, self.triangle)
 
     def sift(self, pool: Pool, proposed: np.ndarray, most: int) -> tuple[np.ndarray, float]:
-        """Return the accepted proposals, and what part of its weight the whole keeps."""
+        """Return the accepted proposals, and the share of the total weight that remains."""
         m = len(self.places)
         weights = Residual(pool, m + most)
         if m:
@@ -192,7 +191,7 @@ class Cholesky(Growing):
 
 
 def _sifted(weights: Nearest | Residual, pool: Pool, proposed: np.ndarray, most: int) -> tuple[np.ndarray, float]:
-    """Return the accepted proposals, and the mean part of their weight that proposals keep: that of the whole."""
+    """Return the accepted proposals, and the mean share of their weight that proposals keep: that of all rows."""
     if not len(proposed):
         return proposed, 0.0
     before = weights.current[proposed]
@@ -207,19 +206,19 @@ AMONG_ALL: dict[str, Callable[[Similarity, int | str], Growing]] = {"kmeans++": 
 """Rules that choose among all rows of a collection; the others choose among a uniform sample."""
 
 
-def looked_at(rule: str, sample: int, n: int) -> str:
-    """Say among which rows of a collection landmarks were chosen.
+def describe_choice(rule: str, sample: int, n: int) -> str:
+    """Describe from which rows of a collection landmarks were chosen.
 
-    >>> looked_at("kmeans++", 20, 1_000)
+    >>> describe_choice("kmeans++", 20, 1_000)
     "landmarks='kmeans++' chose among all 1,000 rows"
-    >>> looked_at("diverse", 20, 1_000)
+    >>> describe_choice("diverse", 20, 1_000)
     "landmarks='diverse' chose among a uniform sample of 20 of 1,000 rows"
     """
     few = rule not in AMONG_ALL and sample < n
     return f"landmarks={rule!r} chose among {f'a uniform sample of {sample:,} of' if few else 'all'} {n:,} rows"
 
 
-def choose_among_all(rule: str, k: Similarity, whole: Whole, n: int) -> tuple[Any, np.ndarray]:
+def choose_among_all(rule: str, k: Similarity, collection: Collection, n: int) -> tuple[Any, np.ndarray]:
     """Choose landmarks among all rows of a collection.
 
     Parameters
@@ -228,23 +227,23 @@ def choose_among_all(rule: str, k: Similarity, whole: Whole, n: int) -> tuple[An
         A name in `AMONG_ALL`.
     k : Similarity
         Resolved.
-    whole : Whole
+    collection : Collection
     n : int
-        How many at most; fewer where no further row would add anything.
+        Most landmarks; fewer if no further row would add anything.
 
     Returns
     -------
     objects : sequence
     places : array of int
-        Where they stand in the collection, in the order chosen.
+        Their positions in the collection, in the order chosen.
     """
-    so_far = AMONG_ALL[rule](k, whole.engine.memory)
-    rng, number = np.random.default_rng(whole.seed), 0
+    so_far = AMONG_ALL[rule](k, collection.engine.memory)
+    rng, number = np.random.default_rng(collection.seed), 0
     while len(so_far.places) < n:
         left = n - len(so_far.places)
         wanted = min(max(FEWEST, PER_LANDMARK * left), MOST_PROPOSED)
         rate = wanted / so_far.total if so_far.total else 0.0
-        total, objects, places, times = whole.proposals(k, so_far.standing(), so_far.places, rate, number)
+        total, objects, places, times = collection.proposals(k, so_far.standing(), so_far.places, rate, number)
         so_far.total, number = total, number + 1
         proposed = rng.permutation(np.repeat(np.arange(len(times)), times))[: 2 * MOST_PROPOSED]
         added = 0 if objects is None else so_far.add(objects, places, proposed, left, rng)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import eigh
 
-from similitude.compute.encodings import Encoding, rows
-from similitude.landmarks.pivots import Exactness, named, refuse
+from similitude.compute import Encoding, rows
+from similitude.landmarks.pivots import Exactness, refuse
+from similitude.support import pairs_at
 
 if TYPE_CHECKING:
     from similitude.landmarks.rules import Pool
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 def leverage(pool: Pool, n: int) -> np.ndarray:
     """Draw without replacement, with probabilities proportional to approximate ridge leverage scores.
 
-    See `ridge_leverage`. Objects of score zero add nothing and are never drawn: where too few others are left, fewer
-    than `n` are returned.
+    See `ridge_leverage`. Objects of score zero add nothing and are never drawn, so fewer than `n` may be
+    returned.
     """
     scores, _ = ridge_leverage(pool, n)
     able = np.flatnonzero(scores)
@@ -32,8 +33,8 @@ def leverage(pool: Pool, n: int) -> np.ndarray:
 def ridge_leverage(pool: Pool, s: int) -> tuple[np.ndarray, float]:
     r"""Return approximate ridge leverage scores of all objects, and the ridge that they belong to.
 
-    The score of object i, :math:`\ell_i = (K (K + \lambda I)^{-1})_{ii} \in [0, 1]`, says how much it alone adds to
-    what a ridge regression can express; drawing by it gives Nystrom approximations with
+    The score of object i, :math:`\ell_i = (K (K + \lambda I)^{-1})_{ii} \in [0, 1]`, measures how much it alone adds to
+    what ridge regression can express; drawing by it gives Nystrom approximations with
     :math:`K \succeq \tilde K \succeq K - \lambda I`. Exact scores need all of K. Instead: half of the objects are set
     aside at random, and half of the rest, until s are left; then, from the last half to all objects, the sample of the
     smaller set estimates the scores of the larger,
@@ -81,7 +82,7 @@ class _Sample:
 
     @classmethod
     def drawn(cls, candidates: np.ndarray, scores: np.ndarray, s: int, rng: np.random.Generator) -> _Sample:
-        """Draw about s candidates, each on its own by its score; all alike in the rare case that none is drawn."""
+        """Draw about s candidates independently by their scores; if by chance none is drawn, uniformly."""
         probabilities = np.minimum(1.0, scores * _oversampling(s))
         among = np.flatnonzero(rng.random(len(candidates)) < probabilities)
         if not len(among):
@@ -95,7 +96,7 @@ class _Sample:
         values, vectors = self._eigen(exact)
         ridge = _ridge(values, math.ceil(s / (4 * _oversampling(s))), exact)
         solved = vectors / np.sqrt(self.probabilities)[:, None] / np.sqrt(values + ridge)
-        with named(candidates, self.positions):
+        with pairs_at(candidates, self.positions):
             for strip, K in pool.similarity.blocks(A, rows(pool.encoding, self.positions), pool.engine).rows():
                 left[strip] -= ((np.asarray(K) @ solved) ** 2).sum(axis=1)
         negative = exact.impossible(left, exact.diagonal[candidates])

@@ -1,10 +1,10 @@
-r"""How much of a projection every example needs, and how much can wait until examples are added up.
+r"""Partial projection: how many features to complete for every row, and how many only after summing over rows.
 
-Features are :math:`f = k\,U^{-1}`, and for each example that costs as much as adding its :math:`f f^\top` to the
-sums. But :math:`\sum f f^\top = U^{-\top} (\sum k k^\top)\,U^{-1}`, so that sums of similarities would do, were it not
-for rounding: dividing by U makes it larger. It is large for the few directions in which all objects are much alike, and
-these are told by a few landmarks. So the coordinates of the first `leading` landmarks are made for every example and
-taken out of its similarities to the others; only what is left waits.
+Features are :math:`f = k\,U^{-1}`, and computing them costs as much for each row as adding :math:`f f^\top` to the
+normal equations. But :math:`\sum f f^\top = U^{-\top} (\sum k k^\top)\,U^{-1}`, so sums of similarities would be
+enough, were it not for rounding: dividing by U amplifies it. The amplification is large for the few directions in which
+all objects are similar, and a few landmarks span these. So the features of the first `leading` landmarks are computed
+for every row and subtracted from its similarities to the others; only the rest waits until after the sum.
 """
 
 from __future__ import annotations
@@ -12,48 +12,48 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
-from similitude.landmarks.triangular import PANEL
+from similitude.landmarks.projection import PANEL
 
 LARGEST_PART = 3
-"""More than one part in so many of the landmarks are not worth the trouble."""
+"""At most one landmark in this many leads; more would save too little."""
 
 TIMES, HARMLESS = 4.0, 1e-12
-"""Relative errors of the sums that are no reason to do more: so many times those of complete features, or so small."""
+"""Accepted relative error of the sums: a multiple of that of complete features, or this small."""
 
-LOOKED_AT = 1_000
-"""Examples by which it is decided."""
+ROWS = 1_000
+"""Rows that the decision is based on."""
 
 TURNS = 10
 """Steps of the power method."""
 
 
-def leading(U: np.ndarray, F: np.ndarray) -> int | None:
-    """Return how many coordinates to make for every example; None: all of them.
+def n_leading(U: np.ndarray, F: np.ndarray) -> int | None:
+    """Return how many features to complete for every row; None: all of them.
 
     Parameters
     ----------
     U : array of shape (m, m)
         The factor of the landmarks' Gram matrix.
     F : array of shape (n, m)
-        The features of some examples, in the precision of all.
+        The features of some rows, in the precision of all.
 
     Returns
     -------
     int or None
-        Few enough to gain by it, and as many as keep the rounding of the sums, after the rest is made of them, near
-        what rounding does to sums of complete features.
+        As many as keep the rounding of the completed sums near that of sums of complete features, if these are few
+        enough to save time.
 
     Examples
     --------
     >>> import numpy as np
     >>> F = np.random.default_rng(0).standard_normal((50, 4))
-    >>> leading(np.eye(4), F)
+    >>> n_leading(np.eye(4), F)
     0
-    >>> leading(np.diag([1.0, 1.0, 1.0, 1e-9]), F) is None
+    >>> n_leading(np.diag([1.0, 1.0, 1.0, 1e-9]), F) is None
     True
     """
     slack = max(TIMES, HARMLESS / float(np.finfo(F.dtype).eps))
-    inverse, F = np.triu(dtrtri(U)[0]), F[:: -(-len(F) // LOOKED_AT)].astype(np.float64)
+    inverse, F = np.triu(dtrtri(U)[0]), F[:: -(-len(F) // ROWS)].astype(np.float64)
     allowed = slack * _largest_square(F)
     for r in range(0, len(U) // LARGEST_PART + 1, PANEL):
         left = F[:, r:] @ U[r:, r:]

@@ -1,50 +1,45 @@
-"""What workers do with one partition of a collection while landmarks are chosen: look, draw a sample, propose rows.
+"""What workers compute on one partition while landmarks are chosen: a first look, a sample, proposals.
 
 To choose among all rows, a rule gives every row a weight, its squared distance from the landmarks so far. Each row is
-proposed a random number of times, Poisson with a mean of `rate` times its weight. Whatever the rate, the proposals of
-all partitions in a random order are then independent draws in proportion to the weights, and no partition needs to know
-of the others.
+proposed a random number of times, Poisson with mean `rate` times its weight. Whatever the rate, the proposals of all
+partitions in random order are then independent draws in proportion to the weights, and no partition needs to know about
+the others.
 """
 
 from __future__ import annotations
 
-import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, as_numpy, join, join_all, take
+from similitude.compute import Encoding, as_numpy, join, join_all, take
 from similitude.compute.engines import LocalEngine
-from similitude.data.sources import Batch, about, batches_in, described, in_partition, keys, opened
-from similitude.landmarks.pivots import ROUNDING, Exactness, named, placed
+from similitude.data.sources import Batch, errors_in_batch, errors_in_partition, partition_source, random_keys
+from similitude.landmarks.pivots import ROUNDING, Exactness
+from similitude.landmarks.projection import solve_rows, solver
 from similitude.landmarks.rules import Pool
-from similitude.landmarks.triangular import solve_rows, solver
+from similitude.scikit import InputCheck
 from similitude.similarity import Similarity
-
-
-def for_workers(estimator: Any, memory: int | str) -> Any:
-    """Return a copy of an estimator that computes in one thread."""
-    made = copy.copy(estimator)
-    made.engine = LocalEngine(threads=1, memory=memory)
-    return made
+from similitude.support import objects_at, pairs_at
 
 
 @dataclass
 class Look:
-    """What a first look at a partition tells.
+    """What a first look at a partition shows.
 
     Attributes
     ----------
     number : int
-        Of the partition.
+        The number of the partition.
     n : int
-        Its rows.
+        The number of its rows.
     described : dict of str
-        What must be the same in all partitions.
+        Properties that must be equal in all partitions.
     inputs : dict
-        What the estimator notes of its input.
+        Input attributes of the estimator, such as ``n_features_in_``.
     """
 
     number: int
@@ -53,35 +48,30 @@ class Look:
     inputs: dict[str, Any] = field(default_factory=dict)
 
 
-def inputs_of(estimator: Any) -> dict[str, Any]:
-    """Return what an estimator noted of its input."""
-    return {name: value for name, value in vars(estimator).items() if name in ("n_features_in_", "feature_names_in_")}
-
-
-def look(estimator: Any, number: int, *columns: Any) -> Look:
-    """Count and check the rows of a partition."""
-    reader, found = copy.copy(estimator), Look(number)
-    with in_partition(number):
-        source = opened(*columns)
+def look_at_partition(check: InputCheck, number: int, *columns: Any) -> Look:
+    """Count and validate the rows of a partition."""
+    check, found = check.copy(), Look(number)
+    with errors_in_partition(number):
+        source = partition_source(*columns)
         if source is None:
             return found
-        for batch in batches_in(source, reader.engine.budget):
-            found.described = found.described or described(batch)
-            with about(batch):
-                reader._checked(batch.objects, reset=batch.start == 0)
+        for batch in source.batches(source.batch_rows(check.engine.budget)):
+            found.described = found.described or batch.schema()
+            with errors_in_batch(batch):
+                check(batch.objects, reset=batch.start == 0)
             found.n = batch.stop
-    found.inputs = inputs_of(reader)
+    found.inputs = check.attributes
     return found
 
 
-def draw(estimator: Any, seed: int, below: int, number: int, start: int, *columns: Any) -> Any:
-    """Return objects, labels and places of the rows of a partition whose keys are small; None if there are none."""
-    with in_partition(number):
-        source = opened(*columns)
+def sample_partition(check: InputCheck, seed: int, below: int, number: int, start: int, *columns: Any) -> Any:
+    """Return objects, labels and positions of the rows of a partition with small keys; None if there are none."""
+    with errors_in_partition(number):
+        source = partition_source(*columns)
         found = []
-        for batch in [] if source is None else batches_in(source, estimator.engine.budget):
+        for batch in [] if source is None else source.batches(source.batch_rows(check.engine.budget)):
             places = np.arange(start + batch.start, start + batch.stop)
-            which = np.flatnonzero(keys(places, seed) <= np.uint64(below))
+            which = np.flatnonzero(random_keys(places, seed) <= np.uint64(below))
             if len(which):
                 found.append((take(batch.objects, which), places[which], batch.labels, which))
     if not found:
@@ -91,20 +81,20 @@ def draw(estimator: Any, seed: int, below: int, number: int, start: int, *column
 
 
 class Standing(Protocol):
-    """How a rule weighs rows by the landmarks so far."""
+    """How a rule weights rows given the landmarks so far."""
 
     def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return squared distances, their scale, and below which share of it they are rounding."""
+        """Return squared distances, their scale, and the share of the scale below which they are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Apart:
-    """The squared distance from the nearest landmark; one where there is none yet."""
+    """The squared distance from the nearest landmark; 1 before the first."""
 
     landmarks: Encoding = None
 
     def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return squared distances, their scale, and below which share of it they are rounding."""
+        """Return squared distances, their scale, and the share of the scale below which they are rounding."""
         pool, own = exact.pool, exact.diagonal
         if self.landmarks is None:
             return np.ones(len(pool)), np.zeros(len(pool)), 0.0
@@ -126,7 +116,7 @@ class Unexplained:
     triangle: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return squared distances, their scale, and below which share of it they are rounding."""
+        """Return squared distances, their scale, and the share of the scale below which they are rounding."""
         pool, left = exact.pool, exact.diagonal.copy()
         if self.landmarks is not None:
             T = solver(self.triangle.T, np.dtype(np.float64))
@@ -138,14 +128,23 @@ class Unexplained:
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
-    """Reads batches as an estimator does, which computes in one thread."""
+class Candidates:
+    """Reads batches of rows that may become landmarks.
 
-    estimator: Any
+    Attributes
+    ----------
+    check : InputCheck
+    eligible : callable, optional
+        Returns which rows of a batch may become landmarks. Default: all.
+    """
+
+    check: InputCheck
+    eligible: Callable[[Batch], np.ndarray] | None = None
 
     def read(self, batch: Batch) -> tuple[Any, np.ndarray]:
-        """Return checked objects, and which of them may become landmarks."""
-        return self.estimator._checked(batch.objects, reset=False), np.ones(len(batch), dtype=bool)
+        """Return validated objects, and which of them may become landmarks."""
+        X = self.check(batch.objects, reset=False)
+        return X, np.ones(len(batch), dtype=bool) if self.eligible is None else self.eligible(batch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,22 +153,22 @@ class Turn:
 
     Attributes
     ----------
-    reader : Reader
+    candidates : Candidates
     similarity : Similarity
         Resolved.
     standing : Standing
     places : array of int
-        Of the landmarks so far, for errors.
+        Positions of the landmarks so far, for errors.
     rate : float
-        The number of proposals expected for a weight of one.
+        Expected number of proposals per unit of weight.
     seed : int
     number : int
-        How many turns came before.
+        Number of rounds before this one.
     memory : int or str
-        Budget of a worker.
+        Memory budget of a worker.
     """
 
-    reader: Reader
+    candidates: Candidates
     similarity: Similarity
     standing: Standing
     places: np.ndarray
@@ -181,9 +180,9 @@ class Turn:
 
 @dataclass(frozen=True, eq=False)
 class Proposed:
-    """The sum of all weights, and the objects proposed: their places, and how often each.
+    """The sum of all weights, and the proposed objects with their positions and counts.
 
-    Those that show that the similarity is no kernel come along, proposed not once.
+    Objects that show that the similarity is not a kernel are included with count zero.
     """
 
     total: float = 0.0
@@ -192,7 +191,7 @@ class Proposed:
     times: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __add__(self, other: Proposed) -> Proposed:
-        """Return both, one after the other."""
+        """Concatenate two sets of proposals."""
         objects = [one.objects for one in (self, other) if one.objects is not None]
         return Proposed(
             self.total + other.total,
@@ -203,17 +202,17 @@ class Proposed:
 
 
 def propose(turn: Turn, number: int, start: int, barred: np.ndarray, *columns: Any) -> Proposed:
-    """Weigh the rows of a partition, and propose some; those at the barred places have no weight."""
+    """Weight the rows of a partition, and propose some; barred rows have weight zero."""
     rng = np.random.default_rng([turn.seed, turn.number, number])
     found, engine = Proposed(), LocalEngine(threads=1, memory=turn.memory)
-    with in_partition(number, 0):
-        source = opened(*columns)
+    with errors_in_partition(number, 0):
+        source = partition_source(*columns)
         if source is None:
             return found
-        for batch in batches_in(source, engine.budget):
-            with about(batch):
-                X, counted = turn.reader.read(batch)
-                A = turn.similarity._encoded(X, "X")
+        for batch in source.batches(source.batch_rows(engine.budget)):
+            with errors_in_batch(batch):
+                X, counted = turn.candidates.read(batch)
+                A = turn.similarity.encode_checked(X, "X")
             places = np.arange(start + batch.start, start + batch.stop)
             counted[np.isin(places, barred)] = False
             pool = Pool(turn.similarity, A, engine, None, rng, X)
@@ -222,9 +221,9 @@ def propose(turn: Turn, number: int, start: int, barred: np.ndarray, *columns: A
 
 
 def _proposed(turn: Turn, pool: Pool, places: np.ndarray, counted: np.ndarray) -> Proposed:
-    with placed(places):
+    with objects_at(places):
         exact = Exactness(pool)
-    with named(places, turn.places):
+    with pairs_at(places, turn.places):
         left, scale, rounding = turn.standing.weigh(exact)
     impossible = exact.impossible(left, scale)
     left[~counted | (left <= rounding * scale)] = 0.0

@@ -1,4 +1,4 @@
-"""Landmarks drawn one after another, each by how far it lies from those before it: in blocks, with the same law.
+"""Sequential draws of landmarks by their distance from those drawn before, in blocks with the same distribution.
 
 In randomly pivoted Cholesky, as in k-means++, every object has a weight, its squared distance from what is chosen so
 far, and the next landmark is drawn with probability proportional to it. Taken literally, that is one column of K at a
@@ -12,16 +12,15 @@ approximation by accelerated randomly pivoted Cholesky, 2024.)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from similitude.compute.blocks import Blocks, BlockTask
-from similitude.compute.encodings import (
+from similitude.compute import (
+    Blocks,
+    BlockTask,
     Encoding,
     as_numpy,
     count,
@@ -32,19 +31,18 @@ from similitude.compute.encodings import (
     take,
     tensor_in,
 )
-from similitude.compute.engines.engine import format_bytes
-from similitude.landmarks.triangular import solve_rows, solver
-from similitude.scikit.estimator import whole_gram
-from similitude.similarity import Similarity
-from similitude.support.errors import NotAKernelError, PairError
-from similitude.validity import check_gram
-from similitude.validity.witness import Doubt, asymmetric_pair
+from similitude.compute.engines import format_bytes
+from similitude.landmarks.projection import solve_rows, solver
+from similitude.scikit import whole_gram
+from similitude.similarity import Hints, Similarity
+from similitude.support import NotAKernelError, pairs_at
+from similitude.validity import Tolerance, asymmetric_pair, check_gram
 
 if TYPE_CHECKING:
     from similitude.landmarks.rules import Pool
 
 FEWEST, MOST = 16, 256
-"""Proposals in a block: enough to see an asymmetric similarity at once, few enough to go through in the cache."""
+"""Proposals in a block: enough to notice an asymmetric similarity, few enough to stay in the cache."""
 
 PROPOSAL_SHARE = 0.1
 """Kernel values spent on the Gram matrices of proposals, as a share of those spent on columns."""
@@ -57,7 +55,7 @@ WITNESS_PIVOTS = 200
 
 
 class Weights(Protocol):
-    """What a rule knows of every object, updated as landmarks are added."""
+    """The weights by which a rule draws, updated as landmarks are added."""
 
     current: np.ndarray
     """The weight of each object; zero where it would add nothing."""
@@ -96,32 +94,8 @@ def _next_size(size: int, rate: float, left: int, n: int) -> int:
     return max(1, min(math.ceil(left / rate), 2 * size, MOST, cheap))
 
 
-@contextmanager
-def named(down: np.ndarray | None, right: np.ndarray | None) -> Iterator[None]:
-    """Let an error name its pair by the positions of these rows and columns in the pool; None: of all objects."""
-    try:
-        yield
-    except PairError as error:
-        i = error.i if down is None else int(down[error.i])
-        j = error.j if right is None else int(right[error.j])
-        raise PairError(i, j, error.problem) from error.__cause__
-
-
-@contextmanager
-def placed(places: np.ndarray) -> Iterator[None]:
-    """Let an error name objects, be it a pair or a counterexample, by these places in a larger whole."""
-    try:
-        with named(places, places):
-            yield
-    except NotAKernelError as error:
-        if error.witness is None:
-            raise
-        at = tuple(int(places[i]) for i in error.witness.indices)
-        raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error
-
-
 class Exactness:
-    """How exact the values of a pool are, and what cannot be the value of a kernel."""
+    """The precision of a pool's values, and which values no kernel can have."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool, self.proven = pool, pool.similarity.proof().holds
@@ -136,13 +110,13 @@ class Exactness:
         """Return the Gram matrix of some objects in double precision; refuse one that is not symmetric."""
         K = self.pool.gram(chosen).astype(np.float64)
         if not self.proven:
-            pair = asymmetric_pair(K, Doubt.of(K, self.eps))[1]
+            pair = asymmetric_pair(K, Tolerance.of(K, self.eps))[1]
             if pair is not None:
                 refuse(self.pool, chosen[list(pair)])
         return K
 
     def impossible(self, squares: np.ndarray, scale: np.ndarray) -> tuple[int, ...] | None:
-        """Return where a squared length is negative beyond rounding, in the worst place; None if nowhere."""
+        """Return the position of the squared length that is most negative beyond rounding; None if none is."""
         if self.proven or squares.min(initial=0.0) >= 0:
             return None
         excess = squares + 8 * math.sqrt(self.eps) * scale + self.floor
@@ -151,7 +125,7 @@ class Exactness:
 
 
 def _precision(pool: Pool) -> tuple[np.dtype[Any], float]:
-    """Return the type of the values, and eps of the coarsest precision that goes into them: theirs or the objects'."""
+    """Return the type of the values, and eps of the coarser of their precision and that of the objects."""
     value, first = pool.gram(np.arange(1)), rows(pool.encoding, np.arange(1))
     kinds = (value, first, first[0] if isinstance(first, (list, tuple)) else None)
     names = (str(getattr(kind, "dtype", "")).rsplit(".", 1)[-1] for kind in kinds)
@@ -159,7 +133,7 @@ def _precision(pool: Pool) -> tuple[np.dtype[Any], float]:
 
 
 def refuse(pool: Pool, objects: np.ndarray) -> NoReturn:
-    """Say that the similarity is not a kernel, with a counterexample among these objects where one is found."""
+    """Raise NotAKernelError, with a counterexample among these objects if one is found."""
     positions = np.unique(objects)
     few = rows(pool.encoding, positions)
     if pool.objects is not None:
@@ -188,9 +162,9 @@ def rpcholesky(pool: Pool, k: int, block: int | None = None) -> tuple[np.ndarray
     Parameters
     ----------
     pool : Pool
-        Its similarity must be a kernel; one that shows itself not to be is refused.
+        Its similarity must be a kernel; evidence that it is not raises an error.
     k : int
-        Pivots at most; fewer where the residual is zero up to rounding, for the rank is then found.
+        Most pivots; fewer if the residual is zero up to rounding, which means that the rank is reached.
     block : int, optional
         Proposals in a block. Default: by cost.
 
@@ -208,7 +182,7 @@ def rpcholesky(pool: Pool, k: int, block: int | None = None) -> tuple[np.ndarray
 
 
 def _check_factor(pool: Pool, k: int, bytes_each: int) -> None:
-    """Refuse a factor that is larger than the memory budget, before anything is computed."""
+    """Raise MemoryError if the factor exceeds the memory budget, before anything is computed."""
     size = len(pool) * k * bytes_each
     if size > pool.engine.budget:
         raise MemoryError(
@@ -237,12 +211,12 @@ class Residual:
         return ROUNDING * (1 + math.sqrt(len(self.pivots))) * self.exact.eps * np.abs(self.exact.diagonal[which])
 
     def resume(self, triangle: np.ndarray) -> None:
-        """Make the first objects landmarks, whose Cholesky factor is known."""
+        """Start with the first objects as landmarks, whose Cholesky factor is known."""
         self.triangle = triangle
         self.add(np.arange(len(triangle)))
 
     def sift(self, proposed: np.ndarray, chances: np.ndarray, most: int) -> np.ndarray:
-        """Run Cholesky on the residual of the proposals, passing over those rejected."""
+        """Run Cholesky on the residual of the proposals, skipping those rejected."""
         F = self.factor[proposed, : len(self.pivots)].astype(np.float64)
         R = self.exact.gram(proposed) - F @ F.T
         left = self.current[proposed]
@@ -264,13 +238,13 @@ class Residual:
         return np.array(taken)
 
     def add(self, accepted: np.ndarray) -> None:
-        """Compute what is new in the columns of the accepted ones, and update the residual."""
+        """Compute the new columns of the factor, and update the residual."""
         known, new = self.factor[:, : len(self.pivots)], slice(len(self.pivots), len(self.pivots) + len(accepted))
         A, dtype = self.pool.encoding, self.factor.dtype
         against = (rows(A, accepted), known[accepted], solver(self.triangle.T, dtype))
         fresh = _Fresh(self.pool.similarity)
         columns = Blocks(fresh, (A, known), against, False, self.pool.engine, dtype.itemsize, whole_rows=True)
-        with named(None, accepted):
+        with pairs_at(None, accepted):
             columns.whole(out=self.factor[:, new])
         self.diagonal -= np.einsum("ij,ij->i", self.factor[:, new], self.factor[:, new], dtype=np.float64)
         self.pivots = np.concatenate([self.pivots, accepted])
@@ -279,7 +253,7 @@ class Residual:
         self.current = self._beyond_rounding()
 
     def _check(self) -> None:
-        """Refuse a similarity with a negative residual, for no squared distance is negative."""
+        """Raise an error on a negative residual: no squared distance is negative."""
         negative = self.exact.impossible(self.diagonal, np.abs(self.exact.diagonal))
         if negative is None:
             return
@@ -291,31 +265,24 @@ class Residual:
 
 @dataclass(frozen=True)
 class _Fresh:
-    """New columns of the factor as a function of an object: (K(x, pivots) - known part), solved with the triangle."""
+    """New columns of the factor: (K(x, pivots) - known part), solved with the triangle."""
 
     kernel: Similarity
 
     @property
-    def threadsafe(self) -> bool:
-        """As the kernel is."""
-        return self.kernel.threadsafe
-
-    def works_on_tensors(self) -> bool:
-        """Tell whether a device can run it."""
-        return self.kernel.works_on_tensors()
-
-    def is_finite(self) -> bool:
-        """Tell that the values need no check: those of the kernel have been looked at."""
-        return True
+    def hints(self) -> Hints:
+        """Those of the kernel, whose values are checked."""
+        hints = self.kernel.hints
+        return Hints(finite=True, on_tensors=hints.on_tensors, threadsafe=hints.threadsafe)
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
-        """Return the columns for objects with their known part, A, and pivots with theirs and the triangle, B."""
+        """Return the new columns for objects and their known part (A), given pivots, theirs and the triangle (B)."""
         (x, x_known), (pivots, pivots_known, triangle) = A, B
         task = BlockTask(self.kernel)
         if tensor_in(x) is not None:
             return solve_rows(in_precision(task(x, pivots), triangle.dtype) - x_known @ pivots_known.T, triangle)
         K = np.empty((count(x), count(pivots)), triangle.dtype) if out is None else out
-        with np.errstate(invalid="ignore"):  # BLAS may raise this flag over what lies beside a short row
+        with np.errstate(invalid="ignore"):  # BLAS may raise this flag for memory beside a short row
             if task.fills:
                 task(x, pivots, K)
             else:

@@ -1,4 +1,4 @@
-"""A fair sample of a stream: after n objects each of them is kept with the same probability."""
+"""Reservoir sampling: a uniform sample of a stream, whatever its length."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import check_objects, join, take
+from similitude.compute import check_objects, join, take
 
 
 class Reservoir:
@@ -32,7 +32,7 @@ class Reservoir:
         self.positions = np.empty(0, dtype=np.intp)
 
     def add(self, batch: Any) -> None:
-        """Look at more of the stream."""
+        """Add a batch of the stream."""
         n = check_objects(batch)
         held = len(self.positions)
         places = np.arange(held)
@@ -45,5 +45,5 @@ class Reservoir:
             slot = int(self.rng.integers(self.seen))
             if slot < self.size:
                 places[slot] = held + i
-        whence = np.concatenate([self.positions, np.arange(self.seen - n, self.seen)])
-        self.objects, self.positions = take(pool, places), whence[places]
+        known = np.concatenate([self.positions, np.arange(self.seen - n, self.seen)])
+        self.objects, self.positions = take(pool, places), known[places]

@@ -1,7 +1,7 @@
-"""Which objects become landmarks: the rules by name.
+"""The rules by which landmarks are chosen, by name.
 
-``uniform``, ``stratified`` and ``diverse`` ask nothing of the similarity; ``kmeans++``, ``rpcholesky`` and ``leverage``
-work in its feature space and so need a kernel.
+``uniform``, ``stratified`` and ``diverse`` require nothing of the similarity; ``kmeans++``, ``rpcholesky`` and
+``leverage`` work in its feature space and so need a kernel.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, as_numpy, count, rows
+from similitude.compute import Blocks, Encoding, as_numpy, count, rows
 from similitude.compute.engines import Engine
 from similitude.landmarks.leverage import leverage
-from similitude.landmarks.pivots import Exactness, named, refuse, rpcholesky, sample
+from similitude.landmarks.pivots import Exactness, refuse, rpcholesky, sample
 from similitude.similarity import Similarity
-from similitude.support.errors import PairError
+from similitude.support import PairError, pairs_at
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Pool:
 
     def columns(self, chosen: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) of every object (rows) with the chosen ones (columns)."""
-        with named(None, chosen):
+        with pairs_at(None, chosen):
             return _floats(self.against(chosen).whole())
 
     def against(self, chosen: np.ndarray) -> Blocks:
@@ -61,7 +60,7 @@ class Pool:
 
     def gram(self, chosen: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) of the chosen objects among themselves."""
-        with named(chosen, chosen):
+        with pairs_at(chosen, chosen):
             return _floats(self.similarity.blocks(rows(self.encoding, chosen), None, self.engine).whole())
 
     def diagonal(self) -> np.ndarray:
@@ -75,7 +74,7 @@ class Pool:
 
 
 def _floats(values: Any) -> np.ndarray:
-    """Return the values as they are where they are floats, in double precision otherwise."""
+    """Return floating-point values unchanged, others in double precision."""
     array = as_numpy(values)
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
@@ -94,8 +93,8 @@ def choose(rule: str, pool: Pool, n: int) -> np.ndarray:
     Returns
     -------
     array of int
-        Distinct positions in the order chosen: `n`, or fewer where a rule finds that no further object would add
-        anything (see there).
+        Distinct positions in the order chosen: `n`, or fewer if the rule finds that no further object would add
+        anything.
 
     Examples
     --------
@@ -118,7 +117,7 @@ def choose(rule: str, pool: Pool, n: int) -> np.ndarray:
 
 
 def uniform(pool: Pool, n: int) -> np.ndarray:
-    """Draw without replacement, every object alike: the landmarks of the theorems.
+    """Draw uniformly without replacement: the landmarks of the theorems.
 
     (Balcan, Blum and Vempala, On Kernels, Margins, and Low-dimensional Mappings, 2004, Lemma 1.)
     """
@@ -126,9 +125,9 @@ def uniform(pool: Pool, n: int) -> np.ndarray:
 
 
 def stratified(pool: Pool, n: int) -> np.ndarray:
-    """Draw without replacement, from each class its share.
+    """Draw without replacement from each class in proportion to its size.
 
-    The shares are proportional to the classes, rounded by largest remainder (ties by lot), and at least one where `n`
+    The shares are proportional to the classes, rounded by largest remainder (ties at random), and at least one if `n`
     allows: under strong imbalance a uniform sample can miss a class, and the margin with it. (Balcan and Blum, On a
     Theory of Learning with Similarity Functions, 2006, footnote 4.)
     """
@@ -147,7 +146,7 @@ def stratified(pool: Pool, n: int) -> np.ndarray:
 
 
 def _codes(labels: np.ndarray) -> np.ndarray:
-    """Return the number of each object's class; labels may be anything that can be told apart."""
+    """Return the class number of each object; labels may be any hashable values."""
     if labels.ndim != 1:
         raise ValueError(f"landmarks='stratified' needs one label per object, got an array of shape {labels.shape}")
     if labels.dtype != object:
@@ -157,7 +156,7 @@ def _codes(labels: np.ndarray) -> np.ndarray:
 
 
 def _shares(sizes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return how many of the n landmarks each class gets; never more than it has."""
+    """Return how many of the n landmarks each class gets, never more than its size."""
     quotas = n * sizes / sizes.sum()
     shares = np.floor(quotas).astype(int)
     by_lot = rng.permutation(len(sizes))
@@ -171,11 +170,11 @@ def _shares(sizes: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def diverse(pool: Pool, n: int) -> np.ndarray:
-    r"""Start anywhere; then always add the object least similar to those chosen.
+    r"""Start at random; then always add the object least similar to those chosen.
 
     The next one is :math:`\arg\min_z \sum_{x \in L} K(x, z)` over the objects not in :math:`L` yet, the first of
-    several equals. Nothing is asked of K: where it is not symmetric, the chosen ones are the queries. One row of K
-    after another is computed, :math:`n` of them. (DSELECT; Kar and Jain, Similarity-based learning via data driven
+    several equals. Nothing is required of K: if it is not symmetric, the chosen objects are the queries. K is computed
+    row by row, :math:`n` rows in all. (DSELECT; Kar and Jain, Similarity-based learning via data driven
     embeddings, 2011.)
     """
     chosen = np.empty(n, dtype=np.intp)
@@ -184,7 +183,7 @@ def diverse(pool: Pool, n: int) -> np.ndarray:
     for i in range(1, n):
         latest = chosen[i - 1 : i]
         row = pool.similarity.blocks(rows(pool.encoding, latest), pool.encoding, pool.engine)
-        with named(latest, None):
+        with pairs_at(latest, None):
             total += as_numpy(row.whole())[0]
         total[latest] = np.inf
         chosen[i] = total.argmin()
@@ -194,14 +193,14 @@ def diverse(pool: Pool, n: int) -> np.ndarray:
 def kmeans_plus_plus(pool: Pool, n: int, block: int | None = None) -> np.ndarray:
     r"""Choose the first landmark uniformly, each further one by its squared distance from the nearest landmark.
 
-    The distance is that of the feature space, :math:`D^2(x, l) = K(x, x) + K(l, l) - 2 K(x, l)`. Where all other
-    objects coincide with a landmark up to rounding, none is left to draw, and fewer than `n` are returned. (Arthur and
+    The distance is that of the feature space, :math:`D^2(x, l) = K(x, x) + K(l, l) - 2 K(x, l)`. If all other
+    objects coincide with a landmark up to rounding, fewer than `n` are returned. (Arthur and
     Vassilvitskii, k-means++: the advantages of careful seeding, 2007; drawn in blocks, see `landmarks.pivots`.)
 
     Parameters
     ----------
     pool : Pool
-        Its similarity must be a kernel; one that shows itself not to be is refused.
+        Its similarity must be a kernel; evidence that it is not raises an error.
     n : int
     block : int, optional
         Proposals in a block. Default: by cost.
@@ -224,7 +223,7 @@ class Nearest:
         self.add(np.arange(n))
 
     def sift(self, proposed: np.ndarray, chances: np.ndarray, most: int) -> np.ndarray:
-        """Go through the proposals, keeping the distance of each from the nearest accepted one."""
+        """Go through the proposals, updating their distances from the nearest accepted one."""
         apart = self._squares(self.exact.gram(proposed), proposed, proposed)
         apart[proposed[:, None] == proposed] = 0.0
         left = self.current[proposed]
@@ -239,14 +238,14 @@ class Nearest:
     def add(self, accepted: np.ndarray) -> None:
         """Compare every object with the accepted ones, strip by strip."""
         everyone = np.arange(len(self.pool))
-        with named(None, accepted):
+        with pairs_at(None, accepted):
             for strip, values in self.pool.against(accepted).rows():
                 nearest = self._squares(as_numpy(values), everyone[strip], accepted).min(axis=1)
                 np.minimum(self.current[strip], nearest, out=self.current[strip])
         self.current[accepted] = 0.0
 
     def _squares(self, K: np.ndarray, these: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Return D^2 of every pair, zero where it is within rounding; refuse what is far below."""
+        """Return D^2 of every pair, zero within rounding; a clearly negative one raises an error."""
         these_too, others_too = self.exact.diagonal[these, None], self.exact.diagonal[None, others]
         scale = np.abs(these_too) + np.abs(others_too)
         squares = these_too + others_too - 2.0 * K.astype(np.float64)

@@ -1,22 +1,22 @@
-"""Learners: scikit-learn estimators on a kernel, for objects of any kind, whose solvers work on plain arrays.
+"""Learners: scikit-learn estimators on a kernel or a similarity, for objects of any kind.
 
-``KernelPerceptron`` and ``MarginPerceptron`` learn one mistake after another; ``KernelSVC``, ``KernelSVR`` and
-``KernelSGDSVC`` are support vector machines, ``SeparatorLP`` a separator without errors; ``RepresenterClassifier`` and
-``RepresenterRegressor`` take any convex loss, ``KernelRidge`` and ``KernelRidgeClassifier`` the squared one;
-``SimilarityKNeighborsClassifier`` and ``SimilarityKNeighborsRegressor`` ask the neighbors, ``KernelKMeans`` finds clusters.
-``SimilarityVote``, ``WeakSimilarityVote`` and ``AlignmentVote`` ask nothing of the similarity.
+Perceptrons (``KernelPerceptron``, ``MarginPerceptron``), support vector machines (``KernelSVC``, ``KreinSVC``,
+``KernelSVR``, ``KernelSGDSVC``), a linear separator without errors (``SeparatorLP``), regularized risk minimization
+with any convex loss (``RepresenterClassifier``, ``RepresenterRegressor``), ridge regression (``KernelRidge``,
+``KernelRidgeClassifier``), nearest neighbors (``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``),
+k-means (``KernelKMeans``) and votes of labeled examples (``SimilarityVote``, ``WeakSimilarityVote``,
+``AlignmentVote``). ``KreinSVC`` and the votes take similarities that are not kernels.
 """
 
+from similitude.learners.calibration import probabilities, temperature
 from similitude.learners.clusters import KernelKMeans
-from similitude.learners.margin_perceptron import MarginPerceptron
-from similitude.learners.mistake_bounds import MistakeBound
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
-from similitude.learners.perceptron import KernelPerceptron
+from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
 from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
-from similitude.learners.separator import SeparatorLP
-from similitude.learners.sgd import KernelSGDSVC
-from similitude.learners.svm import KernelSVC, KernelSVR
+from similitude.learners.separator import SeparatorLP, row_norms
+from similitude.learners.svm import KernelSVC, KernelSVR, KreinSVC
+from similitude.learners.svm.sgd import KernelSGDSVC
 from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilarityVote
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "KernelSGDSVC",
     "KernelSVC",
     "KernelSVR",
+    "KreinSVC",
     "MarginPerceptron",
     "MistakeBound",
     "RepresenterClassifier",
@@ -37,4 +38,7 @@ __all__ = [
     "SimilarityKNeighborsRegressor",
     "SimilarityVote",
     "WeakSimilarityVote",
+    "probabilities",
+    "row_norms",
+    "temperature",
 ]

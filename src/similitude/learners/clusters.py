@@ -1,9 +1,8 @@
-"""KernelKMeans: clusters in the feature space of a kernel."""
+"""KernelKMeans: k-means in the feature space of a kernel."""
 
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,56 +10,55 @@ from scipy.linalg import solve_triangular
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from similitude.compute.blocks import Blocks, check_fits
-from similitude.compute.encodings import (
+from similitude.compute import (
+    Blocks,
     Encoding,
     as_numpy,
     beside,
+    check_fits,
     check_objects,
     count,
     in_precision,
     itemsize,
     namespace,
 )
-from similitude.compute.engines import Engine
-from similitude.compute.engines.engine import format_bytes
-from similitude.learners.grams import Objects, positive_whole, unit_of
-from similitude.learners.kernel_learner import KernelLearner, check_weights
-from similitude.learners.lloyd import Clustering, ExplicitSpace, GramSpace, Space, cluster
-from similitude.learners.nearest import Lengths, squared_lengths
+from similitude.compute.engines import Engine, format_bytes
+from similitude.learners.gram_matrix import Objects, unit_of
+from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.kmeans import Clustering, FeatureInnerProducts, GramInnerProducts, InnerProducts, cluster
+from similitude.learners.neighbor_search import SquaredLengths, squared_lengths
 from similitude.maps import ProjectionMap
-from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
 from similitude.similarity import Similarity
-from similitude.support.errors import NotAKernelError
-from similitude.support.randomness import generator
+from similitude.support import NotAKernelError, check_integer, check_nonnegative, generator
 
-LANDMARKS = 500
-"""Landmarks where the Gram matrix does not fit and their number was not given."""
+CLUSTER_LANDMARKS = 500
+"""Default number of landmarks if the Gram matrix does not fit."""
 
 
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelLearner):
-    r"""Partition objects so that those of a cluster are near its mean in the feature space of a kernel.
+    r"""k-means in the feature space of a kernel.
 
     Minimizes the inertia :math:`\sum_i s_i \, |\phi(x_i) - c_{l(i)}|^2`, where the squared distance from the center c
-    of the objects C is
+    of a cluster C is
     :math:`K(x, x) - \frac{2}{|C|} \sum_{j \in C} K(x, x_j) + \frac{1}{|C|^2} \sum_{j, l \in C} K(x_j, x_l)`. (Balcan,
     lecture notes 10-315, on what can be kernelised.) Seeds are drawn by k-means++, and Lloyd's iterations need one Gram
-    matrix and products with it. Where that matrix exceeds the memory budget, features are projected onto the span of
+    matrix and products with it. If that matrix exceeds the memory budget, features are projected onto the span of
     landmarks first.
 
     Parameters
     ----------
     kernel : Similarity, str or callable
-        One that is not PSD is refused with its witness: with it the objective might grow.
+        Must be PSD; otherwise the objective might increase.
     n_clusters : int
     n_init : int
-        Runs from different seeds; the one with the smallest inertia is kept.
+        Number of runs from different seeds; the one with the smallest inertia is kept.
     max_iter : int
-        Iterations of one run at most.
+        Maximum number of iterations of a run.
     tol : float
-        A run ends when no label changes, or when the inertia falls by no more than this share of it.
+        A run ends when no label changes, or when the inertia decreases by at most this share.
     n_landmarks : int, optional
-        Work on the span of so many landmarks. Default: on all objects if their Gram matrix fits into the memory
+        Work on the span of this number of landmarks. Default: on all objects if their Gram matrix fits into the memory
         budget of the engine, else on 500 landmarks.
     random_state : int, optional
     engine : Engine, optional
@@ -69,20 +67,20 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     ----------
     labels_ : array of int
     inertia_ : float
-        Of the centers found; with landmarks too it counts distances in the whole feature space.
+        The minimized function, by distances in the whole feature space also with landmarks.
     n_iter_ : int
-        Of the run that was kept.
+        Iterations of the run that was kept.
     solver_ : str
         Whether all objects or landmarks were used, and why.
     support_, support_objects_, dual_coef_, center_norms_
-        Center c is sum_j coefficients_jc phi(support_j), of squared length center_norms_c; that of a cluster without
-        members, which remains only if there are fewer different objects than clusters, is infinite.
+        Center c is sum_j dual_coef_jc phi(support_j), with squared length center_norms_c. The length is infinite for a
+        cluster without members, which occurs only if there are fewer distinct objects than clusters.
     kernel_, validity_
-        With what data had to fix; what is known of the kernel.
+        The kernel with data-dependent parameters resolved, and the verdict on it.
 
     Examples
     --------
-    >>> from similitude.learners.clusters import KernelKMeans
+    >>> from similitude.learners import KernelKMeans
     >>> model = KernelKMeans("linear", n_clusters=2).fit([[0.0], [1.0], [10.0], [11.0]])
     >>> model.predict([[0.0], [1.0], [10.0], [11.0]]) == model.predict([[0.5], [0.5], [12.0], [9.0]])
     array([ True,  True,  True,  True])
@@ -115,14 +113,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelKMeans:
-        """Find clusters among objects.
+        """Find clusters of objects.
 
         Parameters
         ----------
         X : sequence of objects
         y : ignored
         sample_weight : sequence of float, optional
-            How much each object counts; a whole number equals repetition, up to the draw of seeds.
+            Weight of each object; an integer equals repetition, up to the draw of seeds.
         """
         X = self._checked(X, reset=True)
         n = check_objects(X)
@@ -132,59 +130,57 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             raise ValueError(f"n_clusters = {self.n_clusters}, but fewer objects have a positive weight: ask for fewer")
         k, X, A = self._start(X, self.random_state, sample_weight)
         rng = generator(self.random_state)
-        by_landmarks = self._take_landmarks(n)
-        with self._engine.algebra(f"k-means of {n:,} objects"):
-            (self._fit_landmarks if by_landmarks else self._fit_all)(k, X, A, weights, rng)
-        self._lengths = Lengths(k, A) if self._precomputed else None
+        self.solver_ = self._choose_solver(n)
+        fit = self._fit_landmarks if self.solver_.startswith("landmarks") else self._fit_all
+        with self._engine.linear_algebra(f"k-means of {n:,} objects"):
+            fit(k, X, A, weights, rng)
+        self._lengths = SquaredLengths(k, A) if self._precomputed else None
         return self
 
     def _check_params(self, n: int) -> None:
-        """Refuse numbers out of range, before the first kernel call."""
+        """Validate parameters before the first kernel call."""
         for name in ("n_clusters", "n_init", "max_iter", "n_landmarks"):
             if name != "n_landmarks" or self.n_landmarks is not None:
-                positive_whole(name, getattr(self, name))
-        if isinstance(self.tol, bool) or not isinstance(self.tol, Real) or not 0 <= self.tol < np.inf:
-            raise ValueError(f"tol must be a number >= 0, got {self.tol!r}")
+                check_integer(name, getattr(self, name))
+        check_nonnegative("tol", self.tol)
         for name in ("n_clusters", "n_landmarks"):
             if (getattr(self, name) or 0) > n:
                 raise ValueError(f"{name} = {getattr(self, name)} is more than there are objects (n_samples = {n})")
 
-    def _take_landmarks(self, n: int) -> bool:
-        """Decide between all objects and landmarks, and say why."""
+    def _choose_solver(self, n: int) -> str:
+        """Return whether all objects or landmarks are used, and why."""
+        if self.n_landmarks is not None:
+            return f"landmarks: n_landmarks is {self.n_landmarks:,}"
         size, budget = 8 * n * n, self._engine.budget
         figures = f"the Gram matrix of {n:,} objects takes {format_bytes(size)}, the budget is {format_bytes(budget)}"
-        if self.n_landmarks is not None:
-            self.solver_ = f"landmarks: {self.n_landmarks:,} were asked for"
-        else:
-            self.solver_ = f"landmarks: {figures}" if size > budget else f"all objects: {figures}"
-        return self.solver_.startswith("landmarks")
+        return f"landmarks: {figures}" if size > budget else f"all objects: {figures}"
 
     def _fit_all(self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator) -> None:
         objects = Objects(k, X, A, np.arange(len(weights)), self._engine)
         K, eps, self.validity_ = objects.gram()
         unit = unit_of(as_numpy(K.diagonal()))
         K /= unit
-        space = GramSpace(K)
+        space = GramInnerProducts(K)
         found = self._best(space, weights, rng)
         coefficients = found.shares(weights)
         worst = int(found.squares.argmin())
         if found.squares[worst] < -np.sqrt(eps) * float(space.lengths.max()):
             objects.refuse_negative(coefficients[:, found.labels[worst]] - (np.arange(len(weights)) == worst))
         self._keep(X, A, coefficients)
-        self._note(found, found.inertia, unit)
+        self._set_figures(found, found.inertia, unit)
 
     def _fit_landmarks(self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator) -> None:
         n = len(weights)
-        wanted = self.n_landmarks or max(1, min(LANDMARKS, n, self._engine.budget // (16 * n)))
+        wanted = self.n_landmarks or max(1, min(CLUSTER_LANDMARKS, n, self._engine.budget // (16 * n)))
         check_fits(n, wanted, 8, self._engine)
         projection = ProjectionMap(
             k, n_components=wanted, landmarks="rpcholesky", random_state=self.random_state, engine=self._engine
         ).fit(X)
         F = projection.transform(X)
-        F = self._engine.here(in_precision(F, namespace(F).float64))
+        F = self._engine.to_device(in_precision(F, namespace(F).float64))
         unit = unit_of(np.array([float(abs(F).max()) ** 2]))
         F = F / np.sqrt(unit)
-        space = ExplicitSpace(F)
+        space = FeatureInnerProducts(F)
         found = self._best(space, weights, rng)
         centers = as_numpy(F.T @ beside(found.shares(weights), F))
         coefficients = np.zeros((n, self.n_clusters))
@@ -192,11 +188,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         beyond = squared_lengths(k, A) / unit - as_numpy(space.lengths)
         self.validity_ = projection.validity_
         self._keep(X, A, coefficients)
-        self._note(found, found.inertia + float(weights @ np.maximum(beyond, 0.0)), unit)
+        self._set_figures(found, found.inertia + float(weights @ np.maximum(beyond, 0.0)), unit)
 
     @tensors_for_tensors
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Find clusters among objects, and return the cluster of each.
+        """Find clusters of objects, and return the cluster of each.
 
         Parameters
         ----------
@@ -205,21 +201,21 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """
         return self.fit(X, y, sample_weight).labels_
 
-    def _best(self, space: Space, weights: np.ndarray, rng: np.random.Generator) -> Clustering:
+    def _best(self, space: InnerProducts, weights: np.ndarray, rng: np.random.Generator) -> Clustering:
         """Return the best of several runs."""
         if isinstance(space.lengths, np.ndarray):
             self._note_cpu("Lloyd's iterations were done")
         runs = (cluster(space, weights, self.n_clusters, rng, self.max_iter, self.tol) for _ in range(self.n_init))
         return min(runs, key=lambda found: found.inertia)
 
-    def _note(self, found: Clustering, inertia: float, unit: float) -> None:
+    def _set_figures(self, found: Clustering, inertia: float, unit: float) -> None:
         with np.errstate(over="ignore"):
             self.inertia_, self.center_norms_ = float(inertia * unit), found.norms * unit
         self.labels_, self.n_iter_ = found.labels, found.n_iter
         filled = len(np.unique(found.labels))
         if filled < self.n_clusters:
             warnings.warn(
-                f"only {filled} of {self.n_clusters} clusters have members: X holds no more different objects",
+                f"only {filled} of {self.n_clusters} clusters have members: X holds no more distinct objects",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -243,8 +239,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def transform(self, X: Any) -> np.ndarray:
         """Return the distances from every object to every center.
 
-        With ``"precomputed"`` K(x, x) of new objects is unknown; it is taken to be that of the training objects where
-        all of these share one, and refused otherwise.
+        With ``"precomputed"``, K(x, x) of new objects is unknown; the value of the training objects is used if it is
+        the same for all of them, otherwise an error is raised.
 
         Parameters
         ----------
@@ -256,7 +252,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """
         k, A = self._ask(X)
         if self._lengths is not None:
-            own = self._lengths.of_new(k, A, True, "use predict, which does not need them")
+            own = self._lengths.of_new(k, A, True, "use predict, which does not need it")
         else:
             own = squared_lengths(k, A)
         squares = own[:, None] + self._apart(k, A)
@@ -268,7 +264,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return np.sqrt(np.maximum(squares, 0.0))
 
     def _apart(self, k: Similarity, A: Encoding) -> np.ndarray:
-        """Return the squared distances from every object to every center, less K(x, x)."""
+        """Return the squared distances from every object to every center, minus K(x, x)."""
         if not len(self.support_):  # every center is the origin
             return np.tile(self.center_norms_, (count(A), 1))
         blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))

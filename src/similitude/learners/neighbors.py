@@ -1,4 +1,4 @@
-"""SimilarityKNeighborsClassifier and SimilarityKNeighborsRegressor: the nearest objects in the feature space of a kernel."""
+"""SimilarityKNeighborsClassifier and SimilarityKNeighborsRegressor: nearest neighbors in feature space."""
 
 from __future__ import annotations
 
@@ -10,34 +10,43 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, as_numpy, check_objects, count, is_tensor, itemsize
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, is_tensor, itemsize
 from similitude.compute.engines import Engine, Tile
-from similitude.learners.grams import positive_whole
-from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets
-from similitude.learners.nearest import Lengths, Nearest, NearestThere
-from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
+from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice, SquaredLengths
+from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
-from similitude.support.errors import brief
+from similitude.support import brief, check_integer
 
 
-class Neighbors(KernelLearner):
+class BaseNeighbors(KernelLearner):
     """What classification and regression share: the nearest training objects and their weights."""
 
     _takes_tensors = True
-    n_neighbors: int
-    weights: str | Callable[[np.ndarray], np.ndarray]
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        n_neighbors: int = 5,
+        weights: str | Callable[[np.ndarray], np.ndarray] = "uniform",
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.engine = engine
 
     @tensors_for_tensors
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Return the nearest training objects of every object, nearest first, equally near ones by index.
+        """Return the nearest training objects of every object, nearest first, ties by index.
 
         Parameters
         ----------
         X : sequence of objects, optional
-            Default: the training objects, none of which is its own neighbor.
+            Default: the training objects, each without itself.
         n_neighbors : int, optional
             Default: that of the estimator.
         return_distance : bool
@@ -51,17 +60,17 @@ class Neighbors(KernelLearner):
         check_is_fitted(self)
         k, A = self._training() if X is None else self._ask(X)
         wanted = self._check_number(self.n_neighbors if n_neighbors is None else n_neighbors, X is None)
-        instead = "ask with return_distance=False and weights='uniform'"
+        instead = "use return_distance=False and weights='uniform'"
         own = self._lengths.of_new(k, A, self._precomputed, instead) if return_distance else None
         far, which = self._nearest(k, A, wanted, X is None)
         return which if own is None else (self._lengths.distances(own, far, which, itemsize(A) == 4), which)
 
     def _nearest(self, k: Similarity, A: Encoding, wanted: int, without_itself: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return ranks and indices of the nearest; on a device no more than these comes back from there."""
-        there = self._engine.here(A) if k.works_on_tensors() else A
-        nearest: Nearest | NearestThere | None = None
+        """Return ranks and indices of the nearest; only these are copied from a device."""
+        there = self._engine.to_device(A) if k.hints.on_tensors else A
+        nearest: NearestColumns | NearestOnDevice | None = None
         with (
-            self._engine.algebra(f"the search for {wanted:,} neighbors of {count(A):,} objects"),
+            self._engine.linear_algebra(f"the search for {wanted:,} neighbors of {count(A):,} objects"),
             closing(Blocks(k, there, self._support, engine=self._engine, itemsize=itemsize(A)).tiles()) as tiles,
         ):
             for tile, values in tiles:
@@ -69,7 +78,8 @@ class Neighbors(KernelLearner):
                 if without_itself:
                     _leave_out_itself(far, tile)
                 if nearest is None:
-                    nearest = NearestThere(count(A), wanted, far) if is_tensor(far) else Nearest(count(A), wanted)
+                    on_device = is_tensor(far)
+                    nearest = NearestOnDevice(count(A), wanted, far) if on_device else NearestColumns(count(A), wanted)
                 nearest.look_at(tile, far)
         assert nearest is not None
         return as_numpy(nearest.far), as_numpy(nearest.which)
@@ -88,7 +98,7 @@ class Neighbors(KernelLearner):
             )
 
     def _check_number(self, wanted: Any, without_itself: bool = False, n: int | None = None) -> int:
-        wanted = positive_whole("n_neighbors", wanted)
+        wanted = check_integer("n_neighbors", wanted)
         n = self.n_samples_fit_ if n is None else n
         if wanted > n - without_itself:
             others = " besides the object itself" if without_itself else ""
@@ -97,66 +107,69 @@ class Neighbors(KernelLearner):
             )
         return wanted
 
+    def _check_training(self, X: Any) -> Any:
+        self._check_params()
+        X = self._checked(X, reset=True)
+        self._check_number(self.n_neighbors, n=check_objects(X))
+        return X
+
     def _remember(self, X: Any) -> None:
-        """Keep the training objects, which prediction compares with."""
+        """Keep the training objects."""
         k, X, A = self._begin(X)
-        self._lengths = Lengths(k, A)
+        self._lengths = SquaredLengths(k, A)
         self.support_objects_, self._support, self.n_samples_fit_ = X, A, count(A)
 
     def _weighted_neighbors(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest training objects of every object and their weights, which add up to one."""
+        """Return the nearest training objects of every object and their weights, which sum to one."""
         check_is_fitted(self)
         self._check_params()
         if isinstance(self.weights, str) and self.weights == "uniform":
             which = as_numpy(self.kneighbors(X, return_distance=False))
             return which, np.full(which.shape, 1.0 / which.shape[1])
         distances, which = map(as_numpy, self.kneighbors(X))
-        weights = _inverse(distances) if isinstance(self.weights, str) else _given(self.weights, distances)
+        weights = _inverse(distances) if isinstance(self.weights, str) else _applied(self.weights, distances)
         totals = weights.sum(axis=1, keepdims=True)
         return which, np.where(totals > 0, weights, 1.0) / np.where(totals > 0, totals, which.shape[1])
 
 
 def _leave_out_itself(far: Any, tile: Tile) -> None:
-    """Put every object infinitely far from itself."""
+    """Set the distance of every object from itself to infinity."""
     down, right = tile
     here = np.arange(max(down.start, right.start), min(down.stop, right.stop))
     far[here - down.start, here - right.start] = np.inf
 
 
 def _inverse(distances: np.ndarray) -> np.ndarray:
-    """Return 1 / distance in units of the nearest; where that is zero, ones for the zeros and nothing for others."""
+    """Return 1 / distance relative to the nearest; if that is zero, 1 for distance zero and 0 for all others."""
     nearest = distances.min(axis=1, keepdims=True)
     return np.where(nearest > 0, nearest / np.where(nearest > 0, distances, 1.0), distances == 0)
 
 
-def _given(function: Callable[[np.ndarray], np.ndarray], distances: np.ndarray) -> np.ndarray:
+def _applied(function: Callable[[np.ndarray], np.ndarray], distances: np.ndarray) -> np.ndarray:
     weights = np.asarray(function(distances.copy()), dtype=np.float64)
     if weights.shape != distances.shape or not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError(
-            f"weights must turn an array of distances into as many numbers >= 0: {brief(function)} did not"
-        )
+        raise ValueError(f"weights must map an array of distances to as many numbers >= 0: {brief(function)} did not")
     return weights
 
 
-class SimilarityKNeighborsClassifier(ClassifierMixin, Neighbors):
-    r"""The class that prevails among the nearest training objects.
+class SimilarityKNeighborsClassifier(ClassifierMixin, BaseNeighbors):
+    r"""Classification by the nearest training objects.
 
-    Near is what the kernel says: :math:`D_K(x, z) = \sqrt{K(x, x) + K(z, z) - 2 K(x, z)}` is the distance of x and z
-    in feature space. (Lecture 6: Kernels, "kernelised distance" and k nearest neighbors.) Under a Gaussian kernel the
-    neighbors are the Euclidean ones. Distances are computed tile by tile, and never is more kept than the nearest.
+    The distance is that in the feature space of the kernel,
+    :math:`D_K(x, z) = \sqrt{K(x, x) + K(z, z) - 2 K(x, z)}`. (Lecture 6: Kernels, "kernelised distance" and k nearest
+    neighbors.) Under a Gaussian kernel the neighbors are the Euclidean ones. Distances are computed in tiles, of which
+    only the nearest are kept.
 
     Parameters
     ----------
     kernel : Similarity, str or callable
-        One that is not PSD is refused with its witness. With ``"precomputed"`` new objects come without K(x, x), which
-        ranking does not need; distances are then known only where K(x, x) is the same for all training objects, and
-        taken to be so for new ones.
+        Must be PSD. With ``"precomputed"``, K(x, x) of new objects is unknown. Ranking does not need it; distances are
+        available only if K(x, x) is the same for all training objects, and is then assumed for new ones.
     n_neighbors : int
-        How many; equally near ones are taken by index.
+        Number of neighbors; ties are broken by index.
     weights : {"uniform", "distance"} or callable
-        What a neighbor's vote counts: the same for all, 1 / distance (neighbors at distance zero, if any, decide
-        alone), or what a function makes of an array of distances (where that is zero for all neighbors, they count
-        the same).
+        The weight of a neighbor's vote: equal for all, 1 / distance (neighbors at distance zero decide alone), or a
+        function of an array of distances (if it is zero for all neighbors, they count equally).
     engine : Engine, optional
 
     Attributes
@@ -165,49 +178,34 @@ class SimilarityKNeighborsClassifier(ClassifierMixin, Neighbors):
     support_objects_, n_samples_fit_
         The training objects and their number.
     kernel_, validity_
-        With what data had to fix; what is known of the kernel.
+        The kernel with data-dependent parameters resolved, and the verdict on it.
 
     Examples
     --------
-    >>> from similitude.learners.neighbors import SimilarityKNeighborsClassifier
+    >>> from similitude.learners import SimilarityKNeighborsClassifier
     >>> words = ["aab", "abab", "xyz", "zzx", "bba"]
     >>> model = SimilarityKNeighborsClassifier(lambda s, t: len(set(s) & set(t)), n_neighbors=3)
     >>> model.fit(words, ["ab", "ab", "xz", "xz", "ab"]).predict(["ba", "zy"])
     array(['ab', 'xz'], dtype='<U2')
     """
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        n_neighbors: int = 5,
-        weights: str | Callable[[np.ndarray], np.ndarray] = "uniform",
-        engine: Engine | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.engine = engine
-
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> SimilarityKNeighborsClassifier:
-        """Remember labeled objects.
+        """Store labeled objects.
 
         Parameters
         ----------
         X : sequence of objects
         y : sequence of labels
         """
-        self._check_params()
-        X = self._checked(X, reset=True)
-        self._check_number(self.n_neighbors, n=check_objects(X))
-        self.classes_, self._numbers = check_labels(self, X, y)
+        X = self._check_training(X)
+        self.classes_, self._codes = check_labels(self, X, y)
         self._remember(X)
         return self
 
     @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the share of every class in the votes of the nearest.
+        """Return the share of each class in the votes of the nearest.
 
         Parameters
         ----------
@@ -219,12 +217,12 @@ class SimilarityKNeighborsClassifier(ClassifierMixin, Neighbors):
         """
         which, weights = self._weighted_neighbors(X)
         n, classes = len(which), len(self.classes_)
-        cells = np.arange(n)[:, None] * classes + self._numbers[which]
+        cells = np.arange(n)[:, None] * classes + self._codes[which]
         return np.bincount(cells.ravel(), weights.ravel(), minlength=n * classes).reshape(n, classes)
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class with most votes; of equal ones the first in ``classes_``.
+        """Return the class with the most votes; on a tie the first in ``classes_``.
 
         Parameters
         ----------
@@ -234,8 +232,8 @@ class SimilarityKNeighborsClassifier(ClassifierMixin, Neighbors):
         return self.classes_[shares.argmax(axis=1)]
 
 
-class SimilarityKNeighborsRegressor(RegressorMixin, Neighbors):
-    """The mean target of the nearest training objects, near in the feature space of a kernel.
+class SimilarityKNeighborsRegressor(RegressorMixin, BaseNeighbors):
+    """Regression by the mean target of the nearest training objects, in the feature space of a kernel.
 
     Parameters
     ----------
@@ -247,28 +245,15 @@ class SimilarityKNeighborsRegressor(RegressorMixin, Neighbors):
     support_objects_, n_samples_fit_
         The training objects and their number.
     kernel_, validity_
-        With what data had to fix; what is known of the kernel.
+        The kernel with data-dependent parameters resolved, and the verdict on it.
 
     Examples
     --------
-    >>> from similitude.learners.neighbors import SimilarityKNeighborsRegressor
+    >>> from similitude.learners import SimilarityKNeighborsRegressor
     >>> model = SimilarityKNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [5.0]], [0.0, 1.0, 5.0])
     >>> model.predict([[0.4], [4.0]])
     array([0.5, 3. ])
     """
-
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        *,
-        n_neighbors: int = 5,
-        weights: str | Callable[[np.ndarray], np.ndarray] = "uniform",
-        engine: Engine | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.engine = engine
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -277,16 +262,14 @@ class SimilarityKNeighborsRegressor(RegressorMixin, Neighbors):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> SimilarityKNeighborsRegressor:
-        """Remember objects and their targets.
+        """Store objects and their targets.
 
         Parameters
         ----------
         X : sequence of objects
         y : array of shape (n,) or (n, outputs)
         """
-        self._check_params()
-        X = self._checked(X, reset=True)
-        self._check_number(self.n_neighbors, n=check_objects(X))
+        X = self._check_training(X)
         self._targets = check_targets(self, X, y)
         self._remember(X)
         return self

@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 
-from similitude.compute.encodings import as_numpy
+from similitude.compute import as_numpy
 from similitude.compute.engines import Engine
-from similitude.learners.grams import Objects
-from similitude.learners.kernel_learner import KernelLearner, check_labels, check_targets, check_weights
+from similitude.learners.gram_matrix import Objects
+from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.least_squares import Centered, Fit, Units, solve_all, solve_one
-from similitude.scikit.estimator import all_or_nothing, tensors_for_tensors
-from similitude.support.errors import brief
+from similitude.scikit import all_or_nothing, check_labels, check_targets, check_weights, tensors_for_tensors
+from similitude.support import brief
 from similitude.validity import Validity
 
 GRID = np.geomspace(1e-6, 1e4, 20)
@@ -37,7 +37,7 @@ class LeastSquares(KernelLearner):
             raise ValueError("leave-one-out needs two examples of positive weight, got n_samples = 1: give one lam")
         k, X, A = self._start(X, None, sample_weight)
         objects = Objects(k, X, A, used, self._engine)
-        with self._engine.algebra(f"ridge regression on {len(used):,} objects"):
+        with self._engine.linear_algebra(f"ridge regression on {len(used):,} objects"):
             fit, lams, self.validity_ = self._solved(objects, y.reshape(len(y), -1)[used], weights[used], asked)
         coefficients = np.zeros((len(weights), fit.coefficients.shape[1]))
         coefficients[used] = fit.coefficients

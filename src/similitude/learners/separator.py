@@ -1,4 +1,4 @@
-"""A linear separator without errors, by linear programming."""
+"""SeparatorLP: a linear separator without training errors, by linear programming."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from similitude.compute.encodings import is_sparse
-from similitude.learners.base import inseparable, shrunk
+from similitude.compute import is_sparse
+from similitude.learners.conflicts import inseparable, smallest_conflict
+from similitude.scikit import ScoreClassifier
 
-TOLERANCE = 1e-10
-"""How far HiGHS may miss a constraint: the finest that it offers. A margin of this size is not seen."""
+FEASIBILITY_TOLERANCE = 1e-10
+"""Feasibility tolerance of HiGHS, the smallest that it offers. A margin of this size is not recognized."""
 
 
-class SeparatorLP(ClassifierMixin, BaseEstimator):
-    r"""A zero-noise linear separator: no training example on the wrong side, or a clear error.
+class SeparatorLP(ScoreClassifier, BaseEstimator):
+    r"""A linear separator without training errors, or an error that names conflicting examples.
 
     With two classes it solves, by linear programming (HiGHS),
 
@@ -28,13 +29,13 @@ class SeparatorLP(ClassifierMixin, BaseEstimator):
               \ \text{ for all } i, \qquad \lVert v\rVert_\infty \le 1,
 
     where :math:`z_i` is the example with each feature divided by its largest magnitude (rounded up to a power of
-    two) and, with an intercept, one more feature that is 1 throughout. So of all separators it takes one with the
-    largest :math:`\min_i y_i \langle v, z_i\rangle / (\lVert v\rVert_\infty \lVert z_i\rVert_2)`. In D features
-    (the constant included) its Euclidean margin on the :math:`z_i` is at least :math:`1/\sqrt D` of the largest.
-    Several classes are one linear program too, with :math:`\langle v_{y_i} - v_c, z_i\rangle \ge t \lVert z_i\rVert_2`
-    for every other class c.
+    two) and, with an intercept, an additional feature that is constantly 1. The solution has the largest
+    :math:`\min_i y_i \langle v, z_i\rangle / (\lVert v\rVert_\infty \lVert z_i\rVert_2)`. In D features (including the
+    constant) its Euclidean margin on the :math:`z_i` is at least :math:`1/\sqrt D` of the largest. Several classes are
+    one linear program too, with :math:`\langle v_{y_i} - v_c, z_i\rangle \ge t \lVert z_i\rVert_2` for every other
+    class c.
 
-    Any such separator will do after a map that keeps the classes separable (Balcan, Blum and Vempala, "On Kernels,
+    Any such separator can be used after a map that keeps the classes separable (Balcan, Blum and Vempala, "On Kernels,
     Margins, and Low-dimensional Mappings", section 1: learn a linear separator without errors in the mapped space).
 
     Parameters
@@ -48,18 +49,17 @@ class SeparatorLP(ClassifierMixin, BaseEstimator):
     intercept_ : array of shape (1,) or (n_classes,)
         Zero without an intercept.
     classes_ : array
-        The labels in sorted order. A decision >= 0 means ``classes_[1]``; of several classes the one with the largest
-        decision is taken, the first of them on a tie.
+        The labels in sorted order.
     margin_ : float
         The Euclidean normalized margin attained on the training data as given,
         ``min y_i (<w, x_i> + b) / (|(w, b)| |(x_i, 1)|)``, or without an intercept
-        ``min y_i <w, x_i> / (|w| |x_i|)``. For several classes the smallest over all pairs of classes.
+        ``min y_i <w, x_i> / (|w| |x_i|)``. For several classes, the minimum over all pairs of classes.
     n_features_in_ : int
 
     Raises
     ------
     InseparableError
-        In ``fit``, if there is no separator with a margin above about 1e-9; it names examples in conflict.
+        In ``fit``, if no separator has a margin above about 1e-9; it names conflicting examples.
 
     Examples
     --------
@@ -93,12 +93,12 @@ class SeparatorLP(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"SeparatorLP needs two classes at least, y holds one class: {self.classes_[0]!r}")
+            raise ValueError(f"SeparatorLP needs at least two classes, y holds one class only: {self.classes_[0]!r}")
         Z, scale = self._scaled(X)
         constraints = _constraints(Z, codes, len(self.classes_))
-        v, prices = _largest_margin(constraints.rows)
+        v, duals = _largest_margin(constraints.rows)
         if not (constraints.rows @ v).min() > 0:
-            raise inseparable(self._what(), _conflict(X, codes, constraints, prices), y)
+            raise inseparable(self._what(), _conflict(X, codes, constraints, duals), y)
         w = v.reshape(-1, Z.shape[1]) / scale
         self.coef_ = w[:, : X.shape[1]]
         self.intercept_ = w[:, -1] if self.fit_intercept else np.zeros(len(w))
@@ -117,23 +117,13 @@ class SeparatorLP(ClassifierMixin, BaseEstimator):
         scores = X @ self.coef_.T + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the label of each example.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, n_features)
-        """
-        scores = self.decision_function(X)
-        return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(int)]
-
     def _what(self) -> str:
         if len(self.classes_) > 2:
             return "a linear score for each class" + ("" if self.fit_intercept else " without an intercept")
         return "a hyperplane" + ("" if self.fit_intercept else " through the origin")
 
     def _scaled(self, X: Any) -> tuple[Any, np.ndarray]:
-        """Return the scaled features, the constant among them, and by what each was divided."""
+        """Return the scaled features, including the constant, and the divisor of each."""
         features = _with_constant(X) if self.fit_intercept else X
         largest = abs(features).max(axis=0)
         largest = largest.toarray().ravel() if is_sparse(largest) else largest
@@ -154,7 +144,7 @@ class SeparatorLP(ClassifierMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class _Constraints:
-    """What a separator v must fulfil: ``rows @ v > 0``; each row speaks for one example."""
+    """The constraints ``rows @ v > 0`` on a separator v, and the example that each row belongs to."""
 
     rows: Any
     examples: np.ndarray
@@ -175,7 +165,7 @@ def _constraints(Z: Any, codes: np.ndarray, n_classes: int) -> _Constraints:
 
 
 def _against(other: int, units: Any, own: np.ndarray, n_classes: int) -> Any:
-    """Return z in the place of v_own and -z in the place of v_other, for each example."""
+    """Return rows with z in the block of v_own and -z in that of v_other, for each example."""
     units, d = units.tocoo(), units.shape[1]
     values = np.concatenate([units.data, -units.data])
     columns = np.concatenate([units.col + d * own[units.row], units.col + d * other])
@@ -184,7 +174,7 @@ def _against(other: int, units: Any, own: np.ndarray, n_classes: int) -> Any:
 
 
 def _largest_margin(rows: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return v with |v|_inf <= 1 and the largest min(rows @ v), and the price of each row (its dual variable)."""
+    """Return v with |v|_inf <= 1 and the largest min(rows @ v), and the dual variable of each row."""
     n, d = rows.shape
     program = {
         "c": np.append(np.zeros(d), -1.0),
@@ -192,7 +182,7 @@ def _largest_margin(rows: Any) -> tuple[np.ndarray, np.ndarray]:
         "b_ub": np.zeros(n),
         "bounds": [(-1, 1)] * d + [(0, None)],
     }
-    exact = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
+    exact = {"primal_feasibility_tolerance": FEASIBILITY_TOLERANCE, "dual_feasibility_tolerance": FEASIBILITY_TOLERANCE}
     for method in ("highs-ipm", "highs-ds"):
         found = linprog(**program, method=method, options=exact)
         if found.status == 0:
@@ -200,11 +190,11 @@ def _largest_margin(rows: Any) -> tuple[np.ndarray, np.ndarray]:
     raise RuntimeError(f"HiGHS did not solve the linear program: {found.message}")
 
 
-def _conflict(X: Any, codes: np.ndarray, constraints: _Constraints, prices: np.ndarray) -> np.ndarray:
+def _conflict(X: Any, codes: np.ndarray, constraints: _Constraints, duals: np.ndarray) -> np.ndarray:
     """Return a few examples that cannot all be on their own sides.
 
-    Rows with a positive price add up to nothing: by Farkas' lemma no separator fits them. First examples at the
-    origin (of a separator without intercept) and a pair of equal examples with different labels are looked for.
+    Rows with positive dual variables combine to zero: by Farkas' lemma no separator satisfies them. Examples at the
+    origin (without an intercept) and equal examples with different labels are looked for first.
     """
     zero = constraints.examples[row_norms(constraints.rows) == 0]
     if len(zero):
@@ -212,19 +202,19 @@ def _conflict(X: Any, codes: np.ndarray, constraints: _Constraints, prices: np.n
     pair = _contradiction(X, codes)
     if pair is not None:
         return pair
-    points = np.unique(constraints.examples[prices > TOLERANCE])
+    points = np.unique(constraints.examples[duals > FEASIBILITY_TOLERANCE])
 
     def separator(some: np.ndarray) -> np.ndarray | None:
         rows = constraints.of(some)
         v = _largest_margin(rows)[0]
         return v if (rows @ v).min() > 0 else None
 
-    while len(points) < len(codes):  # where rounding left a price out, let the worst example in
+    while len(points) < len(codes):  # rounding may hide a positive dual variable: add the worst example
         v = np.zeros(constraints.rows.shape[1]) if not len(points) else separator(points)
         if v is None:
             break
         points = np.union1d(points, constraints.examples[(constraints.rows @ v).argmin()])
-    return shrunk(points, lambda some: separator(some) is None)
+    return smallest_conflict(points, lambda some: separator(some) is None)
 
 
 def _contradiction(X: Any, codes: np.ndarray) -> np.ndarray | None:

@@ -1,15 +1,53 @@
-"""Which rows a choice is validated on: leave-one-out for few, a held-out part of many."""
+"""Held-out evaluation: which rows are held out while choices are made, and how they fared."""
 
 from __future__ import annotations
 
-LEAVE_ONE_OUT = 5_000
-"""Examples up to which each is judged by a model of all the others; above, a fifth is held out."""
+from dataclasses import dataclass
 
+import numpy as np
+
+LEAVE_ONE_OUT = 5_000
+"""Rows up to which each is evaluated by a model of all others; with more rows, a part is held out."""
 
 HELD_OUT = 0.2
-"""The part of more examples that is held out."""
+"""The part of many rows that is held out."""
 
 
 def n_fitted(n: int) -> int:
-    """Return how many of n examples are fitted to while choices are made."""
+    """Return the number of training rows while choices are made; n under leave-one-out."""
     return n if n <= LEAVE_ONE_OUT else n - round(HELD_OUT * n)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Held-out rows under a model that was not fitted to them.
+
+    Attributes
+    ----------
+    lam : float
+        The penalty.
+    scores : array of shape (n, k)
+        Their scores.
+    losses : array of shape (n,)
+        Their losses, summed over outputs.
+    loss, deviation : float
+        The weighted mean loss and its standard error.
+    """
+
+    lam: float
+    scores: np.ndarray
+    losses: np.ndarray
+    loss: float
+    deviation: float
+
+    @classmethod
+    def of(cls, lam: float, scores: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
+        """Evaluate scores by their squared errors."""
+        return cls.of_losses(lam, scores, ((scores - Y) ** 2).sum(axis=1), weights)
+
+    @classmethod
+    def of_losses(cls, lam: float, scores: np.ndarray, losses: np.ndarray, weights: np.ndarray) -> Trial:
+        """Evaluate scores by the losses of their rows."""
+        loss = float(weights @ losses / weights.sum())
+        deviation = float(np.sqrt(weights**2 @ (losses - loss) ** 2) / weights.sum())
+        return cls(lam, scores, losses, loss, deviation)

@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from similitude.compute.encodings import namespace
+from similitude.compute import namespace
+from similitude.linear.losses import Line
 
 MOST_TRIALS = 60
-"""Places that are tried at most."""
-
-Along = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Gives the first and second derivatives at places t, one on each line."""
+"""Maximum number of evaluations."""
 
 
-def least(along: Along, start: np.ndarray, flat: float, floor: np.ndarray | float = 0.0) -> np.ndarray:
-    """Return where the derivative on each line is at most a part of what it is at the start, or at most a floor.
+def line_minimum(derivatives: Line, start: np.ndarray, flat: float, floor: np.ndarray | float = 0.0) -> np.ndarray:
+    """Return a point on each line where the derivative has fallen to a fraction of its initial size, or to a floor.
 
-    It is a function that does not fall; its root is sought by Newton steps, halving where they leave the bracket.
+    The derivative is non-decreasing; its root is found by Newton steps, with bisection where they leave the bracket.
 
     Parameters
     ----------
-    along : callable
+    derivatives : callable
+        Returns the first and second derivatives at points t, one per line.
     start : array or tensor
-        A place on each line.
+        A point on each line.
     flat : float
-        The part.
+        The fraction.
     floor : float or array
-        For example what rounding leaves of it.
+        For example the rounding error of the derivative.
 
     Examples
     --------
-    >>> least(lambda t: (t**3 - 8.0, 3 * t**2), np.zeros(1), 1e-12).round(6)
+    >>> line_minimum(lambda t: (t**3 - 8.0, 3 * t**2), np.zeros(1), 1e-12).round(6)
     array([2.])
     """
     xp, t = namespace(start), start
     low, high, goal = (xp.full_like(t, value) for value in (-np.inf, np.inf, np.nan))
     for trial in range(MOST_TRIALS):
-        slope, curve = along(t)
+        slope, curve = derivatives(t)
         goal = xp.maximum(flat * abs(slope), floor) if trial == 0 else goal
         going = abs(slope) > goal
         if not going.any():
@@ -51,7 +48,7 @@ def least(along: Along, start: np.ndarray, flat: float, floor: np.ndarray | floa
 
 
 def _between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the middle of a bracket, or a place well beyond its only end."""
+    """Return the midpoint of a bracket, or a point well beyond its only finite end."""
     xp = namespace(low)
     with np.errstate(invalid="ignore"):  # both ends may be infinite on a line that needs no search
         middle = low + (high - low) / 2

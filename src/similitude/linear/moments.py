@@ -1,4 +1,4 @@
-"""What least squares needs to know of features and targets, gathered strip by strip: sums, Gram and cross products."""
+"""The weighted sums that least squares needs, gathered over a pass: sums, Gram matrix and cross products."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from similitude.compute.encodings import in_precision, namespace
+from similitude.compute import in_precision, namespace
+from similitude.linear.strips import OFF_CENTER
 
-OFF_CENTER = 100.0
-"""Squared mean over variance from which on a feature in single precision is moved before it is multiplied."""
-
-LOOKED_AT, STRIP = 256, 2048
-"""Rows by which that is decided, and rows that are moved at once."""
+SAMPLED, STRIP = 256, 2048
+"""Rows by which it is decided whether features are far from centered, and rows that are then shifted at once."""
 
 
 @dataclass
 class Moments:
-    r"""Weighted sums over examples, in float64, whatever the precision of the features.
+    r"""Weighted sums over rows, in float64 whatever the precision of the features: the normal equations.
 
-    With features :math:`f_i`, targets :math:`y_i` and weights :math:`s_i` these are enough for ridge regression with
-    an intercept at every penalty, and they can be added: those of two parts of the data are those of both.
+    With features :math:`f_i`, targets :math:`y_i` and weights :math:`s_i` these suffice for ridge regression with an
+    intercept at every penalty. They can be added: the moments of two parts of the data add up to those of both.
 
     Attributes
     ----------
@@ -34,7 +32,7 @@ class Moments:
     gram, cross : array of shape (d, d), (d, k)
         :math:`\sum_i s_i f_i f_i^\top` and :math:`\sum_i s_i f_i y_i^\top`.
     eps : float
-        The relative error of the products.
+        The relative rounding error of the products.
 
     Examples
     --------
@@ -54,7 +52,7 @@ class Moments:
 
     @classmethod
     def of(cls, F: Any, Y: Any, weights: Any) -> Moments:
-        """Return the moments of examples, arrays or tensors; products are made in the precision of the features."""
+        """Return the moments of rows (arrays or tensors); products are computed in the precision of the features."""
         shift = _shift(F)
         if not shift.any():
             return cls._of(F, Y, weights)
@@ -83,17 +81,17 @@ class Moments:
         )
 
     def moved(self, move: Callable[[Any], Any]) -> Moments:
-        """Return the same with every array passed through `move`."""
+        """Return the same with each array passed through `move`."""
         arrays = {name: move(getattr(self, name)) for name in ("features", "targets", "gram", "cross")}
         return replace(self, **arrays)
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return everything by name."""
+        """Return all fields by name."""
         return dict(vars(self))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Moments:
-        """Return the moments that these arrays were made of."""
+        """Return the moments whose `to_arrays` gave these arrays."""
         found: dict[str, Any] = {name: float(one) if one.ndim == 0 else one for name, one in arrays.items()}
         return cls(**found)
 
@@ -117,14 +115,14 @@ class Moments:
         return self
 
     def _about(self, by: Any) -> Moments:
-        """Return the moments of the features with a vector added to each."""
+        """Return the moments after a vector is added to the features of each row."""
         across = self.features[:, None] * by
         gram = self.gram + across + across.T + self.weight * (by[:, None] * by)
         cross = self.cross + by[:, None] * self.targets
         return Moments(self.weight, self.features + self.weight * by, self.targets, gram, cross, self.eps)
 
     def divided(self, U: np.ndarray, columns: slice) -> Moments:
-        """Return the moments of the features with those in some columns divided by an upper triangular matrix."""
+        """Return the moments after some columns of the features are multiplied by the inverse of an upper triangle."""
         features, gram, cross = self.features.copy(), self.gram.copy(), self.cross.copy()
         for rows in (features, cross, gram, gram.T):
             rows[columns] = solve_triangular(U, rows[columns], trans=1, check_finite=False)
@@ -135,22 +133,22 @@ class Moments:
         return self.features / self.weight, self.targets / self.weight
 
     def centered(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return Gram and cross products of the features and targets less their means."""
+        """Return Gram matrix and cross products of the centered features and targets."""
         mean, middle = self.means()
         gram = self.gram - np.outer(self.features, mean)
         return gram, self.cross - np.outer(self.features, middle)
 
 
 def _shift(F: Any) -> Any:
-    """Return what to take off features in single precision before they are multiplied.
+    """Return what to subtract from features in single precision before they are multiplied.
 
-    It is their mean where that dwarfs their spread, as far as the first rows tell: the products would hold little but
-    its square, and rounding.
+    It is their mean, where the first rows suggest that it dwarfs their spread: the products would otherwise hold little
+    but its square, and rounding errors.
     """
     xp = namespace(F)
     if F.dtype != xp.float32:
         return xp.zeros(1, dtype=F.dtype)
-    some = in_precision(F[:LOOKED_AT], xp.float64)
+    some = in_precision(F[:SAMPLED], xp.float64)
     mean = xp.mean(some, axis=0)
     far = mean**2 > OFF_CENTER * xp.var(some, axis=0)
     return in_precision(xp.where(far, mean, xp.zeros_like(mean)), F.dtype)

@@ -7,7 +7,7 @@ data, which works for the kernels they know and, as the same paper shows, for no
 
 from similitude.maps.compact import CompactMap
 from similitude.maps.fourier import FourierMap
-from similitude.maps.landmarks import LandmarkMap
+from similitude.maps.landmark import LandmarkMap
 from similitude.maps.polynomial_sketch import PolynomialSketchMap
 from similitude.maps.projection import ProjectionMap
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from similitude.compute.blocks import BlockTask
-from similitude.compute.encodings import Encoding, in_precision, tensor_in
 from similitude.compute.engines import Engine
-from similitude.landmarks.chosen_landmarks import Chosen
-from similitude.landmarks.sizes import COMPACT, DEFAULT, Ask, at_most, positive_whole
-from similitude.maps.projection import Against, ProjectionMap
+from similitude.landmarks import COMPACT, DEFAULT, Ask, LandmarkFeatures, Landmarks, at_most, positive_whole
+from similitude.maps.projection import ProjectionMap
 from similitude.maps.sketches import KINDS, Sketch
 from similitude.similarity import Similarity
-from similitude.support.randomness import generator
-from similitude.support.results import Guarantee
+from similitude.support import Guarantee, generator
 from similitude.theory import bounds
 
 
@@ -101,8 +97,8 @@ class CompactMap(ProjectionMap):
             positive_whole("n_components", self.n_components)
         return super()._check_params()
 
-    def _learn(self, k: Similarity, chosen: Chosen, ask: Ask) -> Chosen:
-        kept = super()._learn(k, chosen, ask)
+    def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
+        features = super()._learn(k, chosen, ask)
         drawn = int(self.guarantee_.numbers["landmarks_drawn"])
         self.n_features_out_ = self._dimension(ask)
         self.sketch_ = None
@@ -110,7 +106,7 @@ class CompactMap(ProjectionMap):
             seed = int(generator(self.random_state).integers(2**63))
             self.sketch_ = Sketch(self.projection, self.rank_, self.n_features_out_, seed)
         self.guarantee_ = self._promised(ask, drawn)
-        return kept
+        return features
 
     def _dimension(self, ask: Ask) -> int:
         if self.n_components is not None:
@@ -119,7 +115,7 @@ class CompactMap(ProjectionMap):
 
     def _promised(self, ask: Ask, drawn: int) -> Guarantee:
         """Return what both stages together promise; a first stage left as it is keeps more than the theorem asks."""
-        made = self._promise.made(ask, drawn, self._why_not())
+        made = self._promise.made(ask, drawn, self._not_independent())
         if self.sketch_ is None or "margin" not in made.numbers:
             return made
         epsilon, margin, delta = (made.numbers[name] for name in ("epsilon", "margin", "delta"))
@@ -132,44 +128,16 @@ class CompactMap(ProjectionMap):
             "features_theorem": float(asked),
             "features_practical": float(bounds.compact_dimension(epsilon, margin, delta, practical=True)),
         }
-        made = self._promise.made(ask, drawn, self._why_not() or why_not)
+        made = self._promise.made(ask, drawn, self._not_independent() or why_not)
         return replace(made, numbers={**made.numbers, **beside})
 
-    def _mapped(self, k: Similarity) -> Any:
-        return super()._mapped(k) if self.sketch_ is None else Multiplied(k)
-
-    def _make_weights(self, dtype: np.dtype) -> np.ndarray:
-        """Return U^-1 A' / sqrt(d): both stages after the kernel in one matrix."""
+    def _prepared(self, dtype: np.dtype) -> LandmarkFeatures:
+        """Return the features, both stages after the kernel being one matrix: U^-1 A' / sqrt(d)."""
         if self.sketch_ is None:
-            return super()._make_weights(dtype)
-        from scipy.linalg import solve_triangular
+            return super()._prepared(dtype)
+        if dtype not in self._ready:
+            from scipy.linalg import solve_triangular
 
-        return solve_triangular(self.factor_, self.sketch_.matrix().T, check_finite=False).astype(dtype, copy=False)
-
-
-@dataclass(frozen=True)
-class Multiplied:
-    """A kernel followed by the matrix product that makes its values features."""
-
-    kernel: Similarity
-
-    @property
-    def threadsafe(self) -> bool:
-        """As the kernel is."""
-        return self.kernel.threadsafe
-
-    def works_on_tensors(self) -> bool:
-        """Tell whether a device can run it."""
-        return self.kernel.works_on_tensors()
-
-    def is_finite(self) -> bool:
-        """Tell that the features need no check: the kernel's values have been looked at."""
-        return True
-
-    def block(self, A: Encoding, B: Against, out: Any = None) -> Any:
-        """Return the features of the encoded objects."""
-        K = BlockTask(self.kernel)(A, B.landmarks)
-        if tensor_in(A) is not None:
-            return in_precision(K, B.weights.dtype) @ B.weights
-        K = np.asarray(K)
-        return np.matmul(K.astype(B.weights.dtype, copy=False), B.weights, out=out)
+            matrix = solve_triangular(self.factor_, self.sketch_.matrix().T, check_finite=False)
+            self._ready[dtype] = replace(self._features, factor=None, matrix=matrix.astype(dtype, copy=False))
+        return self._ready[dtype]

@@ -10,18 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import loops
-from similitude.compute.blocks import Blocks, check_fits
-from similitude.compute.encodings import Encoding, itemsize, namespace
+from similitude.compute import Blocks, Encoding, as_matrix, check_fits, itemsize, loops, namespace
 from similitude.compute.engines import Engine
-from similitude.kernels.matrix import as_matrix
-from similitude.maps.base import FeatureMap
+from similitude.maps.feature_map import FeatureMap
 from similitude.maps.frequencies import Draw, Law, Matrix, Structured, law_of
-from similitude.maps.sampling import connected, sampled
 from similitude.maps.sketches import Written, whole_number
-from similitude.similarity.adapters import as_similarity
-from similitude.support.randomness import generator
-from similitude.support.results import NONE, PROVEN, Guarantee
+from similitude.similarity import as_similarity
+from similitude.support import NONE, PROVEN, Guarantee, generator
 
 KINDS = ("plain", "orthogonal", "structured")
 
@@ -57,7 +52,7 @@ class FourierMap(FeatureMap):
     Attributes
     ----------
     kernel_ : Similarity
-        With what data had to fix.
+        With data-dependent parameters resolved.
     frequencies_ : array of shape (ceil(D / 2), d)
         The frequencies, one in each row; made when asked for.
     waves_ : Waves
@@ -110,8 +105,8 @@ class FourierMap(FeatureMap):
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         self._law(self.kernel if self._precomputed else as_similarity(self.kernel))
-        with connected(self, X):
-            X = sampled(self, X).objects
+        with self._session(X):
+            X = self._fit_sample(X).objects
         X, rng = self._checked(X, reset=True), generator(self.random_state)
         law, d = self._law(self._start(X, rng)[0]), X.shape[1]
         draw = Draw(law, d, math.ceil(width / 2), rng)

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, is_sparse
-from similitude.compute.engines.local import one_blas_thread
-from similitude.kernels.products import IDENTITY, of_dot_products
-from similitude.kernels.radial import Gaussian, Laplace, Matern, RationalQuadratic
+from similitude.compute import Encoding, is_sparse
+from similitude.compute.engines import one_blas_thread
+from similitude.kernels import Gaussian, Laplace, Matern, RationalQuadratic
+from similitude.kernels.vectors import IDENTITY, pairwise
 from similitude.maps.sketches import hadamard, padded, random_signs, strips
-from similitude.similarity.algebra import Scaled
+from similitude.similarity import Scaled
 
 SHORTEST = 64
 """Dimension to which shorter vectors are padded before structured transforms: their directions are then many."""
 
 FASTEST = 1e18
-"""Factor at most by which a heavy-tailed law makes a frequency larger; no angle has so many digits."""
+"""Largest factor by which a heavy-tailed law increases a frequency: larger angles have no correct digits."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Matrix:
     def write_turns(self, A: Encoding, out: np.ndarray) -> None:
         """Write the angle of every row at every frequency, in quarter turns."""
         if is_sparse(A):
-            of_dot_products(A, self.weights.T, IDENTITY, out)
+            pairwise(A, self.weights.T, "product", IDENTITY, out)
         else:
             np.matmul(A, self.weights, out=out)
 

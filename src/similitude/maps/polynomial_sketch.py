@@ -11,19 +11,14 @@ from scipy import fft
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, itemsize
+from similitude.compute import Blocks, Encoding, as_matrix, itemsize
 from similitude.compute.engines import Engine
-from similitude.kernels.matrix import as_matrix
-from similitude.kernels.products import inner, unit_rows
-from similitude.kernels.vectors import Cosine, Linear, Polynomial
-from similitude.maps.base import FeatureMap
-from similitude.maps.sampling import connected, sampled
+from similitude.kernels import Cosine, Linear, Polynomial
+from similitude.kernels.vectors import inner, unit_rows
+from similitude.maps.feature_map import FeatureMap
 from similitude.maps.sketches import Written, random_signs, strips, whole_number
-from similitude.similarity.adapters import as_similarity
-from similitude.similarity.algebra import Power, Scaled, Shifted
-from similitude.support.randomness import generator
-from similitude.support.results import PROVEN, Guarantee
+from similitude.similarity import Power, Scaled, Shifted, as_similarity
+from similitude.support import PROVEN, Guarantee, generator
 
 BATCH = 2**19
 """Bytes of features that are computed at once: many rows for each Fourier transform, and still in the cache."""
@@ -96,8 +91,8 @@ class PolynomialSketchMap(FeatureMap):
         """
         width = whole_number("n_components", self.n_components)
         form = form_of(self.kernel if self._precomputed else as_similarity(self.kernel))
-        with connected(self, X):
-            X = sampled(self, X).objects
+        with self._session(X):
+            X = self._fit_sample(X).objects
         X, rng = self._checked(X, reset=True), generator(self.random_state)
         self._start(X, rng)
         shape = (form.degree, X.shape[1] + 1)
@@ -128,7 +123,7 @@ class Form:
 
 
 def form_of(kernel: Any) -> Form:
-    """Return a kernel as a power of a dot product; refuse what is none."""
+    """Return a kernel as a power of a dot product; raise an error for other kernels."""
     form = _form_of(kernel)
     if form is None:
         raise TypeError(

@@ -1,31 +1,27 @@
-"""ProjectionMap: the orthogonal projection of feature space onto the span of landmarks."""
+"""ProjectionMap: the orthogonal projection of a kernel's feature space onto the span of landmarks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from similitude.compute.blocks import Blocks, BlockTask, check_fits
-from similitude.compute.encodings import (
-    Encoding,
-    as_numpy,
-    count,
-    in_precision,
-    itemsize,
-    moved,
-    namespace,
-    take,
-    tensor_in,
-)
+from similitude.compute import Blocks, as_numpy, check_fits, itemsize, take
 from similitude.compute.engines import Engine
-from similitude.landmarks.chosen_landmarks import Chosen
-from similitude.landmarks.sizes import WIDE, Ask
-from similitude.landmarks.triangular import Factor, factorize, solve_rows, solver
-from similitude.maps.landmarks import LandmarkedMap
-from similitude.scikit.estimator import CHECKED_OBJECTS, demand_valid, whole_gram
+from similitude.landmarks import (
+    DOUBLE,
+    SINGLE,
+    WIDE,
+    Ask,
+    Factor,
+    FeatureBlocks,
+    LandmarkFeatures,
+    Landmarks,
+    factorize,
+    in_double,
+)
+from similitude.maps.landmark import LandmarkedMap
+from similitude.scikit import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.similarity import Similarity
 from similitude.validity import Validity, check_gram
 
@@ -48,7 +44,8 @@ class ProjectionMap(LandmarkedMap):
     kernel : Similarity, str or callable
         One that is not PSD on the landmarks is refused with its witness.
     n_components : int, optional
-        The number of landmarks. Default: what `epsilon` and `margin` ask for, or else 100, of X at most.
+        The number of landmarks. Default: what `epsilon` and `margin` ask for, or else 100, and no more than there are
+        objects.
     epsilon, margin, delta, landmarks, landmark_indices, random_state, engine
         See :class:`LandmarkMap`.
 
@@ -57,7 +54,7 @@ class ProjectionMap(LandmarkedMap):
     landmarks_, landmark_indices_
         The landmarks that were kept, and their positions in X.
     kernel_ : Similarity
-        With what data had to fix.
+        With data-dependent parameters resolved.
     factor_ : array of shape (rank, rank)
         U, in float64.
     rank_ : int
@@ -100,32 +97,30 @@ class ProjectionMap(LandmarkedMap):
         self.random_state = random_state
         self.engine = engine
 
-    def _learn(self, k: Similarity, chosen: Chosen, ask: Ask) -> Chosen:
+    def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         factor = self._factorize(k, chosen)
         self.factor_, self.rank_ = factor.U, len(factor.pivots)
         self.n_features_out_ = self.rank_
-        self.guarantee_ = self._promise.made(ask, count(chosen.encoding), self._why_not())
-        self._ready: dict[np.dtype, np.ndarray] = {}  # made from the factor when asked for, never pickled
-        return chosen.only(factor.pivots)
+        self.guarantee_ = self._promise.made(ask, len(chosen), self._not_independent())
+        self._ready: dict[np.dtype, LandmarkFeatures] = {}  # prepared once for each precision, never pickled
+        return LandmarkFeatures(k, chosen.only(factor.pivots), factor=factor.U)
 
-    def _factorize(self, k: Similarity, chosen: Chosen) -> Factor:
+    def _factorize(self, k: Similarity, chosen: Landmarks) -> Factor:
         """Return the factor of the landmarks' Gram matrix, computed in float64; refuse an indefinite one."""
-        m = count(chosen.encoding)
+        m = len(chosen)
         check_fits(m, m, 8, self._engine)
         M = self._landmark_gram(k, chosen)
-        largest = float(M.diagonal().max())
-        # Below this a squared length is rounding: that of the factorization, or that of K(x, l) in single precision.
-        single = float(np.finfo(np.float32).eps) if itemsize(chosen.encoding) == 4 else 0.0
-        precision = max(m * float(np.finfo(np.float64).eps), single)
-        factor = factorize(M, precision * max(largest, 0.0))
+        # A squared length below this precision is rounding: of the factorization, or of K(x, l) in single precision.
+        precision = max(m * DOUBLE, SINGLE if itemsize(chosen.encoding) == 4 else 0.0)
+        factor = factorize(M, precision * max(float(M.diagonal().max()), 0.0))
         if factor.residual > 16 * precision * float(np.abs(M).max(initial=0.0)):
             self.validity_ = demand_valid(self._examined(k, M, chosen, np.arange(m)), ADVICE)
         if not len(factor.pivots):
             raise ValueError(f"K(l, l) = 0 for every landmark under {k!r}: there is nothing to project on")
         return factor
 
-    def _landmark_gram(self, k: Similarity, chosen: Chosen) -> np.ndarray:
-        """Return the Gram matrix of the landmarks in float64, and look at it where the kernel has no proof."""
+    def _landmark_gram(self, k: Similarity, chosen: Landmarks) -> np.ndarray:
+        """Return the Gram matrix of the landmarks in float64, and examine it if the kernel has no proof."""
         A, proof = in_double(k, chosen), k.proof()
         if proof.holds:
             self.validity_ = Validity("VALID", proof, effort="the algebra of kernels, no data needed")
@@ -134,89 +129,25 @@ class ProjectionMap(LandmarkedMap):
         self.validity_ = demand_valid(self._examined(k, M, chosen, np.arange(len(M))[:CHECKED_OBJECTS]), ADVICE)
         return (M + M.T) / 2
 
-    def _examined(self, k: Similarity, M: np.ndarray, chosen: Chosen, some: np.ndarray) -> Any:
-        """Return the verdict on the kernel by some of its landmarks."""
+    def _examined(self, k: Similarity, M: np.ndarray, chosen: Landmarks, some: np.ndarray) -> Validity:
+        """Return the verdict on the kernel from some of its landmarks."""
         positions = some if chosen.positions is None else chosen.positions[some]
         out_of = int(positions.max()) + 1 if self._precomputed else len(M)
         return check_gram(k, M[np.ix_(some, some)], take(chosen.objects, some), positions, out_of)
 
     def features(self, X: Any) -> Blocks:
-        """Return the features as strips of rows."""
-        k, A = self._ask(X)
+        """Return the features in blocks of rows."""
+        features, A = self._asked(X)
         dtype = np.dtype(np.float32 if itemsize(A) == 4 else np.float64)
-        against = Against(self.n_features_out_, self._landmarks, self._weights(dtype))
-        return Blocks(self._mapped(k), A, against, engine=self._engine, itemsize=dtype.itemsize, whole_rows=True)
+        k, engine = features.similarity, self._engine
+        mapped = self._prepared(dtype).with_similarity(k)
+        return Blocks(FeatureBlocks(k), A, mapped, engine=engine, itemsize=dtype.itemsize, whole_rows=True)
 
-    def _mapped(self, k: Similarity) -> Any:
-        return Projected(k)
-
-    def _weights(self, dtype: np.dtype) -> np.ndarray:
-        """Return what the similarities are solved with or multiplied by, made once for each precision."""
+    def _prepared(self, dtype: np.dtype) -> LandmarkFeatures:
+        """Return the features prepared for a precision."""
         if dtype not in self._ready:
-            self._ready[dtype] = self._make_weights(dtype)
+            self._ready[dtype] = self._features.ready(dtype)
         return self._ready[dtype]
 
-    def _make_weights(self, dtype: np.dtype) -> np.ndarray:
-        return solver(self.factor_, dtype)
-
-
-def in_double(k: Similarity, chosen: Chosen) -> Encoding:
-    """Return the landmarks' encoding in float64 where they are vectors in another precision."""
-    if k.objects != "vectors" or itemsize(chosen.encoding) == 8:
-        return chosen.encoding
-    return k.encode(in_precision(chosen.objects, namespace(chosen.objects).float64))
-
-
-@dataclass(frozen=True)
-class Against:
-    """What every row is mapped with: landmarks and weights, as an encoding that is never cut."""
-
-    width: int
-    landmarks: Encoding
-    weights: np.ndarray
-
-    def __len__(self) -> int:
-        return self.width
-
-    def __getitem__(self, which: Any) -> Against:
-        return self
-
-    def movable(self) -> bool:
-        """Tell that a device can hold it."""
-        return True
-
-    def moved(self, move: Callable[[Any], Any]) -> Against:
-        """Return the same with its arrays passed through `move`."""
-        return Against(self.width, moved(self.landmarks, move), move(self.weights))
-
-
-@dataclass(frozen=True)
-class Projected:
-    """A kernel followed by the triangular solve that makes its values features."""
-
-    kernel: Similarity
-
-    @property
-    def threadsafe(self) -> bool:
-        """As the kernel is."""
-        return self.kernel.threadsafe
-
-    def works_on_tensors(self) -> bool:
-        """Tell whether a device can run it."""
-        return self.kernel.works_on_tensors()
-
-    def is_finite(self) -> bool:
-        """Tell that the features need no check: the kernel's values have been looked at."""
-        return True
-
-    def block(self, A: Encoding, B: Against, out: Any = None) -> Any:
-        """Return the features of the encoded objects."""
-        task, T = BlockTask(self.kernel), B.weights
-        if tensor_in(A) is not None:
-            return solve_rows(in_precision(task(A, B.landmarks), T.dtype), T)
-        K = np.empty((count(A), len(B)), T.dtype) if out is None else out
-        if task.fills:
-            task(A, B.landmarks, K)
-        else:
-            K[...] = task(A, B.landmarks)
-        return solve_rows(K, T)
+    def __getstate__(self) -> Any:
+        return {name: {} if name == "_ready" else value for name, value in super().__getstate__().items()}

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from similitude.compute import loops
-from similitude.compute.encodings import Encoding, count, is_sparse, is_tensor
-from similitude.kernels.products import inner
+from similitude.compute import Encoding, count, is_sparse, is_tensor, loops
+from similitude.kernels.vectors import inner
+from similitude.similarity import Hints
 
 KINDS = ("gaussian", "sign", "sparse", "hadamard")
 
@@ -165,7 +165,7 @@ def strips(n: int, row_bytes: int, at_once: int = STRIP) -> Iterator[slice]:
 
 
 def whole_number(name: str, value: Any) -> int:
-    """Return a number of things; refuse what is none."""
+    """Validate a positive integer."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
     return int(value)
@@ -178,7 +178,7 @@ class Recipe(Protocol):
         """Return the number of features."""
 
     def __getitem__(self, which: Any) -> Recipe:
-        """Return the whole of it."""
+        """Return itself: it is never cut."""
 
     def write(self, A: Encoding, out: np.ndarray) -> None:
         """Write the features of every row of A."""
@@ -189,15 +189,7 @@ class Written:
     """A map as :class:`Blocks` calls it: the rows of A by the recipe B."""
 
     name: str
-    threadsafe: ClassVar[bool] = True
-
-    def is_finite(self) -> bool:
-        """Tell that features are looked at: long vectors overflow."""
-        return False
-
-    def works_on_tensors(self) -> bool:
-        """Tell that a device can run it where it can hold the recipe."""
-        return True
+    hints: ClassVar[Hints] = Hints(on_tensors=True)
 
     def block(self, A: Encoding, B: Any, out: Any = None) -> Any:
         """Return the features of the encoded rows."""

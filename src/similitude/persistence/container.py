@@ -1,15 +1,14 @@
-"""The file: a zip of stored entries in one fixed layout, with a SHA-256 of all its bytes at the very end.
+"""The file format: a zip of uncompressed entries in one fixed layout, with a SHA-256 of all its bytes at the very end.
 
-The archive's comment reads ``similitude 1.0 manifest <digest> content <digest>``: the digest of the first entry, and
-that of every byte before the last 64. So a file that is cut, changed or packed anew is noticed before anything in it
-is read, and ordinary zip tools can still look inside.
+The comment of the archive is ``similitude 1.0 manifest <digest> content <digest>``: the digest of the first entry, and
+that of every byte before the last 64. A file that was truncated, changed or zipped again is noticed before anything in
+it is used, and ordinary zip tools can still look inside.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import json
 import os
 import re
@@ -21,25 +20,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.support.atomic_write import complete_file
-from similitude.support.errors import SavedModelError
+from similitude.support import SavedModelError, complete_file
 
 VERSION = (1, 0)
-"""The version of the format: files of another major version, or of a later minor one, are refused."""
+"""The version of the format: files of another major version or a later minor version are refused."""
 
-MANIFEST, MODEL = "manifest.json", "model.json"
+MANIFEST, MODEL, ARRAYS = NAMES = ("manifest.json", "model.json", "arrays.bin")
 ALIGNMENT = 64
 _COMMENT = re.compile(rb"similitude (\d{1,9})\.(\d{1,9}) manifest ([0-9a-f]{64}) content ([0-9a-f]{64})\Z")
 _LONGEST_COMMENT = 200
-_NAME = re.compile(r"(manifest|model)\.json|arrays/\d+\.npy|tables/\d+\.arrow")
 _HEADER = struct.Struct("<4s5H3I2H")
-_PADDING_ID = 0xD935  # the extra field by which other tools align entries as well
+_PADDING_ID = 0xD935  # the extra field that other tools use for alignment, too
 _ATTRIBUTES = 0o644 << 16
 _BROKEN_ZIP = (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError, OverflowError, LookupError, struct.error)
 
 
 class Entry(NamedTuple):
-    """One entry on its way into a file."""
+    """An entry to be written."""
 
     name: str
     size: int
@@ -47,7 +44,7 @@ class Entry(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """What the end of a file says."""
+    """The contents of the comment at the end of a file."""
 
     version: tuple[int, int]
     manifest: str
@@ -55,27 +52,27 @@ class Tail(NamedTuple):
 
 
 def as_json(value: Any) -> bytes:
-    """Write JSON as text that is the same for the same value."""
+    """Return JSON that is the same for the same value."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 
 def from_json(text: Any, name: str) -> Any:
-    """Read JSON; whatever is wrong with it is said in one line."""
+    """Parse JSON."""
     try:
         return json.loads(bytes(text), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise SavedModelError(f"{name} is not the JSON it should be: {error}") from error
+        raise SavedModelError(f"{name} is not valid JSON: {error}") from error
 
 
 def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not valid JSON")
 
 
 def write_file(path: Any, manifest: bytes, entries: Iterable[Entry]) -> None:
-    """Write the file beside its place and move it there when it is complete; on failure nothing is left of it."""
+    """Write a file atomically: it appears complete or not at all."""
     goal = Path(os.path.realpath(path))
     if goal.exists() and not goal.is_file():
-        raise SavedModelError(f"cannot write {goal}: it is there already and is no ordinary file")
+        raise SavedModelError(f"cannot write {goal}: it exists and is not a regular file")
     try:
         with complete_file(goal) as file:
             pack(file, manifest, entries)
@@ -84,7 +81,7 @@ def write_file(path: Any, manifest: bytes, entries: Iterable[Entry]) -> None:
 
 
 def pack(file: Any, manifest: bytes, entries: Iterable[Entry]) -> None:
-    """Write the zip into an open, empty file, and the digests at its end."""
+    """Write the zip into an open, empty file, with the digests at its end."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         _write_entry(archive, file, Entry(MANIFEST, len(manifest), [manifest]))
         for entry in entries:
@@ -95,7 +92,7 @@ def pack(file: Any, manifest: bytes, entries: Iterable[Entry]) -> None:
 
 
 def _write_entry(archive: zipfile.ZipFile, file: Any, entry: Entry) -> None:
-    """Write one entry whose content begins at a multiple of 64 bytes."""
+    """Write one entry whose content starts at a multiple of 64 bytes."""
     info = zipfile.ZipInfo(entry.name, (1980, 1, 1, 0, 0, 0))
     info.create_system, info.external_attr, info.file_size = 3, _ATTRIBUTES, entry.size
     large = 20 if info.file_size * 1.05 > zipfile.ZIP64_LIMIT else 0
@@ -107,7 +104,7 @@ def _write_entry(archive: zipfile.ZipFile, file: Any, entry: Entry) -> None:
 
 
 def _seal(file: Any) -> None:
-    """Put the digest of everything before the last 64 bytes there."""
+    """Write the digest of everything before the last 64 bytes into them."""
     size = file.seek(0, os.SEEK_END)
     digest, left = hashlib.sha256(), size - 64
     file.seek(0)
@@ -122,7 +119,7 @@ def _seal(file: Any) -> None:
 def _tail(end: bytes, path: Any) -> Tail:
     found = _COMMENT.search(end)
     if found is None:
-        raise SavedModelError(f"{path} is not a saved model, or it was cut off or changed")
+        raise SavedModelError(f"{path} is not a saved model, or it was truncated or changed")
     major, minor = int(found[1]), int(found[2])
     if (major, minor) != VERSION and (major != VERSION[0] or minor > VERSION[1]):
         mine = f"{VERSION[0]}.{VERSION[1]}"
@@ -135,7 +132,7 @@ def _tail(end: bytes, path: Any) -> Tail:
 @contextlib.contextmanager
 def _opened(path: Any) -> Iterator[tuple[Any, int]]:
     if os.path.exists(path) and not os.path.isfile(path):
-        raise SavedModelError(f"cannot read {path}: it is no file")
+        raise SavedModelError(f"cannot read {path}: it is not a regular file")
     try:
         with open(path, "rb") as file:
             yield file, os.fstat(file.fileno()).st_size
@@ -144,7 +141,7 @@ def _opened(path: Any) -> Iterator[tuple[Any, int]]:
 
 
 def read_manifest(path: Any) -> tuple[Tail, dict[str, Any], int]:
-    """Return what the end of the file says, the manifest, and the size of the file, reading nothing else."""
+    """Return the comment, the manifest and the size of a file, and read nothing else."""
     with _opened(path) as (file, size):
         file.seek(max(0, size - _LONGEST_COMMENT))
         tail = _tail(file.read(), path)
@@ -152,7 +149,7 @@ def read_manifest(path: Any) -> tuple[Tail, dict[str, Any], int]:
         start = file.read(_HEADER.size)
         fields = _HEADER.unpack(start) if len(start) == _HEADER.size else (b"",)
         if fields[0] != b"PK\3\4" or fields[8] > size:
-            raise SavedModelError(f"{path} was changed: it does not begin with {MANIFEST}")
+            raise SavedModelError(f"{path} was changed: it does not start with {MANIFEST}")
         file.seek(_HEADER.size + fields[9] + fields[10])
         manifest = file.read(fields[8])
     return tail, _checked_manifest(manifest, tail, path), size
@@ -160,7 +157,7 @@ def read_manifest(path: Any) -> tuple[Tail, dict[str, Any], int]:
 
 def _checked_manifest(manifest: Any, tail: Tail, path: Any) -> dict[str, Any]:
     if hashlib.sha256(manifest).hexdigest() != tail.manifest:
-        raise SavedModelError(f"{path} was changed: its {MANIFEST} has another SHA-256 than the file says")
+        raise SavedModelError(f"{path} was changed: its {MANIFEST} does not match its SHA-256")
     read = from_json(manifest, f"{MANIFEST} of {path}")
     if not isinstance(read, dict):
         raise SavedModelError(f"{MANIFEST} of {path} is not an object")
@@ -168,7 +165,7 @@ def _checked_manifest(manifest: Any, tail: Tail, path: Any) -> dict[str, Any]:
 
 
 class Content(NamedTuple):
-    """A file in memory: its version, its manifest, and its entries as views of one buffer."""
+    """A file in memory: its version, manifest and size, and its entries as views of one buffer."""
 
     version: tuple[int, int]
     manifest: dict[str, Any]
@@ -177,46 +174,47 @@ class Content(NamedTuple):
 
 
 def read_file(path: Any) -> Content:
-    """Read a file once, check its digest and its layout, and return its entries without copying them."""
+    """Read a file once, check its digest and layout, and return its entries without copying them."""
     with _opened(path) as (file, size):
         room = np.empty(size + ALIGNMENT, np.uint8)
         start = -room.ctypes.data % ALIGNMENT
         view = room.data[start : start + size]
         if file.readinto(view) != size or file.read(1):
             raise SavedModelError(f"{path} changed while it was read")
-    tail = _tail(bytes(view[-_LONGEST_COMMENT:]), path)
-    if hashlib.sha256(view[:-64]).hexdigest() != tail.content:
-        raise SavedModelError(f"{path} was changed or damaged: its content has another SHA-256 than the file says")
-    entries = _entries(view, path)
+        tail = _tail(bytes(view[-_LONGEST_COMMENT:]), path)
+        if hashlib.sha256(view[:-64]).hexdigest() != tail.content:
+            raise SavedModelError(f"{path} was changed or damaged: its content does not match its SHA-256")
+        entries = _entries(file, view, path)
     manifest = _checked_manifest(entries[MANIFEST], tail, path)
     return Content(tail.version, manifest, entries, size)
 
 
-def _entries(view: memoryview, path: Any) -> dict[str, memoryview]:
-    """Return the entries; refuse every layout but the one that is written here."""
+def _entries(file: Any, view: memoryview, path: Any) -> dict[str, memoryview]:
+    """Return the entries; refuse every layout except the one that `pack` writes."""
     try:
-        with zipfile.ZipFile(_Memory(view)) as archive:
+        with zipfile.ZipFile(file) as archive:
             infos, end = archive.infolist(), archive.start_dir
     except _BROKEN_ZIP as error:
-        raise SavedModelError(f"{path} is not a zip file as saved models are: {error}") from error
+        raise SavedModelError(f"{path} does not have the layout of a saved model: {error}") from error
     entries: dict[str, memoryview] = {}
     at = 0
+    if [info.orig_filename for info in infos] != list(NAMES):
+        raise SavedModelError(f"{path} does not have the entries of a saved model: similitude did not write it")
     for info in infos:
         name = info.orig_filename
-        if not _NAME.fullmatch(name) or name in entries or info.flag_bits or info.compress_type:
-            raise SavedModelError(f"{path} has an entry {name!r} that no saved model has: it was not written here")
         begin = _content_start(view, info, at, path)
         at = begin + info.file_size
-        if at > end or info.compress_size != info.file_size or info.external_attr != _ATTRIBUTES:
-            raise SavedModelError(f"{path}: the size or the kind of its entry {name!r} is wrong")
+        is_stored = not info.flag_bits and not info.compress_type and info.compress_size == info.file_size
+        if at > end or not is_stored or info.external_attr != _ATTRIBUTES:
+            raise SavedModelError(f"{path}: its entry {name!r} has a wrong size or type")
         entries[name] = view[begin:at]
-    if at != end or list(entries)[:2] != [MANIFEST, MODEL]:
-        raise SavedModelError(f"{path} is not laid out as saved models are: it was not written here")
+    if at != end:
+        raise SavedModelError(f"{path} does not have the layout of a saved model: similitude did not write it")
     return entries
 
 
 def _content_start(view: memoryview, info: zipfile.ZipInfo, at: int, path: Any) -> int:
-    """Return where an entry's content begins; its own header must agree with the list at the end."""
+    """Return the position of the content of an entry; its header must agree with the directory of the archive."""
     name = info.orig_filename.encode()
     header = bytes(view[at : at + _HEADER.size + len(name)])
     if len(header) == _HEADER.size + len(name) and info.header_offset == at:
@@ -227,30 +225,4 @@ def _content_start(view: memoryview, info: zipfile.ZipInfo, at: int, path: Any) 
             and (fields[9], header[_HEADER.size :]) == (len(name), name)
         ):
             return int(at + _HEADER.size + fields[9] + fields[10])
-    raise SavedModelError(f"{path}: its entry {info.orig_filename!r} is listed under another name or place")
-
-
-class _Memory(io.RawIOBase):
-    """A file that is in memory already, read without copying all of it."""
-
-    def __init__(self, view: memoryview) -> None:
-        self._view, self._at = view, 0
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        at = offset + (0, self._at, len(self._view))[whence]
-        if at < 0:
-            raise ValueError("a place before the file")
-        self._at = at
-        return at
-
-    def read(self, size: int | None = -1) -> bytes:
-        stop = len(self._view) if size is None or size < 0 else self._at + size
-        piece = bytes(self._view[self._at : stop])
-        self._at += len(piece)
-        return piece
+    raise SavedModelError(f"{path}: its entry {info.orig_filename!r} does not agree with the directory of the archive")

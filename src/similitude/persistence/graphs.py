@@ -1,96 +1,76 @@
-"""Graphs of networkx and igraph: nodes, edges, and the attributes of both and of the whole."""
+"""Graphs of networkx and igraph: nodes, edges, and the attributes of both and of the graph."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from similitude.persistence.plain import read_items, write_items
-from similitude.persistence.problems import library
-from similitude.support.errors import SavedModelError
-
-NETWORKX = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
+from similitude.persistence.plain_forms import Parts, PlainForm, library
+from similitude.support import SavedModelError
 
 
-def _write_networkx(w: Any, value: Any, path: str) -> dict[str, Any]:
-    nodes = list(value.nodes)
-    place = {node: i for i, node in enumerate(nodes)}
-    several = value.is_multigraph()
-    edges = list(value.edges(keys=True, data=True) if several else value.edges(data=True))
-    ends = np.array([(place[edge[0]], place[edge[1]]) for edge in edges], np.int64).reshape(-1, 2)
+def _networkx_parts(graph: Any) -> Parts:
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    edges = list(graph.edges(keys=True, data=True) if graph.is_multigraph() else graph.edges(data=True))
+    attributes = [edge[-1] or None for edge in edges]
     return {
-        "is": "networkx",
-        "type": type(value).__name__,
-        "graph": w.value(value.graph, f"{path}.graph"),
-        "nodes": write_items(w, nodes, f"{path}.nodes"),
-        "node_attributes": _attributes(w, [value.nodes[node] for node in nodes], f"{path}.nodes"),
-        "ends": w.pools.add(ends, path),
-        "keys": w.values([edge[2] for edge in edges], f"{path}.edges") if several else None,
-        "edge_attributes": _attributes(w, [edge[-1] for edge in edges], f"{path}.edges"),
+        "graph": graph.graph,
+        "nodes": {node: attributes or None for node, attributes in graph.nodes(data=True)},
+        "ends": np.array([(place[edge[0]], place[edge[1]]) for edge in edges], np.int64).reshape(-1, 2),
+        "keys": [edge[2] for edge in edges] if graph.is_multigraph() else None,
+        "edges": attributes if any(attributes) else None,
     }
 
 
-def _attributes(w: Any, dicts: list[Any], path: str) -> Any:
-    """Return the attributes of all nodes or edges; None where there are none."""
-    return w.values(dicts, path) if any(dicts) else None
+def _networkx(kind: str, graph: Any, nodes: Any, ends: Any, keys: Any, edges: Any) -> Any:
+    made = getattr(library("networkx"), kind)()
+    made.graph.update(graph)
+    _check_ends(ends, len(nodes))
+    for node, attributes in nodes.items():
+        made.add_node(node)
+        made.nodes[node].update(attributes or {})
+    names = list(nodes)
+    for number, (i, j) in enumerate(ends.tolist()):
+        edge = (names[i], names[j]) if keys is None else (names[i], names[j], keys[number])
+        made.add_edge(*edge)
+        made.edges[edge].update((edges and edges[number]) or {})
+    return made
 
 
-def _read_networkx(r: Any, node: Any) -> Any:
-    networkx = library("networkx")
-    if node["type"] not in NETWORKX:
-        raise SavedModelError(f"there is no graph called {str(node['type'])[:40]!r}")
-    graph = getattr(networkx, node["type"])()
-    graph.graph.update(r.value(node["graph"]))
-    nodes = read_items(r, node["nodes"])
-    r.check_light()
-    ends = r.array(node["ends"])
-    if ends.dtype != np.int64 or ends.ndim != 2 or ends.shape[1] != 2 or (ends < 0).any() or (ends >= len(nodes)).any():
+def _check_ends(ends: Any, n_nodes: int) -> None:
+    fits = ends.dtype == np.int64 and ends.ndim == 2 and ends.shape[1] == 2
+    if not fits or (ends < 0).any() or (ends >= n_nodes).any():
         raise SavedModelError("a graph has an edge between nodes that it does not have")
-    graph.add_nodes_from(nodes)
-    for name, attributes in zip(nodes, _read_attributes(r, node["node_attributes"], len(nodes)), strict=True):
-        graph.nodes[name].update(attributes)
-    keys = r.values(node["keys"]) if node["keys"] is not None else [None] * len(ends)
-    details = _read_attributes(r, node["edge_attributes"], len(ends))
-    for (i, j), key, attributes in zip(ends.tolist(), keys, details, strict=True):
-        edge = (nodes[i], nodes[j]) if node["keys"] is None else (nodes[i], nodes[j], key)
-        graph.add_edge(*edge)
-        graph.edges[edge].update(attributes)
-    return graph
 
 
-def _read_attributes(r: Any, written: Any, count: int) -> list[Any]:
-    return [{}] * count if written is None else r.values(written)
-
-
-def _write_igraph(w: Any, value: Any, path: str) -> dict[str, Any]:
+def _igraph_parts(graph: Any) -> Parts:
     return {
-        "is": "igraph",
-        "directed": value.is_directed(),
-        "count": value.vcount(),
-        "ends": w.pools.add(np.array(value.get_edgelist(), np.int64).reshape(-1, 2), path),
-        "graph": w.value({name: value[name] for name in value.attributes()}, path),
-        "nodes": w.value({name: value.vs[name] for name in value.vs.attributes()}, f"{path}.vs"),
-        "edges": w.value({name: value.es[name] for name in value.es.attributes()}, f"{path}.es"),
+        "directed": graph.is_directed(),
+        "degrees": np.array(graph.degree(), np.int64),  # so that many nodes take space in the file
+        "ends": np.array(graph.get_edgelist(), np.int64).reshape(-1, 2),
+        "graph": {name: graph[name] for name in graph.attributes()},
+        "nodes": {name: graph.vs[name] for name in graph.vs.attributes()},
+        "edges": {name: graph.es[name] for name in graph.es.attributes()},
     }
 
 
-def _read_igraph(r: Any, node: Any) -> Any:
-    igraph = library("igraph")
-    ends = r.array(node["ends"])
-    r.spend(8 * int(node["count"]))
-    graph = igraph.Graph(n=node["count"], edges=ends.tolist(), directed=node["directed"])
-    for name, value in r.value(node["graph"]).items():
-        graph[name] = value
-    for items, attributes in ((graph.vs, node["nodes"]), (graph.es, node["edges"])):
-        for name, values in r.value(attributes).items():
+def _igraph(directed: bool, degrees: Any, ends: Any, graph: Any, nodes: Any, edges: Any) -> Any:
+    _check_ends(ends, len(degrees))
+    made = library("igraph").Graph(n=len(degrees), edges=ends.tolist(), directed=directed)
+    for name, value in graph.items():
+        made[name] = value
+    for items, attributes in ((made.vs, nodes), (made.es, edges)):
+        for name, values in attributes.items():
             items[name] = values
-    return graph
+    return made
 
 
-WRITERS = {
-    **{("networkx", name): _write_networkx for name in NETWORKX},
-    ("igraph", "Graph"): _write_igraph,
+FORMS = {
+    **{
+        f"networkx.{kind}": PlainForm(_networkx_parts, functools.partial(_networkx, kind))
+        for kind in ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
+    },
+    "igraph.Graph": PlainForm(_igraph_parts, _igraph),
 }
-
-READERS = {"networkx": _read_networkx, "igraph": _read_igraph}

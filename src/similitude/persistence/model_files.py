@@ -1,8 +1,9 @@
-"""Saving a model to one file, loading it, and reading what a file says of itself."""
+"""Saving a model to one file, loading it, and describing a file without loading it."""
 
 from __future__ import annotations
 
 import functools
+import io
 import json
 import platform
 import re
@@ -15,39 +16,39 @@ from similitude.persistence.container import (
     Entry,
     as_json,
     from_json,
+    pack,
     read_file,
     read_manifest,
     write_file,
 )
-from similitude.persistence.functions import FunctionsIn, Needed, read_needed, way
-from similitude.support.errors import SavedModelError, brief
-from similitude.support.results import Result
+from similitude.persistence.user_code import Needed, SuppliedCode, fingerprint_version, read_needed
+from similitude.support import Result, SavedModelError, brief
 
 PACKAGES = ("similitude", "numpy", "scipy", "scikit-learn")
 
 
 @dataclass(frozen=True)
 class Information(Result):
-    """What a saved model says of itself, read without loading it.
+    """The description of a saved model, read without loading it.
 
     Attributes
     ----------
     type : str
         The class of the model.
     parameters : dict of str
-        Its constructor parameters, each as a short text.
+        Its constructor parameters, each as a short string.
     version : str
         The version of the format.
     written_by : dict of str
         The versions of Python and of the packages that wrote it.
     functions : tuple of Needed
-        What must be handed to ``load``: name, kind, fingerprint and place of each.
+        The functions and classes to pass to ``load``: name, kind, fingerprint and place of each.
     about : dict
-        What was given to ``save`` beside the model.
+        The value of the parameter `about` of ``save``.
     notes : tuple of str
-        What comes back in another form than it had.
+        What comes back in another form.
     size : int
-        Bytes of the file.
+        The size of the file in bytes.
     """
 
     type: str
@@ -74,23 +75,23 @@ class Information(Result):
 def save(model: Any, path: Any, *, about: Mapping[str, Any] | None = None) -> None:
     """Save a model, a map, a similarity or a result to one file.
 
-    The file is a zip of JSON and ``.npy`` arrays, Arrow for tables, with a SHA-256 of all its bytes. Nothing in it is
-    pickled. It appears complete or not at all, and the same model gives the same bytes. Functions and classes of
-    your own are stored by name and fingerprint only: `load` asks for them. The engine is left out: it belongs to the
-    machine. Tensors come back as NumPy arrays.
+    The file is a zip of JSON and the bytes of arrays, with a SHA-256 of all its bytes. Nothing in it is pickled. It is
+    written atomically, and equal models give equal bytes. Your own functions and classes are stored by name and
+    fingerprint only: `load` asks for them. The engine is not stored: it belongs to the machine. Tensors come back as
+    NumPy arrays.
 
     Parameters
     ----------
     model : estimator, Similarity or result
     path : str or path
-        A file that is there already is replaced.
+        An existing file is replaced.
     about : dict, optional
-        Anything that JSON can hold, kept beside the model for `information`.
+        JSON data to store beside the model, for `information`.
 
     Raises
     ------
     SavedModelError
-        If something cannot be stored; the message names the place.
+        If a part of the model cannot be stored; the message names its place.
 
     Examples
     --------
@@ -105,49 +106,64 @@ def save(model: Any, path: Any, *, about: Mapping[str, Any] | None = None) -> No
     >>> bool((same.predict(X) == model.predict(X)).all())
     True
     """
-    write_file(path, *parts(model, about))
+    write_file(path, *contents(model, about))
 
 
-def parts(model: Any, about: Mapping[str, Any] | None = None) -> tuple[bytes, list[Entry]]:
+def contents(model: Any, about: Mapping[str, Any] | None = None) -> tuple[bytes, list[Entry]]:
     """Return the manifest and the other entries of a file."""
-    from similitude.persistence.writer import Writer
+    from similitude.persistence.model_writer import ModelWriter
 
     about = _checked_about(about)
-    w = Writer()
+    w = ModelWriter()
     try:
         last = w.value(model, "model")
     except RecursionError as error:
-        raise SavedModelError("the model holds lists or dicts that are nested too deeply to be stored") from error
+        raise SavedModelError("the model contains lists or dicts that are nested too deeply to be stored") from error
     if not isinstance(last, list):
-        raise SavedModelError(f"there is no model to save in {brief(model)}")
+        raise SavedModelError(f"{brief(model)} is not a model that can be saved")
     manifest = {
         "type": type(model).__name__,
         "parameters": _parameters(model),
         "written_by": {"python": platform.python_version(), **{package: _version(package) for package in PACKAGES}},
-        "functions": [asdict(one) for one in w.functions.needed],
-        "fingerprints": way(),
+        "functions": [asdict(one) for one in w.user_code.needed],
+        "fingerprints": fingerprint_version(),
         "about": about,
         "notes": w.notes,
     }
-    tree = as_json({"pools": w.pools.described(), "nodes": w.nodes})
-    tables = [Entry(f"tables/{i}.arrow", len(table), [table]) for i, table in enumerate(w.tables)]
-    return as_json(manifest), [Entry(MODEL, len(tree), [tree]), *w.pools.entries(), *tables]
+    nodes = as_json(w.nodes)
+    return as_json(manifest), [Entry(MODEL, len(nodes), [nodes]), w.arrays.entry()]
+
+
+def model_bytes(model: Any) -> bytes:
+    """Return the bytes of the file that `save` would write: equal for what is equal bit for bit."""
+    file = io.BytesIO()
+    pack(file, *contents(model))
+    return file.getvalue()
+
+
+def functions_of(model: Any) -> dict[str, Any]:
+    """Return the user's functions and classes that a model needs, by the names under which it is saved."""
+    from similitude.persistence.model_writer import ModelWriter
+
+    w = ModelWriter()
+    w.value(model, "model")
+    return w.user_code.given
 
 
 def load(path: Any, *, functions: Mapping[str, Any] | None = None) -> Any:
     """Load what `save` wrote.
 
-    No code comes from the file: its types are looked up in a closed list, and your own functions and classes are
-    those that you hand over. They are called for the objects that the model keeps, of which its similarity makes
-    again what it needs. A file that was cut, damaged or changed is refused. The SHA-256 shows accidents, not who
-    wrote a file: load models only from those you trust to give you good advice.
+    No code comes from the file: its classes are looked up in a closed list, and your own functions and classes are
+    those that you pass. They are called on the objects that the model keeps, because its similarity encodes these
+    again. A file that was truncated, damaged or changed is refused. The SHA-256 reveals accidents, not the author of
+    a file: load only models whose predictions you would trust.
 
     Parameters
     ----------
     path : str or path
     functions : dict, optional
-        Your own functions and classes by name. The error that asks for them lists the names; one whose code changed
-        since is refused.
+        Your own functions and classes by name. The error that asks for them lists the names; a function whose code
+        has changed is refused.
 
     Returns
     -------
@@ -156,7 +172,7 @@ def load(path: Any, *, functions: Mapping[str, Any] | None = None) -> Any:
     Raises
     ------
     SavedModelError
-        If the file is not a whole saved model of a known version, or a function is missing or changed.
+        If the file is not a complete saved model of a known version, or a function is missing or has changed.
 
     Examples
     --------
@@ -169,19 +185,19 @@ def load(path: Any, *, functions: Mapping[str, Any] | None = None) -> Any:
     ...     load(f"{folder}/shared.sim", functions={"shared": shared})("kernel", "colonel")
     3.0
     """
-    from similitude.persistence.reader import Reader
+    from similitude.persistence.model_reader import ModelReader
 
     content = read_file(path)
     manifest = content.manifest
-    given = FunctionsIn(manifest.get("functions"), functions, manifest.get("fingerprints"))
+    given = SuppliedCode(manifest.get("functions"), functions, manifest.get("fingerprints"))
     try:
-        return Reader(content, given, from_json(content.entries[MODEL], MODEL)).model()
+        return ModelReader(content, given, from_json(content.entries[MODEL], MODEL)).model()
     except SavedModelError as error:
         raise SavedModelError(f"{path}: {error}") from error
 
 
 def information(path: Any) -> Information:
-    """Read what a saved model says of itself; the model is not loaded and the rest of the file not checked.
+    """Describe a saved model; it is not loaded, and the rest of the file is not checked.
 
     Parameters
     ----------
@@ -215,24 +231,22 @@ def information(path: Any) -> Information:
             size,
         )
     except (KeyError, AttributeError, TypeError, ValueError) as error:
-        raise SavedModelError(f"{path}: its manifest lacks something: {error}") from error
+        raise SavedModelError(f"{path}: its manifest is incomplete: {error}") from error
 
 
 def _checked_about(about: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what is kept beside the model; refuse what JSON would change."""
+    """Validate the data to store beside the model: JSON must not change it."""
     given = {} if about is None else about
     try:
         if not isinstance(given, Mapping) or json.loads(json.dumps(dict(given), allow_nan=False)) != dict(given):
-            raise TypeError(
-                "only dicts with text as keys, lists, text, numbers, True, False and None come back as given"
-            )
+            raise TypeError("use dicts with strings as keys, lists, strings, finite numbers, True, False and None")
     except (TypeError, ValueError, RecursionError) as error:
-        raise SavedModelError(f"about must be a dict that JSON can hold: {error}") from error
+        raise SavedModelError(f"about must be a dict of JSON data: {error}") from error
     return dict(given)
 
 
 def _parameters(model: Any) -> dict[str, str]:
-    """Return the constructor parameters as short texts that are the same in every process."""
+    """Return the constructor parameters as short strings that are the same in every process."""
     if not hasattr(model, "get_params"):
         return {}
     return {name: _text(value) for name, value in model.get_params(deep=False).items()}

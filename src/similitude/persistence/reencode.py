@@ -1,55 +1,46 @@
-"""What a model made of its objects is not stored: it is made anew from them, by the version that loads the model.
+"""Encodings are not stored: the similarity encodes the stored objects again when a model is loaded.
 
-An encoding is nobody's business but its similarity's, and may look different in the next version.
+An encoding is private to its similarity, and may look different in the next version.
 """
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from typing import Any
 
-from similitude.compute.encodings import count
+from similitude.compute import count
 from similitude.similarity import Similarity
-from similitude.support.errors import SavedModelError
+from similitude.support import SavedModelError
 
-MADE_OF = {"_support": "support_objects_", "_landmarks": "landmarks_"}
-"""Attributes of estimators that are encodings, and those that hold the objects."""
+ENCODED = {"_support": "support_objects_", "_landmarks": "landmarks_"}
+"""The attributes of estimators that are encodings, and the attributes with the objects that they encode."""
 
-
-def without_encodings(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of an object without the encodings that can be made anew."""
-    k = _similarity(state)
-    if not isinstance(k, Similarity):  # a matrix: the encoding is places in it
-        return state
-    if "landmarks" in state and hasattr(state["landmarks"], "encoding"):
-        return {**state, "landmarks": dataclasses.replace(state["landmarks"], encoding=None)}
-    if "_memory" in state and len(state["_memory"]):
-        forgetful = copy.copy(state["_memory"])
-        forgetful.encoding = None
-        return {**state, "_memory": forgetful}
-    return {key: value for key, value in state.items() if MADE_OF.get(key) not in state}
+State = dict[str, Any]
 
 
-def with_encodings(state: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    """Return the attributes of an object, which are among the known ones, with encodings made anew."""
+def without_encodings(state: State) -> tuple[State, list[str]]:
+    """Return the attributes of an object without encodings, and the names of those to be encoded again."""
+    if not isinstance(_similarity(state), Similarity):  # of a matrix: the encoding is an array of positions in it
+        return state, []
+    if hasattr(state.get("landmarks"), "encoding"):
+        return {**state, "landmarks": dataclasses.replace(state["landmarks"], encoding=None)}, []
+    removed = sorted(name for name, objects in ENCODED.items() if name in state and objects in state)
+    return {name: value for name, value in state.items() if name not in removed}, removed
+
+
+def with_encodings(state: State, removed: Any) -> State:
+    """Return the attributes of an object with its encodings."""
     k = _similarity(state)
     if not isinstance(k, Similarity):
         return state
-    if "landmarks" in state and hasattr(state["landmarks"], "encoding"):
+    if hasattr(state.get("landmarks"), "encoding"):
         landmarks = state["landmarks"]
         return {**state, "landmarks": dataclasses.replace(landmarks, encoding=_encoded(k, landmarks.objects))}
-    if "_memory" in state and state["_memory"].encoding is None:
-        from similitude.learners.perceptron_memory import holding
-
-        state["_memory"].encoding = holding(_encoded(k, state["_memory"].objects.rows))
-    missing = (known & MADE_OF.keys()) - state.keys()
-    made = {key: MADE_OF[key] for key in missing if MADE_OF[key] in state}
-    return {**state, **{key: _encoded(k, state[objects]) for key, objects in made.items()}}
+    return {**state, **{name: _encoded(k, state[ENCODED[name]]) for name in removed}}
 
 
-def _similarity(state: dict[str, Any]) -> Any:
-    """Return the similarity that an object compares with: a part of a model has it, an estimator has fitted it."""
+def _similarity(state: State) -> Any:
+    """Return the similarity of an object: the fitted one of an estimator, or that of a part of a model."""
     return next((state[key] for key in ("kernel_", "similarity_", "similarity") if key in state), None)
 
 
@@ -60,4 +51,4 @@ def _encoded(k: Similarity, objects: Any) -> Any:
         k.check_params()
         return k.encode(objects)
     except Exception as error:  # a user's function can raise anything
-        raise SavedModelError(f"{k!r} cannot take the objects that were saved with it: {error}") from error
+        raise SavedModelError(f"{k!r} cannot encode the objects that were saved with it: {error}") from error

@@ -1,1 +1,43 @@
-"""What scikit-learn expects of an estimator: checked input, tags, labels, weights, an engine."""
+"""What scikit-learn expects of an estimator: the base class, and validation of input, labels, targets and weights."""
+
+from similitude.scikit.estimator import (
+    FLOATS,
+    ScoreClassifier,
+    SimilarityEstimator,
+    all_or_nothing,
+    check_input,
+    tensors_for_tensors,
+)
+from similitude.scikit.input_check import InputCheck
+from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, demand_valid, proven, whole_gram
+from similitude.scikit.validation import (
+    check_label_column,
+    check_labels,
+    check_targets,
+    check_weights,
+    encode_labels,
+    read_labels,
+    two_classes,
+)
+
+__all__ = [
+    "CHECKED_OBJECTS",
+    "FLOATS",
+    "InputCheck",
+    "ScoreClassifier",
+    "SimilarityEstimator",
+    "all_or_nothing",
+    "check_input",
+    "check_label_column",
+    "check_labels",
+    "check_targets",
+    "check_weights",
+    "demand_kernel_on",
+    "demand_valid",
+    "encode_labels",
+    "proven",
+    "read_labels",
+    "tensors_for_tensors",
+    "two_classes",
+    "whole_gram",
+]

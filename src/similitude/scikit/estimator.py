@@ -1,4 +1,4 @@
-"""What every estimator shares: its first parameter made a similarity, its input checked, its tags, its engine."""
+"""SimilarityEstimator, the base class of maps, learners and estimators: input, tags, engine and similarity."""
 
 from __future__ import annotations
 
@@ -7,38 +7,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import (
-    Encoding,
-    as_numpy,
-    check_objects,
-    is_table,
-    is_tensor,
-    moved,
-    namespace,
-    take,
-)
-from similitude.compute.engines import Engine, TorchEngine, current_engine, engine_of
-from similitude.compute.engines.distributed import is_spread
-from similitude.compute.engines.torch.engine import check_device
-from similitude.kernels.matrix import as_matrix
-from similitude.similarity import Similarity
-from similitude.similarity.adapters import Precomputed, as_similarity
-from similitude.support.errors import NotAKernelError
-from similitude.support.randomness import generator
-from similitude.validity import Validity, check_gram
+from similitude.compute import Encoding, as_matrix, as_numpy, check_objects, is_table, is_tensor, moved, namespace, take
+from similitude.compute.engines import Engine, TorchEngine, check_device, current_engine, engine_for, is_distributed
+from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, proven
+from similitude.similarity import Precomputed, Similarity, as_similarity
+from similitude.support import generator
+from similitude.validity import Validity
 
 FLOATS = (np.float64, np.float32)
 
-CHECKED_OBJECTS = 500
-"""Objects at most on whose Gram matrix a similarity without a proof is checked before it serves as a kernel."""
-
 
 def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a fit that fails or is interrupted leave its estimator as it was."""
+    """Decorate a fit: if it fails or is interrupted, the estimator keeps the state it had before."""
 
     @functools.wraps(fit)
     def careful(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -54,24 +37,25 @@ def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def tensors_for_tensors(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method that gives numbers for objects X give a tensor, on the device of X, where X is a tensor."""
+    """Decorate a method of X that returns numbers: for a tensor X it returns tensors on the same device."""
 
     @functools.wraps(method)
-    def alike(self: Any, X: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def wrapped(self: Any, X: Any = None, *args: Any, **kwargs: Any) -> Any:
         values = method(self, X, *args, **kwargs)
         if not is_tensor(X):
             return values
         xp = namespace(X)
         return moved(values, lambda array: xp.asarray(as_numpy(array), device=X.device))
 
-    return alike
+    return wrapped
 
 
 class SimilarityEstimator(BaseEstimator):
-    """An estimator whose first parameter is a ``kernel`` (PSD is required) or a ``similarity`` (nothing is).
+    """An estimator whose first parameter is a ``kernel`` (which must be PSD) or a ``similarity`` (any function).
 
     It is a Similarity, a name, a function of pairs, or ``"precomputed"``: X is then K(train, train) in ``fit`` and
-    K(new, train) afterwards. Fitted, it keeps the resolved one as ``kernel_`` or ``similarity_``.
+    K(new, train) afterwards. After ``fit``, ``kernel_`` or ``similarity_`` is the Similarity with data-dependent
+    parameters resolved.
     """
 
     engine: Engine | None
@@ -96,22 +80,8 @@ class SimilarityEstimator(BaseEstimator):
             return self.engine
         return self.__dict__.get("_engine_of_tensors") or current_engine()
 
-    def _seen(self, X: Any, reset: bool) -> Any:
-        """Return X as it is computed with: a tensor stays one where estimator and engine take them.
-
-        A model fitted to tensors is asked where they are, be it with arrays.
-        """
-        if reset:
-            self.__dict__.pop("_engine_of_tensors", None)
-        if not is_tensor(X):
-            return X
-        if self.engine is None:
-            self._engine_of_tensors = engine_of(X)
-        takes = self._takes_tensors and self._kind() == "vectors" and isinstance(self._engine, TorchEngine)
-        return X if takes else as_numpy(X)
-
     def set_params(self, **params: Any) -> Any:
-        """Set parameters by name; one inside a kernel given by name first makes it a Similarity."""
+        """Set parameters by name; a kernel given by name becomes a Similarity if a parameter inside it is set."""
         role = self._role
         if any(path.startswith(f"{role}__") for path in params) and role not in params and not self._precomputed:
             setattr(self, role, as_similarity(getattr(self, role)))
@@ -128,27 +98,37 @@ class SimilarityEstimator(BaseEstimator):
         return tags
 
     def _kind(self) -> str:
-        """Return what kind of objects it takes; ``matrix`` where they are rows of a precomputed matrix."""
+        """Return the kind of objects that the similarity takes; ``"matrix"`` for a precomputed one."""
         if self._precomputed:
             return "matrix"
         try:
             return as_similarity(getattr(self, self._role)).objects
-        except (TypeError, ValueError):  # refused with its reason when it is used
+        except (TypeError, ValueError):  # reported with its reason when the similarity is used
             return "any"
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        """Return X as its kind asks for: vectors as a float matrix, other objects as they are."""
-        if is_spread(X):
+        """Validate X: vectors become a float matrix, other objects are returned unchanged.
+
+        A tensor stays on its device if estimator and engine can compute there. A model fitted to tensors predicts on
+        their device, also for NumPy input.
+        """
+        if is_distributed(X):
             raise TypeError(
                 f"{type(self).__name__} fits to objects in memory: X.compute() them, or fit a map, a "
                 f"SimilarityClassifier or a SimilarityRegressor, which leave a dask collection on its workers"
             )
-        kind, X = self._kind(), self._seen(X, reset)
+        kind = self._kind()
+        if reset:
+            self.__dict__.pop("_engine_of_tensors", None)
+        if is_tensor(X):
+            if self.engine is None:
+                self._engine_of_tensors = engine_for(X)
+            if self._takes_tensors and kind == "vectors" and isinstance(self._engine, TorchEngine):
+                return self._checked_tensor(X, reset)
+            X = as_numpy(X)
         if kind not in ("vectors", "matrix"):
             check_objects(X)
             return X
-        if is_tensor(X):
-            return self._checked_tensor(X, reset)
         if is_table(X):
             as_matrix(X)  # its errors name the column
         X = validate_data(self, X, reset=reset, accept_sparse="csr" if kind == "vectors" else False, dtype=FLOATS)
@@ -159,7 +139,7 @@ class SimilarityEstimator(BaseEstimator):
         return X
 
     def _checked_tensor(self, X: Any, reset: bool) -> Any:
-        """Return a tensor as a matrix of floats on its device; refuse what is none, as scikit-learn does arrays."""
+        """Validate a tensor as scikit-learn validates arrays, without moving it."""
         check_device(self._engine, X)
         X = as_matrix(X)
         if not reset and X.shape[1] != self.n_features_in_:
@@ -171,23 +151,28 @@ class SimilarityEstimator(BaseEstimator):
         return X
 
     def _start(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
-        """Return the similarity resolved on checked training objects, the objects, and their encoding."""
-        if self._precomputed:
-            k: Similarity = Precomputed(X)
-            X = np.arange(len(X))
-        else:
-            k = as_similarity(getattr(self, self._role))
+        """Return the similarity resolved on validated training objects, the objects, and their encoding."""
+        precomputed = self._precomputed
+        k: Similarity = Precomputed(X) if precomputed else as_similarity(getattr(self, self._role))
+        X = np.arange(len(X)) if precomputed else X
         resolved, A = k.prepare(X, random_state, sample_weight)
         self._note_engine([resolved])
-        setattr(self, f"{self._role}_", "precomputed" if self._precomputed else resolved)
+        setattr(self, f"{self._role}_", "precomputed" if precomputed else resolved)
         return resolved, X, A
 
+    def _begin(self, X: Any, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
+        """Return the same for a kernel, and set ``validity_``; raise NotAKernelError if it has a witness."""
+        random_state = getattr(self, "random_state", None)
+        k, X, A = self._start(X, random_state, sample_weight)
+        self.validity_ = self._demand_kernel(k, X, A, random_state)
+        return k, X, A
+
     def _note_engine(self, similarities: Sequence[Similarity]) -> None:
-        """Keep what the engine says of similarities that it does not compute where it is asked for."""
-        self.notes_ = [note for note in map(self._engine.note, similarities) if note is not None]
+        """Set ``notes_`` to the engine's remarks on similarities that it cannot compute on its device."""
+        self.notes_ = list(filter(None, map(self._engine.fallback_note, similarities)))
 
     def _note_cpu(self, what: str) -> None:
-        """Add to the note that something was done on the CPU, where the engine computes on a device."""
+        """Add a note that a step was computed on the CPU although the engine has a device."""
         if isinstance(self._engine, TorchEngine):
             self.notes_.append(f"{what} on the CPU, not on {self._engine.device}")
 
@@ -199,24 +184,35 @@ class SimilarityEstimator(BaseEstimator):
         return k, k.encode(np.arange(len(X)) if self._precomputed else X)
 
     def _demand_kernel(self, k: Similarity, X: Any, A: Encoding, random_state: Any = None) -> Validity:
-        """Return the verdict on a kernel, looking at 500 objects at most; raise if a witness is found there."""
-        proof = k.proof()
-        if proof.holds:
-            return Validity("VALID", proof, effort="the algebra of kernels, no data needed")
+        """Return the verdict by proof or from at most 500 objects; raise NotAKernelError if there is a witness."""
+        validity = proven(k)
+        if validity is not None:
+            return validity
         n = check_objects(X)
         chosen = np.sort(generator(random_state).permutation(n)[:CHECKED_OBJECTS])
-        few = k.encode(take(X, chosen))
-        return demand_valid(check_gram(k, as_numpy(whole_gram(k, few, self._engine)), take(X, chosen), chosen, n))
+        objects = take(X, chosen)
+        return demand_kernel_on(k, k.encode(objects), objects, chosen, n, self._engine)
 
 
-def whole_gram(k: Similarity, A: Encoding, engine: Engine) -> Any:
-    """Return the Gram matrix with every pair computed: a claim of symmetry is not believed."""
-    return Blocks(k, A, A, symmetric=False, engine=engine).whole()
+class ScoreClassifier(ClassifierMixin):
+    """A classifier that predicts by its ``decision_function``."""
+
+    classes_: np.ndarray
+
+    def predict(self: Any, X: Any) -> np.ndarray:
+        """Return the class of each object.
+
+        With two classes it is ``classes_[1]`` where the score is >= 0, otherwise the class with the largest score, the
+        first one on a tie.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
 
-def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> Validity:
-    """Return the verdict, or raise with its witness if it is INVALID."""
-    if validity.verdict == "INVALID":
-        problem = f"{validity.proof.similarity} is not a kernel, and a kernel is needed here: {advice}."
-        raise NotAKernelError(problem, validity.witness)
-    return validity
+def check_input(estimator: SimilarityEstimator, X: Any, *, reset: bool) -> Any:
+    """Validate objects as the estimator's own ``fit`` (`reset`) or ``predict`` does."""
+    return estimator._checked(X, reset=reset)

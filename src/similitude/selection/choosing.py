@@ -9,29 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import check_objects, itemsize
-from similitude.compute.engines import Engine, LocalEngine, SpreadEngine, current_engine
-from similitude.landmarks.representation import Representation
-from similitude.selection.comparing import differences, error_of, widening
-from similitude.selection.coordinates import coordinates, variants
-from similitude.selection.folds import MOST_PARTS, Folds, check_cv, read_folds
-from similitude.selection.judging import Judged, judge
-from similitude.selection.pairs import Looked, Pairs, families
-from similitude.selection.reading import CLASSIFICATION, Named, Targets, distinct, read_similarities, speaking_of
-from similitude.selection.sampling import Sizes, affordable, announce, drawn_landmarks, drawn_rows
-from similitude.selection.tables import Row, Selection
-from similitude.similarity.base import remembered_images
-from similitude.support.randomness import generator
-from similitude.support.results import Estimate
+from similitude.compute import check_objects, itemsize
+from similitude.compute.engines import DistributedEngine, Engine, LocalEngine, current_engine
+from similitude.landmarks import Representation
+from similitude.selection.candidate_features import features_of, with_and_without_normalization
+from similitude.selection.candidates import NamedSimilarity, distinct, naming, validated
+from similitude.selection.cross_validation import HeldOutErrors, cross_validate
+from similitude.selection.folds import MAX_PARTS, Folds, check_cv, make_folds
+from similitude.selection.landmark_similarities import LandmarkSimilarities, SampledData, families
+from similitude.selection.paired_intervals import differences, error_of, widening
+from similitude.selection.sample_sizes import SampleSizes, affordable, sample_landmarks, sample_rows
+from similitude.selection.selection_result import Row, Selection
+from similitude.selection.targets import CLASSIFICATION, SelectionTargets
+from similitude.similarity import remembered_images
+from similitude.support import Estimate, generator
 
 ROWS = 20_000
-"""Examples at most that are looked at."""
+"""Largest number of examples that are used."""
 
 LANDMARKS = 1_000
-"""Landmarks at most."""
+"""Largest number of landmarks."""
 
 ARRAYS, MATRICES = 6, 5
-"""Arrays of examples by landmarks that are in memory at once, and matrices of features beside those of the folds."""
+"""Number of arrays of examples by landmarks in memory at once, and of square matrices beside those of the folds."""
 
 
 def choose_kernel(
@@ -50,36 +50,36 @@ def choose_kernel(
 
     .. math:: \min_{w, b} \sum_i |y_i - w^\top f(x_i) - b|^2 + \lambda |w|^2
 
-    comes from sums over parts of the examples. The features f are those that `SimilarityClassifier` makes: a kernel,
-    by proof or as far as the landmarks tell, is projected onto the landmarks; of any other similarity the values
-    themselves are taken. Candidates that are functions of the same distance (Gaussian, Laplace, Matern, rational
-    quadratic, with any parameters, also pulled back by the same function) share one block of distances.
+    is computed from sums over parts of the examples. The features f are those of `SimilarityClassifier`: kernels (by
+    proof, or positive semi-definite on the landmarks) are projected onto the landmarks; for other similarities, the
+    features are the similarities themselves. Candidates that are functions of the same distance (Gaussian, Laplace,
+    Matern, rational quadratic, with any parameters, also pulled back by the same function) share its computation.
 
-    Landmarks, 1,000 at most, are drawn once, uniformly, and serve all candidates and all folds; scales left open
-    (``"median"``) are fixed on X once. Both look at objects of all folds, but at no label.
+    At most 1,000 landmarks are drawn once, uniformly, and used for all candidates and folds; open scales (``"median"``)
+    are resolved on X once. Both use objects of all folds, but no labels.
 
-    In each fold the penalty is the one that does best on the held-out examples of the other folds, of 21 from
-    :math:`10^{-9}` to 10 times the sum of squares of the centered features. Candidates are ranked by held-out error.
-    Differences to the best are paired by example. Their normal intervals hold for all pairs of candidates at once, so
-    that it does no harm that the best was chosen by the same errors, and allow for models that share training examples
-    (Nadeau and Bengio, "Inference for the Generalization Error", 2003). What they cover is the difference that models
-    of so many training examples have on new examples; for classes they are rather too wide than too narrow, for squared
-    errors that a few examples dominate they can be too narrow.
+    The penalty of a fold is the best one on the held-out examples of the other folds, of 21 from :math:`10^{-9}` to 10
+    times the sum of squares of the centered features. Candidates are ranked by held-out error. Differences to the best
+    are paired by example. Their normal intervals hold simultaneously for all pairs of candidates, so that it does not
+    matter that the best was chosen by the same errors, and allow for models that share training examples (Nadeau and
+    Bengio, "Inference for the Generalization Error", 2003). They cover the difference on new examples of models with as
+    many training examples; for classes they are conservative, for squared errors that a few examples dominate they can
+    be too narrow.
 
     Parameters
     ----------
     candidates : list of similarities, or dict of them by name
-        Each a Similarity, a name such as ``"gaussian"``, or a function of two objects. Of matrices,
+        Each a Similarity, a name such as ``"gaussian"``, or a function of two objects. For matrices, use
         ``Precomputed(M)`` with indices as X.
     X : sequence of objects
-        Of more than 20,000 a random sample is looked at, and a warning says so.
+        Of more than 20,000 a random sample is used, with a warning.
     y : sequence of labels or numbers
         Classes, or numbers to predict.
     cv : int, splitter, or iterable of (train, test)
-        A number of folds is shuffled, and stratified where there are classes.
+        If it is a number of folds, they are shuffled, and stratified for classes.
     task : {"classification", "regression"}, optional
-        Default: as scikit-learn's ``type_of_target`` decides, where whole numbers are classes and numbers with a
-        fraction are to be predicted. ``Selection.task`` says which.
+        Default: as scikit-learn's ``type_of_target`` decides: integers are classes, and numbers with a fraction are to
+        be predicted. ``Selection.task`` says which.
     random_state : int, optional
         Seed of landmarks, folds and samples.
     engine : Engine, optional
@@ -102,43 +102,43 @@ def choose_kernel(
     >>> [row.as_good for row in chosen.table]
     [True, False, False]
     """
-    named = read_similarities(candidates, "candidates")
-    targets = Targets.of(y, check_objects(X), task)
+    named = validated(candidates, "candidates")
+    targets = SelectionTargets.of(y, check_objects(X), task)
     cv = check_cv(cv, targets)
     engine, rng = checked_engine(engine), generator(random_state)
     sizes = _sizes(X, cv, len(targets), engine)
-    rows = drawn_rows(len(targets), targets, sizes.rows, cv if isinstance(cv, int) else 2, rng)
-    folds = read_folds(cv, targets, rows, rng)
-    looked = Looked(X, rows, drawn_landmarks(len(rows), None, sizes.landmarks, rng))
-    announce(sizes, "choose_kernel")
+    rows = sample_rows(len(targets), targets, sizes.rows, cv if isinstance(cv, int) else 2, rng)
+    folds = make_folds(cv, targets, rows, rng)
+    data = SampledData(X, rows, sample_landmarks(len(rows), None, sizes.landmarks, rng))
+    sizes.announce("choose_kernel")
     with remembered_images():
         named = distinct([one.resolved(X, random_state) for one in named])
-        tried = list(_tried(Bench(named, looked, targets.only(rows), folds), engine))
-    return _selection(tried, looked, targets.task, folds, sizes)
+        tested = list(Comparison(named, data, targets.at(rows), folds).tested(engine))
+    return _selection(tested, data, targets.task, folds, sizes)
 
 
 def checked_engine(engine: Engine | None) -> Engine:
-    """Return the engine in use."""
+    """Return the engine, by default the current one."""
     if engine is not None and not isinstance(engine, Engine):
         raise TypeError(f"engine must be an Engine such as LocalEngine(threads=2), got {engine!r}")
     return engine or current_engine()
 
 
-def _sizes(X: Any, cv: Any, n: int, engine: Engine) -> Sizes:
-    size, parts = itemsize(X), min(MOST_PARTS, cv if isinstance(cv, int) else 10)
+def _sizes(X: Any, cv: Any, n: int, engine: Engine) -> SampleSizes:
+    size, parts = itemsize(X), min(MAX_PARTS, cv if isinstance(cv, int) else 10)
     return affordable(
         n, ROWS, LANDMARKS, lambda r, m: ARRAYS * r * m * size + (parts + MATRICES) * 8 * (2 * m) ** 2, engine
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Tried:
-    """A candidate, before it is ranked; those that share distances are of one family."""
+class TestedCandidate:
+    """A candidate with its held-out errors; candidates that share distances are of one family."""
 
-    place: int
-    named: Named
+    position: int
+    named: NamedSimilarity
     representation: Representation
-    judged: Judged
+    errors: HeldOutErrors
     seconds: float
     family: int
     shared: bool
@@ -146,85 +146,90 @@ class Tried:
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
-    """What all families are tried on."""
+class Comparison:
+    """The candidates, and the examples, targets and folds on which they are compared."""
 
-    named: Sequence[Named]
-    looked: Looked
-    targets: Targets
+    named: Sequence[NamedSimilarity]
+    data: SampledData
+    targets: SelectionTargets
     folds: Folds
 
+    def tested(self, engine: Engine) -> Iterator[TestedCandidate]:
+        """Yield the tested candidates, family by family; a distributed engine tests several families at once."""
+        positions = families([one.similarity for one in self.named])
+        if not isinstance(engine, DistributedEngine):
+            for number, family in enumerate(positions):
+                yield from self.test_family(number, family, engine)
+            return
+        for one in self.named:
+            with naming(one.name):
+                self.data.objects(one.similarity)  # an error in an object is raised here, with its position in X
+        n, local = len(positions), LocalEngine(threads=1, memory=engine.memory)
+        with engine.session():
+            sent = engine.broadcast(replace(self, data=self.data.without_others()))
+            tasks = engine.map(Comparison.test_family, [sent] * n, range(n), positions, [local] * n)
+            for tested in engine.collect(tasks):
+                yield from tested
 
-def _tried(bench: Bench, engine: Engine) -> Iterator[Tried]:
-    """Yield the candidates, family by family; an engine with workers tries several at once."""
-    places = families([one.similarity for one in bench.named])
-    if not isinstance(engine, SpreadEngine):
-        for number, family in enumerate(places):
-            yield from _family(bench, number, family, engine)
-        return
-    for one in bench.named:
-        with speaking_of(one.name):
-            bench.looked.objects(one.similarity)  # what is wrong with an object is told here, by its place in X
-    n, alone = len(places), LocalEngine(threads=1, memory=engine.memory)
-    with engine.session():
-        there = engine.broadcast(replace(bench, looked=bench.looked.alone()))
-        for tried in engine.collect(engine.map(_family, [there] * n, range(n), places, [alone] * n)):
-            yield from tried
+    def test_family(self, family: int, positions: Sequence[int], engine: Engine) -> list[TestedCandidate]:
+        """Test the candidates at these positions, which share distances."""
+        began, tested, first = time.perf_counter(), [], self.named[positions[0]]
+        with naming(first.name):
+            similarities = LandmarkSimilarities(first.similarity, self.data, engine, shared=len(positions) > 1)
+            if similarities.shared:
+                similarities.left(first.similarity)
+        common = (time.perf_counter() - began) / len(positions)
+        for position in positions:
+            began, one = time.perf_counter(), self.named[position]
+            with naming(one.name):
+                representation, errors = self._test(one, similarities)
+            seconds = common + time.perf_counter() - began
+            tested.append(TestedCandidate(position, one, representation, errors, seconds, family, similarities.shared))
+        return [replace(one, n_calls=similarities.n_calls) for one in tested]
 
-
-def _family(bench: Bench, family: int, places: Sequence[int], engine: Engine) -> list[Tried]:
-    """Try the candidates at these places, which share distances."""
-    began, so_far, first = time.perf_counter(), [], bench.named[places[0]]
-    with speaking_of(first.name):
-        pairs = Pairs(first.similarity, bench.looked, engine, shared=len(places) > 1)
-        if pairs.shared:
-            pairs.left(first.similarity)
-    common = (time.perf_counter() - began) / len(places)
-    for place in places:
-        began, one = time.perf_counter(), bench.named[place]
-        with speaking_of(one.name):
-            representation, judged = _judged(one, pairs, bench.targets, bench.folds)
-        seconds = common + time.perf_counter() - began
-        so_far.append(Tried(place, one, representation, judged, seconds, family, pairs.shared))
-    return [replace(one, n_calls=pairs.n_calls) for one in so_far]
-
-
-def _judged(one: Named, pairs: Pairs, targets: Targets, folds: Folds) -> tuple[Representation, Judged]:
-    """Judge a candidate; rows of similarities are normalized where that gains clearly."""
-    representation, F = coordinates(one.similarity, pairs)
-    best: tuple[Representation, Judged] | None = None
-    for normalized, features in variants(representation, F):
-        judged = judge(features, targets, folds)
-        if best is None or judged.loss < best[1].loss - best[1].deviation:
-            best = replace(representation, normalized=normalized), judged
-    assert best is not None
-    return best
+    def _test(self, one: NamedSimilarity, similarities: LandmarkSimilarities) -> tuple[Representation, HeldOutErrors]:
+        """Test a candidate; similarities as features are normalized if that is clearly better."""
+        best: tuple[Representation, HeldOutErrors] | None = None
+        for representation, F in with_and_without_normalization(*features_of(one.similarity, similarities)):
+            errors = cross_validate(F, self.targets, self.folds)
+            if best is None or errors.loss < best[1].loss - best[1].deviation:
+                best = representation, errors
+        assert best is not None
+        return best
 
 
-def _selection(tried: list[Tried], looked: Looked, task: str, folds: Folds, sizes: Sizes) -> Selection:
+def _selection(
+    tested: list[TestedCandidate], data: SampledData, task: str, folds: Folds, sizes: SampleSizes
+) -> Selection:
     """Rank the candidates by their errors; ties by their losses, then in the order in which they were given."""
     of_classes = task == CLASSIFICATION
-    tried = sorted(tried, key=lambda one: (one.judged.errors.mean(), one.judged.loss, one.place))
-    errors = np.stack([one.judged.errors for one in tried], axis=1)
+    tested = sorted(tested, key=lambda one: (one.errors.errors.mean(), one.errors.loss, one.position))
+    errors = np.stack([one.errors.errors for one in tested], axis=1)
     wider = widening(len(errors), float(np.mean([len(train) for train, _ in folds.pairs])))
-    apart = differences(errors, 0, of_classes, wider)
-    table = [_row(one, difference, of_classes, wider) for one, difference in zip(tried, apart, strict=True)]
-    total = sum({one.family: one.n_calls for one in tried}.values())
+    compared = zip(tested, differences(errors, 0, of_classes, wider), strict=True)
+    table = [_row(one, difference, of_classes, wider) for one, difference in compared]
     return Selection(
-        table[0].similarity, table, task, folds.described, len(looked.rows), looked.landmarks, sizes.notes, total
+        best=table[0].similarity,
+        table=table,
+        task=task,
+        folds=folds.description,
+        n_examples=len(data.rows),
+        landmark_indices=data.landmarks,
+        notes=sizes.notes,
+        n_similarity_calls=sum({one.family: one.n_calls for one in tested}.values()),
     )
 
 
-def _row(one: Tried, difference: Estimate, of_classes: bool, wider: float) -> Row:
+def _row(one: TestedCandidate, difference: Estimate, of_classes: bool, wider: float) -> Row:
     return Row(
         candidate=one.named.name,
         similarity=one.named.similarity,
-        error=error_of(one.judged.errors, of_classes, wider),
+        error=error_of(one.errors.errors, of_classes, wider),
         difference=difference,
         as_good=difference.low <= 0.0,
-        loss=one.judged.loss,
+        loss=one.errors.loss,
         representation=one.representation,
-        penalty=one.judged.penalty,
+        penalty=one.errors.penalty,
         seconds=one.seconds,
         n_similarity_calls=one.n_calls,
         shared=one.shared,

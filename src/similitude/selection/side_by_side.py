@@ -1,4 +1,4 @@
-"""Similarities to landmarks under several similarities, side by side, as one kernel."""
+"""SideBySide: the dot product of similarities to landmarks under several similarities, as one kernel."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, is_sparse, itemsize, namespace
-from similitude.similarity import PSD, SYMMETRIC, Similarity
-from similitude.support.errors import UnresolvedError
+from similitude.compute import Encoding, is_sparse, itemsize, namespace
+from similitude.similarity import PSD, SYMMETRIC, Hints, Similarity
+from similitude.support import UnresolvedError
 
 
 class SideBySide(Similarity):
@@ -18,20 +18,20 @@ class SideBySide(Similarity):
 
     .. math:: K(x, z) = \sum_k \frac{1}{u_k^2} \sum_j K_k(x, l_j)\, K_k(z, l_j)
 
-    Nothing is needed of the similarities. If some convex combination of them is :math:`(\epsilon, \gamma)`-good, then
+    The similarities may be any functions. If some convex combination of them is :math:`(\epsilon, \gamma)`-good, then
     the features of enough landmarks have with high probability a separator of error at most :math:`\epsilon + \delta`
     at margin :math:`\gamma / (4 \sqrt{n})`, where n is the number of similarities; the combination need not be known.
-    (Balcan and Blum, "On a Theory of Learning with Similarity Functions", Theorem 3.) An object costs one call of each
-    similarity for each landmark.
+    (Balcan and Blum, "On a Theory of Learning with Similarity Functions", Theorem 3.) Each object takes
+    one evaluation of each similarity for each landmark.
 
     Parameters
     ----------
     similarities : sequence of Similarity
-        With everything fixed that data fix.
+        With data-dependent parameters resolved.
     landmarks : sequence of objects
         The :math:`l_j`.
     units : sequence of float
-        The :math:`u_k` that the similarities are divided by.
+        The :math:`u_k` by which the similarities are divided.
 
     Examples
     --------
@@ -43,6 +43,7 @@ class SideBySide(Similarity):
 
     claims = frozenset({SYMMETRIC, PSD})
     reason = "the dot product of explicit features: the similarities to landmarks under several similarities"
+    hints = Hints()
 
     def __init__(self, similarities: Sequence[Similarity], landmarks: Any, units: Sequence[float]) -> None:
         self.similarities = similarities
@@ -51,7 +52,7 @@ class SideBySide(Similarity):
 
     @property
     def objects(self) -> str:  # type: ignore[override]
-        """What all of them take."""
+        """The kind of objects that all of them take."""
         return next((k.objects for k in self.similarities if k.objects != "any"), "any")
 
     def parts(self) -> tuple[Similarity, ...]:
@@ -59,20 +60,20 @@ class SideBySide(Similarity):
         return tuple(self.similarities)
 
     def premises(self) -> tuple[Similarity, ...]:
-        """Return nothing: it is a kernel whatever the similarities are."""
+        """Return nothing: it is a kernel for any similarities."""
         return ()
 
     def check_params(self) -> None:
-        """Refuse similarities that still wait for data, and units that are not positive or not one for each."""
+        """Validate that the similarities are resolved, and that there is a positive unit for each."""
         super().check_params()
         for k in self.similarities:
             if k.unresolved():
-                raise UnresolvedError(f"{', '.join(k.unresolved())} of {k!r} is still to be fixed: use k.resolve(X)")
+                raise UnresolvedError(f"{', '.join(k.unresolved())} of {k!r} depends on data: use k.resolve(X)")
         if len(self.units) != len(self.similarities) or not all(unit > 0 for unit in self.units):
             raise ValueError(f"units must be {len(self.similarities)} numbers > 0, got {self.units!r}")
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
-        """Return itself: everything is fixed."""
+        """Return itself: nothing depends on data."""
         return self
 
     def encode(self, objects: Any) -> Encoding:
@@ -88,7 +89,7 @@ class SideBySide(Similarity):
 
     @cached_property
     def _encoded_landmarks(self) -> list[Encoding]:
-        return [k._encoded(self.landmarks, "landmarks") for k in self.similarities]
+        return [k.encode_checked(self.landmarks, "landmarks") for k in self.similarities]
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the dot products of features."""
@@ -111,7 +112,7 @@ class SideBySide(Similarity):
 
 
 def _like(L: Encoding, A: Encoding) -> Encoding:
-    """Return encoded landmarks in the precision and array namespace of encoded objects."""
+    """Return encoded landmarks in the precision and array namespace of the encoded objects."""
     if isinstance(L, tuple):
         return tuple(_like(one, other) for one, other in zip(L, A, strict=True))
     if not (hasattr(L, "dtype") and hasattr(A, "dtype")) or L.dtype == A.dtype:

@@ -1,10 +1,66 @@
-"""Contract 1: a similarity says how alike two objects are, and what is known about it.
+"""Contract 1: similarities, what is claimed of them, their algebra, and adapters for whatever a user brings."""
 
-``base`` holds the contract, ``claims`` what can be claimed and how a claim is proven, ``algebra`` the nodes that
-combine similarities and carry claims along, ``parameters`` the manners of parameters.
-"""
+from similitude.compute import Hints
+from similitude.similarity.adapters import FromBlocks, FromPairs, Precomputed, as_similarity
+from similitude.similarity.algebra import (
+    Absolute,
+    Exponential,
+    Maximum,
+    Minimum,
+    Power,
+    Product,
+    Scaled,
+    Shifted,
+    Sum,
+    hints_of_parts,
+)
+from similitude.similarity.claims import (
+    BOUNDED,
+    KERNEL,
+    PSD,
+    SYMMETRIC,
+    UNIT_DIAGONAL,
+    UNIT_KERNEL,
+    Proof,
+    check_claims,
+)
+from similitude.similarity.contract import Similarity, image, remembered_images
+from similitude.similarity.parameters import Parametric, check_number, check_positive, check_whole
+from similitude.similarity.wrappers import Normalized, Pullback, Symmetrized, Wrapped
 
-from similitude.similarity.base import Similarity
-from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Proof
-
-__all__ = ["BOUNDED", "PSD", "SYMMETRIC", "UNIT_DIAGONAL", "Proof", "Similarity"]
+__all__ = [
+    "BOUNDED",
+    "KERNEL",
+    "PSD",
+    "SYMMETRIC",
+    "UNIT_DIAGONAL",
+    "UNIT_KERNEL",
+    "Absolute",
+    "Exponential",
+    "FromBlocks",
+    "FromPairs",
+    "Hints",
+    "Maximum",
+    "Minimum",
+    "Normalized",
+    "Parametric",
+    "Power",
+    "Precomputed",
+    "Product",
+    "Proof",
+    "Pullback",
+    "Scaled",
+    "Shifted",
+    "Similarity",
+    "Sum",
+    "Symmetrized",
+    "Wrapped",
+    "as_similarity",
+    "check_claims",
+    "check_number",
+    "check_positive",
+    "check_whole",
+    "hints_of_parts",
+    "image",
+    "remembered_images",
+]

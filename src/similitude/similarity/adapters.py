@@ -1,4 +1,4 @@
-"""Whatever the user brings, made a similarity: a function of pairs, a function of blocks, a matrix, a name."""
+"""Adapters: a function of pairs, a function of blocks, a matrix or a text becomes a similarity."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, as_objects
-from similitude.kernels.matrix import stacked
-from similitude.similarity import SYMMETRIC, Similarity
-from similitude.similarity.claims import check_claims
-from similitude.similarity.expressions import parse
-from similitude.support.errors import PairError, brief
+from similitude.compute import Encoding, Hints, as_objects, stacked
+from similitude.similarity.claims import SYMMETRIC, check_claims
+from similitude.similarity.contract import Similarity
+from similitude.support import PairError, brief
 
 
 def as_similarity(similarity: Any) -> Similarity:
-    """Return a Similarity for whatever says how alike two objects are.
+    """Return a Similarity for anything that says how similar two objects are.
 
     Parameters
     ----------
     similarity : Similarity, str, callable or array
-        A `Similarity` is returned as it is; a name such as ``"gaussian"`` gives that one with its defaults, and a text
-        such as ``"spectrum(p=3).normalized() + 0.5*edit"`` what it would be in Python (see
-        `similarity.expressions.parse`; nothing in it is executed); a function ``f(x, z) -> number`` gives
-        ``FromPairs(f)``; a matrix gives ``Precomputed(M)``. A function of two whole collections is wrapped explicitly:
+        A `Similarity` is returned unchanged. A name such as ``"gaussian"`` gives that similarity with its defaults, a
+        text such as ``"spectrum(p=3).normalized() + 0.5*edit"`` the same as in Python (see
+        `similarity.expressions.parse`; nothing in it is executed). A function ``f(x, z) -> number`` gives
+        ``FromPairs(f)``, a matrix ``Precomputed(M)``. A function of two collections must be wrapped explicitly:
         ``FromBlocks(f)``.
 
     Examples
@@ -45,6 +43,8 @@ def as_similarity(similarity: Any) -> Similarity:
     if isinstance(similarity, Similarity):
         return similarity
     if isinstance(similarity, str):
+        from similitude.similarity.expressions import parse  # which knows all kernels by name
+
         return parse(similarity)
     if isinstance(similarity, type) and issubclass(similarity, Similarity):
         raise TypeError(f"{similarity.__name__} is a class: make one with {similarity.__name__}(...)")
@@ -57,37 +57,29 @@ def as_similarity(similarity: Any) -> Similarity:
     )
 
 
-class Declared(Similarity):
-    """A similarity whose claims are what its user declares, and no more."""
-
-    _claims: Iterable[str] = ()
-
-    @property
-    def claims(self) -> frozenset[str]:
-        """What the user declares."""
-        return check_claims(self._claims)
-
-    @claims.setter
-    def claims(self, claims: Iterable[str]) -> None:
-        self._claims = claims if isinstance(claims, str) else tuple(claims)
-
-    def check_params(self) -> None:
-        """Refuse unknown claims."""
-        _ = self.claims
+def _declared_claims(self: Any) -> frozenset[str]:
+    return check_claims(vars(self)["claims"])
 
 
-class FromPairs(Declared):
+def _declare_claims(self: Any, claims: Iterable[str]) -> None:
+    vars(self)["claims"] = claims if isinstance(claims, str) else tuple(claims)
+
+
+declared: Any = property(_declared_claims, _declare_claims, doc="The claims that the user declares, and no others.")
+
+
+class FromPairs(Similarity):
     """A function of two objects.
 
-    Nothing is assumed of the function: it is called for every ordered pair unless it is claimed symmetric.
+    Nothing is assumed about the function: it is called for every ordered pair unless it is claimed to be symmetric.
 
     Parameters
     ----------
     f : callable
         ``f(x, z)`` returns a finite real number, for Python objects of any kind.
     claims : iterable of str
-        What you know of it, for instance ``("SYMMETRIC", "PSD")``. A symmetric function is called for half of the
-        pairs of a Gram matrix. Claims are believed by learners and tested by ``check_kernel``.
+        What you know about it, for instance ``("SYMMETRIC", "PSD")``. A symmetric function is called for half of the
+        pairs of a Gram matrix. Learners rely on claims; ``check_kernel`` tests them.
 
     Examples
     --------
@@ -98,19 +90,20 @@ class FromPairs(Declared):
            [0., 0., 1.]])
     """
 
-    threadsafe = False
+    claims = declared
+    hints = Hints(threadsafe=False)
 
     def __init__(self, f: Callable[[Any, Any], float], claims: Iterable[str] = ()) -> None:
         self.f = f
         self.claims = claims
 
     def check_params(self) -> None:
-        """Refuse what cannot be called with two objects, and unknown claims."""
-        super().check_params()
+        """Validate the claims, and that `f` takes two objects."""
+        check_claims(self.claims)
         check_two_arguments(self.f, "f(x, z)")
 
     def block(self, A: Encoding, B: Encoding) -> np.ndarray:
-        """Call the function for each pair; for each unordered pair once where it is claimed symmetric."""
+        """Call the function for each pair, or for each unordered pair once if it is claimed to be symmetric."""
         half = A is B and SYMMETRIC in self.claims
         values = np.empty((len(A), len(B)))
         for i, x in enumerate(A):
@@ -139,17 +132,13 @@ def _row(
         j = start + len(values)
         raised = f"f({brief(x)}, {brief(others[j])}) raised {type(error).__name__}: {error}"
         raise PairError(i, j, raised) from error
-    row = _as_array(values)
-    if row is None or row.dtype.kind not in "fiub" or row.ndim != 1 or not np.isfinite(row).all():
+    try:
+        row = np.asarray(values)
+    except (TypeError, ValueError):
+        row = np.empty(0, object)
+    if row.dtype.kind not in "fiub" or row.ndim != 1 or not np.isfinite(row).all():
         row = np.array([_number(v, i, start + j, x, others[start + j]) for j, v in enumerate(values)])
     return row
-
-
-def _as_array(values: list[Any]) -> np.ndarray | None:
-    try:
-        return np.asarray(values)
-    except (TypeError, ValueError):
-        return None
 
 
 def _number(value: Any, i: int, j: int, x: Any, z: Any) -> float:
@@ -161,18 +150,18 @@ def _number(value: Any, i: int, j: int, x: Any, z: Any) -> float:
     raise PairError(i, j, f"f({brief(x)}, {brief(z)}) is {brief(value)}, not a finite real number")
 
 
-class FromBlocks(Declared):
-    """A function of two collections of objects that returns the whole block at once.
+class FromBlocks(Similarity):
+    """A function of two collections of objects that returns a whole block.
 
     Parameters
     ----------
     f : callable
-        ``f(X, Z)`` returns the array of K(x_i, z_j); it gets pieces of what the user passed, in the same form:
+        ``f(X, Z)`` returns the array of K(x_i, z_j). It gets parts of what the user passed, in the same container:
         arrays, sparse matrices and data frames stay what they are.
     claims : iterable of str
         See `FromPairs`.
     objects : str
-        What it takes; ``"vectors"`` lets ``check_kernel`` search for counterexamples among vectors.
+        The kind of objects; with ``"vectors"``, ``check_kernel`` searches for counterexamples among vectors.
 
     Examples
     --------
@@ -183,7 +172,8 @@ class FromBlocks(Declared):
            [1., 2.]])
     """
 
-    threadsafe = False
+    claims = declared
+    hints = Hints(threadsafe=False)
 
     def __init__(self, f: Callable[[Any, Any], Any], claims: Iterable[str] = (), objects: str = "any") -> None:
         self.f = f
@@ -191,14 +181,12 @@ class FromBlocks(Declared):
         self.objects = objects
 
     def check_params(self) -> None:
-        """Refuse what cannot be called with two collections, and unknown claims."""
-        super().check_params()
+        """Validate the claims, and that `f` takes two collections."""
+        check_claims(self.claims)
         check_two_arguments(self.f, "f(X, Z)")
 
     def encode(self, objects: Any) -> Encoding:
-        """Return the collection itself where it can be sliced, a matrix of a list of rows, or else the list."""
-        if hasattr(objects, "iloc"):
-            return _Frame(objects)
+        """Return the collection itself if it can be sliced, a list of rows as a matrix, or else the list."""
         if hasattr(objects, "tocsr"):
             return objects.tocsr()
         if hasattr(objects, "shape"):
@@ -207,31 +195,18 @@ class FromBlocks(Declared):
         return stacked(list(objects)) if len(shapes) == 1 and None not in shapes else list(objects)
 
     def block(self, A: Encoding, B: Encoding) -> Any:
-        """Call the function on two pieces."""
-        values = self.f(*(piece.frame if isinstance(piece, _Frame) else piece for piece in (A, B)))
+        """Call the function on two parts of the collections."""
+        values = self.f(A, B)
         return values if hasattr(values, "shape") else np.asarray(values)
 
 
-class _Frame:
-    """A data frame that is counted and sliced by rows."""
-
-    def __init__(self, frame: Any) -> None:
-        self.frame = frame
-
-    def __len__(self) -> int:
-        return len(self.frame)
-
-    def __getitem__(self, which: Any) -> _Frame:
-        return _Frame(self.frame.iloc[which])
-
-
-class Precomputed(Declared):
-    """A matrix of similarities; the objects are indices into it, rows queries and columns what they meet.
+class Precomputed(Similarity):
+    """A matrix of similarities. The objects are indices: of rows for queries, of columns for the other objects.
 
     Parameters
     ----------
     M : array of shape (n, m)
-        A rectangular one has no Gram matrix. ``clone`` shares it.
+        A matrix that is not square has no Gram matrix. ``clone`` shares it.
     claims : iterable of str
         See `FromPairs`.
 
@@ -243,6 +218,7 @@ class Precomputed(Declared):
     array([[3., 4.]])
     """
 
+    claims = declared
     objects = "indices"
 
     def __init__(self, M: Any, claims: Iterable[str] = ()) -> None:
@@ -250,8 +226,8 @@ class Precomputed(Declared):
         self.claims = claims
 
     def check_params(self) -> None:
-        """Refuse what is not a matrix of real numbers; each value is looked at when it is used."""
-        super().check_params()
+        """Validate the claims, and that M is a matrix of real numbers; its values are checked when they are used."""
+        check_claims(self.claims)
         if getattr(self.M, "ndim", 0) != 2 or not hasattr(self.M, "dtype"):
             raise TypeError(f"Precomputed takes a matrix, got {brief(self.M)}")
         if not hasattr(self.M, "__getitem__"):
@@ -260,12 +236,11 @@ class Precomputed(Declared):
             raise TypeError(f"Precomputed takes real numbers, the matrix holds {self.M.dtype}")
 
     def encode(self, objects: Any) -> Encoding:
-        """Return the indices as an integer array, checked against the matrix."""
+        """Return the indices as an integer array, validated against the matrix."""
         indices = np.asarray(as_objects(objects))
         if indices.dtype.kind not in "iu" or indices.ndim != 1:
             raise TypeError(f"the objects of a precomputed matrix are whole numbers, got {brief(objects)}")
-        limit = max(self.M.shape)
-        bad = np.flatnonzero((indices < 0) | (indices >= limit))
+        bad = np.flatnonzero((indices < 0) | (indices >= max(self.M.shape)))
         if len(bad):
             raise IndexError(f"object {bad[0]} is index {indices[bad[0]]}, outside the matrix of shape {self.M.shape}")
         return indices
@@ -275,23 +250,21 @@ class Precomputed(Declared):
         outside = A.max(initial=-1) >= self.M.shape[0] or B.max(initial=-1) >= self.M.shape[1]
         if outside or (A is B and self.M.shape[0] != self.M.shape[1]):
             raise IndexError(
-                f"a matrix of shape {tuple(self.M.shape)} has rows for queries and columns for what they meet: no row "
-                f"{A.max()} and column {B.max()}, and no Gram matrix unless it is square"
+                f"a matrix of shape {tuple(self.M.shape)} has rows for queries and columns for the objects that they "
+                f"are compared with: no row {A.max()} and column {B.max()}, and no Gram matrix unless it is square"
             )
-        values = (
-            self.M[A][:, B] if hasattr(self.M, "tocsr") or not isinstance(self.M, np.ndarray) else self.M[np.ix_(A, B)]
-        )
+        values = self.M[np.ix_(A, B)] if isinstance(self.M, np.ndarray) else self.M[A][:, B]
         values = values.toarray() if hasattr(values, "toarray") else values
         return values if str(values.dtype).endswith(("float32", "float64")) else np.asarray(values, dtype=float)
 
 
 def check_two_arguments(f: Any, form: str) -> None:
-    """Refuse what cannot be called as ``f(a, b)``, before it is called."""
+    """Validate, without calling it, that `f` is a function of two arguments."""
     if not callable(f):
         raise TypeError(f"expected a function {form}, got {brief(f)}")
     try:
         signature = inspect.signature(f)
-    except (TypeError, ValueError):  # some built-in functions have no signature to look at
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return
     try:
         signature.bind(None, None)

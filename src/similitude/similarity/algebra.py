@@ -1,8 +1,8 @@
-"""The algebra of similarities: small nodes that combine values and carry claims by the closure rules.
+"""The algebra of similarities: nodes that combine values pair by pair and propagate claims by the closure rules.
 
-Closed (kernels in, kernel out): c K for c >= 0, sums, products, integer powers, exp, adding c >= 0, normalization,
-pull-back (the last two in ``wrappers``). Not closed: differences, negative factors, absolute values, minima, maxima
-and other powers: possible as similarities, but nothing then proves them kernels. Sources: Balcan, lecture notes 10-315,
+Closed (kernels in, kernel out): c K for c >= 0, sums, products, integer powers, exp, adding c >= 0, normalization and
+pullback (the last two in ``wrappers``). Not closed: differences, negative factors, absolute values, minima, maxima and
+other powers; these are similarities, but nothing proves them to be kernels. Sources: Balcan, lecture notes 10-315,
 section 1.2.3 (sums, products); Schoelkopf and Smola, Learning with Kernels, 2002, section 13.1 (the others).
 """
 
@@ -11,33 +11,32 @@ from __future__ import annotations
 import math
 import operator
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, namespace
-from similitude.compute.engines.profiles import Profile
-from similitude.similarity.base import Similarity
+from similitude.compute import Encoding, Hints, Profile, namespace, profile_of
 from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
+from similitude.similarity.contract import Similarity
 
 Claims = frozenset[str]
 
 
 def add(left: Similarity, right: Similarity | float) -> Similarity:
-    """Return left + right; nested sums become one."""
+    """Return left + right; nested sums are flattened."""
     if isinstance(right, Similarity):
         return Sum.of(left, right)
     return left if right == 0 else Shifted(left, _finite(right))
 
 
 def multiply(left: Similarity, right: Similarity | float) -> Similarity:
-    """Return left * right; nested products become one, factors multiply."""
+    """Return left * right; nested products are flattened, factors multiplied."""
     if isinstance(right, Similarity):
         return Product.of(left, right)
-    if isinstance(left, Scaled):
+    if type(left) is Scaled:
         return Scaled(left.k, _finite(left.factor * _finite(right)))
     return Scaled(left, _finite(right))
 
@@ -47,59 +46,71 @@ def power(k: Similarity, exponent: float) -> Similarity:
     return Power(k, int(exponent) if isinstance(exponent, Integral) else _finite(exponent))
 
 
-class Node(Similarity):
-    """A value made from the values of parts, pair by pair.
+def _finite(number: Any) -> float:
+    if not math.isfinite(number):
+        raise ValueError(f"a similarity combines with finite numbers only, got {number}")
+    return float(number)
 
-    Leaves that occur several times in the tree of nodes are encoded once, and computed once per tile.
+
+def kept_claims(claims: Claims, kept: Mapping[str, bool]) -> Claims:
+    """Return those claims that a node keeps of its part."""
+    return frozenset(claim for claim in claims if kept.get(claim, False))
+
+
+def hints_of_parts(profile: Callable[[Any], Profile | None] | None = None) -> Any:
+    """Return the property `hints` of a similarity whose ``block`` is NumPy or torch code on the blocks of its parts."""
+
+    def hints(self: Similarity) -> Hints:
+        parts = [part.hints for part in self.parts()]
+        return Hints(
+            heavy=any(part.heavy for part in parts),
+            on_tensors=all(part.on_tensors for part in parts),
+            threadsafe=all(part.threadsafe for part in parts),
+            profile=profile,
+        )
+
+    return property(hints)
+
+
+class Node(Similarity):
+    """A similarity whose values are computed from the values of its parts, pair by pair.
+
+    Equal leaves of the tree of nodes are encoded once, and computed once per tile.
     """
+
+    computed_by = (*Similarity.computed_by, "combine")
 
     @abstractmethod
     def combine(self, *values: Any) -> Any:
-        """Return the node's value from its parts' values, leaving those unchanged."""
+        """Return the values of the node from those of its parts, which are left unchanged."""
 
     @property
     def objects(self) -> str:
-        """What all parts take."""
+        """The kind of objects that all parts take."""
         return _common_objects(self.parts())
 
-    @property
-    def threadsafe(self) -> bool:
-        """Whether threads gain: only if no part calls a user's Python function."""
-        return all(part.threadsafe for part in self.parts())
-
-    def works_on_tensors(self) -> bool:
-        """Tell whether a device can run every part."""
-        return all(part.works_on_tensors() for part in self.parts())
-
-    def profile(self) -> Profile | None:
-        """Return the profile of sums, multiples and shifts of parts that have one."""
-        return _profile(self, _leaves(self))
-
-    def joined(self, profiles: Sequence[Profile]) -> Profile | None:
-        """Return the node's profile from its parts'; None where a weighted sum cannot express it."""
-        return None
-
     def encode(self, objects: Any) -> Encoding:
-        """Return a tuple: one encoding per different leaf; plain leaves first, whose checks are cheap."""
+        """Return a tuple with one encoding per different leaf; leaves without parts first, whose checks are cheap."""
         leaves = _leaves(self)
         order = sorted(range(len(leaves)), key=lambda i: len(leaves[i].parts()))
         encodings = {i: leaves[i].encode(objects) for i in order}
         return tuple(encodings[i] for i in range(len(leaves)))
 
     def block(self, A: Encoding, B: Encoding) -> Any:
-        """Return the node's values, from one block per different leaf."""
+        """Return the values of the node, from one block per different leaf."""
         leaves = _leaves(self)
         values = [leaf.block(a, b) for leaf, a, b in zip(leaves, A, B, strict=True)]
         with np.errstate(all="ignore"):  # a value that is not finite raises later, naming its pair
             return _evaluate(self, leaves, values)
 
     def diagonal(self, A: Encoding) -> Any:
-        """Return the node's diagonal, from one diagonal per different leaf."""
+        """Return the diagonal of the node, from one diagonal per different leaf."""
         leaves = _leaves(self)
         return _evaluate(self, leaves, [leaf.diagonal(a) for leaf, a in zip(leaves, A, strict=True)])
 
 
 def _leaves(node: Similarity) -> list[Similarity]:
+    """Return the different leaves of a tree of nodes; their encodings make up that of the root."""
     if not isinstance(node, Node):
         return [node]
     found: list[Similarity] = []
@@ -114,14 +125,6 @@ def _evaluate(node: Similarity, leaves: Sequence[Similarity], values: Sequence[A
     return node.combine(*(_evaluate(part, leaves, values) for part in node.parts()))
 
 
-def _profile(node: Similarity, leaves: Sequence[Similarity]) -> Profile | None:
-    if not isinstance(node, Node):
-        known = node.described()
-        return None if known is None else known.at(leaves.index(node))
-    profiles = [_profile(part, leaves) for part in node.parts()]
-    return None if None in profiles else node.joined([one for one in profiles if one is not None])
-
-
 def _common_objects(parts: Sequence[Similarity]) -> str:
     kinds = sorted({part.objects for part in parts} - {"any"})
     if len(kinds) > 1:
@@ -129,21 +132,37 @@ def _common_objects(parts: Sequence[Similarity]) -> str:
     return kinds[0] if kinds else "any"
 
 
-def _finite(number: Any) -> float:
-    if not math.isfinite(number):
-        raise ValueError(f"a similarity combines with finite numbers only, got {number}")
-    return float(number)
+def _sum_profile(node: Node) -> Profile | None:
+    """Return the sum of the profiles of the parts, over the encoding of the node; None if a part has none."""
+    leaves, total = _leaves(node), Profile(())
+    for part in node.parts():
+        profile = profile_of(part)
+        if profile is None or (not isinstance(part, Node) and any(term.part is not None for term in profile.terms)):
+            return None
+        places: dict[int | None, int] = {i: leaves.index(leaf) for i, leaf in enumerate(_leaves(part))}
+        total = total + profile.moved(places if isinstance(part, Node) else {None: places[0]})
+    return total
 
 
-class Joined(Node):
-    """A node of any number of parts, named ``k1``, ``k2``, … as parameters."""
+def _scaled_profile(node: Scaled) -> Profile | None:
+    profile = _sum_profile(node)
+    return None if profile is None else profile.scaled(float(node.factor))
+
+
+def _shifted_profile(node: Shifted) -> Profile | None:
+    profile = _sum_profile(node)
+    return None if profile is None else profile.shifted(float(node.constant))
+
+
+class NaryNode(Node):
+    """A node with any number of parts, which are its parameters ``k1``, ``k2``, …."""
 
     def __init__(self, *parts: Similarity, **named: Similarity) -> None:
         self._parts = parts + tuple(named[name] for name in sorted(named, key=lambda name: int(name[1:])))
 
     @classmethod
     def of(cls, *parts: Similarity) -> Similarity:
-        """Return the node of these parts, with nested nodes of the same class opened."""
+        """Return the node of these parts; parts that are nodes of the same class are replaced by their parts."""
         for part in parts:
             if not isinstance(part, Similarity):
                 raise TypeError(f"expected a similarity, got {type(part).__name__}")
@@ -166,32 +185,30 @@ class Joined(Node):
         return frozenset(claims).intersection(*(part.claims for part in self._parts))
 
 
-class Sum(Joined):
+class Sum(NaryNode):
     """The sum K1 + K2 + …."""
+
+    reason = "a sum of kernels is a kernel: its features are those of all parts, side by side"
+    hints = hints_of_parts(_sum_profile)
 
     @property
     def claims(self) -> Claims:
-        """Symmetry and PSD of all parts; range and diagonal where the weights are those of a mean."""
-        weights = [part.factor if isinstance(part, Scaled) else 1.0 for part in self._parts]
-        cores = [(part.k if isinstance(part, Scaled) else part).claims for part in self._parts]
-        everywhere = frozenset.intersection(*cores)
-        kept = {
-            SYMMETRIC: True,
-            PSD: min(weights) >= 0,
-            BOUNDED: sum(map(abs, weights)) <= 1 + 1e-12,
-            UNIT_DIAGONAL: math.isclose(sum(weights), 1.0),
-        }
-        return frozenset(claim for claim in everywhere if kept[claim])
-
-    reason = "a sum of kernels is a kernel: its features are those of all parts, side by side"
+        """Symmetry and PSD if all parts have them; range and diagonal if the weights are those of a mean."""
+        weights = [part.factor if type(part) is Scaled else 1.0 for part in self._parts]
+        claimed = [(part.k if type(part) is Scaled else part).claims for part in self._parts]
+        return kept_claims(
+            frozenset.intersection(*claimed),
+            {
+                SYMMETRIC: True,
+                PSD: min(weights) >= 0,
+                BOUNDED: sum(map(abs, weights)) <= 1 + 1e-12,
+                UNIT_DIAGONAL: math.isclose(sum(weights), 1.0),
+            },
+        )
 
     def combine(self, *values: Any) -> Any:
-        """Add the parts."""
+        """Return the sum."""
         return reduce(operator.add, values)
-
-    def joined(self, profiles: Sequence[Profile]) -> Profile:
-        """Add the profiles."""
-        return reduce(operator.add, profiles)
 
     def __repr__(self) -> str:
         first, *others = self._parts
@@ -202,28 +219,30 @@ class Sum(Joined):
         return text
 
 
-class Product(Joined):
+class Product(NaryNode):
     """The product K1 * K2 * …."""
+
+    reason = "a product of kernels is a kernel: its features are the products of theirs, pair by pair"
+    hints = hints_of_parts()
 
     @property
     def claims(self) -> Claims:
-        """Whatever all parts claim."""
+        """The claims of all parts."""
         return self._in_every_part(SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED)
 
-    reason = "a product of kernels is a kernel: its features are the products of theirs, pair by pair"
-
     def combine(self, *values: Any) -> Any:
-        """Multiply the parts."""
+        """Return the product."""
         return reduce(operator.mul, values)
 
     def __repr__(self) -> str:
         return "*".join(in_brackets(k, below=(Sum, Shifted, Scaled)) for k in self._parts)
 
 
-class Extreme(Joined):
-    """The smallest or the largest of several similarities, pair by pair."""
+class Extreme(NaryNode):
+    """The minimum or the maximum of several similarities, pair by pair."""
 
     name: str
+    hints = hints_of_parts()
 
     @property
     def claims(self) -> Claims:
@@ -232,11 +251,11 @@ class Extreme(Joined):
 
     @property
     def reason(self) -> str:
-        """Why it is no kernel."""
+        """Why it need not be a kernel."""
         return f"the {self.name} of kernels need not be a kernel"
 
     def combine(self, *values: Any) -> Any:
-        """Take the smallest or largest part."""
+        """Return the minimum or the maximum."""
         return reduce(getattr(namespace(values[0]), self.name), values)
 
     def __repr__(self) -> str:
@@ -244,13 +263,13 @@ class Extreme(Joined):
 
 
 class Minimum(Extreme):
-    """The smallest of K1, K2, …, pair by pair."""
+    """The minimum of K1, K2, …, pair by pair."""
 
     name = "minimum"
 
 
 class Maximum(Extreme):
-    """The largest of K1, K2, …, pair by pair."""
+    """The maximum of K1, K2, …, pair by pair."""
 
     name = "maximum"
 
@@ -262,16 +281,13 @@ class Scaled(Node):
         self.k = k
         self.factor = factor
 
+    hints = hints_of_parts(_scaled_profile)
+
     @property
     def claims(self) -> Claims:
-        """Symmetry always, PSD for a factor >= 0, the range for one in [-1, 1], the diagonal for 1."""
-        kept = {
-            SYMMETRIC: True,
-            PSD: self.factor >= 0,
-            BOUNDED: abs(self.factor) <= 1,
-            UNIT_DIAGONAL: self.factor == 1,
-        }
-        return frozenset(claim for claim in self.k.claims if kept[claim])
+        """Symmetry; PSD for a factor >= 0, the range for one in [-1, 1], the diagonal for 1."""
+        c = self.factor
+        return kept_claims(self.k.claims, {SYMMETRIC: True, PSD: c >= 0, BOUNDED: abs(c) <= 1, UNIT_DIAGONAL: c == 1})
 
     @property
     def reason(self) -> str:
@@ -281,12 +297,8 @@ class Scaled(Node):
         return "a kernel times c >= 0 is a kernel: its features times sqrt(c)"
 
     def combine(self, *values: Any) -> Any:
-        """Multiply by the factor."""
+        """Return the multiple."""
         return values[0] * float(self.factor)
-
-    def joined(self, profiles: Sequence[Profile]) -> Profile:
-        """Multiply the profile."""
-        return profiles[0].scaled(float(self.factor))
 
     def __repr__(self) -> str:
         sign = "-" if self.factor == -1 else f"{float(self.factor)!r}*"
@@ -294,16 +306,18 @@ class Scaled(Node):
 
 
 class Shifted(Node):
-    """K with a constant added."""
+    """K plus a constant."""
 
     def __init__(self, k: Similarity, constant: float) -> None:
         self.k = k
         self.constant = constant
 
+    hints = hints_of_parts(_shifted_profile)
+
     @property
     def claims(self) -> Claims:
-        """Symmetry always, PSD for a constant >= 0."""
-        return self.k.claims & ({SYMMETRIC, PSD} if self.constant >= 0 else {SYMMETRIC})
+        """Symmetry; PSD for a constant >= 0."""
+        return kept_claims(self.k.claims, {SYMMETRIC: True, PSD: self.constant >= 0})
 
     @property
     def reason(self) -> str:
@@ -313,12 +327,8 @@ class Shifted(Node):
         return "a constant c >= 0 added to a kernel adds the feature sqrt(c)"
 
     def combine(self, *values: Any) -> Any:
-        """Add the constant."""
+        """Return the sum."""
         return values[0] + float(self.constant)
-
-    def joined(self, profiles: Sequence[Profile]) -> Profile:
-        """Shift the profile."""
-        return profiles[0].shifted(float(self.constant))
 
     def __repr__(self) -> str:
         return f"{self.k!r} {'-' if self.constant < 0 else '+'} {abs(float(self.constant))!r}"
@@ -331,17 +341,19 @@ class Power(Node):
         self.k = k
         self.exponent = exponent
 
+    hints = hints_of_parts()
+
     @property
     def _is_polynomial(self) -> bool:
         return self.exponent >= 0 and float(self.exponent).is_integer()
 
     @property
     def claims(self) -> Claims:
-        """All for a whole exponent >= 0, everything but PSD for another positive one."""
+        """All for a non-negative integer exponent, all but PSD for another positive one."""
         if self.exponent == 0:
             return frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
         kept = {SYMMETRIC: True, PSD: self._is_polynomial, BOUNDED: self.exponent > 0, UNIT_DIAGONAL: True}
-        return frozenset(claim for claim in self.k.claims if kept[claim])
+        return kept_claims(self.k.claims, kept)
 
     @property
     def reason(self) -> str:
@@ -353,11 +365,11 @@ class Power(Node):
         return "a power that is not a whole number >= 0 need not be a kernel"
 
     def premises(self) -> tuple[Similarity, ...]:
-        """Return the part; K ** 0 rests on nothing."""
+        """Return the part; none for K ** 0, which is always a kernel."""
         return () if self.exponent == 0 else (self.k,)
 
     def combine(self, *values: Any) -> Any:
-        """Raise to the power."""
+        """Return the power."""
         return values[0] ** (int(self.exponent) if self._is_polynomial else float(self.exponent))
 
     def __repr__(self) -> str:
@@ -370,15 +382,16 @@ class Absolute(Node):
     def __init__(self, k: Similarity) -> None:
         self.k = k
 
+    reason = "the absolute value of a kernel need not be a kernel"
+    hints = hints_of_parts()
+
     @property
     def claims(self) -> Claims:
         """All but PSD."""
-        return frozenset(self.k.claims - {PSD})
-
-    reason = "the absolute value of a kernel need not be a kernel"
+        return self.k.claims - {PSD}
 
     def combine(self, *values: Any) -> Any:
-        """Take the absolute value."""
+        """Return the absolute value."""
         return abs(values[0])
 
     def __repr__(self) -> str:
@@ -391,15 +404,16 @@ class Exponential(Node):
     def __init__(self, k: Similarity) -> None:
         self.k = k
 
+    reason = "exp of a kernel is a limit of sums of its powers with coefficients 1/n! >= 0"
+    hints = hints_of_parts()
+
     @property
     def claims(self) -> Claims:
         """Symmetry and PSD."""
         return self.k.claims & {SYMMETRIC, PSD}
 
-    reason = "exp of a kernel is a limit of sums of its powers with coefficients 1/n! >= 0"
-
     def combine(self, *values: Any) -> Any:
-        """Exponentiate."""
+        """Return the exponential."""
         return namespace(values[0]).exp(values[0])
 
     def __repr__(self) -> str:
@@ -407,5 +421,5 @@ class Exponential(Node):
 
 
 def in_brackets(k: Similarity, *, below: tuple[type, ...] = (Sum, Shifted, Scaled, Product, Power)) -> str:
-    """Write a part so that an operator or a method can stand next to it; `below` are those that bind less."""
+    """Return the text of a part beside an operator or a method; nodes in `below`, which bind less, get brackets."""
     return f"({k!r})" if isinstance(k, below) else repr(k)

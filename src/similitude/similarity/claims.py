@@ -1,4 +1,4 @@
-"""What can be claimed of a similarity, and the proof that it is a kernel.
+"""Claims that a similarity can make, and the proof that it is a kernel.
 
 =================  ====================================================================
 SYMMETRIC          K(x, z) = K(z, x)
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from similitude.support.results import Result
+from similitude.support import Result
 
 SYMMETRIC = "SYMMETRIC"
 PSD = "PSD"
@@ -21,10 +21,15 @@ UNIT_DIAGONAL = "UNIT_DIAGONAL"
 BOUNDED = "BOUNDED"
 
 CLAIMS = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
+KERNEL = frozenset({SYMMETRIC, PSD})
+"""The claims of a kernel."""
+
+UNIT_KERNEL = CLAIMS
+"""The claims of a kernel of features of length 1."""
 
 
 def check_claims(claims: Iterable[str]) -> frozenset[str]:
-    """Return the claims as a frozenset; refuse what is not one of the four names."""
+    """Validate claims and return them as a frozenset."""
     given = frozenset([claims] if isinstance(claims, str) else claims)
     unknown = sorted(map(str, given - CLAIMS))
     if unknown:
@@ -34,18 +39,18 @@ def check_claims(claims: Iterable[str]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Proof(Result):
-    """The tree of reasons why a similarity is a kernel, or where the reasons end.
+    """The proof that a similarity is a kernel, as a tree of reasons, or the nodes at which it fails.
 
     Attributes
     ----------
     similarity : str
-        What the node speaks of.
+        The similarity of this node, as text.
     holds : bool
         Whether it is proven to be a kernel.
     reason : str
-        The rule that makes it one, or why none applies.
+        The rule that makes it a kernel, or why no rule applies.
     premises : tuple of Proof
-        What the rule rests on.
+        The proofs that the rule depends on.
     """
 
     similarity: str
@@ -54,7 +59,7 @@ class Proof(Result):
     premises: tuple[Proof, ...] = ()
 
     def gaps(self) -> Iterator[Proof]:
-        """Yield the nodes where the proof ends: no rule applies although all they rest on is proven."""
+        """Yield the nodes at which the proof fails: no rule applies although all their premises are proven."""
         open_premises = [premise for premise in self.premises if not premise.holds]
         for premise in open_premises:
             yield from premise.gaps()

@@ -1,4 +1,4 @@
-"""Lengths and distances in the feature space of a kernel, and what cannot be one."""
+"""Squared norms and distances in the feature space of a kernel."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, as_numpy, count, namespace
-from similitude.support.errors import PairError
+from similitude.compute import Encoding, as_numpy, count, first_nonfinite, namespace
+from similitude.support import PairError
 
 
 def finite_diagonal(k: Any, A: Encoding) -> Any:
-    """Return K(x, x) of encoded objects; name the first that is no finite number."""
+    """Return K(x, x) of encoded objects; an error names the first value that is not finite."""
     values = k.diagonal(A)
     if tuple(values.shape) != (count(A),):
         raise ValueError(f"{k!r} gave a diagonal of shape {tuple(values.shape)}, expected {(count(A),)}")
-    bad = np.flatnonzero(~np.isfinite(as_numpy(values)))
-    if len(bad):
-        i = int(bad[0])
-        raise PairError(i, i, f"{k!r} is {float(values[i])}, not a finite number")
+    bad = first_nonfinite(values)
+    if bad is not None:
+        (i,) = bad
+        raise PairError(i, i, f"{k!r} is {float(values[bad])}, not a finite number")
     return values
 
 
 def kernel_distance(K: Any, dx: Any, dz: Any, same: bool) -> Any:
-    """Turn the matrix K into distances, in place and strip by strip."""
+    """Replace the matrix K by distances, in place and strip by strip; `same` if it is a Gram matrix."""
     xp = namespace(K)
     rounding = max(1e-12, 32 * float(xp.finfo(K.dtype).eps))
     for start in range(0, K.shape[0], 512):

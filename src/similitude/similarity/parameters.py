@@ -1,27 +1,28 @@
-"""The manners of parameters: read, set, compared, written, fingerprinted and pickled alike in every similarity."""
+"""Parameters of a similarity: get, set, validate, compare, print, fingerprint and pickle, as in scikit-learn."""
 
 from __future__ import annotations
 
 import copy
 import functools
 import inspect
+import math
 import pickle
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import is_sparse, is_table
-from similitude.support.fingerprints import digest
+from similitude.compute import is_sparse, is_table
+from similitude.support import digest
 
 
 class Parametric:
-    """An object that is its constructor parameters and nothing else, in scikit-learn's sense."""
+    """An object that consists of its constructor parameters, in the sense of scikit-learn."""
 
     __hash__ = None  # type: ignore[assignment]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; with `deep`, those of the parts too (``k1__sigma``)."""
+        """Return the parameters by name; with `deep`, also those of the parts (``k1__sigma``)."""
         found: dict[str, Any] = {}
         for name, value in self._params().items():
             found[name] = value
@@ -30,8 +31,8 @@ class Parametric:
         return found
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters by name, ``part__name`` for those of a part, and return the object itself."""
-        for path in sorted(params, key=lambda path: "__" in path):  # whole parts first, then what is inside them
+        """Set parameters by name, those of a part as ``part__name``, and return self."""
+        for path in sorted(params, key=lambda path: "__" in path):  # parts first, then their parameters
             name, _, inner = path.partition("__")
             known, value = self._params(), params[path]
             if name not in known:
@@ -40,7 +41,7 @@ class Parametric:
                 )
             if not inner:
                 self._set_param(name, value)
-            elif isinstance(known[name], Parametric):  # a changed copy: the part may belong to others too
+            elif isinstance(known[name], Parametric):  # in a copy: the part may be shared
                 self._set_param(name, copy.copy(known[name]).set_params(**{inner: value}))
             else:
                 raise ValueError(f"{name} of {self!r} has no parameters of its own, so {path!r} cannot be set")
@@ -74,30 +75,30 @@ class Parametric:
         return f"{type(self).__name__}({params})"
 
     def fingerprint(self) -> str:
-        """Return a short text that is equal for equal similarities, in every process.
+        """Return a short text that is equal for equal similarities, also in another process.
 
-        A user's function enters by its compiled code, its defaults and what it encloses, so the text can differ
+        A user's function is represented by its compiled code, its defaults and its closure, so the text can differ
         between two minor versions of Python.
         """
         return digest(self).hex()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: _Function(value) if _needs_cloudpickle(value) else value for name, value in vars(self).items()}
+        return {name: _Pickled(value) if _needs_cloudpickle(value) else value for name, value in vars(self).items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({k: v.function() if isinstance(v, _Function) else v for k, v in state.items()})
+        vars(self).update({k: v.function() if isinstance(v, _Pickled) else v for k, v in state.items()})
 
 
-class _Function:
-    """A function that plain pickle cannot write (a lambda, a closure), written by cloudpickle."""
+class _Pickled:
+    """A function that pickle cannot serialize (a lambda, a closure), serialized by cloudpickle."""
 
     def __init__(self, function: Any) -> None:
         import cloudpickle
 
-        self.written = cloudpickle.dumps(function)
+        self.data = cloudpickle.dumps(function)
 
     def function(self) -> Any:
-        return pickle.loads(self.written)
+        return pickle.loads(self.data)
 
 
 def _needs_cloudpickle(value: Any) -> bool:
@@ -124,8 +125,8 @@ def _same(a: Any, b: Any) -> bool:
     if is_table(a):
         return bool(a.equals(b))
     if hasattr(a, "shape") and hasattr(a, "dtype"):
-        alike = tuple(a.shape) == tuple(b.shape) and a.dtype == b.dtype
-        return alike and bool((a[:1] == b[:1]).all()) and bool((a == b).all())
+        comparable = tuple(a.shape) == tuple(b.shape) and a.dtype == b.dtype
+        return comparable and bool((a[:1] == b[:1]).all()) and bool((a == b).all())
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict):
@@ -141,3 +142,28 @@ def _written(value: Any) -> str:
     if isinstance(value, frozenset):
         return repr(tuple(sorted(value)))
     return getattr(value, "__qualname__", repr(value)) if _needs_cloudpickle(value) else repr(value)
+
+
+# Validation of parameters; errors name the parameter.
+
+
+def check_number(name: str, value: Any) -> float:
+    """Validate a finite real number."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
+    return float(value)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Validate a positive finite number."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+        raise ValueError(f"{name} must be a positive number, got {value!r}")
+    return float(value)
+
+
+def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> int:
+    """Validate an integer from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
+        limits = f">= {least}" if most == math.inf else f"from {least} to {most}"
+        raise ValueError(f"{name} must be a whole number {limits}, got {value!r}")
+    return int(value)

@@ -1,4 +1,4 @@
-"""Similarities that look at another one's objects anew: normalized, symmetrized, pulled back."""
+"""Similarities that change another one beyond its values: normalized, symmetrized, pulled back."""
 
 from __future__ import annotations
 
@@ -7,32 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, as_numpy, namespace
-from similitude.compute.engines.profiles import Profile
-from similitude.similarity.algebra import Claims, in_brackets
-from similitude.similarity.base import Similarity, image
+from similitude.compute import Encoding, as_numpy, namespace, profile_of
+from similitude.similarity.algebra import Claims, hints_of_parts, in_brackets
 from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
-from similitude.support.errors import PairError
+from similitude.similarity.contract import Similarity, image
+from similitude.support import PairError
 
 
 class Wrapped(Similarity):
-    """A similarity that calls one part with its own encoding of the objects."""
+    """A similarity with a single part, whose objects it takes."""
 
     k: Similarity
 
     @property
     def objects(self) -> str:
-        """What the part takes."""
+        """The kind of objects that the part takes."""
         return self.k.objects
-
-    @property
-    def threadsafe(self) -> bool:
-        """Whether the part gains from threads."""
-        return self.k.threadsafe
-
-    def works_on_tensors(self) -> bool:
-        """Tell whether a device can run the part."""
-        return self.k.works_on_tensors()
 
 
 class Normalized(Wrapped):
@@ -41,16 +31,17 @@ class Normalized(Wrapped):
     def __init__(self, k: Similarity) -> None:
         self.k = k
 
+    reason = "a kernel stays one when normalized: its features, scaled to length 1"
+    hints = hints_of_parts()
+
     @property
     def claims(self) -> Claims:
-        """Symmetry and PSD of the part; the range follows from PSD; an object of norm zero has no unit diagonal."""
+        """Symmetry and PSD of the part, and the range if it is PSD; an object of norm zero has no unit diagonal."""
         bounded = {BOUNDED} if PSD in self.k.claims else set()
         return self.k.claims & {SYMMETRIC, PSD, UNIT_DIAGONAL} | bounded
 
-    reason = "a kernel stays one when normalized: its features, scaled to length 1"
-
     def encode(self, objects: Any) -> Encoding:
-        """Return the part's encoding and 1 / sqrt(K(x, x)) per object."""
+        """Return the encoding of the part, and 1 / sqrt(K(x, x)) per object."""
         encoded = self.k.encode(objects)
         diagonal = self.k.diagonal(encoded)
         for i, value in enumerate(diagonal.tolist()):
@@ -61,7 +52,7 @@ class Normalized(Wrapped):
         return encoded, xp.where(diagonal > 0, ones / xp.sqrt(xp.where(diagonal > 0, diagonal, ones)), 0 * ones)
 
     def block(self, A: Encoding, B: Encoding) -> Any:
-        """Return the part's block, scaled from both sides."""
+        """Return the block of the part, scaled from both sides."""
         (a, left), (b, right) = A, B
         values = self.k.block(a, b)
         if PSD not in self.k.claims:
@@ -79,7 +70,7 @@ class Normalized(Wrapped):
 
 
 def _refuse_zero_norm(values: Any, left: Any, right: Any) -> None:
-    """A similarity that is not PSD may have K(x, x) = 0 and yet K(x, z) != 0: that pair has no normalized value."""
+    """Refuse a pair with K(x, x) = 0 and K(x, z) != 0: a similarity that is not PSD may have it."""
     zero = (left == 0)[:, None] | (right == 0)[None, :]
     bad = np.argwhere(as_numpy(zero & (values != 0)))
     if len(bad):
@@ -93,9 +84,11 @@ class Symmetrized(Wrapped):
     def __init__(self, k: Similarity) -> None:
         self.k = k
 
+    hints = hints_of_parts()
+
     @property
     def claims(self) -> Claims:
-        """Symmetry; PSD only where the part was symmetric already; range and diagonal as they were."""
+        """Symmetry, range and diagonal; PSD only if the part is symmetric."""
         lost = {PSD} if SYMMETRIC not in self.k.claims else set()
         return frozenset(self.k.claims - lost | {SYMMETRIC})
 
@@ -107,7 +100,7 @@ class Symmetrized(Wrapped):
         return "the symmetric part of an asymmetric similarity need not be a kernel"
 
     def encode(self, objects: Any) -> Encoding:
-        """Return the part's encoding."""
+        """Return the encoding of the part."""
         return self.k.encode(objects)
 
     def block(self, A: Encoding, B: Encoding) -> Any:
@@ -116,7 +109,7 @@ class Symmetrized(Wrapped):
         return (there + (there if A is B else self.k.block(B, A)).T) / 2
 
     def diagonal(self, A: Encoding) -> Any:
-        """Return the part's diagonal."""
+        """Return the diagonal of the part."""
         return self.k.diagonal(A)
 
     def __repr__(self) -> str:
@@ -124,7 +117,7 @@ class Symmetrized(Wrapped):
 
 
 class Pullback(Wrapped):
-    """K(f(x), f(z)): the similarity of what a function makes of the objects."""
+    """K(f(x), f(z)): the similarity of the images of the objects under a function."""
 
     objects = "any"
 
@@ -133,15 +126,16 @@ class Pullback(Wrapped):
         self.f = f
         self.batched = batched
 
+    reason = "a kernel of f(x) and f(z) is a kernel of x and z: its features are phi(f(x))"
+    hints = hints_of_parts(lambda self: profile_of(self.k))
+
     @property
     def claims(self) -> Claims:
-        """Whatever the part claims."""
+        """The claims of the part."""
         return self.k.claims
 
-    reason = "a kernel of f(x) and f(z) is a kernel of x and z: its features are phi(f(x))"
-
     def check_params(self) -> None:
-        """Refuse an `f` that cannot be called."""
+        """Validate `f` and the part."""
         if not callable(self.f):
             raise TypeError(f"pullback takes a function of one object, got {type(self.f).__name__}")
         self.k.check_params()
@@ -151,22 +145,19 @@ class Pullback(Wrapped):
         if not self.k.unresolved():
             return self
         images = image(self.f, X, self.batched)
-        return Pullback(self.k.resolve(images, random_state, sample_weight), self.f, self.batched)
+        resolved: Similarity = self.with_params(k=self.k.resolve(images, random_state, sample_weight))
+        return resolved
 
     def encode(self, objects: Any) -> Encoding:
         """Encode f(objects)."""
         return self.k.encode(image(self.f, objects, self.batched))
 
     def block(self, A: Encoding, B: Encoding) -> Any:
-        """Return the part's block."""
+        """Return the block of the part."""
         return self.k.block(A, B)
 
-    def profile(self) -> Profile | None:
-        """Return the part's profile."""
-        return self.k.described()
-
     def diagonal(self, A: Encoding) -> Any:
-        """Return the part's diagonal."""
+        """Return the diagonal of the part."""
         return self.k.diagonal(A)
 
     def __repr__(self) -> str:

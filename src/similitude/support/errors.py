@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 _brief = reprlib.Repr()
@@ -138,3 +140,27 @@ class SourceError(ValueError):
 def missing_extra(extra: str, needed_for: str) -> ImportError:
     """Say in one line which ``pip`` command brings an optional part."""
     return ImportError(f"{needed_for} needs an optional part: pip install 'similitude[{extra}]'")
+
+
+@contextmanager
+def pairs_at(rows: Any, columns: Any) -> Iterator[None]:
+    """Let a PairError name its pair by these positions of the rows and columns; None leaves a side as it is."""
+    try:
+        yield
+    except PairError as error:
+        i = error.i if rows is None else int(rows[error.i])
+        j = error.j if columns is None else int(columns[error.j])
+        raise PairError(i, j, error.problem) from error.__cause__
+
+
+@contextmanager
+def objects_at(places: Any) -> Iterator[None]:
+    """Let an error name its pair, or the objects of its counterexample, by these positions in a larger data set."""
+    try:
+        with pairs_at(places, places):
+            yield
+    except NotAKernelError as error:
+        if error.witness is None:
+            raise
+        at = tuple(int(places[i]) for i in error.witness.indices)
+        raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error

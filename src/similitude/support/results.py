@@ -21,6 +21,8 @@ ESTIMATE = "ESTIMATE"
 NONE = "NONE"
 """No theorem covers this case; the reason is given."""
 
+GRADES = (PROVEN, HELD_OUT, ESTIMATE, NONE)
+
 
 class Result:
     """A frozen dataclass that a person can read and a program can store.

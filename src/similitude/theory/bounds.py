@@ -1,20 +1,19 @@
-"""How much is enough: the sample sizes and bounds of the theory, each a function of numbers alone.
+"""The sample sizes and bounds of the theory, each a function of numbers alone.
 
-A theorem speaks of a problem with a margin or a gap of at least gamma. That is its assumption: nothing here looks at
-data, and a gamma estimated from data turns the theorem into an estimate. Sizes are rounded up, counts that cannot be
-exceeded are rounded down. Logarithms are natural unless written log2. Everywhere delta is in (0, 1) and gamma, but for
-the plain perceptron, in (0, 1]; a larger gap of similarities may be given as 1, for good at gamma is good below it.
+A theorem assumes a margin or a gap of at least gamma. Nothing here uses data, and a gamma that is estimated from data
+turns the theorem into an estimate. Sizes are rounded up, and bounds on counts are rounded down. Logarithms are natural
+unless written log2. Everywhere delta is in (0, 1), and gamma is in (0, 1] except for the plain perceptron; a larger gap
+of similarities may be given as 1, since a similarity that is good at gamma is good at smaller values.
 
-Where a printed constant does not follow from its proof, the default is one that does, and ``as_printed=True`` gives
-the paper's.
+If a printed constant does not follow from its proof, the default is one that does, and ``as_printed=True`` gives the
+paper's.
 """
 
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
 
-from similitude.support.errors import brief
+from similitude.support import brief, check_integer, check_number, check_positive
 
 __all__ = [
     "combined_margin",
@@ -35,19 +34,19 @@ __all__ = [
     "weak_votes",
 ]
 
-_ROUNDING = 1e-14
-"""Relative error that a formula may pick up: 0.3 / 0.1 is a little below 3, but means 3."""
+FORMULA_ROUNDING = 1e-14
+"""Relative rounding error of a formula: 0.3 / 0.1 is a little below 3, but means 3."""
 
 
 def landmarks(epsilon: float, gamma: float, delta: float, alpha: float = 0) -> int:
-    r"""Return how many random objects span a space that keeps a margin.
+    r"""Return how many random objects span a space that preserves a margin.
 
-    :math:`n = \lceil\frac{8}{\epsilon}(\frac{1}{\gamma^2} + \ln\frac{1}{\delta})\rceil` draws, labels unseen, have in
-    their span a separator of error at most epsilon at margin gamma/2, with probability at least 1 - delta. (Balcan,
+    The span of :math:`n = \lceil\frac{8}{\epsilon}(\frac{1}{\gamma^2} + \ln\frac{1}{\delta})\rceil` unlabeled draws
+    contains a separator of error at most epsilon at margin gamma/2, with probability at least 1 - delta. (Balcan,
     Blum and Vempala, On Kernels, Margins, and Low-dimensional Mappings, 2004, Lemma 1 and Theorem 1.)
 
-    If alpha > 0 (a remark in section 2 there, worked out here), the error is at most alpha + epsilon. Enough draws
-    must be good ones: with :math:`n_0` the size at delta/2 and :math:`L = \ln(2/\delta)`, Chernoff's bound asks for
+    If alpha > 0 (a remark in section 2 there, derived here), the error is at most alpha + epsilon. Enough draws must be
+    good ones: with :math:`n_0` the size at delta/2 and :math:`L = \ln(2/\delta)`, Chernoff's bound requires
     :math:`n = \lceil(\sqrt{2L} + \sqrt{2L + 4 n_0})^2 / (4(1 - \alpha))\rceil`.
 
     Parameters
@@ -62,7 +61,7 @@ def landmarks(epsilon: float, gamma: float, delta: float, alpha: float = 0) -> i
     >>> landmarks(epsilon=0.1, gamma=0.2, delta=0.05), landmarks(epsilon=0.1, gamma=0.2, delta=0.05, alpha=0.1)
     (2240, 2700)
     """
-    epsilon, alpha = _check("epsilon", epsilon), _check("alpha", alpha, "[0, 1)")
+    epsilon, alpha = check_number("epsilon", epsilon, "(0, 1)"), check_number("alpha", alpha, "[0, 1)")
     log = _log("delta", delta) + (math.log(2) if alpha else 0)
     n = _up(8 / epsilon * (_inverse_square(gamma) + log))
     return _draws(n, 1 - alpha, log) if alpha else n
@@ -72,7 +71,7 @@ def practical_landmarks(epsilon: float, gamma: float) -> int:
     r"""Return :math:`\lceil 0.5 / (\epsilon\gamma^2)\rceil`, a heuristic in place of :func:`landmarks`; no theorem.
 
     A hard problem needs about 0.4 to 0.48 / (epsilon gamma^2) to fail less than once in 20 times: orthogonal objects,
-    one of them common, :math:`1/\gamma^2 - 1` rare ones that share the mass 2 epsilon.
+    one of them frequent, and :math:`1/\gamma^2 - 1` rare ones that share the probability 2 epsilon.
 
     Parameters
     ----------
@@ -84,17 +83,17 @@ def practical_landmarks(epsilon: float, gamma: float) -> int:
     >>> practical_landmarks(epsilon=0.1, gamma=0.2)
     125
     """
-    return _up(0.5 / _check("epsilon", epsilon) * _inverse_square(gamma))
+    return _up(0.5 / check_number("epsilon", epsilon, "(0, 1)") * _inverse_square(gamma))
 
 
 def compact_dimension(epsilon: float, gamma: float, delta: float, practical: bool = False) -> int:
-    r"""Return the dimension of a random projection, after one onto landmarks, that keeps a margin.
+    r"""Return the dimension of a random projection, after one onto landmarks, that preserves a margin.
 
     :math:`d = \lceil 4\ln\frac{24}{\epsilon\delta} / (e^2 - e^3)\rceil` with :math:`e = \gamma/(16 + \gamma)`. After
     ``landmarks(epsilon / 2, gamma, delta / 2)``, some separator has error at most epsilon at margin gamma/4, with
     probability at least 1 - delta. (Balcan, Blum and Vempala, On Kernels, Margins, and Low-dimensional Mappings, 2004,
-    Theorem 3, which says "at most" gamma/4 by a slip and leaves d as O(.). The constant is worked out here: three
-    squared lengths kept up to 1 ± e keep a cosine up to gamma/4.)
+    Theorem 3, which says "at most" gamma/4 by mistake and gives d as O(.). The constant is derived here: if three
+    squared lengths are preserved up to 1 ± e, a cosine is preserved up to gamma/4.)
 
     Parameters
     ----------
@@ -110,17 +109,17 @@ def compact_dimension(epsilon: float, gamma: float, delta: float, practical: boo
     (225235, 1060)
     """
     log = _log("epsilon", epsilon) + _log("delta", delta)
-    gamma = _check("gamma", gamma, "(0, 1]")
+    gamma = check_number("gamma", gamma, "(0, 1]")
     return _up(8 * log * _inverse_square(gamma)) if practical else _projection(gamma / (16 + gamma), math.log(24) + log)
 
 
 def johnson_lindenstrauss(distortion: float, failure: float) -> int:
-    r"""Return the dimension in which a random projection keeps one squared distance up to 1 ± distortion.
+    r"""Return the dimension in which a random projection preserves one squared distance up to 1 ± distortion.
 
     :math:`k = \lceil 4\ln(2/f) / (e^2 - e^3)\rceil` for distortion e and failure f. Assumed: :math:`u' = Au/\sqrt{k}`
-    with independent entries of A, standard normal or signs ±1 of equal chance. (Arriaga and Vempala, An Algorithmic
-    Theory of Learning: Robust Concepts and Random Projection; Theorem 2 in Balcan, Blum and Vempala, On Kernels,
-    Margins, and Low-dimensional Mappings, 2004, where U(-1, 1) means the signs.)
+    with independent entries of A, standard normal or signs ±1 with equal probability. (Arriaga and Vempala, An
+    Algorithmic Theory of Learning: Robust Concepts and Random Projection; Theorem 2 in Balcan, Blum and Vempala, On
+    Kernels, Margins, and Low-dimensional Mappings, 2004, where U(-1, 1) means the signs.)
 
     Parameters
     ----------
@@ -132,37 +131,37 @@ def johnson_lindenstrauss(distortion: float, failure: float) -> int:
     >>> johnson_lindenstrauss(distortion=0.1, failure=0.01)
     2355
     """
-    return _projection(_check("distortion", distortion), math.log(2) + _log("failure", failure))
+    return _projection(check_number("distortion", distortion, "(0, 1)"), math.log(2) + _log("failure", failure))
 
 
 def separable_sample(error: float, delta: float) -> int:
-    r"""Return how many fresh examples a separator of small error gets all right: :math:`\lfloor\delta/e\rfloor`.
+    r"""Return how many new examples a separator of small error classifies correctly: :math:`\lfloor\delta/e\rfloor`.
 
-    By the union bound, some of s examples is wrong with probability at most s e. (After Corollary 1 of Balcan, Blum
-    and Vempala, On Kernels, Margins, and Low-dimensional Mappings, 2004; see :func:`consistent_sample`.)
+    By the union bound, one of s examples is misclassified with probability at most s e. (After Corollary 1 of Balcan,
+    Blum and Vempala, On Kernels, Margins, and Low-dimensional Mappings, 2004; see :func:`consistent_sample`.)
 
     Parameters
     ----------
     error, delta : float in (0, 1)
-        Assumed: a separator, fixed before the draw, has this error. Probability that some example is wrong.
+        Assumed: a separator, fixed before the draw, has this error. Probability that an example is misclassified.
 
     Examples
     --------
     >>> separable_sample(error=0.001, delta=0.05)
     50
     """
-    return _down(_check("delta", delta) / _check("error", error))
+    return _down(check_number("delta", delta, "(0, 1)") / check_number("error", error, "(0, 1)"))
 
 
 def consistent_sample(dimension: int, epsilon: float, delta: float) -> int:
-    r"""Return how many labeled examples suffice for any learner that makes no error on them.
+    r"""Return how many labeled examples suffice for any learner without training errors.
 
     :math:`\lceil\max(\frac{4}{\epsilon}\log_2\frac{2}{\delta}, \frac{8d}{\epsilon}\log_2\frac{13}{\epsilon})\rceil`:
     with probability at least 1 - delta, every separator through the origin of :math:`R^d` that is right on all of them
     has error at most epsilon. (Blumer, Ehrenfeucht, Haussler and Warmuth, Learnability and the Vapnik-Chervonenkis
     Dimension, 1989, Theorem 2.1.) With a map of error e, there is such a separator if ``separable_sample(e, delta)``
-    is at least this; so Corollary 1 of Balcan, Blum and Vempala, On Kernels, Margins, and Low-dimensional Mappings,
-    2004, is used.
+    is at least this, as in Corollary 1 of Balcan, Blum and Vempala, On Kernels, Margins, and Low-dimensional Mappings,
+    2004.
 
     Parameters
     ----------
@@ -176,19 +175,19 @@ def consistent_sample(dimension: int, epsilon: float, delta: float) -> int:
     >>> consistent_sample(dimension=10, epsilon=0.1, delta=0.05)
     5618
     """
-    dimension, epsilon = _check_whole("dimension", dimension), _check("epsilon", epsilon)
+    dimension, epsilon = check_integer("dimension", dimension), check_number("epsilon", epsilon, "(0, 1)")
     confidence = 4 / epsilon * (1 + _log("delta", delta) / math.log(2))
     return _up(max(confidence, 8 * dimension / epsilon * math.log2(13 / epsilon)))
 
 
 def votes(gamma: float, delta: float, as_printed: bool = False) -> int:
-    r"""Return how many examples of each class must vote: :math:`\lceil\frac{8}{\gamma^2}\ln\frac{1}{\delta}\rceil`.
+    r"""Return the number of votes of each class: :math:`\lceil\frac{8}{\gamma^2}\ln\frac{1}{\delta}\rceil`.
 
-    With probability at least 1 - delta, the class of larger mean similarity is then wrong for at most a share epsilon +
-    delta. (Balcan and Blum, On a Theory of Learning with Similarity Functions, 2006, Theorem 1, which prints
-    :math:`\frac{4}{\gamma^2}\ln\frac{2}{\delta}`: its proof takes 1 for the range of K, which is 2. Here Hoeffding's
-    inequality is applied once, to the difference of the means: it falls by gamma with probability at most
-    :math:`e^{-m\gamma^2/4} \le \delta^2`. Markov's inequality does the rest.)
+    With probability at least 1 - delta, the class with the larger mean similarity is then wrong for at most a share
+    epsilon + delta. (Balcan and Blum, On a Theory of Learning with Similarity Functions, 2006, Theorem 1, which prints
+    :math:`\frac{4}{\gamma^2}\ln\frac{2}{\delta}`: its proof uses 1 for the range of K, which is 2. Here Hoeffding's
+    inequality is applied once, to the difference of the means: it decreases by gamma with probability at most
+    :math:`e^{-m\gamma^2/4} \le \delta^2`. Markov's inequality completes the proof.)
 
     Parameters
     ----------
@@ -212,8 +211,8 @@ def similarity_landmarks(gamma: float, delta: float, as_printed: bool = False) -
 
     With probability at least 1 - delta, the similarities to all of them, as features, have a separator of error at most
     epsilon + delta at margin gamma/4. (Balcan and Blum, On a Theory of Learning with Similarity Functions, 2006,
-    Theorem 2, which prints :math:`(\frac{4}{\gamma})^2\ln\frac{2}{\delta}`, with the slip named in :func:`votes`.)
-    Several similarities need no more landmarks: see :func:`combined_margin`.
+    Theorem 2, which prints :math:`(\frac{4}{\gamma})^2\ln\frac{2}{\delta}`, with the mistake described at
+    :func:`votes`.) Several similarities need no more landmarks: see :func:`combined_margin`.
 
     Parameters
     ----------
@@ -233,16 +232,15 @@ def similarity_landmarks(gamma: float, delta: float, as_printed: bool = False) -
 
 
 def reasonable_landmarks(tau: float, gamma: float, epsilon: float, delta: float, as_printed: bool = False) -> int:
-    r"""Return how many landmarks without labels suffice if some of all objects are reasonable to compare with.
+    r"""Return how many unlabeled landmarks suffice if only a share of the objects is reasonable to compare with.
 
     With :math:`n = \lceil(1 + \sqrt{2L})^2 / (\gamma\epsilon)^2\rceil` and :math:`L = \ln(2/\delta)`, it is
     :math:`\lceil(\sqrt{2L} + \sqrt{2L + 4n})^2 / (4\tau)\rceil`. With probability at least 1 - delta, some linear
-    function of the similarities to them, with weights whose absolute values sum to 1/gamma, has a hinge loss at most
-    epsilon above that of the assumption. (Balcan, Blum and Srebro, Improved Guarantees for Learning via Similarity
-    Functions, 2008, who have :math:`\frac{2}{\tau}(1 + \frac{16}{(\gamma\epsilon)^2})\ln\frac{2}{\delta}`. Worked
-    out here: over samples the mean over n reasonable landmarks is off by :math:`1/\sqrt{n}` on average, by
-    McDiarmid's inequality seldom by more than :math:`(1 + \sqrt{2L})/\sqrt{n}`, and Chernoff's bound gives enough
-    reasonable ones.)
+    function of the similarities to them, with weights whose absolute values sum to 1/gamma, has a hinge loss that
+    exceeds that of the assumption by at most epsilon. (Balcan, Blum and Srebro, Improved Guarantees for Learning via
+    Similarity Functions, 2008, who have :math:`\frac{2}{\tau}(1 + \frac{16}{(\gamma\epsilon)^2})\ln\frac{2}{\delta}`.
+    Derived here: the error of the mean over n reasonable landmarks is :math:`1/\sqrt{n}` on average, by McDiarmid's
+    inequality rarely more than :math:`(1 + \sqrt{2L})/\sqrt{n}`, and Chernoff's bound gives enough reasonable ones.)
 
     Parameters
     ----------
@@ -259,15 +257,15 @@ def reasonable_landmarks(tau: float, gamma: float, epsilon: float, delta: float,
     >>> reasonable_landmarks(tau=0.5, gamma=0.4, epsilon=0.25, delta=0.05)
     2974
     """
-    tau, log = _check("tau", tau, "(0, 1]"), math.log(2) + _log("delta", delta)
-    squared = _inverse_square(gamma) / _check("epsilon", epsilon) ** 2
+    tau, log = check_number("tau", tau, "(0, 1]"), math.log(2) + _log("delta", delta)
+    squared = _inverse_square(gamma) / check_number("epsilon", epsilon, "(0, 1)") ** 2
     if as_printed:
         return _up(2 / tau * (1 + 16 * squared) * log)
     return _draws(_up((1 + math.sqrt(2 * log)) ** 2 * squared), tau, log)
 
 
 def combined_margin(gamma: float, n_similarities: int, norm: float = 1.0) -> float:
-    r"""Return the margin of the features of n similarities side by side, :math:`\gamma / (4|a|\sqrt{n})`.
+    r"""Return the margin of the concatenated features of n similarities, :math:`\gamma / (4|a|\sqrt{n})`.
 
     Landmarks and error are those of :func:`similarity_landmarks`. (Balcan and Blum, On a Theory of Learning with
     Similarity Functions, 2006, Theorem 3 and the remark after it.)
@@ -277,29 +275,29 @@ def combined_margin(gamma: float, n_similarities: int, norm: float = 1.0) -> flo
     gamma : float
         Assumed: some convex combination of the similarities, not necessarily known, is good with this gap.
     n_similarities : int
-        How many they are.
     norm : float
-        Euclidean length of its weights a: 1 if one counts alone, the worst case; :math:`1/\sqrt{n}` if all count alike.
+        Euclidean norm of its weights a: 1 for a single similarity, the worst case; :math:`1/\sqrt{n}` for equal
+        weights.
 
     Examples
     --------
     >>> combined_margin(0.4, n_similarities=4), combined_margin(0.4, n_similarities=4, norm=0.5)
     (0.05, 0.1)
     """
-    gamma, norm = _check("gamma", gamma, "(0, 1]"), _check("norm", norm, "(0, inf)")
-    root = math.sqrt(_check_whole("n_similarities", n_similarities))
+    gamma, norm = check_number("gamma", gamma, "(0, 1]"), check_positive("norm", norm)
+    root = math.sqrt(check_integer("n_similarities", n_similarities))
     if not 1 / root - 1e-9 <= norm <= 1 + 1e-9:
         raise ValueError(f"norm must be a number in [1/sqrt(n_similarities), 1] = [{1 / root:.6g}, 1], got {norm!r}")
     return gamma / (4 * norm * root)
 
 
 def weak_votes(gamma: float, delta: float) -> int:
-    r"""Return how many examples of each class learn weakly: :math:`\lceil\frac{16}{\gamma^2}\ln\frac{1}{\delta}\rceil`.
+    r"""Return the number of weak votes of each class: :math:`\lceil\frac{16}{\gamma^2}\ln\frac{1}{\delta}\rceil`.
 
-    The answer is "positive" with probability (1 + g)/2, where g is half the difference of the mean similarities. With
+    The prediction is positive with probability (1 + g)/2, where g is half the difference of the mean similarities. With
     probability at least 1 - delta, the class-balanced error is then at most 1/2 - gamma/8. (Balcan and Blum, On a
-    Theory of Learning with Similarity Functions, 2006, Theorem 8, without proof. As stated it is false: where one class
-    is rare, the rule can err on more than half. Constants and balance are worked out here, by Hoeffding's inequality.)
+    Theory of Learning with Similarity Functions, 2006, Theorem 8, without proof. As stated it is false: if one class is
+    rare, the rule can err on more than half. Constants and balance are derived here, by Hoeffding's inequality.)
 
     Parameters
     ----------
@@ -316,22 +314,22 @@ def weak_votes(gamma: float, delta: float) -> int:
 
 
 def hinge_error(epsilon: float, gamma: float, delta: float, definition: int = 3) -> float:
-    r"""Return the largest error of a separator of least hinge loss: :math:`(\epsilon + \delta)(1 + 4/\gamma)`.
+    r"""Return an error bound for the smallest hinge loss, :math:`(\epsilon + \delta)(1 + 4/\gamma)`.
 
-    Support vector machines and perceptrons seek a small hinge loss, not a small error. Let the features be the
-    similarities to d landmarks of each class, divided by :math:`\sqrt{2d}`, d = ``similarity_landmarks(gamma, delta)``.
-    With probability at least 1 - delta, some w of length at most 4/gamma loses nothing but on a share epsilon + delta,
-    and there 1 + 4/gamma at most. The w within that length of least expected loss loses no more, and error is at most
-    loss. (Balcan and Blum, On a Theory of Learning with Similarity Functions, 2006, section 3.1, as O(.); the constant
-    is worked out here.) For Definition 4 there, the same w loses at most twice the ideal but on a share delta: the
-    bound is :math:`2\epsilon + \delta(1 + 4/\gamma)`. At 1 or above it says nothing.
+    SVMs and perceptrons minimize the hinge loss rather than the error. Let the features be the similarities to d
+    landmarks of each class, divided by :math:`\sqrt{2d}`, d = ``similarity_landmarks(gamma, delta)``. With probability
+    at least 1 - delta, some w of length at most 4/gamma has no loss except on a share epsilon + delta, and there at
+    most 1 + 4/gamma. The w of at most that length with the smallest expected loss has no larger loss, and the error is
+    at most the loss. (Balcan and Blum, On a Theory of Learning with Similarity Functions, 2006, section 3.1, as O(.);
+    the constant is derived here.) For Definition 4 there, the same w has at most twice the ideal loss except on a share
+    delta: the bound is :math:`2\epsilon + \delta(1 + 4/\gamma)`. A bound of 1 or more is trivial.
 
     Parameters
     ----------
     epsilon, gamma, delta : float
         Error in [0, 1), gap, probability of failure.
     definition : {3, 4}
-        Assumed: K is good with gap gamma but on a share epsilon, as in :func:`similarity_landmarks` (3), or its mean
+        Assumed: K is good with gap gamma except on a share epsilon, as in :func:`similarity_landmarks` (3), or its mean
         shortfall from that gap is at most epsilon gamma (4).
 
     Examples
@@ -339,40 +337,40 @@ def hinge_error(epsilon: float, gamma: float, delta: float, definition: int = 3)
     >>> hinge_error(0.01, 0.5, 0.01), hinge_error(0.01, 0.5, 0.01, definition=4)
     (0.18, 0.11)
     """
-    epsilon, delta = _check("epsilon", epsilon, "[0, 1)"), _check("delta", delta)
+    epsilon, delta = check_number("epsilon", epsilon, "[0, 1)"), check_number("delta", delta, "(0, 1)")
     if isinstance(definition, bool) or definition not in (3, 4):
         raise ValueError(f"definition must be 3 or 4, got {brief(definition)}")
-    worst = 1 + 4 / _check("gamma", gamma, "(0, 1]")
+    worst = 1 + 4 / check_number("gamma", gamma, "(0, 1]")
     return (epsilon + delta) * worst if definition == 3 else 2 * epsilon + delta * worst
 
 
 def perceptron_mistakes(radius: float, gamma: float) -> int:
-    r"""Return how many mistakes a perceptron makes at most, :math:`\lfloor(R/\gamma)^2\rfloor`; some make as many.
+    r"""Return the mistake bound of the perceptron, :math:`\lfloor(R/\gamma)^2\rfloor`, which is attained.
 
     (Balcan, lecture notes 10-315, Theorem 1; Novikoff, On Convergence Proofs on Perceptrons, 1962.)
 
     Parameters
     ----------
     radius, gamma : float
-        Assumed: no example is longer than radius, and some separator through the origin has each on its right side, at
-        the distance gamma or more; so gamma is in (0, radius]. Of a computed margin give a lower bound.
+        Assumed: no example is longer than radius, and some separator through the origin has margin gamma on all of
+        them, so gamma is in (0, radius]. For a computed margin, pass a lower bound.
 
     Examples
     --------
     >>> perceptron_mistakes(radius=1.0, gamma=0.25)
     16
     """
-    ratio = _check("radius", radius, "(0, inf)") / _check("gamma", gamma, "(0, inf)")
+    ratio = check_positive("radius", radius) / check_positive("gamma", gamma)
     if ratio < 1 - 1e-9:
         raise ValueError(f"gamma must be a number in (0, radius] = (0, {radius}], got {gamma!r}")
     return _down(max(1.0, ratio * ratio))
 
 
 def margin_perceptron_updates(gamma: float) -> int:
-    r"""Return how often a margin perceptron updates at most, :math:`\lfloor 3/\gamma^2\rfloor`.
+    r"""Return the bound on the updates of the margin perceptron, :math:`\lfloor 3/\gamma^2\rfloor`.
 
-    It adds y x to w where y <w, x> < 1; the first example counts too. No w is longer than 3/gamma, so one that has come
-    to rest has margin gamma/3. (Balcan and Blum, On a Theory of Learning with Similarity Functions, 2006, Lemma 5.)
+    It adds y x to w where y <w, x> < 1, including the first example. No w is longer than 3/gamma, so after convergence
+    it has margin gamma/3. (Balcan and Blum, On a Theory of Learning with Similarity Functions, 2006, Lemma 5.)
 
     Parameters
     ----------
@@ -388,14 +386,14 @@ def margin_perceptron_updates(gamma: float) -> int:
 
 
 def margin_perceptron_sample(gamma: float, accuracy: float, delta: float, as_printed: bool = False) -> int:
-    r"""Return how many examples contain some whose plain sum, signed by their labels, separates nearly all.
+    r"""Return how many examples contain a subset whose sum, signed by the labels, separates nearly all objects.
 
     :math:`M = \lceil(\sqrt{2L} + \sqrt{2L + 4N})^2 / (4a)\rceil` for accuracy a, :math:`L = \ln(1/\delta)` and
     :math:`N = \lfloor 3/\gamma^2\rfloor`. With probability at least 1 - delta, some sum w has length at most 3/gamma,
     and y <w, x> < 1 for at most a share epsilon + a. (Balcan and Blum, On a Theory of Learning with Similarity
     Functions, 2006, Lemma 6, which prints :math:`\frac{1}{a}(\frac{3}{\gamma^2} + \ln\frac{1}{\delta})`. The proof
-    waits for N updates, each of chance a; in that many draws they can be missed with a chance near 1/2. Here Chernoff's
-    bound makes it delta.)
+    waits for N updates, each with probability a; in that many draws there can be fewer with probability near 1/2. Here
+    Chernoff's bound makes it delta.)
 
     Parameters
     ----------
@@ -410,7 +408,7 @@ def margin_perceptron_sample(gamma: float, accuracy: float, delta: float, as_pri
     >>> margin_perceptron_sample(0.1, 0.1, 0.05), margin_perceptron_sample(0.1, 0.1, 0.05, as_printed=True)
     (3455, 3030)
     """
-    accuracy, log = _check("accuracy", accuracy), _log("delta", delta)
+    accuracy, log = check_number("accuracy", accuracy, "(0, 1)"), _log("delta", delta)
     if as_printed:
         return _up((3 * _inverse_square(gamma) + log) / accuracy)
     return _draws(margin_perceptron_updates(gamma), accuracy, log)
@@ -422,16 +420,16 @@ def kernel_as_similarity(epsilon: float, gamma: float, accuracy: float) -> tuple
     :math:`8(\epsilon + 2a)/\gamma` and :math:`1/(2M)` for accuracy a, where M is
     :math:`\lceil\frac{1}{a}(\frac{3}{\gamma^2} + \ln\frac{1}{a})\rceil`. (Balcan and Blum, On a Theory of Learning with
     Similarity Functions, 2006, Theorems 4 and 7. The printed M, too small for :func:`margin_perceptron_sample`, is
-    enough here: only means count, and the w held at a random one of M examples fails for a share of at most epsilon +
-    3/(gamma^2 M) on average.) An error of 1 or above says nothing. The gap is too small to choose landmarks by: the
-    theorem says that weights exist.
+    enough here: only means matter, and the w held at a random one of M examples fails for a share of at most epsilon +
+    3/(gamma^2 M) on average.) An error of 1 or more is trivial. The gap is too small to choose landmarks by: the
+    theorem states that weights exist.
 
     Parameters
     ----------
     epsilon, gamma : float
         Assumed: K(x, x) = 1, and some separator has error epsilon, in [0, 1), at margin gamma under the kernel.
     accuracy : float in (0, 1)
-        Free to choose: both results grow with it.
+        Free to choose: both results increase with it.
 
     Examples
     --------
@@ -439,49 +437,34 @@ def kernel_as_similarity(epsilon: float, gamma: float, accuracy: float) -> tuple
     >>> print(f"{error:.3g}, {gap:.3g}")
     0.1, 1.02e-06
     """
-    epsilon, accuracy = _check("epsilon", epsilon, "[0, 1)"), _check("accuracy", accuracy)
+    epsilon, accuracy = check_number("epsilon", epsilon, "[0, 1)"), check_number("accuracy", accuracy, "(0, 1)")
     size = margin_perceptron_sample(gamma, accuracy, accuracy, as_printed=True)
     return 8 * (epsilon + 2 * accuracy) / float(gamma), 1 / (2 * size)
 
 
-def _check(name: str, value: float, within: str = "(0, 1)") -> float:
-    """Return a number of the interval as a float, or raise naming the parameter, its value and the interval."""
-    low, high = map(float, within[1:-1].split(","))
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-    if low < number < high or (number == low and within[0] == "[") or (number == high and within[-1] == "]"):
-        return number
-    raise ValueError(f"{name} must be a number in {within}, got {brief(value)}")
-
-
-def _check_whole(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {brief(value)}")
-    return int(value)
-
-
 def _log(name: str, value: float) -> float:
-    return -math.log(_check(name, value))
+    return -math.log(check_number(name, value, "(0, 1)"))
 
 
 def _inverse_square(gamma: float) -> float:
-    gamma = _check("gamma", gamma, "(0, 1]")
+    gamma = check_number("gamma", gamma, "(0, 1]")
     return 1 / gamma / gamma  # gamma * gamma could be 0
 
 
 def _draws(successes: int, probability: float, log: float) -> int:
-    """Return how many draws have so many successes, or more, but with probability exp(-log)."""
+    """Return how many draws contain at least this number of successes, except with probability exp(-log)."""
     root = (math.sqrt(2 * log) + math.sqrt(2 * log + 4 * successes)) / 2
     return _up(root * root / probability)
 
 
 def _projection(distortion: float, log: float) -> int:
-    """Return the dimension in which a squared length is kept but with probability 2 exp(-log)."""
+    """Return the dimension in which a squared length is preserved, except with probability 2 exp(-log)."""
     return _up(4 * log / distortion / distortion / (1 - distortion))
 
 
 def _up(size: float) -> int:
-    return math.ceil(size * (1 - _ROUNDING))
+    return math.ceil(size * (1 - FORMULA_ROUNDING))
 
 
 def _down(count: float) -> int:
-    return math.floor(count * (1 + _ROUNDING))
+    return math.floor(count * (1 + FORMULA_ROUNDING))

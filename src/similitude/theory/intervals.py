@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+LEVEL = 0.95
+"""Default confidence level of intervals and bands."""
 
-def clopper_pearson(successes: Any, trials: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+
+def clopper_pearson(successes: Any, trials: Any, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray]:
     r"""Return the exact two-sided interval for a probability.
 
-    The ends are the :math:`p` at which the binomial tail beyond the observed count has probability
-    :math:`(1 - \text{level}) / 2`; they cover the truth with probability at least `level`, whatever it is
-    (Clopper and Pearson, 1934).
+    The ends are the :math:`p` for which the binomial tail beyond the observed count has probability
+    :math:`(1 - \text{level}) / 2`; the coverage is at least `level` for every true probability (Clopper and Pearson,
+    1934).
 
     Parameters
     ----------
@@ -36,8 +39,8 @@ def clopper_pearson(successes: Any, trials: Any, level: float = 0.95) -> tuple[n
     return low, high
 
 
-def dkw_radius(trials: int, level: float = 0.95) -> float:
-    r"""Return the half-width of a band that covers a whole distribution function at once.
+def dkw_radius(trials: int, level: float = LEVEL) -> float:
+    r"""Return the half-width of a simultaneous confidence band for a distribution function.
 
     :math:`\sqrt{\ln(2 / (1 - \text{level})) / (2n)}` (Dvoretzky, Kiefer and Wolfowitz, 1956, with the constant of
     Massart, 1990).

@@ -1,4 +1,4 @@
-"""Looking for a counterexample beyond the sample: vectors are moved, other objects mutated."""
+"""Local search for a counterexample beyond the sample: vectors are moved, other objects mutated."""
 
 from __future__ import annotations
 
@@ -9,62 +9,60 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import as_objects, is_column, is_sparse, is_table
+from similitude.compute import as_objects, is_column, is_sparse, is_table
 from similitude.similarity import Similarity
 
 LARGEST_SET = 5
-"""Objects at most in one searched set."""
+"""The largest number of objects in a searched set."""
 
 CORNERS = 3
 """Sample points that are mixed in one local search."""
 
-ENOUGH = 1e-7
-"""How far below zero the smallest eigenvalue must be, relative to the largest entry, to be looked at closer."""
+NOTICEABLE = 1e-7
+"""The magnitude of a negative eigenvalue, relative to the largest entry, that deserves a closer look."""
 
 STARTS = {"normal": 3, "high": 30}
 STEPS = {"normal": 80, "high": 400}
 
 
 @dataclass(frozen=True)
-class Search:
-    """What a search did: the counterexample, if any, and a sentence on the effort."""
+class Outcome:
+    """The result of a search: the counterexample, if any, and a sentence on the effort."""
 
     objects: Any
     gram: np.ndarray | None
     effort: str
 
 
-def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str, rng: np.random.Generator) -> Search:
-    """Look for at most five objects with a negative direction, starting from objects of X."""
+def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str, rng: np.random.Generator) -> Outcome:
+    """Search for at most five objects with a negative direction, starting from objects of X."""
     if mutate is not None:
         move, kind = _mutations(X, mutate, rng), "mutated objects"
     else:
         matrix, why_not = _free_vectors(k, X)
         if matrix is None:
-            return Search(None, None, f"no search beyond the sample ({why_not})")
-        move, kind = (
-            _moved_vectors(matrix, rng, wants_rows=np.ndim(X) == 2 or k.objects == "vectors"),
-            "moved vectors",
-        )
+            return Outcome(None, None, f"no search beyond the sample ({why_not})")
+        wants_rows = np.ndim(X) == 2 or k.objects == "vectors"
+        move, kind = _moved_vectors(matrix, rng, wants_rows), "moved vectors"
     tried = 0
     for size in range(1, LARGEST_SET + 1):
         for _ in range(STARTS[effort]):
             tried += 1
             objects = move(lambda objects: lowness(k, objects), size, STEPS[effort])
             gram = _gram(k, objects)
-            if gram is not None and _lowness_of(gram) < -ENOUGH:
-                return Search(objects, gram, f"{tried} local searches over {kind}")
-    return Search(None, None, f"{tried} local searches over {kind} found none")
+            if gram is not None and _lowness_of(gram) < -NOTICEABLE:
+                return Outcome(objects, gram, f"{tried} local searches over {kind}")
+    return Outcome(None, None, f"{tried} local searches over {kind} found none")
 
 
 def lowness(k: Similarity, objects: Any) -> float:
-    """Return the smallest eigenvalue of the Gram matrix relative to its largest entry; a large number if undefined."""
+    """Return the smallest eigenvalue of the Gram matrix relative to its largest entry; 1e6 if it is undefined."""
     gram = _gram(k, objects)
     return 1e6 if gram is None else _lowness_of(gram)
 
 
 def _gram(k: Similarity, objects: Any) -> np.ndarray | None:
-    """Return the Gram matrix, or None where the function is not defined: outside its domain nothing is shown."""
+    """Return the Gram matrix, or None outside the domain of the function, where nothing can be shown."""
     try:
         encoded = k.encode(objects)
         with np.errstate(all="ignore"):
@@ -101,7 +99,7 @@ def _mutations(X: Any, mutate: Callable[..., Any], rng: np.random.Generator) -> 
 
 
 def _takes_two(mutate: Callable[..., Any]) -> bool:
-    """Tell whether a function must be given two arguments."""
+    """Tell whether a function has two required arguments."""
     try:
         parameters = inspect.signature(mutate).parameters.values()
     except (TypeError, ValueError):
@@ -112,7 +110,7 @@ def _takes_two(mutate: Callable[..., Any]) -> bool:
 def _free_vectors(k: Similarity, X: Any) -> tuple[np.ndarray | None, str]:
     """Return X as a matrix whose rows may be mixed, or why they may not."""
     if k.objects == "indices":
-        return None, "the matrix is all there is"
+        return None, "there are no objects beyond the matrix"
     if is_table(X) or is_column(X) or is_sparse(X) or k.objects not in ("vectors", "any"):
         return None, "the objects are not dense vectors; mutate= says how to change one"
     try:
@@ -127,10 +125,8 @@ def _free_vectors(k: Similarity, X: Any) -> tuple[np.ndarray | None, str]:
     if k.objects == "any":
         norms, sums = np.linalg.norm(matrix, axis=1), matrix.sum(axis=1)
         if (matrix == np.rint(matrix)).all() or (matrix.shape[1] > 1 and (_constant(norms) or _constant(sums))):
-            return (
-                None,
-                "the vectors look bound (whole numbers, one norm or one sum); mutate= says how to change one",
-            )
+            why = "the vectors look constrained (whole numbers, one norm or one sum); mutate= says how to change one"
+            return None, why
     return matrix, ""
 
 
@@ -139,7 +135,7 @@ def _constant(values: np.ndarray) -> bool:
 
 
 def _moved_vectors(matrix: np.ndarray, rng: np.random.Generator, wants_rows: bool) -> Move:
-    """Move points among the mixtures of a few sample points: what is legal for the sample is, if convex, for these."""
+    """Move points within the convex hull of a few sample points, which stays inside a convex domain."""
 
     def descend(value: Callable[[Any], float], size: int, steps: int) -> Any:
         from scipy.optimize import minimize

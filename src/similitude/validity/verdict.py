@@ -1,4 +1,4 @@
-"""The verdict: VALID with its proof, INVALID with its witness, or UNKNOWN with what was tried."""
+"""check_kernel: VALID with a proof, INVALID with a counterexample, or UNKNOWN with a record of the search."""
 
 from __future__ import annotations
 
@@ -8,22 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import as_objects, check_objects, count, rows, take
-from similitude.similarity import Proof, Similarity
-from similitude.similarity.adapters import Precomputed, as_similarity
-from similitude.support.randomness import generator
-from similitude.support.results import Result
+from similitude.compute import Blocks, as_objects, check_objects, count, rows, take
+from similitude.similarity import Precomputed, Proof, Similarity, as_similarity
+from similitude.support import Result, generator
 from similitude.validity.search import search
-from similitude.validity.witness import Doubt, Witness, asymmetric_pair, negative_direction, smallest_negative_set
+from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, negative_direction, smallest_negative_set
 
 VALID, INVALID, UNKNOWN = "VALID", "INVALID", "UNKNOWN"
 
 SAMPLE = {"normal": 1000, "high": 4000}
-"""Objects at most whose whole Gram matrix is looked at, by effort."""
+"""The largest number of objects whose whole Gram matrix is examined, by effort."""
 
 SCAN_LIMIT = 500
-"""Objects up to which all triples are scanned at normal effort."""
+"""The largest number of objects whose triples are all scanned at normal effort."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class Validity(Result):
     verdict : str
         VALID (proven), INVALID (refuted) or UNKNOWN (neither).
     proof : Proof
-        The tree of reasons, or where it ends.
+        The tree of reasons, or the nodes at which it fails.
     witness : Witness or None
         The counterexample.
     asymmetry : float or None
@@ -43,7 +40,7 @@ class Validity(Result):
     min_eigenvalue : float or None
         The smallest eigenvalue of the sample's Gram matrix.
     effort : str
-        What was looked at.
+        What was examined.
     """
 
     verdict: str
@@ -60,7 +57,7 @@ class Validity(Result):
         return self.witness.in_short() if self.witness is not None else "no counterexample found, no proof"
 
     def why(self) -> str:
-        """Return the proof, the counterexample, or what was tried, without the name of the similarity."""
+        """Return the proof, the counterexample, or a record of the search, without the name of the similarity."""
         if self.verdict == VALID:
             return self.proof.tree()
         if self.witness is not None:
@@ -68,7 +65,7 @@ class Validity(Result):
         seen = (
             f" The smallest eigenvalue there is {self.min_eigenvalue:.4g}." if self.min_eigenvalue is not None else ""
         )
-        return f"No counterexample was found, and no proof. Looked at: {self.effort}.{seen}"
+        return f"No counterexample was found, and no proof. Examined: {self.effort}.{seen}"
 
     def __str__(self) -> str:
         if self.verdict == VALID:
@@ -86,13 +83,13 @@ def check_kernel(
     mutate: Callable[..., Any] | None = None,
     random_state: Any = None,
 ) -> Validity:
-    r"""Tell whether a similarity is a kernel: prove it, refute it, or say what was tried.
+    r"""Tell whether a similarity is a kernel: prove it, refute it, or report what was examined.
 
-    The algebra is asked first. Without a proof, a counterexample is sought: objects :math:`x_i` and weights
-    :math:`a` with :math:`\sum_{ij} a_i a_j K(x_i, x_j) < 0` (Balcan, lecture notes 10-315, Theorem 2), as few
-    objects as possible, on the sample and then by local search beyond it. One and two objects are found whenever
-    they suffice, three too among 500 objects (or with high effort); beyond that the set is small, and the smallest
-    among a dozen objects.
+    The algebra is asked for a proof first. Without one, a counterexample is sought: as few objects :math:`x_i` as
+    possible with weights :math:`a` such that :math:`\sum_{ij} a_i a_j K(x_i, x_j) < 0` (Balcan, lecture notes 10-315,
+    Theorem 2), on the sample and then by local search beyond it. One or two objects are found whenever they suffice,
+    also three among 500 objects (or with high effort); otherwise the set is small, and the smallest among a dozen
+    objects.
 
     Parameters
     ----------
@@ -102,11 +99,11 @@ def check_kernel(
         A sample. Not needed for a proof, for a matrix (all its indices), or for a similarity of vectors (a random
         sample in the plane). Of more than 1,000 objects (4,000 with high effort) a random sample is taken.
     effort : {"normal", "high"}
-        High: larger samples, every triple of objects, ten times the search.
+        High: larger samples, all triples of objects, ten times the search.
     mutate : callable, optional
         ``mutate(x, rng)`` or ``mutate(x)`` returns a changed object, for a search among strings, graphs, ….
     random_state : int, optional
-        Seed of sampling and search.
+        Seed for sampling and search.
 
     Returns
     -------
@@ -134,8 +131,8 @@ def check_kernel(
     rng = generator(random_state)
     X = _default_sample(k, rng) if X is None else X
     if X is None:
-        return Validity(UNKNOWN, proof, effort="the algebra of kernels only; pass objects X to look further")
-    return _examine(k, proof, _Sample.of(X, SAMPLE[effort], rng), effort, mutate, rng)
+        return Validity(UNKNOWN, proof, effort="the algebra of kernels only; pass objects X to examine more")
+    return _examine(k, proof, _SampledObjects.of(X, SAMPLE[effort], rng), effort, mutate, rng)
 
 
 def _default_sample(k: Similarity, rng: np.random.Generator) -> Any:
@@ -153,15 +150,15 @@ def _matrix_of(k: Similarity) -> Precomputed | None:
 
 
 @dataclass(frozen=True)
-class _Sample:
-    """Some of the objects, and where they stand among all of them."""
+class _SampledObjects:
+    """Some of the objects, and their positions among all of them."""
 
     objects: Any
     positions: np.ndarray
     out_of: int
 
     @classmethod
-    def of(cls, X: Any, limit: int, rng: np.random.Generator) -> _Sample:
+    def of(cls, X: Any, limit: int, rng: np.random.Generator) -> _SampledObjects:
         n = check_objects(X)
         if n <= limit:
             return cls(X, np.arange(n), n)
@@ -173,7 +170,7 @@ class _Sample:
         return f"all pairs of {f'{n:,} of ' if n < self.out_of else ''}{self.out_of:,} objects"
 
     def precision(self, K: np.ndarray) -> float:
-        """Return eps of the coarsest precision that went into the values: theirs, or that of the objects."""
+        """Return eps of the coarsest precision of values and objects."""
         first = as_objects(take(self.objects, np.array([0])))[0]
         names = (str(getattr(thing, "dtype", "")).rsplit(".", 1)[-1] for thing in (K, self.objects, first))
         eps = {"float16": 2.0**-10, "float32": 2.0**-23}
@@ -183,85 +180,80 @@ class _Sample:
 def _examine(
     k: Similarity,
     proof: Proof,
-    sample: _Sample,
+    sample: _SampledObjects,
     effort: str,
     mutate: Callable[..., Any] | None,
     rng: np.random.Generator,
 ) -> Validity:
     k, A = k.prepare(sample.objects, rng)
-    values = np.asarray(Blocks(k, A, rows(A, slice(0, count(A)))).whole())  # two encodings: no claim is believed
+    values = np.asarray(Blocks(k, A, rows(A, slice(0, count(A)))).whole())  # two encodings: symmetry is not assumed
     seen = _judge(k, proof, sample, values, effort == "high")
     if seen.verdict != UNKNOWN:
         return seen
     beyond = search(k, sample.objects, mutate, effort, rng)
-    doubt = Doubt.of(values, sample.precision(values))
-    few = None if beyond.gram is None else smallest_negative_set(beyond.gram, doubt, scan_triples=True)
-    looked_at = f"{sample}, {beyond.effort}"
+    tolerance = Tolerance.of(values, sample.precision(values))
+    few = None if beyond.gram is None else smallest_negative_set(beyond.gram, tolerance, scan_triples=True)
+    examined = f"{sample}, {beyond.effort}"
     if beyond.gram is None or few is None:
-        return replace(seen, effort=looked_at)
-    witness = _witness(beyond.gram, few, beyond.objects, None, doubt)
-    return replace(seen, verdict=INVALID, witness=witness, effort=looked_at)
+        return replace(seen, effort=examined)
+    witness = _witness(beyond.gram, few, beyond.objects, None, tolerance)
+    return replace(seen, verdict=INVALID, witness=witness, effort=examined)
 
 
 def check_gram(
     similarity: Similarity, values: np.ndarray, objects: Any, positions: np.ndarray, out_of: int
 ) -> Validity:
-    """Judge a similarity by a Gram matrix that has been computed already.
+    """Judge a similarity by a Gram matrix that is already computed.
 
     Parameters
     ----------
     similarity : Similarity
-        The one that gave the values, resolved.
+        The resolved similarity that gave the values.
     values : array
-        K(x_i, x_j) of all pairs of these objects, each computed.
+        K(x_i, x_j) of all ordered pairs of these objects, none of them mirrored.
     objects : sequence
     positions : array of int
-        Where the objects stand among the `out_of` that they were taken from.
+        The positions of the objects among the `out_of` objects that they were sampled from.
     out_of : int
     """
-    return _judge(similarity, similarity.proof(), _Sample(objects, positions, out_of), values, scan=False)
+    return _judge(similarity, similarity.proof(), _SampledObjects(objects, positions, out_of), values, scan=False)
 
 
-def _judge(k: Similarity, proof: Proof, sample: _Sample, values: np.ndarray, scan: bool) -> Validity:
-    """Look for a counterexample in the Gram matrix of a sample; `scan` all triples however many there are."""
-    K, doubt = values.astype(np.float64), Doubt.of(values, sample.precision(values))
-    asymmetry, pair = asymmetric_pair(K, doubt)
+def _judge(k: Similarity, proof: Proof, sample: _SampledObjects, values: np.ndarray, scan: bool) -> Validity:
+    """Look for a counterexample in the Gram matrix of a sample; with `scan` among all triples."""
+    K, tolerance = values.astype(np.float64), Tolerance.of(values, sample.precision(values))
+    asymmetry, pair = asymmetric_pair(K, tolerance)
     if pair is not None:
         witness = _witness(K, np.array(pair), sample.objects, sample.positions, None)
         return Validity(INVALID, proof, witness, asymmetry, None, str(sample))
     K = (K + K.T) / 2
     smallest = float(np.linalg.eigvalsh(K)[0])
-    found = smallest_negative_set(K, doubt, scan or len(K) <= SCAN_LIMIT)
+    found = smallest_negative_set(K, tolerance, scan or len(K) <= SCAN_LIMIT)
     if found is not None:
-        witness = _witness(K, found, sample.objects, sample.positions, doubt)
+        witness = _witness(K, found, sample.objects, sample.positions, tolerance)
         return Validity(INVALID, proof, witness, asymmetry, smallest, str(sample))
-    if _decides(k, sample, asymmetry, smallest, K):
-        return Validity(VALID, _checked_whole(k, smallest), None, asymmetry, smallest, str(sample))
+    if _is_proof(k, asymmetry, smallest, K):
+        reason = f"all of its objects were checked: the smallest eigenvalue is {smallest:.4g}, above rounding"
+        return Validity(VALID, Proof(repr(k), True, reason), None, asymmetry, smallest, str(sample))
     return Validity(UNKNOWN, proof, None, asymmetry, smallest, str(sample))
 
 
-def _decides(k: Similarity, sample: _Sample, asymmetry: float, smallest: float, K: np.ndarray) -> bool:
-    """Tell whether a matrix was seen whole and is positive definite beyond rounding: then it is proven."""
+def _is_proof(k: Similarity, asymmetry: float, smallest: float, K: np.ndarray) -> bool:
+    """Tell whether K is all of a precomputed matrix and positive definite beyond rounding."""
     whole = isinstance(k, Precomputed) and len(K) == max(k.M.shape)
     rounding = 4 * len(K) * float(np.finfo(np.float64).eps) * float(np.linalg.norm(K))
     return whole and asymmetry <= rounding and smallest > rounding
 
 
 def _witness(
-    K: np.ndarray, chosen: np.ndarray, objects: Any, positions: np.ndarray | None, doubt: Doubt | None
+    K: np.ndarray, chosen: np.ndarray, objects: Any, positions: np.ndarray | None, tolerance: Tolerance | None
 ) -> Witness:
-    """Return the chosen objects as a witness; without `doubt`, of asymmetry."""
+    """Return the chosen objects as a witness; without a tolerance, of asymmetry."""
     gram = K[np.ix_(chosen, chosen)]
     few = tuple(as_objects(take(objects, chosen)))
     indices = () if positions is None else tuple(int(i) for i in positions[chosen])
-    direction = None if doubt is None else negative_direction(gram, doubt)
+    direction = None if tolerance is None else negative_direction(gram, tolerance)
     if direction is None:
         return Witness(indices, few, (), float(gram[0, 1] - gram[1, 0]), gram)
     a, value = direction
     return Witness(indices, few, tuple(float(weight) for weight in a), value, gram)
-
-
-def _checked_whole(k: Similarity, smallest: float) -> Proof:
-    return Proof(
-        repr(k), True, f"all of its objects were checked: the smallest eigenvalue is {smallest:.4g}, above rounding"
-    )

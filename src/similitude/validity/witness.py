@@ -1,4 +1,4 @@
-"""The smallest set of objects that shows that a matrix of similarities is not positive semi-definite."""
+"""Witnesses: the smallest set of objects that shows that a similarity is not a kernel."""
 
 from __future__ import annotations
 
@@ -9,24 +9,23 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.loops import worst_triple
-from similitude.support.errors import brief
-from similitude.support.results import Result
+from similitude.support import Result, brief
 
 _NUMBERS = ("no", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
 @dataclass(frozen=True)
 class Witness(Result):
-    """A few objects that no kernel can treat as this similarity does.
+    """A few objects whose similarities no kernel can have.
 
     Attributes
     ----------
     indices : tuple of int
-        Their positions in X; empty where they were found by search.
+        Their positions in X; empty if they were found by search.
     objects : tuple
         The objects themselves.
     coefficients : tuple of float
-        Weights a, the largest of magnitude 1; empty where a pair shows asymmetry.
+        Weights a, the largest of magnitude 1; empty for an asymmetric pair.
     value : float
         The sum of a_i a_j K(x_i, x_j), which is negative; for an asymmetric pair K(x, z) - K(z, x).
     gram : array
@@ -40,7 +39,7 @@ class Witness(Result):
     gram: np.ndarray
 
     def in_short(self) -> str:
-        """Return what the witness shows in a few words."""
+        """Return the counterexample in a few words."""
         if not self.coefficients:
             return f"K(x, z) = {self.gram[0, 1]:.3g}, K(z, x) = {self.gram[1, 0]:.3g}"
         if len(self.objects) == 1:
@@ -79,10 +78,10 @@ def _listed(weights: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """How far rounding may have moved the values of a matrix, given the coarsest precision eps that went into it.
+class Tolerance:
+    """The rounding error that is granted to the values of a matrix, given the precision eps of their computation.
 
-    Every value is granted the relative error `relative`, sqrt(eps), and the absolute error `floor`, a few eps of the
+    Every value may have the relative error `relative`, sqrt(eps), and the absolute error `floor`, a few eps of the
     largest value; K(x, z) and K(z, x), which come from the same formula, may differ by `between_twins`, eps^(2/3).
     """
 
@@ -91,23 +90,23 @@ class Doubt:
     between_twins: float
 
     @classmethod
-    def of(cls, K: np.ndarray, eps: float) -> Doubt:
-        """Return the doubt about a matrix whose values were computed with precision `eps`."""
+    def of(cls, K: np.ndarray, eps: float) -> Tolerance:
+        """Return the tolerance for a matrix whose values were computed with precision `eps`."""
         return cls(eps ** (1 / 2), 16 * eps * float(np.abs(K).max(initial=0.0)), eps ** (2 / 3))
 
 
-def asymmetric_pair(K: np.ndarray, doubt: Doubt) -> tuple[float, tuple[int, int] | None]:
-    """Return the largest |K_ij - K_ji|, and the pair that rounding can explain least, if it cannot."""
+def asymmetric_pair(K: np.ndarray, tolerance: Tolerance) -> tuple[float, tuple[int, int] | None]:
+    """Return the largest |K_ij - K_ji|, and the pair that exceeds the tolerance most, if any."""
     gap = np.abs(K - K.T)
     lengths = np.sqrt(np.abs(K.diagonal()))
     size = np.maximum(np.maximum(np.abs(K), np.abs(K.T)), lengths[:, None] * lengths[None, :])
-    excess = gap - doubt.between_twins * size - doubt.floor
+    excess = gap - tolerance.between_twins * size - tolerance.floor
     i, j = divmod(int(excess.argmax()), len(K))
     return float(gap.max()), ((i, j) if excess[i, j] > 0 else None)
 
 
-def negative_direction(K: np.ndarray, doubt: Doubt) -> tuple[np.ndarray, float] | None:
-    """Return weights a (largest of magnitude 1) with a'Ka < 0 beyond doubt, and a'Ka; None if there are none.
+def negative_direction(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray, float] | None:
+    """Return weights a (largest of magnitude 1) with a'Ka < 0 beyond the tolerance, and a'Ka; None if there are none.
 
     The lowest eigenvector of K is tried, then that of K scaled to a unit diagonal.
     """
@@ -117,63 +116,63 @@ def negative_direction(K: np.ndarray, doubt: Doubt) -> tuple[np.ndarray, float] 
         a = lowest / lowest[np.abs(lowest).argmax()]
         a = a if a[np.flatnonzero(a)[0]] > 0 else -a
         terms, sizes = a[:, None] * K * a[None, :], np.abs(np.outer(a, a))
-        in_doubt = max(16 * len(K) * np.finfo(float).eps, doubt.relative) * np.abs(terms).sum()
-        if terms.sum() < -in_doubt - doubt.floor * sizes.sum():
+        granted = max(16 * len(K) * np.finfo(float).eps, tolerance.relative) * np.abs(terms).sum()
+        if terms.sum() < -granted - tolerance.floor * sizes.sum():
             return a, float(terms.sum())
     return None
 
 
-def smallest_negative_set(K: np.ndarray, doubt: Doubt, scan_triples: bool) -> np.ndarray | None:
+def smallest_negative_set(K: np.ndarray, tolerance: Tolerance, scan_triples: bool) -> np.ndarray | None:
     """Return the positions of a small set of objects whose Gram matrix is not PSD; None if K shows none.
 
-    First single objects, then pairs, both exactly. Then the set is shrunk from the eigenvector of the smallest
-    eigenvalue: a prefix of its largest entries (interlacing makes the search monotone), then one object after
-    another is left out. Where more than three remain, all triples are tried (if `scan_triples`), and of a dozen
-    objects at most all larger sets too.
+    Single objects and pairs are found exactly. Then the objects with the largest entries in the eigenvector of the
+    smallest eigenvalue are taken, as few as suffice (interlacing makes the search monotone), and objects are left out
+    one after another. If more than three remain, all triples are tried (with `scan_triples`), and among at most a dozen
+    objects also all larger sets.
     """
     for find in (_single, _pair):
-        found = find(K, doubt)
+        found = find(K, tolerance)
         if found is not None:
             return found
-    found = _shrunk(K, _order(K, doubt), doubt)
+    found = _shrunk(K, _order(K, tolerance), tolerance)
     if found is None or len(found) <= 3:
         return found
     for fewer in range(3, len(found)):
-        better = _exhaustive(K, fewer, doubt) if len(K) <= 12 else None
+        better = _exhaustive(K, fewer, tolerance) if len(K) <= 12 else None
         if better is None and fewer == 3 and scan_triples:
-            better = _triple(K, doubt)
+            better = _triple(K, tolerance)
         if better is not None:
             return better
     return found
 
 
-def _single(K: np.ndarray, doubt: Doubt) -> np.ndarray | None:
+def _single(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
     diagonal = K.diagonal()
-    bad = diagonal < -doubt.floor - doubt.relative * np.abs(K).max(axis=1)
+    bad = diagonal < -tolerance.floor - tolerance.relative * np.abs(K).max(axis=1)
     return np.array([np.where(bad, diagonal, 0).argmin()]) if bad.any() else None
 
 
-def _pair(K: np.ndarray, doubt: Doubt) -> np.ndarray | None:
-    """Return a pair with K_ij^2 > K_ii K_jj beyond doubt, the one that exceeds it most."""
-    lengths = np.sqrt(np.maximum(K.diagonal(), 0) + doubt.floor)
-    excess = np.abs(K) * (1 - doubt.relative) - lengths[:, None] * lengths[None, :] - doubt.floor
+def _pair(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
+    """Return the pair that violates K_ij^2 <= K_ii K_jj most, if it does so beyond the tolerance."""
+    lengths = np.sqrt(np.maximum(K.diagonal(), 0) + tolerance.floor)
+    excess = np.abs(K) * (1 - tolerance.relative) - lengths[:, None] * lengths[None, :] - tolerance.floor
     np.fill_diagonal(excess, 0)
     i, j = divmod(int(excess.argmax()), len(K))
     return np.array(sorted((i, j))) if excess[i, j] > 0 else None
 
 
-def _cosines(K: np.ndarray, doubt: Doubt) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of objects of positive length, and their matrix scaled to a unit diagonal."""
-    positive = np.flatnonzero(K.diagonal() > doubt.floor)
+def _cosines(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of objects with positive norm, and their matrix scaled to a unit diagonal."""
+    positive = np.flatnonzero(K.diagonal() > tolerance.floor)
     lengths = np.sqrt(K.diagonal()[positive])
     return positive, np.ascontiguousarray(K[np.ix_(positive, positive)] / lengths[:, None] / lengths[None, :])
 
 
-def _order(K: np.ndarray, doubt: Doubt) -> np.ndarray:
-    """Return the objects by their share in the lowest eigenvector of the matrix scaled to a unit diagonal."""
+def _order(K: np.ndarray, tolerance: Tolerance) -> np.ndarray:
+    """Return the objects by their weight in the lowest eigenvector of the matrix scaled to a unit diagonal."""
     from scipy.linalg import eigh
 
-    positive, cosines = _cosines(K, doubt)
+    positive, cosines = _cosines(K, tolerance)
     if not len(positive):
         return positive
     value, vector = eigh(cosines, subset_by_index=[0, 0], overwrite_a=True, check_finite=False)
@@ -182,9 +181,9 @@ def _order(K: np.ndarray, doubt: Doubt) -> np.ndarray:
     return positive[np.argsort(-np.abs(vector[:, 0]), kind="stable")]
 
 
-def _shrunk(K: np.ndarray, order: np.ndarray, doubt: Doubt) -> np.ndarray | None:
+def _shrunk(K: np.ndarray, order: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
     def shows(positions: np.ndarray) -> bool:
-        return negative_direction(K[np.ix_(positions, positions)], doubt) is not None
+        return negative_direction(K[np.ix_(positions, positions)], tolerance) is not None
 
     if not len(order):
         return None
@@ -205,17 +204,17 @@ def _shrunk(K: np.ndarray, order: np.ndarray, doubt: Doubt) -> np.ndarray | None
     return np.sort(kept)
 
 
-def _exhaustive(K: np.ndarray, size: int, doubt: Doubt) -> np.ndarray | None:
-    """Return the set of this size with the smallest eigenvalue, if it is negative beyond doubt."""
+def _exhaustive(K: np.ndarray, size: int, tolerance: Tolerance) -> np.ndarray | None:
+    """Return the set of this size with the smallest eigenvalue, if it is negative beyond the tolerance."""
     sets = np.array(list(itertools.combinations(range(len(K)), size)))
     lowest = np.linalg.eigvalsh(K[sets[:, :, None], sets[:, None, :]])[:, 0]
     best = sets[lowest.argmin()]
-    return best if negative_direction(K[np.ix_(best, best)], doubt) is not None else None
+    return best if negative_direction(K[np.ix_(best, best)], tolerance) is not None else None
 
 
-def _triple(K: np.ndarray, doubt: Doubt) -> np.ndarray | None:
-    positive, cosines = _cosines(K, doubt)
+def _triple(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
+    positive, cosines = _cosines(K, tolerance)
     if len(positive) < 3:
         return None
     triple = positive[list(worst_triple(cosines)[:3])]
-    return triple if negative_direction(K[np.ix_(triple, triple)], doubt) is not None else None
+    return triple if negative_direction(K[np.ix_(triple, triple)], tolerance) is not None else None

@@ -1,42 +1,55 @@
-"""Contract 2: an engine says where tiles of a matrix are computed.
+"""Contract 2: an engine decides where tiles of a matrix and passes over rows are computed.
 
-An engine writes ``run(task, A, B, tiles)`` and knows memory, threads, processes and devices; it knows nothing of
-the mathematics. It is configuration only: it pickles, and ``clone`` shares it.
+An engine writes ``run(task, A, B, tiles)``. It knows memory, threads, processes, devices and workers, and no
+mathematics. It is configuration: it pickles, and ``clone`` shares it.
 """
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from similitude.compute.engines.current import current_engine, engine_of, use_engine
-from similitude.compute.engines.distributed import SpreadEngine
-from similitude.compute.engines.engine import Engine, Task, Tile
-from similitude.compute.engines.local import LocalEngine
-from similitude.compute.engines.torch.engine import TorchEngine
+from similitude.compute.engines.checkpoints import remove_checkpoint
+from similitude.compute.engines.default_engine import current_engine, engine_for, use_engine
+from similitude.compute.engines.distributed import DistributedEngine, Handle, distributed_engine, is_distributed
+from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, format_bytes, parse_bytes
+from similitude.compute.engines.local import LocalEngine, available_cores, one_blas_thread
+from similitude.compute.engines.progress import with_progress
+from similitude.compute.engines.reduction import EncodedBatch, PartialSums, partial_sums, sum_batches
+from similitude.compute.engines.torch.engine import TorchEngine, check_device
 
 if TYPE_CHECKING:
     from similitude.compute.engines.dask.engine import DaskEngine
 
 __all__ = [
+    "TILE_EDGE",
+    "DaskEngine",
+    "DistributedEngine",
+    "EncodedBatch",
     "Engine",
+    "Handle",
     "LocalEngine",
-    "SpreadEngine",
+    "PartialSums",
+    "Target",
     "Task",
     "Tile",
     "TorchEngine",
+    "available_cores",
+    "check_device",
     "current_engine",
-    "engine_of",
+    "distributed_engine",
+    "engine_for",
+    "format_bytes",
+    "is_distributed",
+    "one_blas_thread",
+    "parse_bytes",
+    "partial_sums",
+    "remove_checkpoint",
+    "sum_batches",
     "use_engine",
+    "with_progress",
 ]
-if find_spec("dask") and find_spec("distributed"):
-    __all__ += ["DaskEngine"]
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:
-    if name == "DaskEngine":
+    if name == "DaskEngine":  # imported when it is used: it needs dask
         from similitude.compute.engines.dask.engine import DaskEngine
 
         return DaskEngine

@@ -1,4 +1,4 @@
-"""What a long pass has added up so far, on disk: written now and then, read again after a crash."""
+"""Checkpoints: the partial sums of a long pass in a file, written now and then, read again after a crash."""
 
 from __future__ import annotations
 
@@ -14,77 +14,81 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support.errors import CheckpointError, CheckpointWarning
+from similitude.support import CheckpointError, CheckpointWarning
 
 MAGIC = "similitude checkpoint"
 
-EVERY = 5.0
-"""Seconds between two writings at least."""
+WRITE_INTERVAL = 5.0
+"""Fewest seconds between two writes."""
 
-SHARE = 0.02
-"""The part of the time that writing may take."""
+WRITE_SHARE = 0.02
+"""The largest share of the time that may be spent on writing."""
 
-WHOSE = {
+MISMATCHES = {
     "version": "by another version of similitude",
     "model": "for another model: its similarity, landmarks or coordinates differ",
     "data": "for other data: their number, type, values, weights or batches differ",
 }
-"""What each part of the marks stands for, in words."""
+"""What it means if a fingerprint differs."""
 
 
 class Checkpoint:
-    """Sums of a pass in a file; it appears by renaming, and is checked by its SHA-256.
+    """Partial sums of a pass in a file, which is replaced atomically and verified by its SHA-256.
 
     Parameters
     ----------
     path : path
-        Of the file.
-    marks : mapping of str
-        What the sums belong to: ``version``, ``model``, ``data``. A file with other marks is refused.
+        The file.
+    fingerprints : mapping of str
+        What the sums belong to: ``version``, ``model``, ``data``. A file with other fingerprints is refused.
 
     Examples
     --------
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "sums")
-    >>> marks = {"version": "1", "model": "a", "data": "b"}
-    >>> Checkpoint(path, marks).write(100, {"total": np.arange(3.0)})
-    >>> rows, sums = Checkpoint(path, marks).read()
+    >>> fingerprints = {"version": "1", "model": "a", "data": "b"}
+    >>> Checkpoint(path, fingerprints).write(100, {"total": np.arange(3.0)})
+    >>> rows, sums = Checkpoint(path, fingerprints).read()
     >>> rows, sums["total"].tolist()
     (100, [0.0, 1.0, 2.0])
     """
 
-    def __init__(self, path: str | os.PathLike[str], marks: Mapping[str, str]) -> None:
-        self.path, self.marks = Path(path), dict(marks)
-        self._due = time.monotonic() + EVERY
+    def __init__(self, path: str | os.PathLike[str], fingerprints: Mapping[str, str]) -> None:
+        self.path, self.fingerprints = Path(path), dict(fingerprints)
+        self._due = time.monotonic() + WRITE_INTERVAL
+
+    def resume(self) -> tuple[int, dict[str, np.ndarray]]:
+        """Return the number of rows done and their sums; if there is no file, create one to see that it is possible."""
+        found = self.read()
+        if found is not None:
+            return found
+        try:
+            self.write(0, {})
+        except OSError as error:
+            raise CheckpointError(
+                f"checkpoint {self.path} cannot be written: {error.strerror or error}. Name another place"
+            ) from None
+        return 0, {}
 
     def read(self) -> tuple[int, dict[str, np.ndarray]] | None:
-        """Return how many rows are in the sums, and the sums; None where there is no file."""
+        """Return the number of rows done and their sums, or None if there is no file."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise CheckpointError(f"checkpoint {self.path} cannot be read: {error.strerror}") from None
-        head, body = _parsed(content, self.path)
-        for name, whose in WHOSE.items():
-            if head["marks"].get(name) != self.marks.get(name):
+        header, body = _parsed(content, self.path)
+        for name, mismatch in MISMATCHES.items():
+            if header["fingerprints"].get(name) != self.fingerprints.get(name):
                 raise CheckpointError(
-                    f"checkpoint {self.path} was written {whose}. Remove it to start anew, or name another file"
+                    f"checkpoint {self.path} was written {mismatch}. Remove it to start again, or name another file"
                 )
         with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
-            return int(head["rows"]), dict(arrays)
+            return int(header["rows"]), dict(arrays)
 
-    def start(self, rows: int, sums: Mapping[str, Any]) -> None:
-        """Write before anything is computed, so that a place where nothing can be written is known at once."""
-        try:
-            self.write(rows, sums)
-        except OSError as error:
-            raise CheckpointError(
-                f"checkpoint {self.path} cannot be written: {error.strerror or error}. Name another place"
-            ) from None
-
-    def keep(self, rows: int, sums: Mapping[str, Any]) -> None:
-        """Write if it is time to; a full disk is a warning, for what is computed is still in memory."""
+    def write_if_due(self, rows: int, sums: Mapping[str, Any]) -> None:
+        """Write if enough time has passed; a full disk gives a warning only, since the sums are still in memory."""
         began = time.monotonic()
         if began < self._due:
             return
@@ -92,26 +96,26 @@ class Checkpoint:
             self.write(rows, sums)
         except OSError as error:
             warnings.warn(
-                f"checkpoint {self.path} cannot be written: {error.strerror or error}. The fit goes on, and what was "
-                f"written before is kept: make room there",
+                f"checkpoint {self.path} cannot be written: {error.strerror or error}. The fit goes on, and the "
+                f"checkpoint written before is kept: make room there",
                 CheckpointWarning,
                 stacklevel=2,
             )
         now = time.monotonic()
-        self._due = now + max(EVERY, (now - began) / SHARE)
+        self._due = now + max(WRITE_INTERVAL, (now - began) / WRITE_SHARE)
 
     def write(self, rows: int, sums: Mapping[str, Any]) -> None:
-        """Write to a file beside it, and rename that."""
-        held = io.BytesIO()
+        """Write to a temporary file in the same folder, and rename it."""
+        buffer = io.BytesIO()
         arrays: dict[str, Any] = {name: np.asarray(value) for name, value in sums.items()}
-        np.savez(held, **arrays)
-        body = held.getbuffer()
+        np.savez(buffer, **arrays)
+        body = buffer.getbuffer()
         digest = hashlib.sha256(body).hexdigest()
-        head = json.dumps({"is": MAGIC, "sha256": digest, "rows": rows, "marks": self.marks})
-        part = self.path.with_name(f".{self.path.name}.part")
+        header = json.dumps({"is": MAGIC, "sha256": digest, "rows": rows, "fingerprints": self.fingerprints})
+        part = _part(self.path)
         try:
             with open(part, "wb") as file:
-                file.write(head.encode() + b"\n")
+                file.write(header.encode() + b"\n")
                 file.write(body)
                 file.flush()
                 os.fsync(file.fileno())
@@ -120,15 +124,27 @@ class Checkpoint:
             part.unlink(missing_ok=True)
 
 
+def remove_checkpoint(path: str | os.PathLike[str] | None) -> None:
+    """Remove a checkpoint when the computation is complete, and what a process killed while writing left of it."""
+    if path is not None:
+        Path(path).unlink(missing_ok=True)
+        _part(Path(path)).unlink(missing_ok=True)
+
+
+def _part(path: Path) -> Path:
+    """Return the temporary file, of the same name in every process, so that none pile up."""
+    return path.with_name(f".{path.name}.part")
+
+
 def _parsed(content: bytes, path: Path) -> tuple[dict[str, Any], bytes]:
-    """Return the head and the body of a file; refuse one that is no checkpoint or damaged."""
+    """Return the header and the body of a file; raise if it is damaged or not a checkpoint."""
     line, _, body = content.partition(b"\n")
     try:
-        head = json.loads(line)
+        header = json.loads(line)
     except ValueError:
-        head = None
-    if not isinstance(head, dict) or head.get("is") != MAGIC:
-        raise CheckpointError(f"{path} is no checkpoint of similitude: name another file")
-    if hashlib.sha256(body).hexdigest() != head.get("sha256"):
-        raise CheckpointError(f"checkpoint {path} is damaged: remove it to start anew")
-    return head, body
+        header = None
+    if not isinstance(header, dict) or header.get("is") != MAGIC:
+        raise CheckpointError(f"{path} is not a checkpoint of similitude: name another file")
+    if hashlib.sha256(body).hexdigest() != header.get("sha256"):
+        raise CheckpointError(f"checkpoint {path} is damaged: remove it to start again")
+    return header, body

@@ -1,9 +1,9 @@
-"""Engines to whose workers rows are spread: what an adapter of a cluster writes, and the sums it then gets for nothing.
+"""Engines with workers that hold the rows of a collection: the interface of a cluster, and sums in a fixed order.
 
-A collection is made of partitions that live on workers. Three verbs are enough to fit to it: `map` a function over
-partitions, `broadcast` what every call needs, and `reduce` what the calls return, in an order that is fixed by the
-number of partitions alone. So the bits of a sum do not depend on how many workers there are, on which of them did
-what, nor on whether one was lost on the way.
+A collection consists of partitions that live on workers. Three operations suffice to fit a model to it: `map` a
+function over partitions, `broadcast` what every call needs, and `reduce` the results, in an order that depends on the
+number of partitions alone. So the bits of a sum depend neither on the number of workers, nor on which of them computed
+what, nor on whether one was lost.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ import numpy as np
 from similitude.compute.engines.engine import Engine
 
 Handle = Any
-"""What stands for a value on a worker; whatever an adapter likes."""
+"""A reference to a value on a worker, of whatever type the cluster uses."""
 
-FAN = 4
-"""Sums that are added up in one step on a worker."""
+FAN_IN = 4
+"""Number of partial sums that are added in one step on a worker."""
 
 
-class SpreadEngine(Engine):
-    """An engine with workers on which the rows of a collection live."""
+class DistributedEngine(Engine):
+    """An engine with workers on which the partitions of a collection live."""
 
     @abstractmethod
     def session(self) -> AbstractContextManager[Any]:
-        """Hold a connection while something is computed; one that had to be made is closed at the end."""
+        """Hold a connection to the cluster; one that had to be opened is closed at the end."""
 
     @abstractmethod
-    def columns(self, X: Any, *beside: Any) -> list[list[Handle]]:
-        """Return the partitions of X and of what stands beside it: labels, weights.
+    def partitions(self, X: Any, *columns: Any) -> list[list[Handle]]:
+        """Return the partitions of X, and for each further column (labels, weights) one item per partition.
 
-        Of the latter each is a collection with the same partitions, the name of a column of X, or None; these two are
-        repeated for every partition as they are. What does not fit is refused before anything is computed.
+        A column is a collection with the same partitions, the name of a column of X, or None; the last two are
+        repeated for every partition. Inputs that do not fit together are refused before anything is computed.
         """
 
     @abstractmethod
@@ -45,29 +45,29 @@ class SpreadEngine(Engine):
 
     @abstractmethod
     def map(self, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Handle]:
-        """Return what the function makes of the first of each column, of the second of each, and so on.
+        """Return ``function(*items)`` for the first items of all columns, for the second items, and so on.
 
-        An item is a handle, a list of handles, or a plain value. Nothing needs to be computed before it is collected.
+        An item is a handle, a list of handles, or a plain value. Calls may be lazy until they are collected.
         """
 
     @abstractmethod
     def collect(self, handles: Sequence[Handle]) -> Iterator[Any]:
-        """Compute all, and yield the values in order; an error of a function is raised as it is."""
+        """Compute all values and yield them in order; an exception raised by a function is raised unchanged."""
 
     @abstractmethod
-    def lazily(self, function: Callable[[Any, int, Any], Any], model: Any, X: Any, like: np.ndarray) -> Any:
-        """Return ``function(model, number, partition)`` of all as one lazy array; `like` holds one row of it."""
+    def lazy_array(self, function: Callable[[Any, int, Any], Any], model: Any, X: Any, like: np.ndarray) -> Any:
+        """Return ``function(model, number, partition)`` of all partitions as one lazy array; `like` is a sample row."""
 
     def reduce(self, handles: Sequence[Handle]) -> Handle:
         """Return the sum of values, as a tree whose shape depends on their number alone."""
         level = list(handles)
         while len(level) > 1:
-            level = self.map(add_up, [level[i : i + FAN] for i in range(0, len(level), FAN)])
+            level = self.map(add_up, [level[i : i + FAN_IN] for i in range(0, len(level), FAN_IN)])
         return level[0]
 
 
 def add_up(parts: Sequence[Any]) -> Any:
-    """Return the sum, from the first to the last; None stands for a part without rows.
+    """Return the sum from the first part to the last; None stands for a partition without rows.
 
     >>> add_up([None, 1.5, 2.0])
     3.5
@@ -79,14 +79,14 @@ def add_up(parts: Sequence[Any]) -> Any:
     return total
 
 
-def is_spread(X: Any) -> bool:
-    """Tell whether X is a dask collection, without importing dask."""
+def is_distributed(X: Any) -> bool:
+    """Tell whether X is a Dask collection, without importing Dask."""
     return not isinstance(X, type) and hasattr(X, "__dask_graph__")
 
 
-def own_engine(engine: Engine) -> SpreadEngine:
-    """Return the engine for a dask collection: the one given if it has workers, else dask's own."""
-    if isinstance(engine, SpreadEngine):
+def distributed_engine(engine: Engine) -> DistributedEngine:
+    """Return the engine for a Dask collection: the given one if it has workers, else a DaskEngine."""
+    if isinstance(engine, DistributedEngine):
         return engine
     from similitude.compute.engines.dask.engine import DaskEngine
 

@@ -1,127 +1,143 @@
-"""The engine contract, and the one step that every engine takes: compute one tile."""
+"""Contract 2: the engine interface, the computation of one tile that all engines share, and memory sizes."""
 
 from __future__ import annotations
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 from similitude.compute.encodings import Encoding, rows
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 Tile = tuple[slice, slice]
-"""Which rows and which columns of the matrix; both slices have integer start and stop."""
-
+"""The rows and the columns of one tile of a matrix; both slices have integer start and stop."""
 
 TILE_EDGE = 1024
-"""Rows and columns of a tile: large enough for BLAS, small enough for the cache."""
+"""Rows and columns of a tile on a CPU: large enough for BLAS, small enough for the cache."""
 
 
 class Target(Protocol):
-    """Where results go, where they are not read one after another; tiles never overlap."""
+    """An output array that workers fill tile by tile; tiles never overlap."""
 
     def view(self, tile: Tile) -> Any:
-        """Return the place of a tile, for the task to write into; None where it cannot."""
+        """Return the part of the output that the task may write into, or None if it must return its result."""
 
     def put(self, tile: Tile, result: Any) -> None:
-        """Take a result, which is the view itself where the task wrote into it."""
+        """Store a result, which is the view itself if the task wrote into it."""
 
 
 class Task(Protocol):
-    """What is done with one tile: picklable, holding no data."""
+    """The computation of one tile: picklable, holding no data.
+
+    A task that a GPU can run also has ``on_tensors = True`` and ``joined(parts)``, which joins the results of
+    consecutive rows.
+    """
 
     @property
     def threadsafe(self) -> bool:
         """Whether several threads may call it at once and gain from it."""
 
     def __call__(self, a: Encoding, b: Encoding, out: Any = None) -> Any:
-        """Compute the tile of the encoded queries `a` and the encoded objects `b`, into `out` where it is given."""
+        """Compute the tile of the encoded rows `a` and the encoded columns `b`, into `out` if it is given."""
 
 
 class Engine(ABC):
-    """Where tiles are computed.
+    """Where tiles of a matrix and passes over rows are computed.
+
+    A subclass writes `run` and `workers`; the other methods have defaults that suit a CPU. An engine is configuration:
+    it pickles, and copies share it.
 
     Attributes
     ----------
     memory : int or str
-        Budget for results and tiles in flight, in bytes or as text such as ``"2GiB"``.
+        Memory budget for results and for tiles in flight, in bytes or as a text such as ``"2GiB"``.
     progress : bool
-        Whether it says how far it is.
+        Whether to show progress.
     checkpoint : path or None
-        Where a pass over many rows writes what it has added up so far.
-    solves : bool
-        Whether it has `least_squares`, for similarities that it can compute.
+        The file in which a pass over many rows saves its partial sums.
+    has_products : bool
+        Whether it offers an `operator` for similarities that it can compute.
     """
 
     memory: int | str
     progress: bool = False
     checkpoint: Any = None
-    solves: ClassVar[bool] = False
+    has_products: ClassVar[bool] = False
 
     @abstractmethod
     def run(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None
     ) -> Iterator[Any]:
-        """Yield ``task(rows of A, rows of B)`` for each tile, in order, at most 2 x workers ahead of the reader.
+        """Yield ``task(rows of A, rows of B)`` for each tile, in order, at most 2 x workers tiles ahead of the reader.
 
-        Where `A` is `B` and a tile lies on the diagonal, the task gets the same object twice. With a `target`, each
-        result goes there and None is yielded in its place: workers that share memory with the caller write side by
-        side, others leave it to the caller.
+        On a diagonal tile of a Gram matrix (`A` is `B`) the task gets the same object twice. With a `target`, each
+        result goes there and None is yielded in its place: workers that share memory with the caller write into it
+        directly, others leave that to the caller.
         """
 
     @abstractmethod
     def workers(self, task: Task) -> int:
-        """Return how many tiles of this task are computed at once."""
-
-    def times(self, similarity: Any, A: Encoding, B: Encoding, v: Any, transposed: bool = False) -> Any:
-        """Return K(A, B) v, or K(A, B)' v, without storing K; None where tiles are the best there is."""
-        return None
-
-    def least_squares(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
-        """Return what solves ridge regression on K(A, B) without storing it; None where there is nothing for it."""
-        return None
-
-    def note(self, similarity: Any) -> str | None:
-        """Say where a similarity is computed, if not where this engine is asked for."""
-        return None
-
-    def here(self, encoding: Encoding, room: int = 0) -> Encoding:
-        """Return an encoding where this engine computes, so that what is computed from it stays there.
-
-        Tensors on its device, where that can hold them and has room for so many bytes more; else as it is.
-        """
-        return encoding
-
-    def algebra(self, what: str) -> AbstractContextManager[None]:
-        """While it lasts, products have the precision asked for; what does not fit is refused by its name."""
-        return nullcontext()
-
-    @property
-    def edge(self) -> int:
-        """Rows and columns of a tile."""
-        return TILE_EDGE
+        """Return the number of tiles of this task that are computed at once."""
 
     @property
     def budget(self) -> int:
         """The memory budget in bytes."""
         return parse_bytes(self.memory)
 
-    def quiet(self) -> Engine:
-        """Return the same engine without progress of its own, for the parts of something that shows its progress."""
+    @property
+    def tile_edge(self) -> int:
+        """Rows and columns of a tile."""
+        return TILE_EDGE
+
+    def without_progress(self) -> Engine:
+        """Return the same engine without a progress line, for the parts of a computation that shows its own."""
+        return replace(self, progress=False) if self.progress else self  # type: ignore[type-var]
+
+    def operator(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
+        """Return K(A, B) as a linear operator that is never stored, or None if tiles are the best way to multiply."""
+        return None
+
+    def to_device(self, encoding: Encoding, reserve: int = 0) -> Encoding:
+        """Return an encoding on the device of this engine, so that results computed from it stay there.
+
+        It is returned unchanged if the device cannot hold it, or has no `reserve` further bytes free beside it.
+        """
+        return encoding
+
+    def linear_algebra(self, what: str) -> AbstractContextManager[None]:
+        """Return a context in which matrix products have the precision of this engine.
+
+        Running out of device memory in it raises a MemoryError that names `what`.
+        """
+        return nullcontext()
+
+    def fallback_note(self, similarity: Any) -> str | None:
+        """Explain that a similarity is not computed on the device of this engine; None if it is."""
+        return None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Engine:
         return self
 
 
-def cut(A: Encoding, B: Encoding, tile: Tile) -> tuple[Encoding, Encoding]:
-    """Return the encoded rows and columns of one tile; the same object twice on the diagonal of a Gram."""
+def check_checkpoint(path: Any) -> None:
+    """Validate the path of a checkpoint."""
+    if path is not None and not isinstance(path, (str, os.PathLike)):
+        raise ValueError(f"checkpoint must be the path of a file or None, got {path!r}")
+
+
+def tile_inputs(A: Encoding, B: Encoding, tile: Tile) -> tuple[Encoding, Encoding]:
+    """Return the encoded rows and columns of one tile; the same object twice on the diagonal of a Gram matrix."""
     down, right = tile
     a = rows(A, down)
     return a, (a if A is B and down == right else rows(B, right))
 
 
-def compute(task: Task, a: Encoding, b: Encoding, tile: Tile, target: Target | None = None) -> Any:
-    """Run the task on one cut tile; an error names its pair by the place in the whole matrix."""
+def compute_tile(task: Task, a: Encoding, b: Encoding, tile: Tile, target: Target | None = None) -> Any:
+    """Run the task on one tile; errors name their pair by its position in the whole matrix."""
     out = None if target is None else target.view(tile)
     try:
         result = task(a, b) if out is None else task(a, b, out)
@@ -131,28 +147,19 @@ def compute(task: Task, a: Encoding, b: Encoding, tile: Tile, target: Target | N
 
 
 def deliver(result: Any, tile: Tile, target: Target | None) -> Any:
-    """Return a result, or give it to the target and return None."""
+    """Return a result, or store it in the target and return None."""
     if target is None:
         return result
     target.put(tile, result)
     return None
 
 
-_UNITS = {
-    "": 1,
-    "K": 10**3,
-    "M": 10**6,
-    "G": 10**9,
-    "T": 10**12,
-    "KI": 2**10,
-    "MI": 2**20,
-    "GI": 2**30,
-    "TI": 2**40,
-}
+_UNITS = {"": 1, **{letter: 1000**i for i, letter in enumerate("KMGT", 1)}}
+_UNITS |= {f"{letter}I": 1024**i for i, letter in enumerate("KMGT", 1)}
 
 
 def parse_bytes(size: float | str) -> int:
-    """Read a size in bytes.
+    """Return a memory size in bytes.
 
     >>> parse_bytes("2GiB"), parse_bytes("1.5 MB"), parse_bytes(4096)
     (2147483648, 1500000, 4096)
@@ -162,12 +169,12 @@ def parse_bytes(size: float | str) -> int:
     match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?I?)B?\s*", str(size).upper())
     number = float(match[1]) * _UNITS.get(match[2], 0) if match and match[1].count(".") <= 1 else 0
     if number < 1:
-        raise ValueError(f"a memory size is a number of bytes or text such as '2GiB', got {size!r}")
+        raise ValueError(f"a memory size is a number of bytes or a text such as '2GiB', got {size!r}")
     return int(number)
 
 
 def format_bytes(size: float) -> str:
-    """Write a size in bytes for a person.
+    """Return a memory size as a person reads it.
 
     >>> format_bytes(3 * 2**30), format_bytes(512)
     ('3.0 GiB', '512 bytes')

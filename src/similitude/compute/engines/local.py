@@ -1,4 +1,4 @@
-"""The machine at hand: threads over tiles, or processes for a Python function."""
+"""LocalEngine: tiles in threads of this process, or in processes for similarities written in Python."""
 
 from __future__ import annotations
 
@@ -11,41 +11,50 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 from similitude.compute.encodings import Encoding
-from similitude.compute.engines.engine import Engine, Target, Task, Tile, compute, cut, deliver
+from similitude.compute.engines.engine import (
+    Engine,
+    Target,
+    Task,
+    Tile,
+    check_checkpoint,
+    compute_tile,
+    deliver,
+    tile_inputs,
+)
 from similitude.compute.engines.progress import with_progress
 
-PATIENCE = 0.5
-"""Seconds that an interrupted run waits for tiles under way."""
+INTERRUPT_WAIT = 0.5
+"""Seconds that an interrupted run waits for the tiles in flight."""
 
 
 @dataclass(frozen=True)
 class LocalEngine(Engine):
-    """Compute tiles on this machine.
+    """Compute tiles on this computer.
 
     Parameters
     ----------
     threads : int, optional
-        Threads over tiles, with BLAS held to one thread each until the last tile is read. Default: one per
-        available core.
+        Number of threads over tiles; BLAS is limited to one thread in each until the last tile is read. Default: one
+        per available core.
     processes : int, optional
-        Worker processes for similarities that call a user's Python function. Default: such a function runs in
-        the calling thread, one pair after another.
+        Number of worker processes for similarities that call a user's Python function. Default: such a function runs
+        in the calling thread, one pair after another.
     memory : int or str
-        Budget for results and for tiles in flight. What cannot fit is refused before the first kernel call.
+        Budget for results and for tiles in flight. What cannot fit is refused before the first similarity is computed.
     progress : bool
-        Show progress on standard error, when that is a terminal.
+        Show progress on standard error if that is a terminal.
     checkpoint : path, optional
-        A file for what a pass over all rows has added up, written every few seconds and removed at the end. A fit that
-        was killed goes on from there when it is called again with the same data and parameters.
+        A file for the partial sums of a pass over all rows, written every few seconds and removed at the end. A fit
+        that was killed resumes from it when it is called again with the same data and parameters.
 
     Examples
     --------
-    >>> from similitude.compute.engines import LocalEngine
+    >>> from similitude.engines import LocalEngine
     >>> LocalEngine(threads=2, memory="1GiB")
     LocalEngine(threads=2, processes=None, memory='1GiB', progress=False, checkpoint=None)
     """
@@ -61,31 +70,24 @@ class LocalEngine(Engine):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
                 raise ValueError(f"{name} must be a positive integer or None, got {value!r}")
-        if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):
-            raise ValueError(f"checkpoint must be the path of a file or None, got {self.checkpoint!r}")
+        check_checkpoint(self.checkpoint)
         _ = self.budget
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> LocalEngine:
-        return self
-
     def workers(self, task: Task) -> int:
-        """Return how many tiles of this task are computed at once."""
+        """Return the number of tiles of this task that are computed at once."""
         return (self.threads or available_cores()) if task.threadsafe else (self.processes or 1)
-
-    def quiet(self) -> LocalEngine:
-        """Return the same engine without progress."""
-        return replace(self, progress=False)
 
     def run(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None
     ) -> Iterator[Any]:
         """Yield one result per tile, in order (see `Engine.run`)."""
-        if self.workers(task) == 1 or len(tiles) == 1:
+        n = self.workers(task)
+        if n == 1 or len(tiles) == 1:
             results = self._serial(task, A, B, tiles, target)
         elif task.threadsafe:
-            results = self._threaded(task, A, B, tiles, target)
+            results = _in_threads(task, A, B, tiles, target, n)
         else:
-            results = self._in_processes(task, A, B, tiles, target)
+            results = _in_processes(task, A, B, tiles, target, n)
         return with_progress(results, len(tiles)) if self.progress else results
 
     def _serial(
@@ -93,61 +95,58 @@ class LocalEngine(Engine):
     ) -> Iterator[Any]:
         with one_blas_thread if self.threads == 1 else nullcontext():
             for tile in tiles:
-                yield compute(task, *cut(A, B, tile), tile, target)
-
-    def _threaded(
-        self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
-    ) -> Iterator[Any]:
-        def start(tile: Tile) -> Future[Any]:
-            return pool.submit(compute, task, *cut(A, B, tile), tile, target)
-
-        pool = ThreadPoolExecutor(self.workers(task), thread_name_prefix="similitude")
-        with one_blas_thread:
-            yield from _in_order(start, tiles, 2 * self.workers(task), close=lambda busy: pool.shutdown(wait=not busy))
-
-    def _in_processes(
-        self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
-    ) -> Iterator[Any]:
-        from multiprocessing import resource_tracker
-
-        import cloudpickle
-        import loky
-
-        def start(tile: Tile) -> Future[Any]:
-            a, b = cut(A, B, tile)
-            with _interrupts_held():
-                future: Future[Any] = pool.submit(_in_worker, written, a, None if b is a else b, tile)
-            return future
-
-        def close(busy: bool) -> None:
-            if busy:
-                pool.shutdown(kill_workers=True)
-
-        written = cloudpickle.dumps(task)
-        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        with _interrupts_held():
-            resource_tracker.ensure_running()  # whose start lets held interrupts go: not with the first worker, then
-        with _interrupts_held():
-            pool = loky.get_reusable_executor(
-                max_workers=self.processes, timeout=10, initializer=_ignore_interrupt, env=one_thread
-            )
-        try:
-            for tile, result in zip(tiles, _in_order(start, tiles, 2 * self.workers(task), close), strict=True):
-                yield deliver(result, tile, target)
-        except KeyboardInterrupt:
-            close(busy=True)  # with a tile, it may be, that was started and that nobody waits for
-            raise
+                yield compute_tile(task, *tile_inputs(A, B, tile), tile, target)
 
 
-def available_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _in_threads(
+    task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None, threads: int
+) -> Iterator[Any]:
+    def start(tile: Tile) -> Future[Any]:
+        return pool.submit(compute_tile, task, *tile_inputs(A, B, tile), tile, target)
+
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="similitude")
+    with one_blas_thread:
+        yield from _in_order(start, tiles, 2 * threads, close=lambda busy: pool.shutdown(wait=not busy))
+
+
+def _in_processes(
+    task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None, processes: int
+) -> Iterator[Any]:
+    from multiprocessing import resource_tracker
+
+    import cloudpickle
+    import loky
+
+    def start(tile: Tile) -> Future[Any]:
+        a, b = tile_inputs(A, B, tile)
+        with _interrupts_deferred():
+            future: Future[Any] = pool.submit(_compute_in_worker, pickled, a, None if b is a else b, tile)
+        return future
+
+    def close(busy: bool) -> None:
+        if busy:
+            pool.shutdown(kill_workers=True)
+
+    pickled = cloudpickle.dumps(task)
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    with _interrupts_deferred():
+        resource_tracker.ensure_running()  # starting it unblocks signals: do that before the first worker starts
+    with _interrupts_deferred():
+        pool = loky.get_reusable_executor(
+            max_workers=processes, timeout=10, initializer=_ignore_interrupt, env=one_thread
+        )
+    try:
+        for tile, result in zip(tiles, _in_order(start, tiles, 2 * processes, close), strict=True):
+            yield deliver(result, tile, target)
+    except KeyboardInterrupt:
+        close(busy=True)  # a tile may have been submitted whose future nobody holds
+        raise
 
 
 def _in_order(
     start: Callable[[Tile], Future[Any]], tiles: Sequence[Tile], ahead: int, close: Callable[[bool], None]
 ) -> Iterator[Any]:
-    """Yield results in order, `ahead` tiles at most under way; however it ends, cancel the rest and close."""
+    """Yield results in order with at most `ahead` tiles in flight; at the end, cancel the rest and close the pool."""
     pending: deque[Future[Any]] = deque()
     try:
         for tile in tiles:
@@ -159,11 +158,16 @@ def _in_order(
     finally:
         for future in pending:
             future.cancel()
-        close(bool(wait(pending, timeout=PATIENCE).not_done))
+        close(bool(wait(pending, timeout=INTERRUPT_WAIT).not_done))
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _OneBlasThread:
-    """Hold BLAS to one thread while anybody in this process asks for it; the last one gives the others back."""
+    """Limits BLAS to one thread while anybody in this process holds it; the last holder restores the limits."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -184,34 +188,34 @@ class _OneBlasThread:
 
 
 one_blas_thread = _OneBlasThread()
-"""While it is entered, by anybody, BLAS has one thread."""
+"""The context in which BLAS uses one thread; it may be entered by several threads at once."""
 
 
 @functools.lru_cache(maxsize=1)
-def _blas_libraries(modules: int) -> Any:
-    """Return what holds the threads of all loaded libraries; looked up again when further modules are imported."""
+def _blas_libraries(n_modules: int) -> Any:
+    """Return the thread pools of all loaded libraries; cached until further modules are imported."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Let Ctrl-C wait; a process started meanwhile has it held for good, also while it imports what it needs."""
+def _interrupts_deferred() -> Iterator[None]:
+    """Defer Ctrl-C to the end of the context; a process started in it keeps the signal blocked for good."""
     ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is not None
     if not ours or not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    came: list[tuple[Any, ...]] = []
-    answer = signal.signal(signal.SIGINT, lambda *interrupt: came.append(interrupt))
+    received: list[tuple[Any, ...]] = []
+    handler = signal.signal(signal.SIGINT, lambda *interrupt: received.append(interrupt))
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, answer)
-        if came and callable(answer):
-            answer(*came[0])
+        signal.signal(signal.SIGINT, handler)
+        if received and callable(handler):
+            handler(*received[0])
 
 
 def _ignore_interrupt() -> None:
@@ -219,12 +223,12 @@ def _ignore_interrupt() -> None:
 
 
 @functools.lru_cache(maxsize=4)
-def _read(written: bytes) -> Task:
+def _unpickled(pickled: bytes) -> Task:
     import pickle
 
-    task: Task = pickle.loads(written)
+    task: Task = pickle.loads(pickled)
     return task
 
 
-def _in_worker(written: bytes, a: Encoding, b: Encoding | None, tile: Tile) -> Any:
-    return compute(_read(written), a, a if b is None else b, tile)
+def _compute_in_worker(pickled: bytes, a: Encoding, b: Encoding | None, tile: Tile) -> Any:
+    return compute_tile(_unpickled(pickled), a, a if b is None else b, tile)

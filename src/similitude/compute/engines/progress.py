@@ -1,4 +1,4 @@
-"""One line on the terminal that says how far a long computation is."""
+"""A progress line on the terminal: the share done, rows per second, and the time left."""
 
 from __future__ import annotations
 
@@ -9,80 +9,58 @@ from typing import Any, TextIO, TypeVar
 
 T = TypeVar("T")
 
-
-class Line:
-    """A line that is written over and over, where the stream is a terminal; cleared at the end."""
-
-    def __init__(self, stream: TextIO | None) -> None:
-        self.out = sys.stderr if stream is None else stream
-        self.start = self.shown = time.monotonic()
-
-    def show(self, said: Callable[[float], str], last: bool = False) -> None:
-        """Write what is said of the seconds passed, ten times a second at most."""
-        now = time.monotonic()
-        if now - self.shown > 0.1 or last:
-            self.out.write(f"\rsimilitude: {said(now - self.start)} \033[K")
-            self.out.flush()
-            self.shown = now
-
-    def clear(self) -> None:
-        """Leave the terminal as it was."""
-        self.out.write("\r\033[K")
-        self.out.flush()
+REFRESH = 0.1
+"""Seconds between two updates of the line."""
 
 
-def with_progress(results: Iterator[Any], total: int, stream: TextIO | None = None) -> Iterator[Any]:
-    """Pass results on, and write the share done and the time left when the stream is a terminal."""
-    line = Line(stream)
-    if not line.out.isatty():
-        yield from results
-        return
-
-    def said(seconds: float) -> str:
-        return f"{done / total:4.0%} of {total} tiles, {seconds / done * (total - done):.0f} s left"
-
-    try:
-        for done, result in enumerate(results, start=1):
-            line.show(said, done == total)
-            yield result
-    finally:
-        line.clear()
-
-
-def with_rows(
-    batches: Iterator[T], rows: Callable[[T], int], first: int, total: int | None, stream: TextIO | None = None
+def with_progress(
+    items: Iterator[T],
+    total: int | None,
+    size: Callable[[Any], int] = lambda item: 1,
+    done: int = 0,
+    unit: str = "tiles",
+    stream: TextIO | None = None,
 ) -> Iterator[T]:
-    """Pass batches on, and write the rows done, how many there are a second, and the time left.
+    """Yield the items and show the progress while the stream is a terminal; the line is cleared at the end.
 
     Parameters
     ----------
-    batches : iterator
-        A batch is done when the next one is asked for.
-    rows : callable
-        Gives the number of rows of a batch.
-    first : int
-        Rows that were done before.
+    items : iterator
+        An item counts as done when the next one is requested.
     total : int or None
-        All rows, where known.
+        The total size of all items, if known.
+    size : callable
+        Returns the size of an item, for instance its number of rows.
+    done : int
+        What was done before.
+    unit : str
+        What is counted: tiles or rows. The speed is shown for rows only.
     stream : file, optional
         Default: standard error.
     """
-    line, done = Line(stream), 0
-    if not line.out.isatty():
-        yield from batches
+    out = sys.stderr if stream is None else stream
+    if not out.isatty():
+        yield from items
         return
-
-    def said(seconds: float) -> str:
-        rate = max(done, 1) / max(seconds, 1e-9)
-        if total is None:
-            return f"{first + done:,} rows, {rate:,.0f} a second"
-        left = (total - first - done) / rate
-        return f"{(first + done) / total:4.0%} of {total:,} rows, {rate:,.0f} a second, {left:.0f} s left"
-
+    before, start = done, time.monotonic()
+    shown = start
     try:
-        for batch in batches:
-            yield batch
-            done += rows(batch)
-            line.show(said, first + done == total)
+        for item in items:
+            yield item
+            done += size(item)
+            now = time.monotonic()
+            if now - shown > REFRESH or done == total:
+                rate = (done - before) / max(now - start, 1e-9)
+                out.write(f"\rsimilitude: {_message(done, total, unit, rate)} \033[K")
+                out.flush()
+                shown = now
     finally:
-        line.clear()
+        out.write("\r\033[K")
+        out.flush()
+
+
+def _message(done: int, total: int | None, unit: str, rate: float) -> str:
+    speed = f", {rate:,.0f} a second" if unit == "rows" else ""
+    if total is None:
+        return f"{done:,} {unit}{speed}"
+    return f"{done / total:4.0%} of {total:,} {unit}{speed}, {(total - done) / max(rate, 1e-9):.0f} s left"

@@ -1,106 +1,191 @@
-"""The compiled loops behind the signatures of their twins in ``reference``."""
+"""The compiled loops, with the signatures of the reference loops."""
 
 from typing import Any
 
 import numpy as np
 
 import similitude.compute.loops._compiled as _compiled
-from similitude.compute.loops.reference import CSR, SHAPES, SUMS, Array
+from similitude.compute.loops.argument_types import CSR, Array, BagArrays, Keyed, Patterns, Structure
+from similitude.compute.loops.reference import __all__ as __all__
+from similitude.compute.loops.reference.sets import VALUES
+from similitude.compute.loops.reference.vectors import SHAPES, SUMS
 
-worst_triple = _compiled.worst_triple
-
-
-def apply(values: Any, shape: str, p: float = 0.0, q: float = 0.0, degree: int = 1) -> None:
-    """See `reference.apply`."""
-    _compiled.apply(values, SHAPES.index(shape), p, q, degree)
+# Vectors.
 
 
-def of_products(
-    products: Any, A: Any, B: Any, a: Any, b: Any, shape: str, p: float = 0.0, q: float = 0.0, degree: int = 1
-) -> None:
-    """See `reference.of_products`."""
-    _compiled.of_products(products, A, B, a, b, SHAPES.index(shape), p, q, degree)
+def apply(values: Any, shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1) -> None:
+    """See `reference.vectors.apply`."""
+    _compiled.apply(values, *_form(shape, p, q, degree))
 
 
-def of_sums(
-    out: Any, A: Any, B: Any, terms: str, shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1
-) -> None:
-    """See `reference.of_sums`."""
-    _compiled.of_sums(out, A, B, SUMS.index(terms), SHAPES.index(shape), p, q, degree)
+def of_products(products: Any, A: Any, B: Any, a: Any, b: Any, *form: Any) -> None:
+    """See `reference.vectors.of_products`."""
+    _compiled.of_products(products, A, B, a, b, *_form(*form))
 
 
-def mirror(out: Any, values: Any) -> None:
-    """See `reference.mirror`."""
-    _compiled.mirror(out, values)
+def of_sums(out: Any, A: Any, B: Any, terms: str, *form: Any) -> None:
+    """See `reference.vectors.of_sums`."""
+    _compiled.of_sums(out, A, B, SUMS.index(terms), *_form(*form))
+
+
+def _form(shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1) -> tuple[int, float, float, int]:
+    return SHAPES.index(shape), p, q, degree
 
 
 def sparse_products(out: Any, A: CSR, Bt: CSR) -> None:
-    """See `reference.sparse_products`."""
+    """See `reference.vectors.sparse_products`."""
     _compiled.sparse_products(out, *_csr(A), *_csr(Bt))
 
 
 def sparse_dense_products(out: Any, A: CSR, Bt: Any) -> None:
-    """See `reference.sparse_dense_products`."""
+    """See `reference.vectors.sparse_dense_products`."""
     _compiled.sparse_dense_products(out, *_csr(A), Bt)
 
 
-def of_sparse_sums(
-    out: Any,
-    A: CSR,
-    B: CSR,
-    Bt: CSR,
-    terms: str,
-    shape: str = "identity",
-    p: float = 0.0,
-    q: float = 0.0,
-    degree: int = 1,
-) -> None:
-    """See `reference.of_sparse_sums`."""
-    _compiled.of_sparse_sums(out, *_csr(A), *_csr(B), *_csr(Bt), SUMS.index(terms), SHAPES.index(shape), p, q, degree)
+def of_sparse_sums(out: Any, A: CSR, B: CSR, Bt: CSR, terms: str, *form: Any) -> None:
+    """See `reference.vectors.of_sparse_sums`."""
+    _compiled.of_sparse_sums(out, *_csr(A), *_csr(B), *_csr(Bt), SUMS.index(terms), *_form(*form))
 
 
 def _csr(M: CSR) -> CSR:
-    """Return the arrays of a sparse matrix with the kinds of index that the loops take."""
+    """Return the arrays of a sparse matrix with the index types that the loops take."""
     data, indices, starts = M
     if indices.dtype != np.int32 and (indices.max(initial=0) >= 2**31 or indices.min(initial=0) < 0):
         raise ValueError("column numbers of sparse rows must be from 0 to 2**31 - 1")
     return data, np.ascontiguousarray(indices, np.int32), np.ascontiguousarray(starts, np.int64)
 
 
-def common_bits(out: Any, A: Any, B: Any) -> None:
-    """See `reference.common_bits`."""
-    _compiled.common_bits(out, A, B)
+# Matrices and solvers.
 
-
-def count_bits(A: Any) -> Array:
-    """See `reference.count_bits`."""
-    counts = np.empty(len(A), np.int64)
-    _compiled.count_bits(A, counts)
-    return counts
-
-
-def hadamard(values: Any, signs: Any, size: int) -> None:
-    """See `reference.hadamard`."""
-    _compiled.hadamard(values, signs, size)
+mirror = _compiled.mirror
+worst_triple = _compiled.worst_triple
+hadamard = _compiled.hadamard
+smo = _compiled.smo
+add_rows = _compiled.add_rows
 
 
 def cos_sin(turns: Any, sines: Any, scale: float = 1.0) -> None:
-    """See `reference.cos_sin`."""
+    """See `reference.matrices.cos_sin`."""
     _compiled.cos_sin(turns, sines, scale)
 
 
 def perceptron_pass(K: Any, y: Any, scores: Any, threshold: float = 0.0, strict: bool = False) -> Array:
-    """See `reference.perceptron_pass`."""
+    """See `reference.solvers.perceptron_pass`."""
     updated = np.empty(len(K), np.uint8)
     _compiled.perceptron_pass(K, y, scores, threshold, strict, updated)
     return updated.view(bool)
 
 
-def smo(K: Any, u: Any, beta: Any, low: Any, high: Any, tolerance: float, most_steps: int, keep_sum: bool) -> int:
-    """See `reference_solvers.smo`."""
-    return int(_compiled.smo(K, u, beta, low, high, tolerance, most_steps, keep_sum))
+# Strings.
+
+set_bits = _compiled.set_bits
 
 
-def add_rows(rows: Any, which: Any, weights: Any, out: Any) -> None:
-    """See `reference_solvers.add_rows`."""
-    _compiled.add_rows(rows, which, weights, out)
+def window_bags(text: Any, starts: Any, patterns: Patterns) -> BagArrays:
+    """See `reference.strings.window_bags`."""
+    codes, counts, places, ends = _compiled.windows(text, starts, *patterns)
+    return BagArrays(codes, counts, places, ends, text, starts)
+
+
+def neighbor_bags(text: Any, starts: Any, letters: int, length: int, most: int) -> BagArrays:
+    """See `reference.strings.neighbor_bags`."""
+    codes, counts, places, ends = _compiled.neighbors(text, starts, letters, length, most)
+    return BagArrays(codes, counts, places, ends, text, starts)
+
+
+def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Array, Array, int]:
+    """See `reference.strings.shared_features`."""
+    a, b = np.empty(len(A.codes), np.int32), np.empty(len(B.codes), np.int32)
+    bags = ((one.codes, one.places, one.starts, one.text, one.text_starts) for one in (A, B))
+    return a, b, int(_compiled.shared(*next(bags), *next(bags), *patterns, a, b))
+
+
+def levenshtein(
+    out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, same: bool = False
+) -> None:
+    """See `reference.strings.levenshtein`."""
+    alphabet = max(int(queries.max(initial=-1)), int(targets.max(initial=-1))) + 1
+    order = _by_length(target_starts)
+    _compiled.levenshtein(out, queries, query_starts, targets, target_starts, order, alphabet, same)
+
+
+def _by_length(starts: Any) -> Array:
+    """Return the order of rows by length."""
+    return np.argsort(np.diff(starts), kind="stable").astype(np.int64, copy=False)
+
+
+# Graphs and histograms.
+
+
+def weisfeiler_lehman(graphs: Structure, labels: Any, edge_labels: Any, iterations: int) -> Keyed:
+    """See `reference.graphs.weisfeiler_lehman`."""
+    return _compiled.weisfeiler_lehman(*graphs, labels, edge_labels, iterations)
+
+
+def shortest_paths(graphs: Structure, labels: Any) -> Keyed:
+    """See `reference.graphs.shortest_paths`."""
+    return _compiled.shortest_paths(*graphs, labels)
+
+
+def graphlets(graphs: Structure, p: int, of_code: Any, contains: Any) -> Array:
+    """See `reference.graphs.graphlets`."""
+    out = np.empty((len(graphs[0]) - 1, len(contains)))
+    _compiled.graphlets(*graphs, of_code, contains, p, out)
+    return out
+
+
+def keyed_products(out: Any, A: Keyed, B: Keyed) -> None:
+    """See `reference.graphs.keyed_products`."""
+    _compiled.keyed_products(out, *A, *B)
+
+
+# Series.
+
+
+def dtw(out: Any, A: Any, a: Any, B: Any, b: Any, window: float | None = None, half: bool = False) -> None:
+    """See `reference.series.dtw`."""
+    radius, fraction = -1, -1.0
+    if isinstance(window, (int, np.integer)):
+        radius = min(int(window), len(A) + len(B))  # no path is longer
+    elif window is not None:
+        fraction = window
+    _compiled.dtw(out, A, a, B, b, _by_length(b), radius, fraction, half)
+
+
+def global_alignment(out: Any, A: Any, a: Any, B: Any, b: Any, scale: float, half: bool = False) -> None:
+    """See `reference.series.global_alignment`."""
+    _compiled.global_alignment(out, A, a, B, b, _by_length(b), scale, half)
+
+
+def self_alignment(A: Any, a: Any, scale: float) -> Array:
+    """See `reference.series.self_alignment`."""
+    out = np.empty(len(a) - 1)
+    _compiled.self_alignment(out, A, a, _by_length(a), scale)
+    return out
+
+
+# Sets and tables.
+
+common_bits = _compiled.common_bits
+
+
+def count_bits(A: Any) -> Array:
+    """See `reference.sets.count_bits`."""
+    counts = np.empty(len(A), np.int64)
+    _compiled.count_bits(A, counts)
+    return counts
+
+
+def shared_bits(out: Any, A: Any, B: Any, a: Any, b: Any, value: str) -> None:
+    """See `reference.sets.shared_bits`."""
+    _compiled.shared_bits(out, A, B, a, b, VALUES.index(value))
+
+
+def of_shared(out: Any, a: Any, b: Any, value: str) -> None:
+    """See `reference.sets.of_shared`."""
+    _compiled.of_shared(out, a, b, VALUES.index(value))
+
+
+def gower(out: Any, A: Any, B: Any) -> None:
+    """See `reference.tables.gower`."""
+    _compiled.gower(out, *A, *B)

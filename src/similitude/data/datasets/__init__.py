@@ -1,7 +1,7 @@
-"""Small real data sets of every kind of object, and the sources' toy problems. Nothing is fetched from anywhere.
+"""Small real data sets of every kind of object, and the toy problems of the literature; nothing is downloaded.
 
 Real data sets and samples of toy problems are a `Dataset`: objects, labels, a description, the source and the license;
-``X, y = iris()`` takes the objects and the labels, ``print(iris())`` tells the rest.
+``X, y = iris()`` unpacks the objects and the labels, ``print(iris())`` shows the rest.
 
 | function | kind | objects | label column: labels | file | license | what |
 |---|---|---|---|---|---|---|
@@ -14,28 +14,28 @@ Real data sets and samples of toy problems are a `Dataset`: objects, labels, a d
 | `papers` | sets | 34 | topic: 5 | papers.jsonl | CC0 1.0 | authors and keywords |
 | `rings` | vectors | n | 1, -1 | generated | | two concentric rings |
 | `beyond_two` | vectors | n | 1, -1 | generated | | is abs(x) at least 2? |
-| `two_groups` | similarities | n | 1, -1 | generated | | the 0.2-similarity: good and no kernel |
+| `two_groups` | similarities | n | 1, -1 | generated | | the 0.2-similarity: good, but not a kernel |
 
-`path` gives the file of a real data set, for the command line: ``path("promoters")``. ``README.md`` beside the files
-says more about sources, licenses and changes.
+`path` returns the file of a real data set, for the command line: ``path("promoters")``. ``README.md`` in the same
+folder has more on sources, licenses and changes.
 
-Problems whose whole distribution is known are classes of their own: samples are drawn from them, and what the theory
-says of them can be computed exactly.
+Problems whose whole distribution is known are classes of their own: samples can be drawn from them, and the quantities
+of the theory can be computed exactly.
 
 | function | returns | what |
 |---|---|---|
-| `figure_3_1` | `FewObjects` | three directions that a vote gets wrong although a margin of 1/2 separates them |
-| `two_points` | `FewObjects` | two points of a line: each class mostly at its own, and nobody better than 75 in 100 |
+| `figure_3_1` | `FewObjects` | three directions that a vote misclassifies although they are separable with margin 1/2 |
+| `two_points` | `FewObjects` | two points on a line: each class mostly at its own, and a Bayes error of 1/4 |
 | `unbalanced` | `FewObjects` | a rare class: larger similarities within classes, and a rule that errs |
-| `lower_bound` | `LowerBound` | a kernel that no map can serve without looking at data |
+| `lower_bound` | `LowerBound` | a kernel for which every map without access to data fails |
 | `atoms` | `Atoms` | orthonormal objects: hard for landmarks |
 """
 
 from similitude.data.datasets.dataset import Dataset
-from similitude.data.datasets.points import beyond_two, rings
-from similitude.data.datasets.shipped import Paper, adult, iris, messages, molecules, papers, path, promoters, vowels
-from similitude.data.datasets.similarities import FewObjects, figure_3_1, two_groups, two_points, unbalanced
-from similitude.data.datasets.toys import Atoms, LowerBound, atoms, lower_bound
+from similitude.data.datasets.hard_for_maps import Atoms, LowerBound, atoms, lower_bound
+from similitude.data.datasets.real_data import Paper, adult, iris, messages, molecules, papers, path, promoters, vowels
+from similitude.data.datasets.toy_points import beyond_two, rings
+from similitude.data.datasets.toy_similarities import FewObjects, figure_3_1, two_groups, two_points, unbalanced
 
 __all__ = [
     "Atoms",

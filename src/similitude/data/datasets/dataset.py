@@ -1,4 +1,4 @@
-"""What every loader returns: objects, their labels, and where they come from."""
+"""Dataset: the objects, their labels, a description, the source and the license."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support.errors import brief
+from similitude.support import brief
 
 GENERATED = "none needed: the data are generated"
-"""The license of a toy problem."""
+"""The license of a generated data set."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Objects, their labels, and what is to be known about them; ``X, y = iris()`` takes the first two.
+    """Objects, their labels and a description; ``X, y = iris()`` unpacks the first two.
 
     Attributes
     ----------
     objects : array, list or data frame
-        As the library takes them.
+        In the form in which similarities take them.
     labels : array
         One label per object.
     description : str
-        What the objects and the labels are.
+        What the objects and the labels mean.
     name : str
         The name of the function that returned this.
     kind : str
         vectors, strings, graphs, series, sets, table, or similarities (a square matrix, for ``"precomputed"``).
     source : str
-        Who gathered the data, and where they are published.
+        The authors of the data, and where they are published.
     license : str
-        What may be done with them.
+        The license of the data.
 
     Examples
     --------
-    >>> from similitude.data.datasets import promoters
+    >>> from similitude.datasets import promoters
     >>> print(promoters())
     promoters (strings): 106 objects, labels + (53), - (53)
     Sequences of 57 letters of the DNA of the bacterium E. coli: is each the promoter of a gene, where reading starts?
@@ -73,8 +73,8 @@ class Dataset:
         return f"{self.name} ({self.kind}): {len(self.labels)} objects, labels {labels}"
 
 
-def size(n: int) -> int:
-    """Return how many objects to draw; refuse what is no number of them."""
+def check_size(n: int) -> int:
+    """Validate the number of objects to draw."""
     if not isinstance(n, (int, np.integer)) or n < 1:
-        raise ValueError(f"n must be a whole number, 1 or more, got {brief(n)}")
+        raise ValueError(f"n must be a positive integer, got {brief(n)}")
     return int(n)

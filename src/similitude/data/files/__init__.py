@@ -1,9 +1,9 @@
-"""Files as people have them, read into the objects that similarities take; and predictions written to files.
+"""Files: read into the objects that similarities take, and columns such as predictions written.
 
-:func:`read` takes a whole file and :func:`batches` a few thousand rows at a time. The ending of the name decides the
-format: CSV, TSV, JSON Lines, Parquet, Arrow, FASTA, npz, ``.ts`` series, or a folder of a TU graph data set; all but
-folders may be gzipped, and ``-`` is standard input. What kind of objects a file holds is inferred and said in
-``Data.said``. Rows are counted from 0, lines of a file from 1.
+:func:`read` reads a whole file and :func:`batches` some rows at a time. The format follows from the ending of the name:
+CSV, TSV, JSON Lines, Parquet, Arrow, FASTA, npz, ``.ts`` series, or a folder of a TU graph data set; all but folders
+may be gzipped, and ``-`` is standard input. The kind of objects in a file is inferred and described in ``Data.notes``.
+Rows are counted from 0, lines of a file from 1.
 
 >>> import os, tempfile
 >>> from similitude import files
@@ -13,25 +13,15 @@ folders may be gzipped, and ``-`` is standard input. What kind of objects a file
 >>> flowers.objects
 array([[5.1, 3.5],
        [4.9, 3. ]])
->>> flowers.labels.tolist(), flowers.said
+>>> flowers.labels.tolist(), flowers.notes
 (['setosa', 'virginica'], ("columns 'length', 'width' as vectors",))
 """
 
 from __future__ import annotations
 
-from similitude.data.files.opening import needs_batches
-from similitude.data.files.reading import batches, read
+from similitude.data.files.open_file import needs_batches
+from similitude.data.files.read_file import batches, read
 from similitude.data.files.schema import KINDS, Data, Schema
-from similitude.data.files.writing import check_writable, write, writer
+from similitude.data.files.write_file import check_writable, write, writer
 
-__all__ = [
-    "KINDS",
-    "Data",
-    "Schema",
-    "batches",
-    "check_writable",
-    "needs_batches",
-    "read",
-    "write",
-    "writer",
-]
+__all__ = ["KINDS", "Data", "Schema", "batches", "check_writable", "needs_batches", "read", "write", "writer"]

@@ -1,4 +1,4 @@
-"""CSV and TSV: every cell as the text that stands there, a few thousand rows at a time."""
+"""CSV and TSV: every cell as text, a few thousand rows at a time."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from similitude.data.files.problems import listed, needed, other_separator
-from similitude.data.files.text import check_utf8
-from similitude.support.errors import FileError
+from similitude.data.files.file_errors import import_optional, listed, separator_hint
+from similitude.data.files.utf8 import check_utf8
+from similitude.support import FileError
 
 BLOCKS = (1 << 22, 1 << 26, 1 << 30)
-"""Bytes that are parsed at a time: more where a row is longer."""
+"""Bytes that are parsed at a time: more if a row is longer."""
 
 LONG_ROW = "straddling"
-"""What Arrow says of a row that is longer than a block."""
+"""A word in the message of Arrow for a row that is longer than a block."""
 
 
 def record_batches(stream: BinaryIO, separator: str) -> Iterator[Any]:
-    """Yield Arrow record batches of text; refuse rows that have more or fewer cells than the header, by line."""
-    pa = needed("pyarrow", "a CSV file")
+    """Yield Arrow record batches of text; raise if a row has more or fewer cells than the header, and name its line."""
+    pa = import_optional("pyarrow", "a CSV file")
     header, names = _header(stream, separator)
     done = 0
     for block in BLOCKS:
@@ -39,8 +39,8 @@ def record_batches(stream: BinaryIO, separator: str) -> Iterator[Any]:
 
 
 def _parsed(stream: BinaryIO, separator: str, header: list[str], block: int) -> Iterator[Any]:
-    """Yield what Arrow parses from the start, so many bytes at a time."""
-    pa, arrow_csv = needed("pyarrow", "a CSV file"), needed("pyarrow.csv", "a CSV file")
+    """Yield what Arrow parses from the start of the file, one block of bytes at a time."""
+    pa, arrow_csv = import_optional("pyarrow", "a CSV file"), import_optional("pyarrow.csv", "a CSV file")
     stream.seek(0)
     counted = _Counting(stream)
     last = ""
@@ -58,7 +58,7 @@ def _parsed(stream: BinaryIO, separator: str, header: list[str], block: int) -> 
 
 
 class _Counting(io.RawIOBase):
-    """A stream that counts the quotation marks it hands out and keeps its end: hints at a quote that is not closed."""
+    """A stream that counts quotation marks and keeps its end, to detect a quote that is not closed."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream, self.quotes, self.tail = stream, 0, b""
@@ -74,7 +74,7 @@ class _Counting(io.RawIOBase):
 
 
 def _records(stream: BinaryIO, separator: str, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line on which each row starts, and its cells: slow, for the header and for messages."""
+    """Yield the line on which each row starts, and its cells; slow, for the header and for messages."""
     stream.seek(0)
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
@@ -89,7 +89,7 @@ def _records(stream: BinaryIO, separator: str, strict: bool = False) -> Iterator
 
 
 def _header(stream: BinaryIO, separator: str) -> tuple[list[str], list[str]]:
-    """Return the names of the columns as they stand there, and with a name for those that have none."""
+    """Return the names of the columns as in the file, and with a name for those that have none."""
     try:
         header = next((cells for _, cells in _records(stream, separator)), None)
     except UnicodeDecodeError:
@@ -108,7 +108,7 @@ def _header(stream: BinaryIO, separator: str) -> tuple[list[str], list[str]]:
 
 
 def _explained(stream: BinaryIO, separator: str, names: list[str], error: Exception) -> FileError:
-    """Find the line that Arrow could not read."""
+    """Return the error that names the line that Arrow could not read."""
     if "Empty CSV" in str(error):
         return FileError("there is a header but no rows")
     if LONG_ROW in str(error):
@@ -117,15 +117,15 @@ def _explained(stream: BinaryIO, separator: str, names: list[str], error: Except
     try:
         for line, cells in _records(stream, separator):
             if len(cells) != len(names):
-                told = f"line {line} has {len(cells)} cells, the header has {len(names)}"
-                return FileError(f"{told}, {listed(names)}{other_separator(names)}")
+                problem = f"line {line} has {len(cells)} cells, the header has {len(names)}"
+                return FileError(f"{problem}, {listed(names)}{separator_hint(names)}")
     except csv.Error:
         pass
     return FileError(str(error))
 
 
 def _check_quotes(stream: BinaryIO, separator: str) -> None:
-    """Refuse a quotation mark that is never closed: all that follows would be one cell."""
+    """Raise if a quotation mark is never closed: everything after it would be one cell."""
     line = 0
     try:
         for start, cells in _records(stream, separator, strict=True):

@@ -1,4 +1,4 @@
-"""FASTA: a header line that starts with ``>``, and the lines of a sequence below it; ``;`` starts a comment."""
+"""FASTA files: a header line that starts with ``>``, followed by the lines of a sequence; ``;`` starts a comment."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ from typing import BinaryIO
 
 import numpy as np
 
-from similitude.data.files.columnless_objects import Whole
-from similitude.data.files.kinds import Wishes
-from similitude.data.files.text import lines
-from similitude.support.errors import FileError, brief
+from similitude.data.files.schema import Data, Request, Schema
+from similitude.data.files.utf8 import lines
+from similitude.support import FileError, brief
 
 HEADER = "header"
-"""The label that stands for the last word of the header."""
+"""The name of the label that is the last word of the header."""
 
 
-def read_fasta(stream: BinaryIO, wishes: Wishes, rows: int | None, optional: bool) -> Iterator[Whole]:
-    """Yield sequences, some at a time; their label is the last word of the header, or what follows ``name=`` in it."""
-    if wishes.object is not None:
-        raise FileError(f"there is no column {wishes.object!r}: the objects of a FASTA file are its sequences")
+def read_fasta(stream: BinaryIO, request: Request, rows: int | None, label_optional: bool) -> Iterator[Data]:
+    """Yield sequences, `rows` at a time; the label is the last word of the header, or the value of ``name=`` in it."""
+    if request.object is not None:
+        raise FileError(f"there is no column {request.object!r}: the objects of a FASTA file are its sequences")
     found: list[tuple[int, str, str]] = []
     for record in _records(stream):
         found.append(record)
         if len(found) == rows:
-            yield _whole(found, wishes.label, optional)
+            yield _data(found, request.label, label_optional)
             found = []
     if found:
-        yield _whole(found, wishes.label, optional)
+        yield _data(found, request.label, label_optional)
 
 
 def _records(stream: BinaryIO) -> Iterator[tuple[int, str, str]]:
@@ -48,24 +47,24 @@ def _records(stream: BinaryIO) -> Iterator[tuple[int, str, str]]:
         yield at, header, "".join(parts)
 
 
-def _whole(records: list[tuple[int, str, str]], label: str | None, optional: bool) -> Whole:
-    said = ["sequences as strings"]
+def _data(records: list[tuple[int, str, str]], label: str | None, label_optional: bool) -> Data:
+    notes = ["sequences as strings"]
     labels: np.ndarray | None = None
     if label is not None:
         try:
             labels = np.array([_label(line, header, label) for line, header, _ in records])
         except FileError as error:
-            if not optional:
+            if not label_optional:
                 raise
-            said.append(f"no labels: {error}")
+            notes.append(f"no labels: {error}")
     sequences = [sequence for *_, sequence in records]
     if "" in sequences:
         line, header, _ = records[sequences.index("")]
-        said.append(f"{sequences.count('')} sequences are empty, the first on line {line}, {brief(header)}")
+        notes.append(f"{sequences.count('')} sequences are empty, the first on line {line}, {brief(header)}")
     if any(one != one.lower() for one in sequences) and any(one != one.upper() for one in sequences):
-        said.append("capital and small letters occur, and are different letters: 'A' is not 'a'")
+        notes.append("capital and small letters occur, and are different letters: 'A' is not 'a'")
     ids = [(header.split() or [""])[0] for _, header, _ in records]
-    return Whole("strings", sequences, labels, tuple(said), label, None, ids)
+    return Data(sequences, labels, Schema("strings", label), tuple(notes), ids)
 
 
 def _label(line: int, header: str, label: str) -> str:

@@ -1,40 +1,57 @@
-"""What was read, and how a second file is read in the same way."""
+"""What to read from a file, what was read, and the schema by which another file is read in the same way."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.data.files.columns import CALLED
-from similitude.support.errors import FileError, brief
+from similitude.data.files.column_types import COLUMN_TYPES
+from similitude.data.files.file_errors import did_you_mean, listed
+from similitude.support import FileError, brief
 
 KINDS = ("vectors", "strings", "graphs", "series", "sets", "table")
 """Kinds of objects that a file may hold."""
 
 
+class Request(NamedTuple):
+    """What the user asks for: the columns of labels and objects, and the kind of objects."""
+
+    label: str | None = None
+    object: str | None = None
+    kind: str | None = None
+
+    def check(self) -> None:
+        """Raise if the kind is unknown, or if one column is both label and object."""
+        if self.kind is not None and self.kind not in KINDS:
+            close = did_you_mean(self.kind, KINDS)
+            raise FileError(f"there is no kind {self.kind!r}{close}: it is one of {listed(KINDS)}")
+        if self.label is not None and self.label == self.object:
+            raise FileError(f"column {self.label!r} cannot be both the label and the object")
+
+
 @dataclass(frozen=True)
 class Schema:
-    """How a file was read, whatever its format, so that another one is read alike.
+    """How a file was read, whatever its format, so that another one can be read in the same way.
 
     Parameters
     ----------
     kind : str
-        What the objects are: vectors, strings, graphs, series, sets or table.
+        The kind of objects: vectors, strings, graphs, series, sets or table.
     label, label_type : str, optional
-        The column of the labels, and what it holds: integer, number, boolean or text.
+        The column of the labels, and its type: integer, number, boolean or text.
     object : str, optional
-        The column of the objects, where that is one.
+        The column of the objects, if it is a single one.
     names, types : tuple of str
-        The columns that make up an object, in order, and what each holds. Empty for formats without columns.
+        The columns that make up an object, in order, and their types. Empty for formats without columns.
     width : int, optional
-        How many numbers a vector has.
+        The number of entries of a vector.
 
     Examples
     --------
-    >>> from similitude.data.files import Schema
+    >>> from similitude.files import Schema
     >>> schema = Schema("vectors", label="y", names=("a", "b"), types=("integer", "number"), width=2)
     >>> Schema.from_dict(schema.to_dict()) == schema
     True
@@ -54,25 +71,42 @@ class Schema:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Schema:
-        """Return the schema that `to_dict` wrote; refuse anything else."""
+        """Return the schema that `to_dict` wrote; raise a FileError for anything else."""
         try:
             values = dict(values)
             plain: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
             schema = cls(**plain)
         except (TypeError, ValueError):
-            raise FileError(f"this is no schema of a file: {brief(values)}") from None
+            raise FileError(f"this is not the schema of a file: {brief(values)}") from None
         texts = (schema.label, schema.label_type, schema.object)
         if (
             schema.kind not in KINDS
             or not all(isinstance(one, tuple) for one in (schema.names, schema.types))
             or len(schema.names) != len(schema.types)
             or not all(isinstance(one, str) for one in schema.names)
-            or not all(one in CALLED for one in schema.types)
+            or not all(one in COLUMN_TYPES for one in schema.types)
             or not all(one is None or isinstance(one, str) for one in texts)
             or not (schema.width is None or isinstance(schema.width, int))
         ):
-            raise FileError(f"this is no schema of a file: {brief(values)}")
+            raise FileError(f"this is not the schema of a file: {brief(values)}")
         return schema
+
+    def with_names(self, request: Request) -> Schema:
+        """Return the schema for a file in which the columns of labels and objects have other names."""
+        if request.kind not in (None, self.kind):
+            raise FileError(f"kind={request.kind!r} does not fit: a schema of {self.kind} is given")
+        label = request.label or self.label
+        if request.object is None:
+            return replace(self, label=label)
+        if len(self.names) > 1:
+            raise FileError(f"object={request.object!r} does not fit: the schema has {len(self.names)} columns")
+        return replace(self, label=label, object=request.object, names=(request.object,) if self.names else ())
+
+    def check_width(self, objects: Any) -> None:
+        """Raise if vectors have another number of entries than before."""
+        width = int(objects.shape[1]) if self.kind == "vectors" else None
+        if None not in (self.width, width) and width != self.width:
+            raise FileError(f"vectors have {width} numbers here, and had {self.width} before")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,26 +120,20 @@ class Data:
         ``(edges, node labels or number of nodes[, edge labels])``, a list of arrays for series, a list of frozensets,
         a pandas data frame for a table.
     labels : array or None
-        One label per object, text or numbers as they stand in the file.
+        One label per object, text or numbers as in the file.
     schema : Schema
         How the file was read.
-    said : tuple of str
-        Sentences about what was inferred, ignored or counted as missing.
+    notes : tuple of str
+        What was inferred, ignored or counted as missing, in plain words.
     ids : list of str, optional
-        The names of the objects, where the format has them (FASTA).
+        The names of the objects, if the format has them (FASTA).
     """
 
     objects: Any
     labels: np.ndarray | None
     schema: Schema
-    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     ids: list[str] | None = None
 
     def __len__(self) -> int:
         return int(self.objects.shape[0]) if hasattr(self.objects, "shape") else len(self.objects)
-
-
-def check_width(schema: Schema, width: int | None) -> None:
-    """Refuse vectors of another length than those of the schema."""
-    if None not in (schema.width, width) and width != schema.width:
-        raise FileError(f"vectors have {width} numbers here, and had {schema.width} before")

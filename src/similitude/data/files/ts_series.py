@@ -6,13 +6,13 @@ from typing import BinaryIO
 
 import numpy as np
 
-from similitude.data.files.columnless_objects import Whole
-from similitude.data.files.text import lines
-from similitude.support.errors import FileError, brief
+from similitude.data.files.schema import Data, Schema
+from similitude.data.files.utf8 import lines
+from similitude.support import FileError, brief
 
 
-def read_ts(stream: BinaryIO) -> Whole:
-    """Read series, with labels where the header has @classLabel or @targetLabel."""
+def read_ts(stream: BinaryIO) -> Data:
+    """Read series, with labels if the header has @classLabel or @targetLabel."""
     header: dict[str, list[str]] = {}
     series, labels = [], []
     for number, line in lines(stream):
@@ -29,13 +29,14 @@ def read_ts(stream: BinaryIO) -> Whole:
         if series[-1].shape[1:] != series[0].shape[1:]:
             raise FileError(f"line {number} has {len(cells)} channels, those above have {_channels(series[0])}")
     if "data" not in header:
-        raise FileError("there is no line @data: this is no .ts file of aeon or sktime")
+        raise FileError("there is no line @data: this is not a .ts file of aeon or sktime")
     if not series:
         raise FileError("there is a header but no series")
     lengths = {len(one) for one in series}
     channels = _channels(series[0])
-    said = f"series of {channels} {'channel' if channels == 1 else 'channels'} and {_range(lengths)} times"
-    return Whole("series", series, np.array(labels) if labels else None, (said,), "label" if labels else None)
+    note = f"series of {channels} {'channel' if channels == 1 else 'channels'} and {_range(lengths)} times"
+    schema = Schema("series", "label" if labels else None)
+    return Data(series, np.array(labels) if labels else None, schema, (note,))
 
 
 def _header_line(number: int, line: str, header: dict[str, list[str]]) -> None:

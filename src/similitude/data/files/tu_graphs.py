@@ -1,4 +1,4 @@
-"""Graph data sets of TU Dortmund: a folder, or its zip, of text files that share the first part of their names."""
+"""Graph data sets of TU Dortmund: a folder or zip of text files whose names begin with the name of the data set."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from similitude.data.files.columnless_objects import Whole
-from similitude.data.files.problems import listed
-from similitude.support.errors import FileError, brief
+from similitude.data.files.file_errors import listed
+from similitude.data.files.schema import Data, Schema
+from similitude.support import FileError, brief
 
 IGNORED = ("node_attributes", "edge_attributes", "graph_attributes")
 
 
-def read_tu(path: Path) -> Whole:
-    """Read graphs with the labels of graphs, nodes and edges, where there are any; attributes are not read."""
+def read_tu(path: Path) -> Data:
+    """Read graphs with the labels of graphs, nodes and edges, if there are any; attributes are ignored."""
     parts, name = _parts(path)
     indicator = _integers(parts, "graph_indicator", 1)[:, 0]
     edges = _integers(parts, "A", 2) - 1
@@ -27,11 +27,11 @@ def read_tu(path: Path) -> Whole:
     labels = _integers(parts, "graph_labels", 1)[:, 0] if "graph_labels" in parts else None
     count = int(indicator.max()) if labels is None else len(labels)
     graphs = _graphs(indicator - 1, edges, _hashable(node_labels), _hashable(edge_labels), count)
-    said = [f"{name}: undirected graphs, {_labeled(node_labels, edge_labels)}"]
+    notes = [f"{name}: undirected graphs, {_labeled(node_labels, edge_labels)}"]
     left_out = [part for part in IGNORED if part in parts]
     if left_out:
-        said.append(f"ignored: {listed(left_out)}")
-    return Whole("graphs", graphs, labels, tuple(said), None if labels is None else "label")
+        notes.append(f"ignored: {listed(left_out)}")
+    return Data(graphs, labels, Schema("graphs", None if labels is None else "label"), tuple(notes))
 
 
 def _labeled(node_labels: Any, edge_labels: Any) -> str:
@@ -40,9 +40,9 @@ def _labeled(node_labels: Any, edge_labels: Any) -> str:
 
 
 def _parts(path: Path) -> tuple[dict[str, Any], str]:
-    """Return the files by the second part of their names, and the first part."""
+    """Return the files by what follows the name of the data set in their names, and that name."""
     if path.is_file() and not zipfile.is_zipfile(path):
-        raise FileError("this is no zip file")
+        raise FileError("this is not a zip file")
     folder: Any = zipfile.Path(path) if path.is_file() else path
     found = [one for one in folder.iterdir() if one.name.endswith("_A.txt")]
     inner = [one for one in folder.iterdir() if one.is_dir()]
@@ -51,7 +51,7 @@ def _parts(path: Path) -> tuple[dict[str, Any], str]:
         found = [one for one in folder.iterdir() if one.name.endswith("_A.txt")]
     if len(found) != 1:
         raise FileError(
-            "no folder of TU graphs, which has one file DS_A.txt beside DS_graph_indicator.txt; give a file"
+            "not a folder of TU graphs, which holds DS_A.txt and DS_graph_indicator.txt; name a file, or such a folder"
         )
     name = found[0].name.removesuffix("_A.txt")
     parts = {
@@ -65,7 +65,7 @@ def _parts(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def _integers(parts: dict[str, Any], part: str, width: int | None) -> np.ndarray:
-    """Return the whole numbers of a file, one row per line; name the first line that is wrong."""
+    """Return the integers of a file, one row per line; raise and name the first wrong line."""
     rows = parts[part].read_bytes().decode("ascii", "replace").splitlines()
     while rows and not rows[-1].strip():
         rows.pop()
@@ -77,7 +77,7 @@ def _integers(parts: dict[str, Any], part: str, width: int | None) -> np.ndarray
     except (ValueError, OverflowError):
         for line, row in enumerate(rows, 1):
             if row.count(",") != width - 1 or not all(_is_integer(cell) for cell in row.split(",")):
-                wanted = "a whole number" if width == 1 else f"{width} whole numbers, separated by commas"
+                wanted = "an integer" if width == 1 else f"{width} integers, separated by commas"
                 raise FileError(f"line {line} of {parts[part].name} is {brief(row)}, not {wanted}") from None
         raise
     return values.reshape(-1, width)
@@ -93,7 +93,7 @@ def _check_count(part: str, values: np.ndarray | None, count: int, what: str) ->
 
 
 def _hashable(labels: np.ndarray | None) -> list[Any] | None:
-    """Return one label per line: a number, or a tuple where a line has several."""
+    """Return one label per line: an integer, or a tuple if a line has several."""
     if labels is None:
         return None
     return labels[:, 0].tolist() if labels.shape[1] == 1 else list(map(tuple, labels.tolist()))
@@ -102,7 +102,7 @@ def _hashable(labels: np.ndarray | None) -> list[Any] | None:
 def _graphs(
     owner: np.ndarray, edges: np.ndarray, node_labels: list[Any] | None, edge_labels: list[Any] | None, count: int
 ) -> list[tuple[Any, ...]]:
-    """Return the graphs one by one: edges between nodes that are numbered from 0 in each, and labels."""
+    """Return the graphs: edges between nodes that are numbered from 0 in each, and labels."""
     _check(owner, edges, count)
     order = np.argsort(owner, kind="stable")
     sizes = np.bincount(owner, minlength=count)
@@ -125,7 +125,7 @@ def _graphs(
 
 
 def _check(owner: np.ndarray, edges: np.ndarray, count: int) -> None:
-    """Refuse nodes of graphs that are not there, and edges that lead out of their graph."""
+    """Raise if a node belongs to a graph that does not exist, or if an edge leaves its graph."""
     if len(owner) == 0 or count == 0:
         raise FileError("there are no graphs")
     wrong = np.flatnonzero((owner < 0) | (owner >= count))
@@ -152,7 +152,7 @@ def _check(owner: np.ndarray, edges: np.ndarray, count: int) -> None:
 
 
 def _each_edge_once(owner: np.ndarray, edges: np.ndarray, edge_labels: list[Any] | None) -> np.ndarray:
-    """Return the positions of edges, each once: most files list both directions."""
+    """Return the position of each undirected edge: most files list both directions."""
     low, high = edges.min(axis=1, initial=len(owner)), edges.max(axis=1, initial=0)
     _, first, which = np.unique(low * len(owner) + high, return_index=True, return_inverse=True)
     if edge_labels is not None:

@@ -1,4 +1,4 @@
-"""More rows than memory: whatever a user brings becomes batches of objects, labels and weights that can be read again.
+"""Sources: rows that need not fit into memory, read in batches of objects, labels and weights as often as needed.
 
 :class:`Source` takes memory maps, Parquet files and folders, Arrow datasets, folders of ``.npy`` shards, sparse
 matrices, data frames, and any function that returns a new iterator of batches.
@@ -6,29 +6,26 @@ matrices, data frames, and any function that returns a new iterator of batches.
 
 from __future__ import annotations
 
-from similitude.data.sources.batch import Batch, about, described
-from similitude.data.sources.batch_size import batch_rows, check_sample
-from similitude.data.sources.partitions import PEEK, batches_in, in_partition, objects_in, opened
+from similitude.data.sources.batch import Batch, errors_in_batch
+from similitude.data.sources.batch_size import MAX_BATCH_ROWS, batch_rows, check_sample_fits
+from similitude.data.sources.partitions import errors_in_partition, partition_objects, partition_source
 from similitude.data.sources.prefetch import read_ahead
-from similitude.data.sources.source import ROWS, Source, looks_like_source
-from similitude.data.sources.stable_sample import Ends, in_order, keys
+from similitude.data.sources.source import Source, looks_like_source
+from similitude.data.sources.stable_sample import StableSample, key_order, random_keys
 
 __all__ = [
-    "PEEK",
-    "ROWS",
+    "MAX_BATCH_ROWS",
     "Batch",
-    "Ends",
     "Source",
-    "about",
+    "StableSample",
     "batch_rows",
-    "batches_in",
-    "check_sample",
-    "described",
-    "in_order",
-    "in_partition",
-    "keys",
+    "check_sample_fits",
+    "errors_in_batch",
+    "errors_in_partition",
+    "key_order",
     "looks_like_source",
-    "objects_in",
-    "opened",
+    "partition_objects",
+    "partition_source",
+    "random_keys",
     "read_ahead",
 ]

@@ -1,4 +1,4 @@
-"""A batch of objects, what makes batches alike, and how their bounds are moved."""
+"""Batches of rows: their validation, their schema, and cutting a stream into batches of equal size."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import is_sparse, is_table, join
-from similitude.support.errors import SourceError, brief
+from similitude.compute import is_sparse, is_table, join
+from similitude.support import SourceError, brief
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some objects of a source, one after the other.
+    """Consecutive rows of a source.
 
     Attributes
     ----------
     objects : array, sparse matrix, data frame or list
     labels, weights : array or None
     name : str
-        The shard or batch they come from, for errors.
+        The shard or batch that the rows come from, for error messages.
     start : int
-        The row of the first one in the source.
+        The position of the first row in the source.
     """
 
     objects: Any
@@ -39,17 +39,19 @@ class Batch:
 
     @property
     def stop(self) -> int:
-        """The row after the last one."""
+        """The position after the last row."""
         return self.start + len(self)
 
     def part(self, a: int, b: int) -> Batch:
-        """Return some of the rows."""
+        """Return the rows a to b of the batch."""
+        if a == 0 and b == len(self):
+            return self
         objects = self.objects.iloc[a:b] if hasattr(self.objects, "iloc") else self.objects[a:b]
         labels, weights = (None if one is None else one[a:b] for one in (self.labels, self.weights))
         return replace(self, objects=objects, labels=labels, weights=weights, start=self.start + a)
 
     def followed_by(self, other: Batch) -> Batch:
-        """Return both, one after the other."""
+        """Return the rows of both batches as one."""
         labels, weights = (
             None if mine is None else np.concatenate([mine, theirs])
             for mine, theirs in ((self.labels, other.labels), (self.weights, other.weights))
@@ -58,66 +60,43 @@ class Batch:
         name = first if first == last else f"{first} to {last}"
         return Batch(join(self.objects, other.objects), labels, weights, name, self.start)
 
+    def validated(self) -> Batch:
+        """Return the batch with labels and weights as arrays; raise if it is empty or they do not fit the objects."""
+        n = len(self)
+        if n == 0:
+            raise SourceError(f"{self.name} is empty: leave it out")
+        columns: dict[str, Any] = {"labels": _as_array(self.labels), "weights": _as_array(self.weights)}
+        for what, values in columns.items():
+            if values is not None and values.shape[:1] != (n,):
+                raise SourceError(f"{self.name} holds {n:,} objects and {what} of shape {values.shape}")
+        return replace(self, **columns)
 
-def checked(batch: Batch) -> Batch:
-    """Return a batch with labels and weights as arrays; refuse an empty one, and other numbers of labels than rows."""
-    if not hasattr(batch.objects, "shape") and not hasattr(batch.objects, "__len__"):
-        raise SourceError(
-            f"{batch.name}: a batch is X, (X, y) or (X, y, weights) with X an array, a table or a list of objects, "
-            f"got {type(batch.objects).__name__}"
-        )
-    n = len(batch)
-    if n == 0:
-        raise SourceError(f"{batch.name} is empty: leave it out")
-    found: dict[str, Any] = {}
-    for what in ("labels", "weights"):
-        values = getattr(batch, what)
-        found[what] = None if values is None else _plain(np.asarray(values))
-        if values is not None and found[what].shape[:1] != (n,):
-            raise SourceError(f"{batch.name} holds {n:,} objects and {what} of shape {found[what].shape}")
-    return replace(batch, **found)
-
-
-def _plain(values: np.ndarray) -> np.ndarray:
-    """Return texts that came as objects as an array of text."""
-    texts = values.dtype == object and values.ndim == 1 and all(isinstance(one, str) for one in values)
-    return values.astype(str) if texts else values
-
-
-def alike(pieces: Iterator[Batch]) -> Iterator[Batch]:
-    """Pass pieces on; refuse one that is not like the first in kind, width, precision or labels."""
-    known: dict[str, str] | None = None
-    first = ""
-    for piece in pieces:
-        piece = checked(piece)
-        found = described(piece)
-        if known is None:
-            known, first = found, piece.name
-        wrong = next((what for what in known if known[what] != found[what]), None)
-        if wrong is not None:
-            raise SourceError(f"{piece.name} has {wrong} {found[wrong]}, {first} has {known[wrong]}")
-        yield piece
+    def schema(self) -> dict[str, str]:
+        """Return the properties that all batches of a source share, in words."""
+        X, labels = self.objects, self.labels
+        found = {"object kind": _kind(X)}
+        if is_table(X):
+            found["columns"] = brief(list(X.columns))
+        elif hasattr(X, "shape") and hasattr(X, "dtype"):
+            found["width"] = str(tuple(X.shape[1:])).strip("(),") or "1"
+            found["dtype"] = "text" if X.dtype.kind in "US" else str(X.dtype)
+        found["label type"] = "none" if labels is None else _LABEL_TYPES.get(labels.dtype.kind, "mixed")
+        if labels is not None:
+            found["labels per object"] = str(labels.shape[1:] or 1)
+        found["weights"] = "none" if self.weights is None else "one per object"
+        return found
 
 
-def described(piece: Batch) -> dict[str, str]:
-    """Return what must be the same in every piece, in words."""
-    X = piece.objects
-    said = {"objects of kind": _kind(X)}
-    if is_table(X):
-        said["columns"] = brief(list(X.columns))
-    elif hasattr(X, "shape") and hasattr(X, "dtype"):
-        said["width"] = str(tuple(X.shape[1:])).strip("(),") or "1"
-        said["dtype"] = "text" if X.dtype.kind in "US" else str(X.dtype)
-    labels = piece.labels
-    said["labels"] = "none" if labels is None else _LABELS.get(labels.dtype.kind, "of several types")
-    if labels is not None:
-        said["labels per object"] = str(labels.shape[1:] or 1)
-    said["weights"] = "none" if piece.weights is None else "one per object"
-    return said
+_LABEL_TYPES = {"i": "integer", "u": "integer", "f": "number", "b": "boolean", "U": "text", "S": "bytes"}
 
 
-_LABELS = {"i": "of whole numbers", "u": "of whole numbers", "f": "of numbers", "b": "of truth values",
-           "U": "of text", "S": "of bytes"}  # fmt: skip
+def _as_array(values: Any) -> np.ndarray | None:
+    """Return labels or weights as an array, of text if they are strings."""
+    if values is None:
+        return None
+    values = np.asarray(values)
+    is_text = values.dtype == object and values.ndim == 1 and all(isinstance(one, str) for one in values)
+    return values.astype(str) if is_text else values
 
 
 def _kind(X: Any) -> str:
@@ -132,28 +111,43 @@ def _kind(X: Any) -> str:
     return f"list of {next((name for family, name in families if isinstance(one, family)), type(one).__name__)}"
 
 
-def cut(pieces: Iterator[Batch], rows: int) -> Iterator[Batch]:
-    """Yield batches of so many rows, the last of fewer, whatever the pieces are.
+def with_one_schema(pieces: Iterator[Batch]) -> Iterator[Batch]:
+    """Yield validated pieces; raise if one differs from the first in kind, width, precision or labels."""
+    expected: dict[str, str] = {}
+    first = ""
+    for piece in pieces:
+        piece = piece.validated()
+        found = piece.schema()
+        if not expected:
+            expected, first = found, piece.name
+        wrong = next((what for what in expected if expected[what] != found[what]), None)
+        if wrong is not None:
+            raise SourceError(f"{piece.name} has {wrong} {found[wrong]}, {first} has {expected[wrong]}")
+        yield piece
 
-    >>> made = cut(iter([Batch([1, 2, 3], start=0), Batch([4], start=3)]), 2)
-    >>> [(one.start, one.objects) for one in made]
+
+def rebatched(pieces: Iterator[Batch], rows: int) -> Iterator[Batch]:
+    """Yield batches of a given number of rows, the last with fewer, whatever the sizes of the pieces.
+
+    >>> batches = rebatched(iter([Batch([1, 2, 3], start=0), Batch([4], start=3)]), 2)
+    >>> [(one.start, one.objects) for one in batches]
     [(0, [1, 2]), (2, [3, 4])]
     """
-    waiting: Batch | None = None
+    pending: Batch | None = None
     for piece in pieces:
-        waiting = piece if waiting is None else waiting.followed_by(piece)
-        n = len(waiting)
+        pending = piece if pending is None else pending.followed_by(piece)
+        n = len(pending)
         for a in range(0, n - rows + 1, rows):
-            yield waiting if n == rows else waiting.part(a, a + rows)
+            yield pending.part(a, a + rows)
         left = n % rows
-        waiting = waiting.part(n - left, n) if left else None
-    if waiting is not None:
-        yield waiting
+        pending = pending.part(n - left, n) if left else None
+    if pending is not None:
+        yield pending
 
 
 @contextmanager
-def about(batch: Batch) -> Iterator[None]:
-    """Put the name of a batch before what is wrong with it."""
+def errors_in_batch(batch: Batch) -> Iterator[None]:
+    """Prefix the message of an error with the name of the batch."""
     try:
         yield
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""A partition of a collection as a source, and its name before what is wrong with it."""
+"""One partition of a distributed collection as a source, and errors that name the partition."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from similitude.data.sources.batch import Batch
-from similitude.data.sources.batch_size import batch_rows
 from similitude.data.sources.source import Source
-from similitude.support.errors import PairError, SourceError
-
-PEEK = 256
-"""Rows by which their size is told."""
+from similitude.support import PairError, SourceError
 
 
 @contextmanager
-def in_partition(number: int, start: int | None = None) -> Iterator[None]:
-    """Let an error name the partition, and a pair by its place in the whole, or in the partition if that is unknown."""
+def errors_in_partition(number: int, start: int | None = None) -> Iterator[None]:
+    """Prefix errors with the partition; number a pair by its row in the collection, or in the partition if unknown."""
     try:
         yield
     except PairError as error:
@@ -32,12 +27,12 @@ def in_partition(number: int, start: int | None = None) -> Iterator[None]:
         raise type(error)(f"partition {number}: {error}") from error
 
 
-def opened(objects: Any, labels: Any = None, weights: Any = None) -> Source | None:
-    """Return a partition as a source; None where it has no rows."""
-    objects = objects_in(objects)
+def partition_source(objects: Any, labels: Any = None, weights: Any = None) -> Source | None:
+    """Return a partition as a source, or None if it has no rows."""
+    objects = partition_objects(objects)
     if (objects.shape[0] if hasattr(objects, "shape") else len(objects)) == 0:
         if labels is not None and not isinstance(labels, str) and len(list(labels)):
-            raise SourceError("it holds no objects, but labels")
+            raise SourceError("it holds labels but no objects")
         return None
     labels, weights = (
         one if one is None or isinstance(one, str) or hasattr(one, "shape") else np.array(list(one))
@@ -46,11 +41,6 @@ def opened(objects: Any, labels: Any = None, weights: Any = None) -> Source | No
     return Source(objects, labels, weights)
 
 
-def objects_in(partition: Any) -> Any:
-    """Return the objects of a partition: an array or a frame as it is, what a bag holds as a list."""
+def partition_objects(partition: Any) -> Any:
+    """Return the objects of a partition: arrays and frames unchanged, those of a bag as a list."""
     return partition if hasattr(partition, "shape") else list(partition)
-
-
-def batches_in(source: Source, budget: int) -> Iterator[Batch]:
-    """Return a partition in batches that a memory budget allows."""
-    return source.batches(batch_rows(next(source.batches(PEEK)).objects, budget))

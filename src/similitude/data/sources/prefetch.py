@@ -1,4 +1,4 @@
-"""Reading one batch ahead in a thread, so that reading and computing overlap."""
+"""Prefetching: one batch is read in a thread while the previous one is used."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ T = TypeVar("T")
 
 _END = object()
 
-PATIENCE = 0.5
-"""Seconds that somebody who stops early waits for the reading thread."""
+JOIN_TIMEOUT = 0.5
+"""Seconds that a reader who stops early waits for the reading thread."""
 
 
 def read_ahead(items: Iterator[T]) -> Iterator[T]:
-    """Yield the same items, the next one being read meanwhile; closing it ends the thread.
+    """Yield the items, the next one being read in a thread, which ends when this iterator is closed.
 
     >>> list(read_ahead(iter("abc")))
     ['a', 'b', 'c']
     """
-    shelf: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(maxsize=1)
+    ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(maxsize=1)
     stopped = threading.Event()
 
     def put(item: Any, error: BaseException | None = None) -> None:
         while not stopped.is_set():
             try:
-                return shelf.put((item, error), timeout=0.1)
+                return ready.put((item, error), timeout=0.1)
             except queue.Full:
                 continue
 
@@ -38,7 +38,7 @@ def read_ahead(items: Iterator[T]) -> Iterator[T]:
                 if stopped.is_set():
                     return
             put(_END)
-        except BaseException as error:  # raised again by the reader
+        except BaseException as error:  # raised again in the thread of the caller
             put(_END, error)
         finally:
             if hasattr(items, "close"):
@@ -48,7 +48,7 @@ def read_ahead(items: Iterator[T]) -> Iterator[T]:
     thread.start()
     try:
         while True:
-            item, error = shelf.get()
+            item, error = ready.get()
             if error is not None:
                 raise error
             if item is _END:
@@ -56,4 +56,4 @@ def read_ahead(items: Iterator[T]) -> Iterator[T]:
             yield item
     finally:
         stopped.set()
-        thread.join(PATIENCE)
+        thread.join(JOIN_TIMEOUT)

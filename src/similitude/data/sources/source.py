@@ -1,4 +1,4 @@
-"""Source: batches of objects, labels and weights that can be read again and again."""
+"""Source: rows that need not fit into memory, read in batches as often as needed."""
 
 from __future__ import annotations
 
@@ -10,47 +10,48 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.compute.encodings import is_sparse, is_table
-from similitude.data.sources.arrays import LazyFrame, Rows, Shards
-from similitude.data.sources.arrow import Arrow, arrow_dataset, from_arrow
-from similitude.data.sources.batch import Batch, alike, cut
-from similitude.support.errors import SourceError, brief
+from similitude.compute import is_table
+from similitude.data.sources.array_readers import ShardReader, SliceReader, memory_map
+from similitude.data.sources.arrow_reader import ArrowReader, arrow_dataset, from_arrow
+from similitude.data.sources.batch import Batch, rebatched, with_one_schema
+from similitude.data.sources.batch_size import MAX_BATCH_ROWS, batch_rows
+from similitude.support import SourceError, brief
 
-ROWS = 65_536
-"""Rows of a batch where nothing else is asked for."""
+SIZED_ROWS = 256
+"""Number of rows from which the size of a row is estimated."""
 
 
-class Reader(Protocol):
-    """What reads one kind of data."""
+class BatchReader(Protocol):
+    """Reads one kind of data in batches."""
 
-    n: int | None
+    n: Any
 
     def pieces(self, rows: int, start: int) -> Iterator[Batch]:
-        """Yield what there is from a row on, in pieces of so many rows where that is up to the reader."""
+        """Yield the data from a row on, in pieces of at most `rows` rows if the reader can choose."""
 
 
 class Source:
-    """Rows that need not fit into memory, read in batches, as often as needed.
+    """Rows that need not fit into memory, read in batches as often as needed.
 
     Parameters
     ----------
     data : path, memory map, dataset, sparse matrix, frame, sequence or function
-        A Parquet file, a folder of them, an ``.npy`` file or a folder of ``X_*.npy`` shards; a NumPy memory map, a
+        A Parquet file or a folder of them, an ``.npy`` file or a folder of ``X_*.npy`` shards; a NumPy memory map, a
         ``pyarrow.dataset``, a polars lazy frame, or anything in memory; or a function without arguments that returns a
         new iterator of batches ``X``, ``(X, y)`` or ``(X, y, weights)`` at every call, of any kind of objects.
     labels, weights : str, path or sequence, optional
         The name of a column, an array (or the path of an ``.npy`` file), or a folder of ``y_*.npy`` shards. Shards
-        ``y_*.npy`` beside ``X_*.npy`` are found without being told.
+        ``y_*.npy`` in the folder of ``X_*.npy`` are used by default.
 
     Attributes
     ----------
     n : int or None
-        How many rows there are, where that is known without reading them.
+        The number of rows, if it is known without reading them.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from similitude.data.sources import Source
+    >>> from similitude.sources import Source
     >>> source = Source(lambda: (np.full((2, 3), float(i)) for i in range(3)), labels=np.arange(6))
     >>> [(X.shape, y.tolist()) for X, y, _ in source]
     [((6, 3), [0, 1, 2, 3, 4, 5])]
@@ -58,20 +59,20 @@ class Source:
 
     def __init__(self, data: Any, labels: Any = None, weights: Any = None) -> None:
         if isinstance(data, Source):
-            raise TypeError("this is a Source already: give labels where it is made")
-        self._columns = {what: one for what, one in (("labels", labels), ("weights", weights)) if isinstance(one, str)}
+            raise TypeError("this is a Source already: pass labels where it is made")
+        given = {"labels": labels, "weights": weights}
+        self._columns = {what: one for what, one in given.items() if isinstance(one, str)}
         folder = labels if isinstance(labels, os.PathLike) and Path(labels).is_dir() else None
         self._reader = _reader(data, self._columns, None if folder is None else Path(folder))
         self._arrays = {
-            what: np.load(one, mmap_mode="r") if isinstance(one, os.PathLike) else _sequence(one)
-            for what, one in (("labels", labels), ("weights", weights))
+            what: np.load(one, mmap_mode="r") if isinstance(one, os.PathLike) else np.asanyarray(one)
+            for what, one in given.items()
             if one is not None and what not in self._columns and one is not folder
         }
-        self.n = self._reader.n
-        self.once = isinstance(self._reader, Factory) and self._reader.once
-        for what, values in self._arrays.items():
-            if self.n is not None:
-                self._demand(what, values, self.n)
+        self.n: int | None = self._reader.n
+        self.single_pass = isinstance(self._reader, FunctionReader) and self._reader.single_pass
+        if self.n is not None:
+            self._check_lengths(self.n)
 
     def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
         for batch in self.batches():
@@ -80,33 +81,36 @@ class Source:
     def __repr__(self) -> str:
         return f"Source of {'an unknown number of' if self.n is None else f'{self.n:,}'} rows"
 
-    def batches(self, rows: int = ROWS, start: int = 0) -> Iterator[Batch]:
-        """Yield batches of exactly so many rows (the last of fewer) from a row on, however the data are stored."""
-        return cut(alike(self._labeled(rows, start)), rows)
+    def batches(self, rows: int = MAX_BATCH_ROWS, start: int = 0) -> Iterator[Batch]:
+        """Yield batches of exactly `rows` rows (the last with fewer) from a row on, however the data are stored."""
+        return rebatched(with_one_schema(self._labeled(rows, start)), rows)
+
+    def batch_rows(self, budget: int) -> int:
+        """Return the number of rows of a batch under a memory budget, from the size of the first rows."""
+        return batch_rows(next(self.batches(SIZED_ROWS)).objects, budget)
 
     def _labeled(self, rows: int, start: int) -> Iterator[Batch]:
-        """Yield what the reader gives, with the labels and weights that came in arrays or columns of their own."""
+        """Yield the pieces of the reader with the labels and weights from arrays or columns."""
         stop = start
         for piece in self._reader.pieces(rows, start):
             if self._columns and is_table(piece.objects):
-                piece = _split(piece, self._columns)
-            given = {what: values[piece.start : piece.stop] for what, values in self._arrays.items()}
+                piece = _without_columns(piece, self._columns)
             stop = piece.stop
-            yield replace(piece, **given)
-        for what, values in self._arrays.items():
-            self._demand(what, values, stop)
+            yield replace(piece, **{what: values[piece.start : stop] for what, values in self._arrays.items()})
+        self._check_lengths(stop)
         if stop == 0:
             raise SourceError("the source holds no rows")
 
-    def _demand(self, what: str, values: Any, n: int) -> None:
-        if len(values) != n:
-            raise SourceError(f"there are {n:,} objects and {len(values):,} {what}: each object needs one")
+    def _check_lengths(self, n: int) -> None:
+        for what, values in self._arrays.items():
+            if len(values) != n:
+                raise SourceError(f"there are {n:,} objects and {len(values):,} {what}: each object needs one")
 
-    def demand_passes(self, passes: int, why: str) -> None:
-        """Refuse an iterator that can be read only once where more passes are needed."""
-        if self.once and passes > 1:
+    def require_passes(self, passes: int, reason: str) -> None:
+        """Raise if several passes are needed and the source is an iterator, which can be read only once."""
+        if self.single_pass and passes > 1:
             raise TypeError(
-                f"an iterator can be read only once, and {passes} passes are needed ({why}): give a function that "
+                f"an iterator can be read only once, and {passes} passes are needed ({reason}): pass a function that "
                 f"returns a new iterator at every call, or use partial_fit"
             )
 
@@ -115,40 +119,36 @@ def looks_like_source(X: Any) -> bool:
     """Tell whether X is read in batches rather than being a sequence of objects in memory."""
     if isinstance(X, (Source, np.memmap, os.PathLike)):
         return not isinstance(X, np.memmap) or X.ndim == 2
-    if _is_dataset(X) or _is_lazy(X):
+    if _is_dataset(X) or _is_lazy_frame(X):
         return True
     if isinstance(X, (str, bytes, type)) or hasattr(X, "__len__") or hasattr(X, "shape"):
         return False
     return callable(X) or hasattr(X, "__iter__")
 
 
-class Factory:
-    """A function that returns a new iterator of batches at every call; or an iterator, which is read once."""
+class FunctionReader:
+    """Batches from a function that returns a new iterator at every call, or from an iterator, which is read once."""
 
-    def __init__(self, make: Any, columns: dict[str, str]) -> None:
-        self.n: int | None = None
-        self.make: Callable[[], Any] = make if callable(make) else make.__iter__
-        self.once = hasattr(make, "__next__")
+    n = None
+
+    def __init__(self, function: Any, columns: dict[str, str]) -> None:
+        self.new_iterator: Callable[[], Any] = function if callable(function) else function.__iter__
+        self.single_pass = hasattr(function, "__next__")
         self.columns = columns
         self._last: Any = None
         self._total: int | None = None
 
     def pieces(self, rows: int, start: int) -> Iterator[Batch]:
-        """Yield the batches as they are made, from a row on."""
-        made = iter(self.make())
-        if made is self._last:
-            raise SourceError(
-                "the function gave the same iterator a second time, which is used up: return a new one at every call"
-            )
-        self._last, at = made, 0
-        for number, item in enumerate(made):
+        """Yield the batches as they come, from a row on."""
+        items = iter(self.new_iterator())
+        if items is self._last:
+            raise SourceError("the function returned the same iterator twice: return a new one at every call")
+        self._last, at = items, 0
+        for number, item in enumerate(items):
             batch = self._batch(item, f"batch {number}", at)
             at = batch.stop
-            if batch.stop > start:
-                skipped = max(0, start - batch.start)
-                yield batch.part(skipped, len(batch)) if skipped else batch
-            elif len(batch) == 0:
-                yield batch
+            if at > start or len(batch) == 0:
+                yield batch.part(max(0, start - batch.start), len(batch))
         if self._total is not None and at != self._total:
             raise SourceError(f"one pass gave {self._total:,} rows and the next {at:,}: each must give the same rows")
         self._total = at
@@ -166,37 +166,26 @@ class Factory:
         return Batch(X, y, weights, name, start)
 
 
-def _reader(data: Any, columns: dict[str, str], labels: Path | None) -> Reader:
-    """Return what reads data of this kind."""
-    asked = columns.get("labels"), columns.get("weights")
+def _reader(data: Any, columns: dict[str, str], label_folder: Path | None) -> BatchReader:
+    """Return the reader for data of this kind."""
     if isinstance(data, (str, os.PathLike)):
-        return _from_path(Path(data), columns, labels)
+        data = Path(data)
+        if not data.exists():
+            raise SourceError(f"{data}: there is no such file or folder")
+        if data.is_dir() and (any(data.glob("X_*.npy")) or not any(data.rglob("*.parquet"))):
+            return ShardReader(data, label_folder)
+        data = memory_map(data, str(data)) if data.suffix == ".npy" else arrow_dataset(data)
     if _is_dataset(data):
-        return Arrow(data, *asked)
-    if _is_lazy(data):
-        return LazyFrame(data)
-    if is_table(data) or is_sparse(data) or hasattr(data, "shape") or (hasattr(data, "__len__") and len(data)):
-        return Rows(data)
+        return ArrowReader(data, columns.get("labels"), columns.get("weights"))
+    if _is_lazy_frame(data) or hasattr(data, "shape") or (hasattr(data, "__len__") and len(data)):
+        return SliceReader(data)
     if callable(data) or hasattr(data, "__iter__"):
-        return Factory(data, columns)
+        return FunctionReader(data, columns)
     raise TypeError(f"a source is a path, an array, a dataset or a function of batches, got {type(data).__name__}")
 
 
-def _from_path(path: Path, columns: dict[str, str], labels: Path | None) -> Reader:
-    if not path.exists():
-        raise SourceError(f"{path}: there is no such file or folder")
-    if path.is_dir() and (any(path.glob("X_*.npy")) or not any(path.rglob("*.parquet"))):
-        return Shards(path, labels)
-    if path.suffix == ".npy":
-        try:
-            return Rows(np.load(path, mmap_mode="r", allow_pickle=False))
-        except (OSError, ValueError, EOFError) as error:
-            raise SourceError(f"{path} cannot be read, cut off or no .npy file: {error}") from None
-    return Arrow(arrow_dataset(path), columns.get("labels"), columns.get("weights"))
-
-
-def _split(piece: Batch, columns: dict[str, str]) -> Batch:
-    """Take the columns of labels and weights out of a table."""
+def _without_columns(piece: Batch, columns: dict[str, str]) -> Batch:
+    """Separate the columns of labels and weights from a table."""
     X, found = piece.objects, {}
     for what, name in columns.items():
         if getattr(piece, what) is not None:
@@ -208,14 +197,9 @@ def _split(piece: Batch, columns: dict[str, str]) -> Batch:
     return replace(piece, objects=X[names], **found)
 
 
-def _sequence(values: Any) -> Any:
-    """Return labels that can be sliced by position."""
-    return values if isinstance(values, np.ndarray) else np.asarray(values)
-
-
 def _is_dataset(X: Any) -> bool:
     return type(X).__module__.startswith("pyarrow") and hasattr(X, "get_fragments")
 
 
-def _is_lazy(X: Any) -> bool:
+def _is_lazy_frame(X: Any) -> bool:
     return type(X).__module__.startswith("polars") and hasattr(X, "collect")

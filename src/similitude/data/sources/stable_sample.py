@@ -1,7 +1,7 @@
-"""A uniform sample of a stream that is the same however it is cut, and whether or not its length is known.
+"""A uniform random sample of a stream that depends neither on its batches nor on knowing its length.
 
-Every row has a key, a random number made of the seed and of how many rows came before it. The rows in the order of
-their keys are a random order of all; its beginning and its end can be kept while rows go by.
+Every row has a random key, computed from the seed and from the number of rows before it. Sorting the rows by their keys
+gives a random order; the first and the last rows in this order can be kept while the stream passes.
 """
 
 from __future__ import annotations
@@ -10,73 +10,73 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import join, take
+from similitude.compute import join, take
 
-_STEP, _MIX = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_GAMMA, _MIX = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
-def keys(ranks: np.ndarray, seed: int) -> np.ndarray:
+def random_keys(ranks: np.ndarray, seed: int) -> np.ndarray:
     """Return a random 64-bit number for each rank (Steele, Lea and Flood 2014, SplitMix64).
 
-    >>> bool((keys(np.arange(5), 1)[2:4] == keys(np.arange(2, 4), 1)).all())
+    >>> bool((random_keys(np.arange(5), 1)[2:4] == random_keys(np.arange(2, 4), 1)).all())
     True
     """
     with np.errstate(over="ignore"):
-        z = np.uint64(seed) + (np.asarray(ranks).astype(np.uint64) + np.uint64(1)) * _STEP
+        z = np.uint64(seed) + (np.asarray(ranks).astype(np.uint64) + np.uint64(1)) * _GAMMA
         z = (z ^ (z >> np.uint64(30))) * _MIX[0]
         z = (z ^ (z >> np.uint64(27))) * _MIX[1]
     mixed: np.ndarray = z ^ (z >> np.uint64(31))
     return mixed
 
 
-def in_order(numbers: np.ndarray) -> np.ndarray:
-    """Return the order of 64-bit numbers, by their upper halves, and by all where these are equal.
+def key_order(keys: np.ndarray) -> np.ndarray:
+    """Return the stable order of 64-bit keys, in linear time: by their upper halves, and by all bits within ties.
 
-    >>> in_order(np.array([2**40 + 1, 3, 2**40], dtype=np.uint64))
+    >>> key_order(np.array([2**40 + 1, 3, 2**40], dtype=np.uint64))
     array([1, 2, 0])
     """
-    low, high = (numbers >> np.uint64(32)).astype(np.uint16), (numbers >> np.uint64(48)).astype(np.uint16)
-    order = np.argsort(low, kind="stable")  # linear for numbers of 16 bits
+    low, high = (keys >> np.uint64(32)).astype(np.uint16), (keys >> np.uint64(48)).astype(np.uint16)
+    order = np.argsort(low, kind="stable")  # a radix sort for 16 bits
     order = order[np.argsort(high[order], kind="stable")]
-    upper = (numbers >> np.uint64(32))[order]
+    upper = (keys >> np.uint64(32))[order]
     same = upper[1:] == upper[:-1]
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-    order[tied] = order[tied][np.argsort(numbers[order[tied]], kind="stable")]
+    order[tied] = order[tied][np.argsort(keys[order[tied]], kind="stable")]
     return order
 
 
-class Ends:
-    """The first and the last rows of a stream in the order of their keys, kept by position.
+class StableSample:
+    """The first and the last rows of a stream in the random order of their keys.
 
     Parameters
     ----------
     first, last : int
-        How many of each; as long as there are not more rows than both, all are kept.
+        The number of rows at both ends of the order; as long as there are fewer rows, all are kept.
     seed : int
 
     Attributes
     ----------
-    seen : int
-        How many rows were added.
+    n_seen : int
+        Number of rows seen.
     objects, labels, weights
-        Of those kept, in the order of the stream.
+        Those of the rows kept, in the order of the stream.
     positions : array of int
-        Where they stand in it.
+        Positions of the rows kept in the stream.
     ranks : array of int
-        How many were added before each.
+        Number of rows seen before each of them.
 
     Examples
     --------
-    >>> ends = Ends(2, 1, seed=0)
+    >>> sample = StableSample(2, 1, seed=0)
     >>> for start in (0, 4):
-    ...     where = np.arange(start, start + 4)
-    ...     ends.add(list("abcdefgh"[start:start + 4]), where, np.ones(4), where)
-    >>> ends.seen, len(ends.objects), ends.everything
+    ...     positions = np.arange(start, start + 4)
+    ...     sample.add(list("abcdefgh"[start:start + 4]), positions, np.ones(4), positions)
+    >>> sample.n_seen, len(sample.objects), sample.is_complete
     (8, 3, False)
     """
 
     def __init__(self, first: int, last: int, seed: int) -> None:
-        self.first, self.last, self.seed, self.seen = first, last, seed, 0
+        self.first, self.last, self.seed, self.n_seen = first, last, seed, 0
         self.objects: Any = None
         self.labels: Any = None
         self.weights = np.empty(0)
@@ -84,16 +84,16 @@ class Ends:
         self._low, self._high = np.uint64(2**64 - 1), np.uint64(0)
 
     @property
-    def everything(self) -> bool:
-        """Whether no row had to go."""
-        return self.seen == len(self.positions)
+    def is_complete(self) -> bool:
+        """Whether all rows were kept."""
+        return self.n_seen == len(self.positions)
 
     def add(self, objects: Any, labels: np.ndarray, weights: np.ndarray, positions: np.ndarray) -> None:
-        """Look at more rows."""
-        ranks = np.arange(self.seen, self.seen + len(positions))
-        self.seen += len(positions)
-        mine = keys(ranks, self.seed)
-        new = np.flatnonzero((mine <= self._low) | (mine >= self._high))
+        """Add rows of the stream."""
+        ranks = np.arange(self.n_seen, self.n_seen + len(positions))
+        self.n_seen += len(positions)
+        keys = random_keys(ranks, self.seed)
+        new = np.flatnonzero((keys <= self._low) | (keys >= self._high))
         if not len(new):
             return
         if self.objects is None:
@@ -108,10 +108,10 @@ class Ends:
             self._shrink()
 
     def _shrink(self) -> None:
-        known = keys(self.ranks, self.seed)
-        order = in_order(known)
+        keys = random_keys(self.ranks, self.seed)
+        order = key_order(keys)
         kept = np.sort(np.concatenate([order[: self.first], order[len(order) - self.last :]]))
-        self._low = known[order[self.first - 1]]
-        self._high = known[order[len(order) - self.last]] if self.last else np.uint64(2**64 - 1)
+        self._low = keys[order[self.first - 1]]
+        self._high = keys[order[len(order) - self.last]] if self.last else np.uint64(2**64 - 1)
         self.objects, self.labels = take(self.objects, kept), self.labels[kept]
         self.weights, self.positions, self.ranks = self.weights[kept], self.positions[kept], self.ranks[kept]

@@ -1,9 +1,6 @@
-"""Votes: labeled examples decide by how similar they are.
+"""Votes: labeled examples vote by their similarities, which need be neither PSD nor symmetric."""
 
-Nothing is solved and nothing is asked of the similarity: PSD or not, symmetric or not.
-"""
-
-from similitude.learners.votes.means import AlignmentVote, SimilarityVote
-from similitude.learners.votes.weak import WeakSimilarityVote
+from similitude.learners.votes.similarity_vote import AlignmentVote, SimilarityVote
+from similitude.learners.votes.weak_vote import WeakSimilarityVote
 
 __all__ = ["AlignmentVote", "SimilarityVote", "WeakSimilarityVote"]

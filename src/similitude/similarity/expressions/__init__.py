@@ -1,17 +1,16 @@
-"""Similarities written as texts: ``spectrum(p=3) + 0.5*edit()``, read by a small grammar of our own."""
+"""Similarities written as expressions such as ``spectrum(p=3) + 0.5*edit()``."""
 
 from __future__ import annotations
 
 from similitude.similarity import Similarity
 from similitude.similarity.expressions.building import NAMES, Builder, FromModule
-from similitude.similarity.expressions.pointing import pointed
-from similitude.similarity.expressions.reading import read
-from similitude.support.errors import ExpressionError
+from similitude.similarity.expressions.scanning import SPACES, pointed
+from similitude.support import ExpressionError
 
 __all__ = ["DEFAULTS", "NAMES", "ExpressionError", "parse"]
 
 LONGEST = 10_000
-"""Characters of a text at most."""
+"""Maximum number of characters of an expression."""
 
 DEFAULTS = {
     "vectors": "gaussian",
@@ -21,21 +20,21 @@ DEFAULTS = {
     "sets": "jaccard",
     "table": "gower",
 }
-"""What to try first for each kind of objects.
+"""The similarity to try first for each kind of objects.
 
-Each takes every object of its kind and leaves nothing to be chosen; all but Gower's are kernels. For strings it is the
-substrings of up to six letters that both have, so that short words have some too, divided by the norms, because long
-strings share more; on promoters, longer DNA, proteins and messages it is among the best of its relatives.
+Each accepts every object of its kind and has no parameter to choose; all but Gower's are kernels. For strings it
+compares the substrings of up to six letters, so that short words share some too, and normalizes, because long strings
+share more; on promoters, longer DNA, proteins and messages it is among the best of the string kernels.
 """
 
 
 def parse(text: str, function: FromModule | None = None) -> Similarity:
-    """Return the similarity that a text says; nothing in it is executed.
+    """Return the similarity that an expression describes; nothing in it is executed.
 
-    It is written as in Python: names (``gaussian``, or ``Gaussian`` as similarities are printed) with arguments or
-    without, numbers, texts, tuples, lists, sets and dicts, ``+ - * / **`` with brackets, ``abs(...)``, and the methods
-    ``.normalized() .symmetrized() .exp() .minimum(k) .maximum(k)``. The columns of a table may stand as keywords:
-    ``columns(age=gaussian, job=equal, how="product")``; in a dict where their names are no identifiers.
+    It is written as in Python: names (``gaussian``, or ``Gaussian`` as similarities are printed) with or without
+    arguments, numbers, strings, tuples, lists, sets and dicts, ``+ - * / **`` with brackets, ``abs(...)``, and the
+    methods ``.normalized() .symmetrized() .exp() .minimum(k) .maximum(k)``. The columns of a table may be given as
+    keywords: ``columns(age=gaussian, job=equal, how="product")``, or in a dict where their names are not identifiers.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ def parse(text: str, function: FromModule | None = None) -> Similarity:
     Raises
     ------
     ExpressionError
-        If the text says no similarity. The message shows the text, with a caret under the character that is wrong.
+        If the text does not describe a similarity. The message shows the text, with a caret below the error.
 
     Examples
     --------
@@ -64,12 +63,14 @@ def parse(text: str, function: FromModule | None = None) -> Similarity:
         ^
     """
     if not isinstance(text, str):
-        raise TypeError(f"expected a text, got {type(text).__name__}")
+        raise TypeError(f"expected an expression as a string, got {type(text).__name__}")
     if not text.strip():
-        raise ExpressionError("the text is empty; expected a similarity such as gaussian(sigma=2)")
+        raise ExpressionError("the expression is empty; expected a similarity such as gaussian(sigma=2)")
     if len(text) > LONGEST:
-        raise pointed(f"the text has {len(text):,} characters; at most {LONGEST:,} are read", text, LONGEST)
+        raise pointed(
+            f"the expression has {len(text):,} characters, more than the maximum of {LONGEST:,}", text, LONGEST
+        )
     try:
-        return Builder(text, function).similarity(read(text))
-    except RecursionError as error:  # the caller stands deep in calls already
-        raise ExpressionError("the text holds more inside each other than can be read here") from error
+        return Builder(text.strip(SPACES), function).similarity()
+    except (RecursionError, MemoryError) as error:  # the stack of the caller is deep already, or that of the parser
+        raise ExpressionError("the expression is nested too deeply to be parsed here") from error

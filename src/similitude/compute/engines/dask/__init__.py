@@ -1,1 +1,1 @@
-"""Workers of a Dask cluster."""
+"""Computation on the workers of a Dask cluster."""

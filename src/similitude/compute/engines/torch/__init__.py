@@ -1,1 +1,1 @@
-"""One device through torch: a GPU, or the CPU by name."""
+"""Computation on one device, such as a GPU, through torch."""

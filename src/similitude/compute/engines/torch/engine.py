@@ -1,51 +1,52 @@
-"""One device through torch: an NVIDIA card, or the CPU by name."""
+"""TorchEngine: tiles and matrix products on one device, an NVIDIA GPU or the CPU."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from similitude.compute.encodings import Encoding, as_numpy, count, moved, rows, tensor_in
-from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, cut, deliver, parse_bytes
+from similitude.compute.encodings import Encoding, as_numpy, moved, tensor_in
+from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, deliver, parse_bytes, tile_inputs
 from similitude.compute.engines.local import LocalEngine
-from similitude.support.errors import PairError, missing_extra
+from similitude.support import PairError, missing_extra
 
 if TYPE_CHECKING:
     import torch
 
 PRECISIONS = ("float32", "tf32")
 
-SHARE = 0.8
-"""The part of a card's memory that is the budget where none is given."""
+GPU_TILE_EDGE = 8192
+"""Rows and columns of a tile on a GPU, which needs large tiles to be busy."""
 
+GPU_MEMORY_SHARE = 0.8
+"""Share of the memory of a GPU that is the default budget."""
 
-HELD = 0.5
-"""The part of the budget up to which arrays are held on the device for algebra there."""
+HELD_SHARE = 0.5
+"""Share of the budget up to which arrays are held on the device for linear algebra."""
 
 
 @dataclass(frozen=True)
 class TorchEngine(Engine):
-    """Compute tiles and products on one device through torch.
+    """Compute tiles and matrix products on one device through torch.
 
-    Vectors under the kernels of the library are moved to the device tile by tile, the next tile while this one is
-    computed; tensors stay where they are, and their results are tensors. Products of a Gaussian, Laplace, Matern,
-    rational quadratic, polynomial, sigmoid or linear kernel, or of a weighted sum of these, with a vector never write
-    the matrix (float32, by Triton where it is installed). What has no form for a device (strings, graphs, sparse rows,
-    a function of your own) is computed on the CPU, and the model's ``notes_`` says so.
+    Vectors under the kernels of the library are copied to the device tile by tile, the next tile while the current one
+    is computed; tensors stay where they are, and their results are tensors. Products of a Gaussian, Laplace, Matern,
+    rational quadratic, polynomial, sigmoid or linear kernel, or of a weighted sum of these, with a vector never store
+    the matrix (float32, by Triton if it is installed). What a device cannot compute (strings, graphs, sparse rows, your
+    own functions) is computed on the CPU, and the ``notes_`` of a model say so.
 
     Parameters
     ----------
     device : str
-        ``"cuda"``, ``"cuda:1"`` or, by name only, ``"cpu"``.
+        ``"cuda"``, ``"cuda:1"`` or, if named explicitly, ``"cpu"``.
     precision : {"float32", "tf32"}
-        How float32 numbers are multiplied. ``"float32"``: with errors of single precision, on tensor cores by three
-        products of split numbers. ``"tf32"``: by one product of 10 bits, several times faster and a thousand times
-        less exact. float64 numbers are computed in float64, and factorizations always are.
+        How float32 numbers are multiplied. ``"float32"``: with the accuracy of single precision, on tensor cores by
+        three products of split numbers. ``"tf32"``: by one product of 10-bit numbers, several times faster and a
+        thousand times less accurate. float64 numbers are computed in float64, and factorizations always are.
     memory : int or str, optional
-        Budget for tiles and results. Default: four fifths of the card's memory; 2 GiB on the CPU.
+        Budget for tiles and results. Default: four fifths of the memory of the GPU; 2 GiB on the CPU.
 
     Notes
     -----
@@ -55,21 +56,18 @@ class TorchEngine(Engine):
     device: str = "cuda"
     precision: str = "float32"
     memory: int | str | None = None  # type: ignore[assignment]
-    solves: ClassVar[bool] = True
+    has_products: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:
             raise ValueError(f"precision must be 'float32' or 'tf32', got {self.precision!r}")
         if self.memory is not None:
             parse_bytes(self.memory)
-        check_name(self.device)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> TorchEngine:
-        return self
+        check_available(self.device)
 
     @property
-    def place(self) -> torch.device:
-        """The device as torch knows it, with its index."""
+    def torch_device(self) -> torch.device:
+        """The device as a ``torch.device`` with its index."""
         import torch
 
         device = torch.device(self.device)
@@ -84,56 +82,43 @@ class TorchEngine(Engine):
 
         if self.memory is not None:
             return parse_bytes(self.memory)
-        if self.place.type == "cpu":
+        if self.torch_device.type == "cpu":
             return 2 * 2**30
-        return int(SHARE * torch.cuda.get_device_properties(self.place).total_memory)
+        return int(GPU_MEMORY_SHARE * torch.cuda.get_device_properties(self.torch_device).total_memory)
 
     @property
-    def edge(self) -> int:
-        """Rows and columns of a tile: a card needs more of them to be busy."""
-        return 8192 if self.place.type == "cuda" else TILE_EDGE
+    def tile_edge(self) -> int:
+        """Rows and columns of a tile."""
+        return GPU_TILE_EDGE if self.torch_device.type == "cuda" else TILE_EDGE
 
     def workers(self, task: Task) -> int:
-        """Return how many tiles of this task are computed at once."""
+        """Return the number of tiles of this task that are computed at once."""
         return 1 if _on_tensors(task) else LocalEngine().workers(task)
 
-    def note(self, similarity: Any) -> str | None:
-        """Say where a similarity is computed, if not on the device."""
-        if similarity.works_on_tensors():
+    def fallback_note(self, similarity: Any) -> str | None:
+        """Explain that a similarity is computed on the CPU; None if it is computed on the device."""
+        if similarity.hints.on_tensors:
             return None
-        return f"{similarity!r} has no form for a device: its values were computed on the CPU, not on {self.device}"
+        return f"{similarity!r} does not work on tensors: its values were computed on the CPU with NumPy"
 
-    def times(self, similarity: Any, A: Encoding, B: Encoding, v: Any, transposed: bool = False) -> Any:
-        """Return K(A, B) v or K(A, B)' v: a tensor where A is one, else an array of float64."""
-        product = self.product(similarity, A, B)
-        return None if product is None else product.applied(v, transposed)
+    def operator(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
+        """Return K(A, B) as a `KernelOperator` on the device, or None if the device cannot compute it."""
+        from similitude.compute.engines.torch.kernel_operator import KernelOperator
+        from similitude.compute.engines.torch.transfer import is_movable
 
-    def product(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
-        """Return K(A, B) as an operator on the device; None where that cannot hold the objects."""
-        from similitude.compute.engines.torch.products import Product
-        from similitude.compute.engines.torch.transfer import movable
-
-        works = getattr(similarity, "works_on_tensors", None)
-        if works is None or not works() or not movable(A) or not movable(B):
+        if not similarity.hints.on_tensors or not is_movable(A) or not is_movable(B):
             return None
         check_device(self, A)
         check_device(self, B, "Z")
-        return Product(self, similarity, A, B)
-
-    def least_squares(self, similarity: Any, A: Encoding, B: Encoding) -> Any:
-        """Return what solves ridge regression on K(A, B) without storing it; None where there is no such product."""
-        from similitude.compute.engines.torch.solver import LeastSquares
-
-        product = self.product(similarity, A, B)
-        return None if product is None else LeastSquares(product)
+        return KernelOperator(self, similarity, A, B)
 
     def run(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None
     ) -> Iterator[Any]:
         """Yield one result per tile, in order (see `Engine.run`)."""
-        from similitude.compute.engines.torch.transfer import movable
+        from similitude.compute.engines.torch.transfer import is_movable
 
-        if not (_on_tensors(task) and movable(A) and movable(B)):
+        if not (_on_tensors(task) and is_movable(A) and is_movable(B)):
             return self._on_host(task, A, B, tiles, target)
         check_device(self, A)
         check_device(self, B, "Z")
@@ -142,8 +127,8 @@ class TorchEngine(Engine):
     def _on_host(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
     ) -> Iterator[Any]:
-        """Yield what the CPU computes; where A holds tensors, the results go back to their device."""
-        from similitude.compute.engines.torch.transfer import Mover
+        """Yield the results of the CPU, as tensors on the device if A holds tensors."""
+        from similitude.compute.engines.torch.transfer import DeviceCopier
 
         left = moved(A, as_numpy)
         right = left if B is A else moved(B, as_numpy)
@@ -151,82 +136,68 @@ class TorchEngine(Engine):
             yield from LocalEngine().run(task, left, right, tiles, target)
             return
         for result, tile in zip(LocalEngine().run(task, left, right, tiles), tiles, strict=True):
-            yield _delivered(result, tile, target, Mover(self.place))
+            yield deliver(moved(result, DeviceCopier(self.torch_device)), tile, target)
 
     def _on_device(
         self, task: Any, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
     ) -> Iterator[Any]:
-        from similitude.compute.engines.torch.transfer import Mover, ahead, back, nbytes
+        """Yield the results of the device; those of a tile are copied back while the next tile is computed."""
+        from similitude.compute.engines.torch.transfer import DeviceCopier, nbytes, prefetched
 
-        move, stays = Mover(self.place), tensor_in(A) is not None
-        b_all = moved(B, move) if nbytes(B) <= self.budget // 4 else B
-        a_all = b_all if A is B else A
+        copy, keep_tensors = DeviceCopier(self.torch_device), tensor_in(A) is not None
+        B_there = moved(B, copy) if nbytes(B) <= self.budget // 4 else B
+        A_there = B_there if A is B else A
 
-        def fetch(tile: Tile) -> tuple[Encoding, Encoding]:
-            a, b = cut(a_all, b_all, tile)
-            here = moved(a, move)
-            return here, here if b is a else moved(b, move)
+        def inputs(tile: Tile) -> tuple[Encoding, Encoding]:
+            a, b = tile_inputs(A_there, B_there, tile)
+            a_there = moved(a, copy)
+            return a_there, a_there if b is a else moved(b, copy)
 
-        before: tuple[Any, Tile] | None = None
-        for tile, (a, b) in zip(tiles, ahead(fetch, tiles), strict=True):
-            now = self._compute(task, a, b, tile)
-            if before is not None:
-                yield _delivered(*before, target, None if stays else back)
-            before = now, tile
-        if before is not None:
-            yield _delivered(*before, target, None if stays else back)
+        def delivered(result: Any, tile: Tile) -> Any:
+            return deliver(result if keep_tensors else moved(result, as_numpy), tile, target)
+
+        previous: tuple[Any, Tile] | None = None
+        for tile, (a, b) in zip(tiles, prefetched(inputs, tiles), strict=True):
+            result = self._compute(task, a, b, tile)
+            if previous is not None:
+                yield delivered(*previous)
+            previous = result, tile
+        if previous is not None:
+            yield delivered(*previous)
 
     def _compute(self, task: Any, a: Encoding, b: Encoding, tile: Tile) -> Any:
+        from similitude.compute.engines.torch.device_memory import in_halves_if_needed
+
         try:
-            return self._in_parts(task, a, b)
+            with self.matmul_precision():
+                return in_halves_if_needed(task, task.joined, a, b)
         except PairError as error:
             raise error.moved(tile[0].start, tile[1].start) from error.__cause__
 
-    def _in_parts(self, task: Any, a: Encoding, b: Encoding) -> Any:
-        """Run the task on a tile; where it does not fit on the device, on its halves, which is said."""
-        import torch
+    def to_device(self, encoding: Encoding, reserve: int = 0) -> Encoding:
+        """Return an encoding on the device, or unchanged if it is too large (see `Engine.to_device`)."""
+        from similitude.compute.engines.torch.transfer import DeviceCopier, is_movable, nbytes
 
-        from similitude.compute.engines.torch.products import too_large
-
-        try:
-            with self.products():
-                return task(a, b)
-        except torch.OutOfMemoryError as error:
-            if count(a) < 2:
-                raise MemoryError(f"one row does not fit on {self.device}: {error}") from error
-        torch.cuda.empty_cache()
-        warnings.warn(too_large(count(a)), stacklevel=2)
-        half = count(a) // 2
-        top = self._in_parts(task, rows(a, slice(0, half)), b)
-        try:
-            return task.joined([top, self._in_parts(task, rows(a, slice(half, None)), b)])
-        except PairError as error:
-            raise error.moved(half, 0) from error.__cause__
-
-    def here(self, encoding: Encoding, room: int = 0) -> Encoding:
-        """Return an encoding on the device, so that what is computed from it stays there; as it is where too large."""
-        from similitude.compute.engines.torch.transfer import Mover, movable, nbytes
-
-        held = movable(encoding) and nbytes(encoding) + room <= HELD * self.budget
-        return moved(encoding, Mover(self.place)) if held else encoding
+        fits = is_movable(encoding) and nbytes(encoding) + reserve <= HELD_SHARE * self.budget
+        return moved(encoding, DeviceCopier(self.torch_device)) if fits else encoding
 
     @contextmanager
-    def algebra(self, what: str) -> Iterator[None]:
-        """While it lasts, products have the precision asked for; what does not fit on the device is refused."""
+    def linear_algebra(self, what: str) -> Iterator[None]:
+        """Set the precision of matrix products, and name `what` if it does not fit on the device."""
         import torch
 
         try:
-            with self.products():
+            with self.matmul_precision():
                 yield
         except torch.OutOfMemoryError as error:
             torch.cuda.empty_cache()
             raise MemoryError(
-                f"{what} does not fit on {self.device}; LocalEngine() uses this machine's memory: {error}"
+                f"{what} does not fit on {self.device}; LocalEngine() uses the memory of this computer: {error}"
             ) from error
 
     @contextmanager
-    def products(self) -> Iterator[None]:
-        """While it lasts, products of float32 matrices have the precision asked for."""
+    def matmul_precision(self) -> Iterator[None]:
+        """Set the precision of products of float32 matrices within the context."""
         import torch
 
         before = torch.get_float32_matmul_precision()
@@ -237,8 +208,8 @@ class TorchEngine(Engine):
             torch.set_float32_matmul_precision(before)
 
 
-def check_name(name: str) -> None:
-    """Refuse a device that is not there, and say what is."""
+def check_available(name: str) -> None:
+    """Raise if a device does not exist, and name those that do."""
     try:
         import torch
     except ImportError as error:
@@ -252,25 +223,21 @@ def check_name(name: str) -> None:
     if device.type != "cuda":
         raise ValueError(f"device must be 'cuda', 'cuda:0' or 'cpu', got {name!r}")
     if not torch.cuda.is_available():
-        raise RuntimeError(f"device {name!r}: torch sees no CUDA device here; use TorchEngine(device='cpu') by name")
+        raise RuntimeError(f"device {name!r}: torch finds no CUDA device; TorchEngine(device='cpu') uses the CPU")
     if device.index is not None and device.index >= torch.cuda.device_count():
-        there = ", ".join(f"'cuda:{i}'" for i in range(torch.cuda.device_count()))
-        raise ValueError(f"there is no device {name!r} here: there is {there}")
+        available = ", ".join(f"'cuda:{i}'" for i in range(torch.cuda.device_count()))
+        raise ValueError(f"there is no device {name!r}: available are {available}")
 
 
 def check_device(engine: Any, X: Encoding, name: str = "X") -> None:
-    """Refuse tensors on another device than that of an engine."""
+    """Raise if X holds tensors on another device than that of the engine."""
     tensor = tensor_in(X)
-    if tensor is not None and tensor.device != engine.place:
+    if tensor is not None and tensor.device != engine.torch_device:
         raise ValueError(
-            f"{name} is a tensor on {tensor.device}, the engine computes on {engine.place}: "
-            f"move it with {name}.to({str(engine.place)!r}), or use TorchEngine(device={str(tensor.device)!r})"
+            f"{name} is a tensor on {tensor.device}, the engine computes on {engine.torch_device}: move it with "
+            f"{name}.to({str(engine.torch_device)!r}), or use TorchEngine(device={str(tensor.device)!r})"
         )
 
 
 def _on_tensors(task: Any) -> bool:
     return bool(getattr(task, "on_tensors", False))
-
-
-def _delivered(result: Any, tile: Tile, target: Target | None, back: Callable[[Any], Any] | None) -> Any:
-    return deliver(result if back is None else moved(result, back), tile, target)

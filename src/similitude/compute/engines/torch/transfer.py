@@ -1,4 +1,4 @@
-"""Arrays on their way to a device and back, while the device computes."""
+"""Copying arrays to a device while the device computes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import torch
 
 from similitude.compute.encodings import Encoding, is_sparse, is_tensor
 
-PIECE = 2**24
-"""Bytes copied at once through memory that the device can read by itself."""
+STAGED_BYTES = 2**24
+"""Bytes that one thread copies at once, through pinned memory."""
 
-COPIERS = 8
-"""Threads that copy such pieces: one alone is slower than the way to the device."""
+COPY_THREADS = 8
+"""Threads that copy to pinned memory: a single one is slower than the bus."""
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Mover:
-    """Takes arrays to a device, on a stream of its own.
+class DeviceCopier:
+    """Copies arrays to a device on a CUDA stream of its own.
 
     Parameters
     ----------
@@ -35,60 +35,55 @@ class Mover:
         self.work = torch.cuda.current_stream(device) if device.type == "cuda" else None
 
     def __call__(self, array: Any) -> torch.Tensor:
-        """Return the array as a tensor on the device, complete."""
+        """Return the array as a tensor on the device when all of it is there; tensors are returned unchanged."""
         if is_tensor(array):
             return array
         if self.stream is None:
             return torch.from_numpy(np.require(array, requirements=["C", "W"]))
-        there = self._copied(array, self.stream)
-        there.record_stream(self.work)
-        return there
+        copied = self._copied(array, self.stream)
+        copied.record_stream(self.work)
+        return copied
 
     def _copied(self, array: np.ndarray, stream: torch.cuda.Stream) -> torch.Tensor:
         dtype = torch.from_numpy(np.empty(0, array.dtype)).dtype
         with torch.cuda.stream(stream):
-            there = torch.empty(array.shape, dtype=dtype, device=self.device)
+            on_device = torch.empty(array.shape, dtype=dtype, device=self.device)
 
         def copy(start: int) -> None:
             piece = array[start : start + step]
-            staged = torch.empty(piece.shape, dtype=dtype, pin_memory=True)
-            np.copyto(staged.numpy(), piece)
+            pinned = torch.empty(piece.shape, dtype=dtype, pin_memory=True)
+            np.copyto(pinned.numpy(), piece)
             with torch.cuda.stream(stream):
-                there[start : start + step].copy_(staged, non_blocking=True)
-            stream.synchronize()  # no more is staged than threads hold
+                on_device[start : start + step].copy_(pinned, non_blocking=True)
+            stream.synchronize()  # so that each thread holds one pinned piece at most
 
-        step = max(1, PIECE // max(1, array.nbytes // max(1, len(array))))
+        step = max(1, STAGED_BYTES // max(1, array.nbytes // max(1, len(array))))
         starts = range(0, len(array), step)
         if len(starts) > 1:
-            with ThreadPoolExecutor(COPIERS) as pool:
+            with ThreadPoolExecutor(COPY_THREADS) as pool:
                 list(pool.map(copy, starts))
         elif len(starts):
             copy(0)
-        return there
+        return on_device
 
 
-def back(tensor: Any) -> np.ndarray:
-    """Return a tensor as a NumPy array."""
-    return tensor.detach().cpu().numpy()
-
-
-def ahead(make: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """Yield ``make(item)`` for every item; a thread makes the next one while the reader is busy with this one."""
+def prefetched(make: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """Yield ``make(item)`` for every item; a thread makes the next one while the reader works on the current one."""
     with ThreadPoolExecutor(1, thread_name_prefix="similitude") as pool:
-        waiting: Future[R] | None = None
+        current: Future[R] | None = None
         for item in items:
-            coming = pool.submit(make, item)
-            if waiting is not None:
-                yield waiting.result()
-            waiting = coming
-        if waiting is not None:
-            yield waiting.result()
+            following = pool.submit(make, item)
+            if current is not None:
+                yield current.result()
+            current = following
+        if current is not None:
+            yield current.result()
 
 
-def movable(encoding: Encoding) -> bool:
-    """Tell whether a device can hold an encoding: arrays of numbers, tuples of them, and what can be moved."""
+def is_movable(encoding: Encoding) -> bool:
+    """Tell whether a device can hold an encoding: numeric arrays, tuples of them, and classes that say so."""
     if isinstance(encoding, tuple):
-        return all(map(movable, encoding))
+        return all(map(is_movable, encoding))
     if isinstance(encoding, np.ndarray):
         return encoding.dtype.kind in "fiub" and encoding.dtype.isnative
     if hasattr(encoding, "movable"):
@@ -97,7 +92,7 @@ def movable(encoding: Encoding) -> bool:
 
 
 def nbytes(encoding: Encoding) -> int:
-    """Return how much memory an encoding takes; 0 where it does not say."""
+    """Return the number of bytes of an encoding; 0 for parts of unknown size."""
     if isinstance(encoding, tuple):
         return sum(map(nbytes, encoding))
     return int(getattr(encoding, "nbytes", 0))

@@ -1,0 +1,105 @@
+"""Saved models, with what the command line needs to read files for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import similitude
+from similitude.cli.errors import UsageError
+from similitude.cli.inputs import imported
+from similitude.cli.options import File, Model, Trust
+from similitude.cli.output import Computation
+
+if TYPE_CHECKING:
+    from similitude.data.files import Data, Schema
+
+REQUIRED: dict[str, Any] = {
+    "similarity": str,
+    "task": str,
+    "label": str,
+    "rows": int,
+    "landmarks": int,
+    "why_not_more": str,
+    "representation": str,
+    "constant_error": (int, float),
+    "held_out_error": dict,
+    "guarantee": dict,
+}
+"""What ``fit`` stores about a model beside the schema of its file."""
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model saved by ``fit``, and what it was fitted to."""
+
+    model: Any
+    about: dict[str, Any]
+    schema: Schema
+
+    def batches(self, source: str) -> Iterator[Data]:
+        """Yield the rows of a file in batches, read like the file that the model was fitted to."""
+        from similitude.data import files
+
+        return files.batches(source, schema=self.schema)
+
+
+@dataclass
+class ModelOptions:
+    """A saved model, and a file to predict."""
+
+    model: Model
+    file: File
+    trust: Trust = False
+
+    def load(self, run: Computation) -> SavedModel:
+        """Load the model; functions of the user's own are imported only if they are trusted."""
+        from similitude.data.files import Schema
+        from similitude.errors import SavedModelError
+        from similitude.persistence import information
+
+        found = information(self.model)
+        about = checked_about(self.model, found.about)
+        if not about:
+            raise SavedModelError(f"{self.model}: not written by 'similitude fit', so how to read a file is unknown")
+        functions = self._functions(about["similarity"]) if found.functions else None
+        with run.computing():
+            model = similitude.load(self.model, functions=functions)
+        return SavedModel(model, about, Schema.from_dict(about["schema"]))
+
+    def _functions(self, text: str) -> dict[str, Any]:
+        """Import what the model's similarity names as ``module:function``; return it by the names that `load` uses."""
+        from similitude.similarity.expressions import parse
+
+        if not self.trust:
+            raise UsageError(f"{self.model} runs your own code, {text}: allow it with --trust, if you know the model")
+        functions: dict[str, Any] = {}
+
+        def collect(module: str, name: str) -> Any:
+            k = imported(module, name)
+            functions.update({one.__name__: one for one in (type(k), getattr(k, "f", None)) if one is not None})
+            return k
+
+        parse(text, function=collect)
+        return functions
+
+
+def checked_about(path: str, about: dict[str, Any]) -> dict[str, Any]:
+    """Return what ``fit`` stored about a model, empty if it was not written by ``fit``; refuse what is incomplete."""
+    from similitude.data.files import Schema
+    from similitude.errors import FileError, SavedModelError
+    from similitude.results import Estimate, Guarantee
+
+    if "schema" not in about:
+        return {}
+    try:
+        Schema.from_dict(about["schema"])
+        Estimate(**about["held_out_error"])
+        Guarantee(**about["guarantee"])
+        complete = all(isinstance(about[name], kind) for name, kind in REQUIRED.items())
+    except (FileError, KeyError, TypeError, ValueError):
+        complete = False
+    if not complete:
+        raise SavedModelError(f"{path}: what it stores about its file and errors is not what 'similitude fit' writes")
+    return about

@@ -1,0 +1,315 @@
+"""A similarity matrix as a linear operator on a device: products with it, without storing it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from similitude.compute.encodings import Encoding, as_numpy, count, is_tensor, itemsize, moved, rows, tensor_in
+from similitude.compute.engines.torch import fused
+from similitude.compute.engines.torch.device_memory import check_divisible, free_for_halves, in_halves_if_needed
+from similitude.compute.engines.torch.transfer import DeviceCopier, nbytes, prefetched
+from similitude.compute.hints import Profile, Term, profile_of
+
+RESIDENT_SHARE = 0.4
+"""Share of the memory budget up to which all rows stay on the device, including what is derived from them."""
+
+STREAMED_SHARE = 0.05
+"""Share of the memory budget that one piece of the rows takes if they are streamed."""
+
+STORED_SHARE = 0.3
+"""Share of the memory budget up to which the matrix is stored for many products."""
+
+NARROW_FEATURES = 128
+"""Number of features up to which a fused product costs less than reading the stored matrix from memory."""
+
+SUMMED_ROWS = 2**13
+"""Rows of a stored matrix that are added up in its own precision."""
+
+BLOCK_CELLS = {"cuda": 2**26, "cpu": 2**20}
+"""Number of values of a block if the product is not fused."""
+
+
+class RowsOperator(Protocol):
+    """The similarities of some rows to all columns, as an operator."""
+
+    def times(self, V: torch.Tensor) -> torch.Tensor:
+        """Return K V."""
+
+    def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
+        """Return K' W in float64."""
+
+
+class FusedRows:
+    """Products by fused kernels; rows whose product does not fit on the device are halved, for good."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        x: dict[Term, fused.PreparedVectors],
+        y: dict[Term, fused.PreparedVectors],
+        precision: str,
+    ):
+        self.profile, self.x, self.y, self.precision = profile, x, y, precision
+        self._halves: tuple[FusedRows, FusedRows] | None = None
+
+    def __len__(self) -> int:
+        return len(next(iter(self.x.values())).X)
+
+    def times(self, V: torch.Tensor) -> torch.Tensor:
+        """Return K V."""
+        if self._halves is None:
+            try:
+                return self._sum(self.x, self.y, V).to(V.dtype)
+            except torch.OutOfMemoryError as error:
+                self._halves = self._halved(error)
+        return torch.cat([half.times(V) for half in self._halves])
+
+    def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
+        """Return K' W in float64; every similarity with a profile is symmetric."""
+        if self._halves is None:
+            try:
+                return self._sum(self.y, self.x, W)
+            except torch.OutOfMemoryError as error:
+                self._halves = self._halved(error)
+        top, bottom = self._halves
+        return top.transposed_times(W[: len(top)]) + bottom.transposed_times(W[len(top) :])
+
+    def _halved(self, error: Exception) -> tuple[FusedRows, FusedRows]:
+        n = len(self)
+        check_divisible(n, error)
+        for x in self.x.values():
+            x.forget()
+        free_for_halves(n)
+        halves = slice(0, n // 2), slice(n // 2, n)
+        parts = [{term: x.subset(half) for term, x in self.x.items()} for half in halves]
+        top, bottom = (FusedRows(self.profile, part, self.y, self.precision) for part in parts)
+        return top, bottom
+
+    def _sum(
+        self, x: dict[Term, fused.PreparedVectors], y: dict[Term, fused.PreparedVectors], V: torch.Tensor
+    ) -> torch.Tensor:
+        first = next(iter(x.values()))
+        total = torch.zeros(len(first.X), V.shape[1], device=V.device, dtype=torch.float64)
+        for term in self.profile.terms:
+            total += fused.times(x[term], y[term], V, self.precision)
+        return total + self.profile.constant * V.sum(0, dtype=torch.float64) if self.profile.constant else total
+
+
+@dataclass
+class BlockwiseRows:
+    """Products block by block, for any similarity that works on tensors."""
+
+    block: Callable[[Encoding, Encoding], torch.Tensor]
+    a: Encoding
+    b: Encoding
+    cells: int
+
+    def times(self, V: torch.Tensor) -> torch.Tensor:
+        """Return K V."""
+        return torch.cat([self._row(part, V) for part in _slices(count(self.a), self._height())])
+
+    def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
+        """Return K' W in float64."""
+        total = torch.zeros(count(self.b), W.shape[1], device=W.device, dtype=torch.float64)
+        for down in _slices(count(self.a), self._height()):
+            for right in self._columns():
+                total[right] += self._values(down, right).T @ W[down]
+        return total
+
+    def _row(self, down: slice, V: torch.Tensor) -> torch.Tensor:
+        total = torch.zeros(down.stop - down.start, V.shape[1], device=V.device, dtype=torch.float64)
+        for right in self._columns():
+            total += self._values(down, right) @ V[right]
+        return total.to(V.dtype)
+
+    def _values(self, down: slice, right: slice) -> torch.Tensor:
+        return self.block(rows(self.a, down), rows(self.b, right))
+
+    def _columns(self) -> list[slice]:
+        return _slices(count(self.b), min(count(self.b), math.isqrt(self.cells)))
+
+    def _height(self) -> int:
+        return max(1, self.cells // min(count(self.b), math.isqrt(self.cells)))
+
+
+@dataclass
+class StoredRows:
+    """Products with a stored matrix."""
+
+    K: torch.Tensor
+
+    def times(self, V: torch.Tensor) -> torch.Tensor:
+        """Return K V."""
+        return self.K @ V
+
+    def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
+        """Return K' W in float64."""
+        total = torch.zeros(self.K.shape[1], W.shape[1], device=W.device, dtype=torch.float64)
+        for down in _slices(len(self.K), SUMMED_ROWS):
+            total += self.K[down].T @ W[down]
+        return total
+
+
+def _slices(n: int, step: int) -> list[slice]:
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+class KernelOperator:
+    """The matrix K(a_i, b_j) as a linear operator.
+
+    Rows that fit stay on the device; others are streamed in pieces, the next one while the current one is used.
+
+    Parameters
+    ----------
+    engine : TorchEngine
+    similarity : Similarity
+        Resolved; its blocks work on tensors.
+    A, B : encoding
+        Arrays or tensors; B stays on the device.
+    """
+
+    def __init__(self, engine: Any, similarity: Any, A: Encoding, B: Encoding) -> None:
+        self.engine, self.similarity, self.A = engine, similarity, A
+        self.move = DeviceCopier(engine.torch_device)
+        self.shape = count(A), count(B)
+        self.dtype = torch.float32 if itemsize(A) == itemsize(B) == 4 else torch.float64
+        self.b = self._to_device(B)
+        self.a: Encoding = None
+        self.profile = profile_of(similarity)
+        self.fused = fused.can_fuse(self.profile, engine.torch_device, self.dtype)
+
+    @property
+    def method(self) -> str:
+        """How products are computed: ``stored``, ``blocks``, or the method of each fused term."""
+        if isinstance(self._resident, StoredRows):
+            return "stored"
+        if not self.fused:
+            return "blocks"
+        first = next(self.pieces())[1]
+        return ", ".join(
+            fused.method_of(first.x[term], first.y[term], self.engine.precision)  # type: ignore[attr-defined]
+            for term in self.profile.terms
+        )
+
+    def _to_device(self, encoding: Encoding) -> Encoding:
+        """Return an encoding on the device, with floating point numbers in the precision common to both sides."""
+
+        def move(array: Any) -> torch.Tensor:
+            tensor = self.move(array)
+            return tensor.to(self.dtype) if tensor.is_floating_point() else tensor
+
+        return moved(encoding, move)
+
+    def product(self, v: Any, transposed: bool = False) -> Any:
+        """Return K v or K' v: a tensor if A is one, else an array of float64; a vector for a vector."""
+        expected = self.shape[0 if transposed else 1]
+        if len(v) != expected:
+            raise ValueError(f"the vector has {len(v)} rows, the matrix of shape {self.shape} needs {expected}")
+        V = self._to_device(v if is_tensor(v) else np.asarray(v, dtype=np.float64)).to(self.dtype)
+        result = (self.transposed_times if transposed else self.times)(V.reshape(expected, -1))
+        if not bool(torch.isfinite(result).all()):
+            i = int(torch.nonzero(~torch.isfinite(result))[0, 0])
+            raise ValueError(f"row {i} of the product is not finite: {self.similarity!r} overflows in {self.dtype}")
+        result = result.reshape(len(result), *v.shape[1:])
+        return result.to(self.dtype) if tensor_in(self.A) is not None else as_numpy(result.to(torch.float64))
+
+    def store_if_faster(self) -> None:
+        """Compute and store the matrix for many products, if it fits and fused products would cost more."""
+        n, m = self.shape
+        narrow = self.fused and all(_vectors(self.b, term).shape[1] <= NARROW_FEATURES for term in self.profile.terms)
+        fits = n * m * self.dtype.itemsize <= STORED_SHARE * self.engine.budget
+        if narrow or not fits or self._resident is None:
+            return
+        device = self.engine.torch_device
+        K = torch.empty(n, m, dtype=self.dtype, device=device)
+        for down in _slices(n, max(1, BLOCK_CELLS[device.type] // m)):
+            K[down] = self._block(rows(self.a, down), self.b)
+        self._resident = StoredRows(K)
+
+    def times(self, V: torch.Tensor) -> torch.Tensor:
+        """Return K V for V of shape (columns, outputs)."""
+        return torch.cat([piece.times(V) for _, piece in self.pieces()])
+
+    def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
+        """Return K' W for W of shape (rows, outputs), in float64."""
+        total = torch.zeros(self.shape[1], W.shape[1], device=W.device, dtype=torch.float64)
+        for which, piece in self.pieces():
+            total += piece.transposed_times(W[which])
+        return total
+
+    def normal(self, V: torch.Tensor, weights: torch.Tensor, shift: Any = 0.0) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return K' S (K V - shift) and the column sums of S (K V - shift) in one pass over the rows, in float64."""
+        total = torch.zeros(self.shape[1], V.shape[1], device=V.device, dtype=torch.float64)
+        sums = torch.zeros(V.shape[1], device=V.device, dtype=torch.float64)
+        for which, piece in self.pieces():
+            U = (piece.times(V) - shift) * weights[which, None]
+            sums += U.sum(0, dtype=torch.float64)
+            total += piece.transposed_times(U)
+        return total, sums
+
+    def pieces(self) -> Iterator[tuple[slice, RowsOperator]]:
+        """Yield the rows in pieces with their positions; a single piece if all rows fit on the device."""
+        if self._resident is not None:
+            yield slice(0, self.shape[0]), self._resident
+            return
+        on_device = prefetched(lambda cut: self._to_device(rows(self.A, cut)), self.cuts)
+        for cut, a in zip(self.cuts, on_device, strict=True):
+            yield cut, self._rows_operator(a)
+
+    @property
+    def cuts(self) -> list[slice]:
+        """The pieces of the rows if they are streamed."""
+        size = max(1, nbytes(self.A) // self.shape[0])
+        return _slices(self.shape[0], max(1, int(STREAMED_SHARE * self.engine.budget) // (4 * size)))
+
+    def subset(self, which: np.ndarray) -> KernelOperator:
+        """Return the operator of some of the rows; rows on the device are not copied there again."""
+        known = self.A if self._resident is None else self.a
+        return KernelOperator(self.engine, self.similarity, rows(known, which), self.b)
+
+    @cached_property
+    def _resident(self) -> RowsOperator | None:
+        """The operator of all rows if they fit on the device."""
+        is_there = tensor_in(self.A) is not None
+        if not is_there and 4 * nbytes(self.A) > RESIDENT_SHARE * self.engine.budget:
+            return None
+        try:
+            self.a = self._to_device(self.A)
+            return self._rows_operator(self.a)
+        except torch.OutOfMemoryError:
+            if is_there:
+                raise
+            self.a = None
+        torch.cuda.empty_cache()
+        warnings.warn(f"{self.shape[0]:,} rows did not fit on the device: they are streamed in pieces", stacklevel=2)
+        return None
+
+    def _rows_operator(self, a: Encoding) -> RowsOperator:
+        if not self.fused:
+            cells = min(BLOCK_CELLS[self.engine.torch_device.type], max(1, self.engine.budget // 64))
+            return BlockwiseRows(self._block, a, self.b, cells)
+        parts = {term: _vectors(a, term) for term in self.profile.terms}
+        x = {term: fused.PreparedVectors(X, term, self._columns[term].center) for term, X in parts.items()}
+        return FusedRows(self.profile, x, self._columns, self.engine.precision)
+
+    @cached_property
+    def _columns(self) -> dict[Term, fused.PreparedVectors]:
+        parts = {term: _vectors(self.b, term) for term in self.profile.terms}
+        return {term: fused.PreparedVectors(Y, term, fused.robust_mean(Y)) for term, Y in parts.items()}
+
+    def _block(self, a: Encoding, b: Encoding) -> torch.Tensor:
+        with self.engine.matmul_precision():
+            return in_halves_if_needed(self.similarity.block, torch.cat, a, b)
+
+
+def _vectors(encoding: Encoding, term: Term) -> torch.Tensor:
+    found: torch.Tensor = encoding if term.part is None else encoding[term.part]
+    return found.contiguous()

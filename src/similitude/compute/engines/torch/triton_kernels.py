@@ -1,0 +1,284 @@
+"""Triton kernels: sums over j of f(x_i, y_j) v_j, tile by tile in registers; the matrix of f is never stored.
+
+Arrays are padded with zeros to whole tiles (`PAD` rows), so that only the rows of the result need a mask. The columns
+are split into stretches whose sums are stored separately and added in order: the result does not depend on the order in
+which programs run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from triton.runtime.errors import OutOfResources
+
+PAD = 128
+"""Rows and columns are padded to multiples of this."""
+
+TILE_ROWS, TILE_COLUMNS, WARPS, STAGES = 64, 128, 4, 3
+"""The tile of pairs that a program computes in each step, and its launch parameters."""
+
+CHUNK_FEATURES = 64
+"""Number of features that are multiplied at once if there are more than `RESIDENT_FEATURES`."""
+
+RESIDENT_FEATURES = 128
+"""Number of features up to which those of the rows of a tile stay in registers for all columns."""
+
+MIN_PROGRAMS = 4096
+"""Number of programs that keep a GPU busy to the end."""
+
+DOT_FORMS = {"gaussian": 0, "rational_quadratic": 1, "polynomial": 2, "sigmoid": 3}
+SUM_FORMS = {"gaussian": 0, "rational_quadratic": 1, "laplace": 4, "matern3": 5, "matern5": 6}
+DOT_METHODS = {"fp16x3": 0, "tf32x3": 1, "tf32": 2}
+
+
+@triton.jit
+def _of_dots(e, ai, bj, p, q, FORM: tl.constexpr, DEGREE: tl.constexpr):
+    """Return the function of dot products e; functions of distances take -e - a_i - b_j."""
+    if FORM == 0:
+        value = tl.exp2(e + (ai[:, None] + bj[None, :]))
+    elif FORM == 1:
+        apart = tl.maximum(-(e + (ai[:, None] + bj[None, :])), 0.0)
+        value = tl.exp2(-q * tl.log2(1.0 + apart))
+    elif FORM == 2:
+        base = p * e + q
+        value = base
+        for _ in tl.static_range(1, DEGREE):
+            value = value * base
+    else:
+        value = 2.0 * tl.sigmoid(2.0 * (p * e + q)) - 1.0
+    return value
+
+
+@triton.jit
+def _of_sums(s, p, q, FORM: tl.constexpr):
+    """Return the function of sums over features; p is to the base 2 if it is an exponent."""
+    if FORM == 0:
+        value = tl.exp2(p * s)
+    elif FORM == 1:
+        value = tl.exp2(-q * tl.log2(1.0 + p * s))
+    elif FORM == 4:
+        value = tl.exp2(p * tl.sqrt(s))
+    elif FORM == 5:
+        u = p * tl.sqrt(s)
+        value = (1.0 + u) * tl.exp2(u * -1.4426950408889634)
+    else:
+        u = p * tl.sqrt(s)
+        value = (1.0 + u + u * u * 0.3333333333333333) * tl.exp2(u * -1.4426950408889634)
+    return value
+
+
+@triton.jit
+def _dot(xh, xl, yh, yl, e, METHOD: tl.constexpr):
+    """Add the dot products of a chunk of features to e; small parts first."""
+    if METHOD == 0:
+        e = tl.dot(xl, yh, acc=e)
+        e = tl.dot(xh, yl, acc=e)
+        e = tl.dot(xh, yh, acc=e)
+    elif METHOD == 1:
+        e = tl.dot(xh, yh, acc=e, input_precision="tf32x3")
+    else:
+        e = tl.dot(xh, yh, acc=e, input_precision="tf32")
+    return e
+
+
+@triton.jit
+def _added(value, acc, over, V, j, OUT: tl.constexpr):
+    """Add values times V to the sums of the rows of the tile, with compensation for rounding (Kahan)."""
+    if OUT == 1:
+        part = tl.sum(value * tl.load(V + j)[None, :], axis=1)
+    else:
+        v = tl.load(V + j[:, None].to(tl.int64) * OUT + tl.arange(0, OUT)[None, :])
+        part = tl.dot(value, v, input_precision="tf32x3")
+    part -= over
+    total = acc + part
+    return total, (total - acc) - part
+
+
+@triton.jit
+def _written(acc, over, out, i, s, n, OUT: tl.constexpr):
+    """Store the sums of the rows of the tile over one stretch of columns, followed by their compensation."""
+    place = s.to(tl.int64) * n + i
+    after = tl.num_programs(1).to(tl.int64) * n * OUT
+    if OUT == 1:
+        tl.store(out + place, acc, mask=i < n)
+        tl.store(out + after + place, over, mask=i < n)
+    else:
+        at = place[:, None] * OUT + tl.arange(0, OUT)[None, :]
+        tl.store(out + at, acc, mask=i[:, None] < n)
+        tl.store(out + after + at, over, mask=i[:, None] < n)
+
+
+@triton.jit
+def dots_kernel(
+    Xh, Xl, Yh, Yl, a, b, V, out, n, m, stretch, p, q,
+    D: tl.constexpr, BD: tl.constexpr, FORM: tl.constexpr, DEGREE: tl.constexpr, METHOD: tl.constexpr,
+    OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Add up functions of dot products over one stretch of columns, for the rows of one tile."""
+    s = tl.program_id(1)
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    k = tl.arange(0, BD)
+    at = i[:, None].to(tl.int64) * D + k[None, :]
+    ai = tl.load(a + i)
+    xh = tl.load(Xh + at)
+    xl = xh
+    if METHOD == 0:
+        xl = tl.load(Xl + at)
+    if OUT == 1:  # noqa: SIM108 (compiled: only one branch exists)
+        acc = tl.zeros((BM,), tl.float32)
+    else:
+        acc = tl.zeros((BM, OUT), tl.float32)
+    over = acc
+    for j0 in tl.range(s * stretch, tl.minimum(s * stretch + stretch, m), BN):
+        j = j0 + tl.arange(0, BN)
+        bt = j[None, :].to(tl.int64) * D + k[:, None]
+        e = tl.zeros((BM, BN), tl.float32)
+        if D == BD:
+            yh = tl.load(Yh + bt)
+            yl = yh
+            if METHOD == 0:
+                yl = tl.load(Yl + bt)
+            e = _dot(xh, xl, yh, yl, e, METHOD)
+        else:
+            for d0 in tl.range(0, D, BD):
+                ch = tl.load(Xh + at + d0)
+                dh = tl.load(Yh + bt + d0)
+                cl = ch
+                dl = dh
+                if METHOD == 0:
+                    cl = tl.load(Xl + at + d0)
+                    dl = tl.load(Yl + bt + d0)
+                e = _dot(ch, cl, dh, dl, e, METHOD)
+        value = _of_dots(e, ai, tl.load(b + j), p, q, FORM, DEGREE)
+        acc, over = _added(value, acc, over, V, j, OUT)
+    _written(acc, over, out, i, s, n, OUT)
+
+
+@triton.jit
+def sums_kernel(
+    X, Y, V, out, n, m, stretch, X_rows, Y_rows, p, q,
+    D, ABSOLUTE: tl.constexpr, FORM: tl.constexpr, OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Add up functions of sums of differences, feature by feature; X and Y hold one feature per row."""
+    s = tl.program_id(1)
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    if OUT == 1:  # noqa: SIM108 (compiled: only one branch exists)
+        acc = tl.zeros((BM,), tl.float32)
+    else:
+        acc = tl.zeros((BM, OUT), tl.float32)
+    over = acc
+    for j0 in tl.range(s * stretch, tl.minimum(s * stretch + stretch, m), BN):
+        j = j0 + tl.arange(0, BN)
+        total = tl.zeros((BM, BN), tl.float32)
+        x_at = X + i
+        y_at = Y + j
+        for _ in tl.range(0, D):
+            apart = tl.load(x_at)[:, None] - tl.load(y_at)[None, :]
+            x_at += X_rows
+            y_at += Y_rows
+            if ABSOLUTE:
+                total += tl.abs(apart)
+            else:
+                total += apart * apart
+        acc, over = _added(_of_sums(total, p, q, FORM), acc, over, V, j, OUT)
+    _written(acc, over, out, i, s, n, OUT)
+
+
+def padded_rows(rows: int) -> int:
+    """Return the number of rows, padded to whole tiles."""
+    return triton.cdiv(rows, PAD) * PAD
+
+
+def padded_features(d: int) -> int:
+    """Return the number of features, padded to what is multiplied at once."""
+    if d <= RESIDENT_FEATURES:
+        return max(16, triton.next_power_of_2(d))
+    return triton.cdiv(d, CHUNK_FEATURES) * CHUNK_FEATURES
+
+
+def _outputs(V: torch.Tensor, rows: int) -> torch.Tensor:
+    """Return V padded to one column, or to a multiple of 16 as matrix products need."""
+    k = V.shape[1]
+    wide = torch.zeros(padded_rows(rows), 1 if k == 1 else max(16, triton.next_power_of_2(k)), device=V.device)
+    wide[: len(V), :k] = V
+    return wide
+
+
+def _cut(n: int, m: int) -> tuple[int, int]:
+    """Return the number of stretches of columns, and their length."""
+    wanted = min(triton.cdiv(MIN_PROGRAMS, triton.cdiv(n, TILE_ROWS)), triton.cdiv(m, 16 * TILE_COLUMNS))
+    splits = max(1, wanted)
+    stretch = triton.cdiv(triton.cdiv(m, splits), TILE_COLUMNS) * TILE_COLUMNS
+    return triton.cdiv(m, stretch), stretch
+
+
+def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degree: int, method: str) -> torch.Tensor:
+    """Return the product of the matrix f(<x_i, y_j>) with V, in float64.
+
+    Parameters
+    ----------
+    x, y : SplitVectors
+    V : tensor of shape (y.n, outputs)
+    form : str
+        A name in `DOT_FORMS`; p, q and degree are its parameters.
+    method : str
+        A name in `DOT_METHODS`.
+    """
+    splits, stretch = _cut(x.n, y.n)
+    wide = _outputs(V, y.n)
+    out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device)
+    D = x.high.shape[1]
+    arguments = (x.high, x.low, y.high, y.low, x.offset, y.offset, wide, out, x.n, y.n, stretch, p, q)
+    constants = {
+        "D": D,
+        "BD": D if D <= RESIDENT_FEATURES else CHUNK_FEATURES,
+        "FORM": DOT_FORMS[form],
+        "DEGREE": degree,
+        "METHOD": DOT_METHODS[method],
+    }
+    _launch(dots_kernel, out, arguments, constants)
+    return _total(out, V.shape[1])
+
+
+def of_sums(x: Any, y: Any, V: torch.Tensor, absolute: bool, form: str, p: float, q: float) -> torch.Tensor:
+    """Return the product of the matrix f(sum of differences of x_i and y_j) with V, in float64.
+
+    Parameters
+    ----------
+    x, y : FeatureRows
+    V : tensor of shape (y.n, outputs)
+    absolute : bool
+        Whether differences are absolute or squared.
+    form : str
+        A name in `SUM_FORMS`; p and q are its parameters.
+    """
+    splits, stretch = _cut(x.n, y.n)
+    wide = _outputs(V, y.n)
+    out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device)
+    d, rows = x.features.shape
+    arguments = (x.features, y.features, wide, out, x.n, y.n, stretch, rows, y.features.shape[1], p, q, d)
+    _launch(sums_kernel, out, arguments, {"ABSOLUTE": absolute, "FORM": SUM_FORMS[form]})
+    return _total(out, V.shape[1])
+
+
+def _launch(kernel: Any, out: torch.Tensor, arguments: tuple[Any, ...], constants: dict[str, Any]) -> None:
+    """Run a kernel on all tiles, with fewer stages if the GPU has too little shared memory."""
+    _, splits, n, outputs = out.shape
+    shape = {"OUT": outputs, "BM": TILE_ROWS, "BN": TILE_COLUMNS, "num_warps": WARPS}
+    with torch.cuda.device_of(out):
+        for stages in range(STAGES, 0, -1):
+            try:
+                kernel[(triton.cdiv(n, TILE_ROWS), splits)](*arguments, **constants, **shape, num_stages=stages)
+                return
+            except OutOfResources:
+                if stages == 1:
+                    raise
+
+
+def _total(out: torch.Tensor, outputs: int) -> torch.Tensor:
+    """Return the compensated sums of all stretches, added in order."""
+    sums, over = out[..., :outputs].to(torch.float64)
+    return (sums - over).sum(0)

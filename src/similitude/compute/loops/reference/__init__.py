@@ -1,0 +1,56 @@
+"""The readable loops: the specification and test oracle of the compiled ones, used if those were not built."""
+
+from similitude.compute.loops.reference.graphs import graphlets, keyed_products, shortest_paths, weisfeiler_lehman
+from similitude.compute.loops.reference.matrices import cos_sin, hadamard, mirror, worst_triple
+from similitude.compute.loops.reference.series import dtw, global_alignment, self_alignment
+from similitude.compute.loops.reference.sets import common_bits, count_bits, of_shared, shared_bits
+from similitude.compute.loops.reference.solvers import add_rows, perceptron_pass, smo
+from similitude.compute.loops.reference.strings import (
+    levenshtein,
+    neighbor_bags,
+    set_bits,
+    shared_features,
+    window_bags,
+)
+from similitude.compute.loops.reference.tables import gower
+from similitude.compute.loops.reference.vectors import (
+    apply,
+    of_products,
+    of_sparse_sums,
+    of_sums,
+    sparse_dense_products,
+    sparse_products,
+)
+
+__all__ = [
+    "add_rows",
+    "apply",
+    "common_bits",
+    "cos_sin",
+    "count_bits",
+    "dtw",
+    "global_alignment",
+    "gower",
+    "graphlets",
+    "hadamard",
+    "keyed_products",
+    "levenshtein",
+    "mirror",
+    "neighbor_bags",
+    "of_products",
+    "of_shared",
+    "of_sparse_sums",
+    "of_sums",
+    "perceptron_pass",
+    "self_alignment",
+    "set_bits",
+    "shared_bits",
+    "shared_features",
+    "shortest_paths",
+    "smo",
+    "sparse_dense_products",
+    "sparse_products",
+    "weisfeiler_lehman",
+    "window_bags",
+    "worst_triple",
+]

@@ -1,0 +1,144 @@
+"""Loops over graphs, and over histograms with 64-bit keys."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from similitude.compute.loops.argument_types import Array, Keyed, Structure
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iterations: int) -> Keyed:
+    """Return the histogram of the labels of the nodes of each graph after 0, 1, …, `iterations` refinements.
+
+    A new label is a hash of the old one, of the iteration, and of the sum of the hashes of the neighbors' labels (with
+    those of the edges to them), so the order of neighbors does not matter.
+
+    Parameters
+    ----------
+    graphs : Structure
+    labels, edge_labels : array of uint64
+        One for each node, and one for each entry of neighbors.
+
+    Examples
+    --------
+    >>> path = np.array([0, 3]), np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32)
+    >>> starts, keys, counts = weisfeiler_lehman(path, np.zeros(3, np.uint64), np.zeros(4, np.uint64), 1)
+    >>> sorted(counts.tolist())  # one label of all, then those of the ends and of the middle
+    [1.0, 2.0, 3.0]
+    """
+    node_starts, starts, neighbors = graphs
+    owner = np.repeat(np.arange(len(node_starts) - 1), np.diff(node_starts))
+    source = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    target = node_starts[owner[source]] + neighbors
+    salts = _mix(edge_labels + _GOLDEN)
+    refined = [_mix(labels + _GOLDEN)]
+    for t in range(1, iterations + 1):
+        sums = _mix(refined[-1] + _times_golden(t + 1))
+        np.add.at(sums, source, _mix(refined[-1][target] + salts))
+        refined.append(_mix(sums))
+    rows = (np.concatenate([level[a:b] for level in refined]) for a, b in pairwise(node_starts))
+    return _joined([Counter(row.tolist()) for row in rows])
+
+
+def _times_golden(number: int) -> np.uint64:
+    return np.uint64(int(_GOLDEN) * number % 2**64)
+
+
+def _mix(x: Array) -> Array:
+    """Mix the bits of 64-bit numbers by the finalizer of splitmix64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _joined(histograms: list[Counter[int]]) -> Keyed:
+    starts = np.concatenate([[0], np.cumsum([len(one) for one in histograms], dtype=np.int64)]).astype(np.int64)
+    keys = [key for one in histograms for key in sorted(one)]
+    counts = [float(one[key]) for one in histograms for key in sorted(one)]
+    return starts, np.array(keys, np.uint64), np.array(counts, np.float64)
+
+
+def shortest_paths(graphs: Structure, labels: Array) -> Keyed:
+    """Return the histogram of (label, label, distance) over the unordered pairs of connected nodes of each graph.
+
+    A key is a hash of the triple.
+
+    Parameters
+    ----------
+    graphs : Structure
+    labels : array of uint64
+        One for each node.
+    """
+    node_starts = graphs[0]
+    salted = _mix(labels + _GOLDEN)
+    histograms = []
+    for g, joined in enumerate(_neighbor_lists(graphs)):
+        first, found = node_starts[g], Counter[int]()
+        for u in range(len(joined)):
+            for v, distance in _distances(joined, u).items():
+                if u < v:
+                    pair = salted[first + u : first + u + 1] + salted[first + v]  # scalars would warn of overflow
+                    found[int(_mix(pair + _times_golden(distance))[0])] += 1
+        histograms.append(found)
+    return _joined(histograms)
+
+
+def _neighbor_lists(graphs: Structure) -> list[list[list[int]]]:
+    node_starts, starts, neighbors = graphs
+    each = [neighbors[a:b].tolist() for a, b in pairwise(starts)]
+    return [each[a:b] for a, b in pairwise(node_starts)]
+
+
+def _distances(joined: list[list[int]], root: int) -> dict[int, int]:
+    """Return the distance to every reachable node, by breadth-first search."""
+    found = {root: 0}
+    queue = [root]
+    for u in queue:
+        for v in joined[u]:
+            if v not in found:
+                found[v] = found[u] + 1
+                queue.append(v)
+    return found
+
+
+def graphlets(graphs: Structure, p: int, of_code: Array, contains: Array) -> Array:
+    """Return the number of induced subgraphs with p nodes of each type in every graph, by enumeration.
+
+    Parameters
+    ----------
+    graphs : Structure
+    p : int
+        From 2 to 5.
+    of_code : array of int32
+        The type of each graph on the nodes 0, …, p - 1, by its code: bit j (j - 1) / 2 + i tells whether i < j are
+        joined. Types with more edges have larger numbers.
+    contains : array of int64, shape (types, types)
+        The number of spanning subgraphs of type b in type a, for the closed formulas of the compiled loop.
+    """
+    counts = np.zeros((len(graphs[0]) - 1, len(contains)))
+    pairs = [(i, j) for j in range(p) for i in range(j)]
+    for row, joined in zip(counts, _neighbor_lists(graphs), strict=True):
+        adjacent = [set(one) for one in joined]
+        for chosen in combinations(range(len(joined)), p):
+            code = sum((chosen[j] in adjacent[chosen[i]]) << bit for bit, (i, j) in enumerate(pairs))
+            row[of_code[code]] += 1
+    return counts
+
+
+def keyed_products(out: Array, A: Keyed, B: Keyed) -> None:
+    """Write the dot products of histograms into `out`: the sums of the products of the counts of shared keys."""
+    starts, keys, counts = B
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    order = np.argsort(keys, kind="stable")
+    different, first = np.unique(keys[order], return_index=True)
+    having = dict(zip(different.tolist(), np.split(order, first[1:]), strict=False))  # the positions of each key in B
+    out[...] = 0
+    for row, (a, b) in zip(out, pairwise(A[0]), strict=True):
+        for key, count in zip(A[1][a:b].tolist(), A[2][a:b].tolist(), strict=True):
+            if key in having:
+                row[owner[having[key]]] += count * counts[having[key]]

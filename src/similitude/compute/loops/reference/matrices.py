@@ -1,0 +1,101 @@
+"""Loops over matrices: transposition, Hadamard transforms, sines and cosines, and the worst triple."""
+
+import numpy as np
+
+from similitude.compute.loops.argument_types import Array, Doubles
+
+
+def mirror(out: Array, values: Array) -> None:
+    """Write the transposed matrix into `out`, which must not overlap with it."""
+    out[...] = values.T
+
+
+def hadamard(values: Array, signs: Array, size: int) -> None:
+    """Replace every piece v of `size` entries of a row by H D_k ... H D_1 v, in place.
+
+    D_i has row i of `signs` on its diagonal; H is the Walsh-Hadamard matrix: ``H[i, j]`` is -1 if i and j have an odd
+    number of binary digits 1 in common, and 1 otherwise. `size` is a power of two that divides the number of columns.
+
+    >>> values = np.array([[1.0, 2.0, 3.0, 4.0]])
+    >>> hadamard(values, np.ones((1, 4)), 4)
+    >>> values
+    array([[10., -2., -4.,  0.]])
+    """
+    if size < 1 or size & (size - 1) or values.shape[1] % size or signs.shape[1] != values.shape[1]:
+        raise ValueError("size must be a power of two that divides the number of columns, which signs must have too")
+    for sign in signs:
+        values *= sign
+        h = 1
+        while h < size:
+            pairs = values.reshape(len(values), values.shape[1] // (2 * h), 2, h)  # of entries that are h apart
+            left, right = pairs[:, :, 0], pairs[:, :, 1]
+            left[...], right[...] = left + right, left - right
+            h *= 2
+
+
+def cos_sin(turns: Array, sines: Array, scale: float = 1.0) -> None:
+    """Replace angles, in quarter turns, by their cosines and write their sines into `sines`; both times `scale`.
+
+    >>> turns, sines = np.array([[0.0, 1.0, 4.5]]), np.empty((1, 3))
+    >>> cos_sin(turns, sines)
+    >>> turns.round(3) + 0.0, sines.round(3)
+    (array([[1.   , 0.   , 0.707]]), array([[0.   , 1.   , 0.707]]))
+    """
+    if sines.shape != turns.shape:
+        raise ValueError("one place for the sine of each angle")
+    angles = np.remainder(turns, 4) * (np.pi / 2)  # a small angle loses few digits
+    sines[...], turns[...] = scale * np.sin(angles), scale * np.cos(angles)
+
+
+def worst_triple(K: Doubles) -> tuple[int, int, int, float]:
+    """Find the three items whose 3 x 3 determinant is smallest.
+
+    A symmetric matrix with unit diagonal is positive semi-definite only if each of its 3 x 3 principal minors
+    ``1 + 2 a b c - a**2 - b**2 - c**2`` is at least 0, where ``a = K[i, j]``, ``b = K[i, k]`` and ``c = K[j, k]``.
+
+    Parameters
+    ----------
+    K : array of float64, shape (n, n)
+        A symmetric, C-contiguous matrix with unit diagonal and finite entries, n >= 3; only the entries above the
+        diagonal are read.
+
+    Returns
+    -------
+    i, j, k : int
+        The triple, i < j < k; of equal triples, the first in lexicographic order.
+    value : float
+        Its determinant.
+
+    Raises
+    ------
+    ValueError
+        If `K` is not square, has fewer than 3 rows, or has an entry that is not finite.
+
+    Examples
+    --------
+    Item 0 is similar to both 1 and 2, which are dissimilar.
+
+    >>> import numpy as np
+    >>> K = np.array([[1.0, 0.9, 0.9], [0.9, 1.0, -0.9], [0.9, -0.9, 1.0]])
+    >>> i, j, k, value = worst_triple(K)
+    >>> i, j, k
+    (0, 1, 2)
+    >>> value
+    -2.888
+    """
+    if K.shape[0] < 3 or K.shape[1] != K.shape[0]:
+        raise ValueError(f"worst_triple needs a square matrix with at least 3 rows, got shape {K.shape}")
+    if not np.isfinite(K).all():
+        raise ValueError("worst_triple needs finite entries")
+    worst = (0, 0, 0, np.inf)
+    for i in range(len(K) - 2):
+        a = K[i, i + 1 :, np.newaxis]
+        b = K[i, np.newaxis, i + 1 :]
+        c = K[i + 1 :, i + 1 :]
+        determinants = 1.0 + 2.0 * a * b * c - a * a - b * b - c * c
+        determinants[np.tril_indices_from(determinants)] = np.inf
+        j, k = divmod(int(determinants.argmin()), len(determinants))
+        value = float(determinants[j, k])
+        if value < worst[3]:
+            worst = (i, i + 1 + j, i + 1 + k, value)
+    return worst

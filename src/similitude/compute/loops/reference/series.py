@@ -1,0 +1,128 @@
+"""Loops over time series: dynamic time warping and global alignment.
+
+Collections of series are given as ``A, a``: an array of shape (times of all series, channels), and the starts of the
+series; series i has the rows ``a[i]`` to ``a[i + 1]``.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from similitude.compute.loops.argument_types import Array
+
+
+def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None = None, half: bool = False) -> None:
+    """Write the dynamic time warping distances of the series of A to those of B.
+
+    The distance is the smallest sum of squared differences along a path through both series that starts and ends with
+    both, and in each step advances one or both. In series of lengths n and m the path may pair entries i and j if
+    min(0, n - m) - r <= i - j <= max(0, n - m) + r. The distance is infinite if one of the two is empty.
+
+    Parameters
+    ----------
+    out : array of shape (series of A, series of B)
+        In the precision of A and B.
+    A, a, B, b : arrays
+        See above.
+    window : int, float or None
+        The radius r in steps; as a float, the fraction of the shorter length, rounded down; None: no limit.
+    half : bool
+        A and B are the same, so half of the pairs suffice.
+
+    Examples
+    --------
+    >>> out = np.empty((1, 2))
+    >>> query, targets = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [1.0], [2.0], [3.0], [3.0], [5.0]])
+    >>> dtw(out, query, np.array([0, 3]), targets, np.array([0, 5, 6]))
+    >>> out
+    array([[ 0., 29.]])
+    """
+    _check(out, A, a, B, b)
+    for i, j, x, z in _pairs(A, a, B, b):
+        D = np.full((len(x) + 1, len(z) + 1), np.inf, out.dtype)
+        D[0, 0] = 0
+        low, high = band(len(x), len(z), window)
+        for s in range(len(x)):
+            for t in range(max(0, s - high), min(len(z), s - low + 1)):
+                D[s + 1, t + 1] = ((x[s] - z[t]) ** 2).sum() + min(D[s, t], D[s, t + 1], D[s + 1, t])
+        out[i, j] = D[-1, -1]
+
+
+def band(n: int, m: int, window: float | None) -> tuple[int, int]:
+    """Return the smallest and the largest i - j on a path of entries i of n and j of m.
+
+    >>> band(10, 10, 2), band(10, 10, 0.25), band(10, 13, 1)
+    ((-2, 2), (-2, 2), (-4, 1))
+    """
+    if window is None:
+        return -m, n
+    radius = window if isinstance(window, (int, np.integer)) else int(window * min(n, m))
+    return min(0, n - m) - int(radius), max(0, n - m) + int(radius)
+
+
+def global_alignment(out: Array, A: Array, a: Array, B: Array, b: Array, scale: float, half: bool = False) -> None:
+    """Write the logarithms of the global alignment kernel of the series of A with those of B.
+
+    The kernel is the sum over all paths, as in `dtw`, of the product of k / (2 - k) of the paired entries, with
+    k = exp(-scale * squared distance).
+
+    Parameters
+    ----------
+    out : array of float64, shape (series of A, series of B)
+        Also if A and B are float32.
+    A, a, B, b : arrays
+        See above.
+    scale : float
+        The factor of the squared distance of two entries.
+    half : bool
+        A and B are the same, so half of the pairs suffice.
+
+    Examples
+    --------
+    >>> out = np.empty((1, 1))
+    >>> zeros = np.zeros((2, 1))
+    >>> global_alignment(out, zeros, np.array([0, 2]), zeros, np.array([0, 2]), 1.0)
+    >>> np.exp(out)
+    array([[3.]])
+    """
+    _check(out, A, a, B, b)
+    for i, j, x, z in _pairs(A, a, B, b):
+        out[i, j] = _log_sum_of_paths(x, z, scale)
+
+
+def self_alignment(A: Array, a: Array, scale: float) -> Array:
+    """Return the logarithms of the global alignment kernel of each series with itself.
+
+    >>> np.exp(self_alignment(np.zeros((3, 1)), np.array([0, 1, 3]), 1.0))
+    array([1., 3.])
+    """
+    return np.array([_log_sum_of_paths(A[s:t], A[s:t], scale) for s, t in itertools.pairwise(a)])
+
+
+def _log_sum_of_paths(x: Array, z: Array, scale: float) -> float:
+    M = np.full((len(x) + 1, len(z) + 1), -np.inf)
+    M[0, 0] = 0.0
+    for s in range(len(x)):
+        for t in range(len(z)):
+            exponent = -scale * float(((x[s].astype(float) - z[t]) ** 2).sum())
+            ways = np.logaddexp(M[s, t], np.logaddexp(M[s, t + 1], M[s + 1, t]))
+            M[s + 1, t + 1] = ways + exponent - math.log(2.0 - math.exp(exponent))
+    return float(M[-1, -1])
+
+
+def _pairs(A: Array, a: Array, B: Array, b: Array) -> Iterator[tuple[int, int, Array, Array]]:
+    for i in range(len(a) - 1):
+        for j in range(len(b) - 1):
+            yield i, j, A[a[i] : a[i + 1]], B[b[j] : b[j + 1]]
+
+
+def _check(out: Array, A: Array, a: Array, B: Array, b: Array) -> None:
+    for values, starts in ((A, a), (B, b)):
+        if len(starts) == 0 or starts[0] != 0 or starts[-1] != len(values) or (np.diff(starts) < 0).any():
+            raise ValueError("starts must reach from 0 to the end and must not decrease")
+    if A.shape[1] != B.shape[1]:
+        raise ValueError("A and B need the same number of channels")
+    if out.shape != (len(a) - 1, len(b) - 1):
+        raise ValueError("one row of out for each series of A, one column for B")

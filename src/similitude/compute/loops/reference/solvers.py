@@ -1,0 +1,125 @@
+"""Loops of iterative solvers: perceptron passes, sequential minimal optimization, weighted sums of rows."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from similitude.compute.loops.argument_types import Array, Doubles
+
+SMALLEST_CURVATURE = 1e-12
+
+
+def smo(
+    K: Array, u: Doubles, beta: Doubles, low: Doubles, high: Doubles, tolerance: float, most_steps: int, keep_sum: bool
+) -> int:
+    """Minimize ``beta' K beta / 2 - t' beta`` over a box by sequential minimal optimization; return the steps.
+
+    If the sum of beta must stay constant, a step moves a pair: the variable of largest residual that can rise, and the
+    partner that gains most (Fan, Chen and Lin, 2005). Otherwise it moves the single variable that gains most. It stops
+    when the residuals of no pair differ, or no movable residual differs from 0, by more than the tolerance.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric.
+    u, beta : array of float64, shape (n,)
+        The residual t - K beta and the variables, updated in place.
+    low, high : array of float64, shape (n,)
+        The box.
+    tolerance : float
+    most_steps : int
+    keep_sum : bool
+
+    Examples
+    --------
+    >>> u, beta = np.array([1.0, -1.0]), np.zeros(2)
+    >>> smo(np.eye(2), u, beta, np.array([0.0, -9.0]), np.array([9.0, 0.0]), 1e-9, 100, True), beta
+    (1, array([ 1., -1.]))
+    """
+    step = _step_on_pair if keep_sum else _step_on_one
+    for steps in range(most_steps):
+        if not step(K, u, beta, low, high, tolerance):
+            return steps
+    return most_steps
+
+
+def _step_on_pair(K: Array, u: Doubles, beta: Doubles, low: Doubles, high: Doubles, tolerance: float) -> bool:
+    rising, falling = np.where(beta < high, u, -np.inf), np.where(beta > low, u, np.inf)
+    if not len(u):
+        return False
+    i = int(rising.argmax())
+    above = np.maximum(rising[i] - falling, 0)
+    gain = above**2 / np.maximum(K[i, i] + K.diagonal() - 2.0 * K[i].astype(float), SMALLEST_CURVATURE)
+    j = int(gain.argmax())
+    if rising[i] == -np.inf or gain[j] == 0 or not rising[i] - falling.min() > tolerance:
+        return False
+    curvature = max(float(K[i, i]) + float(K[j, j]) - 2.0 * float(K[i, j]), SMALLEST_CURVATURE)
+    room_i, room_j = high[i] - beta[i], beta[j] - low[j]
+    move = min((u[i] - u[j]) / curvature, room_i, room_j)
+    beta[i] = high[i] if move == room_i else beta[i] + move
+    beta[j] = low[j] if move == room_j else beta[j] - move
+    u -= move * (K[i].astype(float) - K[j].astype(float))
+    return True
+
+
+def _step_on_one(K: Array, u: Doubles, beta: Doubles, low: Doubles, high: Doubles, tolerance: float) -> bool:
+    curvature = np.maximum(K.diagonal().astype(float), SMALLEST_CURVATURE)
+    moves = np.clip(u / curvature, low - beta, high - beta)
+    gain = moves * (u - 0.5 * moves * curvature)
+    violation = np.abs(u[moves != 0]).max(initial=0.0)
+    if not len(u) or gain.max() <= 0 or not violation > tolerance:
+        return False
+    t = int(gain.argmax())
+    beta[t] = np.clip(beta[t] + moves[t], low[t], high[t])
+    u -= moves[t] * K[t].astype(float)
+    return True
+
+
+def add_rows(rows: Array, which: NDArray[np.int64], weights: Doubles, out: Doubles) -> None:
+    """Add some rows of a matrix, each times its weight, to `out`.
+
+    Examples
+    --------
+    >>> out = np.zeros(2)
+    >>> add_rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0]), np.array([1.0, 10.0]), out)
+    >>> out
+    array([13., 24.])
+    """
+    if len(which) and not (which.min() >= 0 and which.max() < len(rows)):
+        raise ValueError("no such row")
+    for row, weight in zip(which, weights, strict=True):
+        out += weight * rows[row].astype(np.float64)
+
+
+def perceptron_pass(K: Array, y: Doubles, scores: Doubles, threshold: float = 0.0, strict: bool = False) -> Array:
+    """Run a kernel perceptron over one chunk of examples; return which examples caused an update.
+
+    Example i causes an update if ``y[i] * scores[i] <= threshold`` (or ``<``, if `strict`): then ``y[i] * K[i, j]`` is
+    added to the score of every later example j.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Row i holds the kernel values of example i with all examples.
+    y : array of float64, shape (n,)
+        1 or -1.
+    scores : array of float64, shape (n,)
+        On entry the score of each example from earlier updates, on return its score when it was presented.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = np.zeros(3)
+    >>> perceptron_pass(np.ones((3, 3)), np.array([1.0, 1.0, -1.0]), scores)
+    array([ True, False,  True])
+    >>> scores
+    array([0., 1., 1.])
+    """
+    if len(y) and not (np.abs(y) == 1).all():
+        raise ValueError("y must be 1 or -1")
+    updated = np.zeros(len(K), bool)
+    for i in range(len(K)):
+        margin = y[i] * scores[i]
+        updated[i] = margin < threshold if strict else margin <= threshold
+        if updated[i]:
+            scores[i + 1 :] += y[i] * K[i, i + 1 :].astype(np.float64)
+    return updated

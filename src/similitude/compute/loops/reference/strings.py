@@ -1,0 +1,168 @@
+"""Loops over strings: bags of windows, features that bags share, edit distances."""
+
+from collections.abc import Callable, Iterator
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from similitude.compute.loops.argument_types import Array, BagArrays, Patterns
+
+DIGESTED = 1 << 63
+"""The bit of codes that are digests: whether two of them are equal is decided by comparing the windows."""
+
+
+def window_bags(text: Array, starts: Array, patterns: Patterns) -> BagArrays:
+    """Return the different windows of each string with their counts.
+
+    The code of a window of letters c_1, …, c_k under pattern q is the number with the digits q + 1, c_1, …, c_k to base
+    256 if k <= 7, all letters are below 256 and the number is below 2^63; otherwise it is a digest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs = Patterns(np.array([0, 1]), np.array([0, 2]), np.array([2]))
+    >>> bags = window_bags(np.frombuffer(b"banana", np.uint8).astype(np.uint32), np.array([0, 6]), pairs)
+    >>> [hex(code) for code in bags.codes.tolist()], bags.counts
+    (['0x16261', '0x1616e', '0x16e61'], array([1, 2, 2]))
+    """
+    number = len(patterns.spans)
+
+    def features(letters: list[int]) -> Iterator[tuple[Any, int, int]]:
+        for q, positions in enumerate(_split(patterns.positions, patterns.starts)):
+            for at in range(len(letters) - int(patterns.spans[q]) + 1):
+                window = tuple(letters[at + t] for t in positions.tolist())
+                yield (q, window), _code(q, window), at * number + q
+
+    return _bagged(text, starts, features)
+
+
+def neighbor_bags(text: Array, starts: Array, letters: int, length: int, most: int) -> BagArrays:
+    """Return the words that differ from a window at no more than `most` positions, with the number of such windows.
+
+    The text holds numbers below `letters`; any other number differs from all letters. The code of a word is the number
+    with its letters as digits to base `letters`.
+    """
+
+    def features(string: list[int]) -> Iterator[tuple[Any, int, int]]:
+        for at in range(len(string) - length + 1):
+            window = string[at : at + length]
+            for word in _neighbors(window, letters, most):
+                code = 0
+                for letter in word:
+                    code = code * letters + letter
+                yield code, code, 0
+
+    return _bagged(text, starts, features)
+
+
+def _neighbors(window: list[int], letters: int, most: int) -> list[tuple[int, ...]]:
+    """Return the words that differ at no more than `most` positions, in alphabetical order."""
+    found: set[tuple[int, ...]] = set()
+    for free in combinations(range(len(window)), min(most, len(window))):
+        choices = [range(letters) if t in free else [x] if x < letters else [] for t, x in enumerate(window)]
+        found.update(product(*choices))
+    return sorted(found)
+
+
+def _bagged(text: Array, starts: Array, features: Callable[[list[int]], Iterator[tuple[Any, int, int]]]) -> BagArrays:
+    codes, counts, places, ends = [], [], [], [0]
+    for string in _split(text, starts):
+        bag: dict[Any, list[int]] = {}
+        for key, code, place in features(string.tolist()):
+            bag.setdefault(key, [code, place, 0])[2] += 1
+        codes += [code for code, _, _ in bag.values()]
+        places += [place for _, place, _ in bag.values()]
+        counts += [count for _, _, count in bag.values()]
+        ends.append(len(codes))
+    numbers = [np.array(values, np.int64) for values in (counts, places, ends)]
+    return BagArrays(np.array(codes, np.uint64), numbers[0], numbers[1], numbers[2], text, starts)
+
+
+def _split(values: Array, starts: Array) -> list[Array]:
+    return [values[begin:end] for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
+
+
+def _code(q: int, window: tuple[int, ...]) -> int:
+    packed = q + 1
+    for letter in window:
+        packed = packed << 8 | letter
+    if len(window) <= 7 and packed < DIGESTED and max(window, default=0) < 256:
+        return packed
+    digest = q + 1
+    for letter in window:
+        digest = _mixed((digest + letter) % 2**64)
+    return digest | DIGESTED
+
+
+def _mixed(x: int) -> int:
+    x = (x ^ (x >> 32)) * 0x9E3779B97F4A7C15 % 2**64
+    x = (x ^ (x >> 29)) * 0xBF58476D1CE4E5B9 % 2**64
+    return x ^ (x >> 32)
+
+
+def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Array, Array, int]:
+    """Number the features that occur in both A and B from 0 on, in the order of B.
+
+    Returns
+    -------
+    a, b : arrays of int32
+        The number of each feature of A and of B, or -1 if it occurs in only one of the two.
+    count : int
+        The number of shared features.
+    """
+    keys_a, keys_b = _keys(A, patterns), _keys(B, patterns)
+    occur = set(keys_a)
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys_b if key in occur))}
+    a, b = (np.array([numbers.get(key, -1) for key in keys], np.int32) for keys in (keys_a, keys_b))
+    return a, b, len(numbers)
+
+
+def _keys(bags: BagArrays, patterns: Patterns) -> list[Any]:
+    """Return the features: their code, or the pattern and the letters if it is a digest."""
+    positions, number = _split(patterns.positions, patterns.starts), max(1, len(patterns.spans))
+    keys: list[Any] = bags.codes.tolist()
+    owners = np.repeat(np.arange(len(bags.starts) - 1), np.diff(bags.starts))
+    for f in np.flatnonzero(bags.codes >> np.uint64(63)).tolist():
+        at, q = divmod(int(bags.places[f]), number)
+        keys[f] = q, tuple(bags.text[bags.text_starts[owners[f]] + at + positions[q]].tolist())
+    return keys
+
+
+def set_bits(out: NDArray[np.uint64], numbers: Array, starts: Array) -> None:
+    """Set bit number k of row i of 64-bit words for each k >= 0 in ``numbers[starts[i]:starts[i + 1]]``."""
+    for i, bag in enumerate(_split(numbers, starts)):
+        for number in bag[bag >= 0].tolist():
+            out[i, number // 64] |= np.uint64(1 << number % 64)
+
+
+def levenshtein(
+    out: Array, queries: Array, query_starts: Array, targets: Array, target_starts: Array, same: bool = False
+) -> None:
+    """Write the Levenshtein distances into `out`: the smallest numbers of insertions, deletions and replacements.
+
+    Strings are letters numbered from 0 on, stored consecutively. If queries and targets are the `same` strings, half of
+    the distances suffice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> out = np.empty((1, 2))
+    >>> levenshtein(out, np.array([0, 1, 2]), np.array([0, 3]), np.array([1, 2, 2, 0]), np.array([0, 4, 4]))
+    >>> out
+    array([[3., 3.]])
+    """
+    for i, query in enumerate(_split(queries, query_starts)):
+        for j, target in enumerate(_split(targets, target_starts)):
+            out[i, j] = out[j, i] if same and j < i else _edits(query, target)
+
+
+def _edits(query: Array, target: Array) -> int:
+    """Return the distance of two strings, from one row of the table per letter of the query."""
+    places = np.arange(len(target) + 1)
+    row = places
+    for letter in query.tolist():
+        replaced = np.minimum(row[1:] + 1, row[:-1] + (target != letter))
+        row = np.minimum.accumulate(np.concatenate([[row[0] + 1], replaced]) - places) + places
+    return int(row[-1])

@@ -1,0 +1,165 @@
+"""Loops over vectors, dense and sparse: functions of dot products and of sums over features.
+
+The `form` of a function of a distance or a dot product is the name of its shape and the numbers `p`, `q`, `degree`:
+
+====================  =======================================  =========================
+shape                 value at x                               x is
+====================  =======================================  =========================
+identity              x                                        anything
+root                  sqrt(x)                                  a squared distance
+gaussian              exp(p x)                                 a (squared) distance
+laplace               exp(p sqrt(x))                           a squared distance
+matern3               (1 + u) exp(-u), u = p sqrt(x)           a squared distance
+matern5               (1 + u + u^2/3) exp(-u), u = p sqrt(x)   a squared distance
+rational_quadratic    (1 + p x)^-q                             a squared distance
+polynomial            (p x + q)^degree                         a dot product
+sigmoid               tanh(p x + q)                            a dot product
+====================  =======================================  =========================
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from similitude.compute.loops.argument_types import CSR, Array
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "identity": lambda xp, x, p, q, degree: x,
+    "root": lambda xp, x, p, q, degree: xp.sqrt(x),
+    "gaussian": lambda xp, x, p, q, degree: xp.exp(p * x),
+    "laplace": lambda xp, x, p, q, degree: xp.exp(p * xp.sqrt(x)),
+    "matern3": lambda xp, x, p, q, degree: (1 + (u := p * xp.sqrt(x))) * xp.exp(-u),
+    "matern5": lambda xp, x, p, q, degree: (1 + (u := p * xp.sqrt(x)) + u * u / 3) * xp.exp(-u),
+    "rational_quadratic": lambda xp, x, p, q, degree: (1 + p * x) ** -q,
+    "polynomial": lambda xp, x, p, q, degree: (p * x + q) ** degree,
+    "sigmoid": lambda xp, x, p, q, degree: xp.tanh(p * x + q),
+}
+SHAPES = tuple(FUNCTIONS)
+
+TERMS: dict[str, Callable[[Array, Array], Array]] = {
+    "squared_difference": lambda s, t: (s - t) ** 2,
+    "absolute_difference": lambda s, t: np.abs(s - t),
+    "smaller": np.minimum,
+}
+SUMS = tuple(TERMS)
+
+
+def apply(values: Array, shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1) -> None:
+    """Replace every entry of a matrix by a function of it, in place."""
+    with np.errstate(all="ignore"):
+        values[...] = FUNCTIONS[shape](np, values, p, q, degree)
+
+
+def formula(xp: Any, x: Any, shape: str, p: float = 0.0, q: float = 0.0, degree: int = 1) -> Any:
+    """Return the value of a function of an array or a tensor, by the functions of its library."""
+    return FUNCTIONS[shape](xp, x, p, q, degree)
+
+
+def of_products(products: Array, A: Array, B: Array, a: Array, b: Array, *form: Any) -> None:
+    """Replace dot products <a_i, b_j> by a function of |a_i - b_j|^2 = |a_i|^2 + |b_j|^2 - 2 <a_i, b_j>, in place.
+
+    Pairs so close that this formula loses half of the digits are computed from their difference.
+
+    Parameters
+    ----------
+    products : array of shape (n, m)
+        The dot products of the rows of `A` and `B`.
+    A, B : arrays of shape (n, d) and (m, d)
+        The vectors.
+    a, b : arrays of shape (n,) and (m,)
+        Their squared norms.
+    """
+    both = a[:, np.newaxis] + b[np.newaxis, :]
+    products[...] = both - 2 * products
+    i, j = np.nonzero(products < 64 * np.sqrt(np.finfo(products.dtype).eps) * both)
+    products[i, j] = ((A[i] - B[j]) ** 2).sum(axis=1)
+    apply(products, *form)
+
+
+def of_sums(out: Array, A: Array, B: Array, terms: str, *form: Any) -> None:
+    """Write a function of sums over features into `out`.
+
+    Parameters
+    ----------
+    out : array of shape (n, m)
+    A, B : arrays of shape (n, d) and (m, d)
+        The vectors.
+    terms : str
+        What is summed: ``squared_difference``, ``absolute_difference`` or ``smaller`` (the smaller of two entries).
+    """
+    out[...] = 0
+    for k in range(A.shape[1]):
+        out += TERMS[terms](A[:, k, np.newaxis], B[np.newaxis, :, k])
+    apply(out, *form)
+
+
+def sparse_products(out: Array, A: CSR, Bt: CSR) -> None:
+    """Write the dot products <a_i, b_j> of sparse rows into `out`.
+
+    Parameters
+    ----------
+    out : array of shape (n, m)
+    A : CSR
+        n sparse rows with finite entries.
+    Bt : CSR
+        B transposed: for each column of B, the rows that have an entry there.
+    """
+    out[...] = 0
+    for row, values, columns in zip(out, *_rows(A), strict=True):
+        for a, k in zip(values, columns, strict=True):
+            of_k = slice(Bt[2][k], Bt[2][k + 1])
+            np.add.at(row, Bt[1][of_k], a * Bt[0][of_k])
+
+
+def sparse_dense_products(out: Array, A: CSR, Bt: Array) -> None:
+    """Write the dot products <a_i, b_j> of sparse rows a_i and the columns b_j of a dense `Bt` into `out`."""
+    out[...] = 0
+    for row, values, columns in zip(out, *_rows(A), strict=True):
+        row += values @ Bt[columns]
+
+
+def of_sparse_sums(out: Array, A: CSR, B: CSR, Bt: CSR, terms: str, *form: Any) -> None:
+    """Write a function of sums over features of sparse rows into `out`.
+
+    Equal rows have a distance of exactly zero, and close rows lose no digits.
+
+    Parameters
+    ----------
+    out : array of shape (n, m)
+    A, B : CSR
+        Sparse rows; the indices of each row increase.
+    Bt : CSR
+        B transposed.
+    terms : str
+        See `of_sums`.
+    """
+    term, zero = TERMS[terms], np.zeros(1, out.dtype)
+    A_rows, B_rows = (list(zip(*_rows(M), strict=True)) for M in (A, B))
+    a, b = (np.array([term(values, zero).sum() for values, _ in M], out.dtype) for M in (A_rows, B_rows))
+    for i, (values, columns) in enumerate(A_rows):
+        out[i] = a[i] + b
+        for x, k in zip(values, columns, strict=True):
+            of_k = slice(Bt[2][k], Bt[2][k + 1])
+            z = Bt[0][of_k]
+            out[i, Bt[1][of_k]] += term(x, z) - (term(x, zero) + term(zero, z))
+        if terms != "smaller":
+            for j in np.flatnonzero(out[i] < 64 * np.sqrt(np.finfo(out.dtype).eps) * (a[i] + b)):
+                out[i, j] = _sum_of_pair(*A_rows[i], *B_rows[j], term)
+    apply(out, *form)
+
+
+def _sum_of_pair(a: Array, a_columns: Array, b: Array, b_columns: Array, term: Callable[[Array, Array], Array]) -> Any:
+    columns = np.union1d(a_columns, b_columns)
+    both = np.zeros((2, len(columns)), a.dtype)
+    both[0, np.searchsorted(columns, a_columns)] = a
+    both[1, np.searchsorted(columns, b_columns)] = b
+    return term(both[0], both[1]).sum()
+
+
+def _rows(A: CSR) -> tuple[list[Array], list[Array]]:
+    """Return the values of each row, and their columns."""
+    ends = A[2][1:-1]
+    if len(A[2]) == 1:
+        return [], []
+    return np.split(A[0], ends), np.split(A[1], ends)

@@ -1,0 +1,224 @@
+"""Toy problems of Balcan and Blum, "On a Theory of Learning with Similarity Functions"."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from similitude.data.datasets.dataset import GENERATED, Dataset, check_size
+from similitude.support import brief, generator
+
+
+@dataclass(frozen=True)
+class FewObjects:
+    """A distribution on a few objects, so that every expectation can be computed exactly.
+
+    The objects are the numbers 0, 1, 2, …; their similarities need be neither symmetric nor PSD.
+
+    Attributes
+    ----------
+    masses : array of float
+        The probability of each object.
+    labels : array of int
+        Their labels, +1 or -1.
+    similarities : array
+        The similarity K(x, x') of the object x (row) to the object x' (column).
+    points : array, optional
+        The objects as vectors, if K is their dot product.
+
+    Examples
+    --------
+    >>> problem = figure_3_1()
+    >>> drawn = problem.draw(4, random_state=0)
+    >>> problem.labels[drawn], problem.kernel(drawn, drawn).shape
+    (array([-1,  1,  1,  1]), (4, 4))
+    """
+
+    masses: np.ndarray
+    labels: np.ndarray
+    similarities: np.ndarray
+    points: np.ndarray | None = None
+
+    def draw(
+        self, n: int, random_state: int | np.random.Generator | None = None, label: int | None = None
+    ) -> np.ndarray:
+        """Return n independent draws; with a `label`, from the objects with that label."""
+        masses = self.masses if label is None else self._given(label)
+        return generator(random_state).choice(len(masses), size=n, p=masses)
+
+    def kernel(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """Return K(x, z) for two arrays of objects: use it as ``FromBlocks(problem.kernel)``."""
+        return self.similarities[np.ix_(np.asarray(X).ravel(), np.asarray(Z).ravel())]
+
+    def gaps(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return E[w(x')K(x, x') | same label] - E[w(x')K(x, x') | other label] of each object x.
+
+        (Definition 3; without weights Definition 2.)
+        """
+        weighted = self.similarities * (1.0 if weights is None else np.asarray(weights))
+        to_positive, to_negative = weighted @ self._given(1), weighted @ self._given(-1)
+        return self.labels * (to_positive - to_negative)
+
+    def mean_similarity(self, own: int, other: int) -> float:
+        """Return the mean of K(x, x') over x of the label `own` and x' of the label `other`."""
+        return float(self._given(own) @ self.similarities @ self._given(other))
+
+    @property
+    def weak_gap(self) -> float:
+        """E[K(x, x') | same label] - E[K(x, x') | different labels] for independent x and x' (Definition 5)."""
+        pairs = np.outer(self.masses, self.masses) * self.similarities
+        same = np.equal.outer(self.labels, self.labels)
+        share = np.outer(self.masses, self.masses)[same].sum()
+        return float(pairs[same].sum() / share - pairs[~same].sum() / (1 - share))
+
+    @property
+    def balanced_gap(self) -> float:
+        """The same with equal weight for both classes, whatever their masses: (E++ + E--)/2 - (E+- + E-+)/2."""
+        means = {(a, b): self.mean_similarity(a, b) for a in (1, -1) for b in (1, -1)}
+        return (means[1, 1] + means[-1, -1] - means[1, -1] - means[-1, 1]) / 2
+
+    def _given(self, label: int) -> np.ndarray:
+        """Return the conditional masses of the objects given a label."""
+        masses = np.where(self.labels == label, self.masses, 0.0)
+        if not masses.any():
+            raise ValueError(f"no object has the label {brief(label)}: the labels are +1 and -1")
+        return masses / masses.sum()
+
+
+def figure_3_1(positive: float = 0.5, left: float = 0.5) -> FewObjects:
+    """Return three directions in the plane that a vote misclassifies although they are separable with margin 1/2.
+
+    Positives are at 150 and at 30 degrees, negatives at -30, and K is the cosine. At 30 degrees an object is on average
+    more similar to the negatives than to the positives; with the weights 0, 1 and 1/2 every object has the gap 1/4, and
+    no weights give more. (Balcan and Blum, Figure 3.1. The text there says that Definition 2 fails for a share of 0.49;
+    with equal classes it is 0.25.)
+
+    Parameters
+    ----------
+    positive : float
+        The mass of the positives.
+    left : float
+        The share of the positives at 150 degrees.
+
+    Examples
+    --------
+    >>> problem = figure_3_1()
+    >>> problem.gaps()
+    array([ 1.25, -0.25,  1.25])
+    >>> problem.gaps(weights=[0, 1, 0.5])
+    array([0.25, 0.25, 0.25])
+    """
+    p, share = _mass("positive", positive), _mass("left", left)
+    angles = np.radians([150.0, 30.0, -30.0])
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    masses = np.array([p * share, p * (1 - share), 1 - p])
+    return FewObjects(masses, np.array([1, 1, -1]), points @ points.T, points)
+
+
+def two_points(right: float = 0.75) -> FewObjects:
+    """Return two points on a line, x = 1 and x = -1, one for most of each class; K(x, x') = x x'.
+
+    With the default, the Bayes error is 1/4, the mean similarity within a class is 1/4 and between classes -1/4, and
+    the probabilistic rule of Theorem 8 errs with probability 3/8. (Balcan and Blum, footnote 7.) The objects are the
+    positives at 1 and at -1, then the negatives at -1 and at 1.
+
+    Parameters
+    ----------
+    right : float
+        The share of each class at its own point.
+
+    Examples
+    --------
+    >>> problem = two_points()
+    >>> problem.mean_similarity(1, 1), problem.mean_similarity(1, -1), problem.weak_gap
+    (0.25, -0.25, 0.5)
+    """
+    share = _mass("right", right)
+    points = np.array([[1.0], [-1.0], [-1.0], [1.0]])
+    masses = np.array([share, 1 - share, share, 1 - share]) / 2
+    return FewObjects(masses, np.array([1, 1, -1, -1]), points @ points.T, points)
+
+
+def unbalanced(
+    positive: float = 0.9,
+    among_positives: float = 0.063,
+    between: float = 0.0,
+    among_negatives: float = -1.0,
+) -> FewObjects:
+    """Return a problem of one kind of positives and one of negatives, where one class may be rare.
+
+    With the defaults, similarities are larger within classes than between them by 0.05, as Theorem 8 of Balcan and Blum
+    asks, yet its rule errs with probability 0.5108: nearly all pairs within a class are pairs of positives, and they
+    hide how dissimilar the negatives are. With equal weight for both classes there is no gap at all.
+
+    Parameters
+    ----------
+    positive : float
+        The mass of the positives.
+    among_positives, between, among_negatives : float
+        The similarity of two positives, of a positive and a negative, and of two negatives.
+
+    Examples
+    --------
+    >>> problem = unbalanced()
+    >>> problem.weak_gap, problem.balanced_gap
+    (0.05, -0.4685)
+    """
+    p = _mass("positive", positive)
+    similarities = np.array([[among_positives, between], [between, among_negatives]], dtype=float)
+    return FewObjects(np.array([p, 1 - p]), np.array([1, -1]), similarities)
+
+
+def two_groups(
+    n: int, least: float = 0.2, most: float = 0.2, random_state: int | np.random.Generator | None = None
+) -> Dataset:
+    """Return a similarity that is good but far from a kernel: it is random between the classes.
+
+    The similarity of two positives, or of two negatives, is at least `least`; that of a positive and a negative is
+    drawn from [-1, 1]. So every object is on average more similar to its own class, by `least`, but the matrix is
+    nearly always indefinite. (Balcan and Blum, the example after Definition 2, with 0.2.) In a sample, the mean of n/2
+    draws is not exactly 0: its standard deviation is sqrt(2 / (3 n)).
+
+    Parameters
+    ----------
+    n : int
+        Number of objects; half of them, rounded up, are positive.
+    least, most : float
+        The range of similarities within a class.
+    random_state : int, optional
+
+    Returns
+    -------
+    Dataset
+        The objects are the similarities, an array of shape (n, n), symmetric with 1 on the diagonal: use it with
+        ``"precomputed"`` or as ``Precomputed(K)``. The labels are +1 or -1, in random order.
+
+    Examples
+    --------
+    >>> K, y = two_groups(20)
+    >>> float(K[np.equal.outer(y, y)].min()), bool(np.linalg.eigvalsh(K)[0] < -1)
+    (0.2, True)
+    """
+    if not -1 <= least <= most <= 1:
+        raise ValueError(f"least and most must satisfy -1 <= least <= most <= 1, got {brief(least)} and {brief(most)}")
+    rng = generator(random_state)
+    labels = rng.permutation(np.where(np.arange(check_size(n)) < math.ceil(n / 2), 1, -1))
+    within, between = rng.uniform(least, most, (n, n)), rng.uniform(-1.0, 1.0, (n, n))
+    above = np.triu(np.where(np.equal.outer(labels, labels), within, between), k=1)
+    return Dataset(
+        above + above.T + np.eye(n),
+        labels,
+        f"Similarities from [{least}, {most}] within two classes and [-1, 1] between them: good, but not a kernel.",
+        name="two_groups",
+        kind="similarities",
+        source='M.-F. Balcan, A. Blum (2006), "On a Theory of Learning with Similarity Functions", after Definition 2',
+        license=GENERATED,
+    )
+
+
+def _mass(name: str, value: float) -> float:
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must be a number in (0, 1), got {brief(value)}")
+    return float(value)

@@ -1,0 +1,233 @@
+"""Columns of a file: their types, and the numbers and labels that they hold.
+
+A column is an Arrow array, or a list of Python objects if Arrow has no type for them. Columns of CSV and TSV files are
+text until :func:`parsed` looks at all of their cells.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from similitude.data.files.file_errors import import_optional, wrong_cell
+from similitude.support import FileError
+
+COLUMN_TYPES = {
+    "integer": "numbers", "number": "numbers", "boolean": "true and false", "text": "text", "numbers":
+    "lists of numbers", "channels": "lists of lists of numbers", "items": "lists", "graph": "graphs", "time": "times",
+    "missing": "no values", "mixed": "values of several types", "other": "values of another type",
+}  # fmt: skip
+"""The types of columns, each with a description for messages."""
+
+NUMERIC = ("integer", "number")
+
+MISSING = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "None", "n/a", "nan", "null",
+)  # fmt: skip
+"""Texts that are missing values in a column of numbers, as in pandas."""
+
+TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+
+LIST_TYPES = {"integer": "numbers", "number": "numbers", "numbers": "channels", "missing": "items", "text": "items"}
+"""The type of a column of lists by the type of their items."""
+
+ARROW_TYPES = {"integer": "double", "number": "double", "boolean": "bool", "text": "string"}
+"""The Arrow type of a column without values, by its type in an earlier batch or file."""
+
+
+class Column(NamedTuple):
+    """The type of a column (a key of `COLUMN_TYPES`), and its cells: an Arrow array or a list."""
+
+    type: str
+    cells: Any
+
+    @property
+    def missing(self) -> np.ndarray:
+        """Which cells have no value."""
+        if isinstance(self.cells, list):
+            return np.array([cell is None for cell in self.cells], dtype=bool)
+        return np.asarray(self.cells.is_null(nan_is_null=self.type == "number"), dtype=bool)
+
+    def cell(self, row: int) -> Any:
+        """Return one cell as a Python object."""
+        value = self.cells[row]
+        return value.as_py() if hasattr(value, "as_py") else value
+
+    def to_list(self) -> list[Any]:
+        """Return all cells as Python objects."""
+        return self.cells if isinstance(self.cells, list) else self.cells.to_pylist()
+
+
+def parsed(cells: Any) -> Column:
+    """Return a column of text as numbers, or as booleans, if every cell is one; empty cells are missing."""
+    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
+    numbers = as_numbers(cells)
+    if numbers is not None:
+        return numbers
+    known = empty_as_missing(cells)
+    if known.null_count == len(known):
+        return Column("missing", known)
+    if all(value in TRUTH for value in compute.unique(known.slice(0, 100)).drop_null().to_pylist()):
+        values = compute.unique(known).drop_null().to_pylist()
+        if all(value in TRUTH for value in values):
+            true = pa.array([value for value in values if TRUTH[value]], known.type)
+            return Column("boolean", compute.if_else(known.is_null(), None, compute.is_in(known, true)))
+    return Column("text", known)
+
+
+def empty_as_missing(cells: Any) -> Any:
+    """Return a column of text in which empty cells are missing."""
+    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
+    empty = compute.equal(cells, "")
+    return compute.if_else(empty, pa.scalar(None, cells.type), cells) if compute.any(empty).as_py() else cells
+
+
+def as_numbers(cells: Any) -> Column | None:
+    """Return a column of text as numbers, or None if a cell is not a number or all are missing."""
+    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
+    if not all(_may_be_number(value) for value in cells.slice(0, 20).to_pylist()):
+        return None
+    plain = compute.utf8_trim_whitespace(cells)
+    missing = compute.is_in(plain, pa.array(MISSING, plain.type))
+    known = compute.if_else(missing, pa.scalar(None, plain.type), plain)
+    if known.null_count == len(known):
+        return None
+    if compute.any(compute.starts_with(known, "+")).as_py():
+        known = compute.replace_substring_regex(known, r"^\+([0-9.])", r"\1")
+    if compute.any(compute.match_substring(known, "x", ignore_case=True)).as_py():  # Arrow reads 0x10 as 16
+        return None
+    for name, stored in (("integer", pa.int64()), ("number", pa.float64())):
+        try:
+            return Column(name, compute.cast(known, stored))
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+def _may_be_number(value: str) -> bool:
+    if value.strip() in MISSING:
+        return True
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return "_" not in value
+
+
+def typed(cells: Any) -> Column:
+    """Return a column of a JSON, Parquet or Arrow file with its type."""
+    if isinstance(cells, list):
+        return Column(_type_of_objects(cells), cells)
+    pa = import_optional("pyarrow", "a table")
+    if isinstance(cells, pa.ChunkedArray):
+        cells = cells.combine_chunks()
+    if cells.null_count == len(cells):
+        return Column("missing", cells)
+    if pa.types.is_decimal(cells.type):
+        cells = cells.cast(pa.float64())
+    return Column(_type_of_arrow(cells.type, pa.types), cells)
+
+
+def _type_of_arrow(stored: Any, types: Any) -> str:
+    if types.is_dictionary(stored):
+        return "text" if _type_of_arrow(stored.value_type, types) == "text" else "other"
+    if types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored):
+        return LIST_TYPES.get(_type_of_arrow(stored.value_type, types), "other")
+    tests = {
+        "integer": types.is_integer(stored),
+        "number": types.is_floating(stored),
+        "boolean": types.is_boolean(stored),
+        "text": types.is_string(stored) or types.is_large_string(stored) or types.is_string_view(stored),
+        "time": types.is_temporal(stored),
+        "missing": types.is_null(stored),
+        "graph": types.is_struct(stored) and stored.get_field_index("edges") >= 0,
+    }
+    return next((name for name, holds in tests.items() if holds), "other")
+
+
+def _type_of_objects(cells: list[Any]) -> str:
+    known = [cell for cell in cells if cell is not None]
+    if not known:
+        return "missing"
+    if all(isinstance(cell, dict) and "edges" in cell for cell in known):
+        return "graph"
+    return "items" if all(isinstance(cell, list) for cell in known) else "mixed"
+
+
+def as_type(name: str, cells: Any, expected: str, is_text: bool, first: int) -> Column:
+    """Return a column of an expected type, or raise and name the first cell of another type."""
+    column = _parsed_as(name, cells, expected, first) if is_text else typed(cells)
+    if not _is_compatible(column, expected):
+        row = _first_other(column, expected)
+        problem = f"it holds {COLUMN_TYPES[column.type]}, and held {COLUMN_TYPES[expected]} before"
+        raise wrong_cell(name, first + row, column.cell(row), problem)
+    if column.type == "missing" and expected in ARROW_TYPES:
+        return Column("missing", import_optional("pyarrow", "a table").nulls(len(column.cells), ARROW_TYPES[expected]))
+    if expected == "number" and column.type == "integer":
+        return Column("number", column.cells.cast("double"))
+    return column
+
+
+def _parsed_as(name: str, cells: Any, expected: str, first: int) -> Column:
+    if expected == "text":
+        return Column("text", empty_as_missing(cells))
+    if expected not in NUMERIC:
+        return parsed(cells)
+    numbers = as_numbers(cells)
+    if numbers is not None:
+        return numbers
+    for row, value in enumerate(cells.to_pylist()):
+        if not _may_be_number(value):
+            raise wrong_cell(name, first + row, value, "it is not a number, and the column held numbers before")
+    return Column("missing", cells)
+
+
+def _is_compatible(column: Column, expected: str) -> bool:
+    if column.type == expected or "missing" in (column.type, expected) or expected in ("mixed", "other"):
+        return True
+    if column.type == "items" and expected in ("numbers", "channels"):  # lists that are all empty have no type
+        return not isinstance(column.cells, list) and str(column.cells.type.value_type) == "null"
+    return column.type in NUMERIC and expected in NUMERIC
+
+
+def _first_other(column: Column, expected: str) -> int:
+    """Return the first row whose value has another type, in a column of several types."""
+    types: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,)}
+    python = types.get(expected, (int, float) if expected in NUMERIC else None)
+    rows = np.flatnonzero(~column.missing)
+    if isinstance(column.cells, list) and python is not None:
+        rows = np.array([row for row in rows if not isinstance(column.cells[row], python)] or rows)
+    return int(rows[0])
+
+
+def as_floats(name: str, column: Column, first: int) -> np.ndarray:
+    """Return a column of numbers as floats; raise if one is missing or not finite."""
+    missing = column.missing
+    if missing.any():
+        raise FileError(
+            f"column {name!r} has no value in row {first + int(np.argmax(missing))}: vectors have no missing values; "
+            f"fill the gap, or read rows as a table from the start (kind='table')"
+        )
+    values = np.asarray(column.cells.cast("double"), dtype=float)
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise wrong_cell(name, first + row, float(values[row]), "vectors hold finite numbers")
+    return values
+
+
+def as_labels(name: str, column: Column, first: int) -> np.ndarray:
+    """Return a column as labels; raise if labels are missing, and name the first row."""
+    missing = column.missing
+    if missing.any():
+        raise FileError(
+            f"the label {name!r} is missing in row {first + int(np.argmax(missing))}"
+            f"{f' and {missing.sum() - 1} more' if missing.sum() > 1 else ''}: remove these rows or fill them"
+        )
+    if column.type not in (*NUMERIC, "boolean", "text"):
+        raise FileError(f"the label {name!r} holds {COLUMN_TYPES[column.type]}: a label is a text or a number")
+    if column.type == "text":
+        coded = import_optional("pyarrow.compute", "a table").dictionary_encode(column.cells)
+        return np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
+    return np.array(column.cells)

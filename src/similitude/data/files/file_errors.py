@@ -1,0 +1,83 @@
+"""Error messages about files: their context, lists of names, and suggestions."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any
+
+from similitude.support import FileError, brief
+
+
+@contextmanager
+def errors_in_file(name: str) -> Iterator[None]:
+    """Prefix the message of an error with the name of the file."""
+    try:
+        yield
+    except FileError as error:
+        raise FileError(f"{name}: {error}") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise FileError(f"{name}: the gzip data is truncated or damaged: copy or download the file again") from None
+    except MemoryError:
+        raise FileError(f"{name}: there is too little memory to read it: take a sample of its rows") from None
+    except OSError as error:
+        raise FileError(f"{name}: cannot be read: {error.strerror or error}") from None
+
+
+def listed(names: Iterable[Any], most: int = 8) -> str:
+    """Return the first few names in one line, and their number if there are more.
+
+    >>> listed(["a", "b"]), listed("abcdefghijkl", most=3)
+    ("'a', 'b'", "'a', 'b', 'c', … (12)")
+    """
+    names = list(names)
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown}, … ({len(names)})"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question with similar names, or nothing.
+
+    >>> did_you_mean("labels", ["label", "x"])
+    " (did you mean 'label'?)"
+    """
+    known = {one.lower(): one for one in names}
+    close = get_close_matches(name.lower(), known, n=2)
+    return f" (did you mean {' or '.join(repr(known[one]) for one in close)}?)" if close else ""
+
+
+def unknown_column(name: str, names: Iterable[str], what: str = "column") -> FileError:
+    """Return the error that there is no such column, with those that there are."""
+    names = list(names)
+    return FileError(
+        f"there is no {what} {name!r}{did_you_mean(name, names)}: it has {listed(names)}{separator_hint(names)}"
+    )
+
+
+def separator_hint(names: Sequence[str]) -> str:
+    """Return a hint if the only column of a header looks like several, or nothing.
+
+    >>> separator_hint(["age;job"])
+    ': these look like several columns, but a CSV file is separated by commas, a TSV file by tabs'
+    """
+    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+        return ": these look like several columns, but a CSV file is separated by commas, a TSV file by tabs"
+    return ""
+
+
+def wrong_cell(name: str, row: int, value: Any, problem: str) -> FileError:
+    """Return the error that a cell has a wrong value."""
+    return FileError(f"column {name!r} is {brief(value)} in row {row}: {problem}")
+
+
+def import_optional(module: str, what: str) -> Any:
+    """Import an optional package, or say how to install it."""
+    package = module.split(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise FileError(f"{what} needs {package}: pip install 'similitude[cli]' (or pip install {package})") from None

@@ -1,0 +1,103 @@
+"""Formats without columns: FASTA, npz, ``.ts`` series and TU graphs, as objects of the requested kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from similitude.data.files.fasta import read_fasta
+from similitude.data.files.npz import read_npz
+from similitude.data.files.open_file import OpenFile, check_memory
+from similitude.data.files.schema import Data, Request, Schema
+from similitude.data.files.ts_series import read_ts
+from similitude.data.files.tu_graphs import read_tu
+from similitude.support import FileError
+
+
+def read_without_columns(file: OpenFile, rows: int | None, request: Request, schema: Schema | None) -> Iterator[Data]:
+    """Yield the objects of such a file, at most `rows` at a time, or all."""
+    if schema is not None:
+        request = Request(schema.label, request.object, schema.kind)
+    for data in _parts(file, rows, request, schema):
+        data = _as_kind(data, request.kind)
+        labels = data.labels
+        if schema is None:
+            if labels is not None and file.format in ("fasta", "ts"):
+                labels = _parsed_labels(labels)
+            width = int(data.objects.shape[1]) if data.schema.kind == "vectors" else None
+            schema = replace(data.schema, label_type=_label_type(labels), width=width)
+        else:
+            schema.check_width(data.objects)
+            labels = None if labels is None else _labels_as(labels, schema.label_type)
+        yield replace(data, labels=labels, schema=schema)
+
+
+def _parts(file: OpenFile, rows: int | None, request: Request, schema: Schema | None) -> Iterator[Data]:
+    label_optional = schema is not None
+    if file.format == "fasta":
+        yield from read_fasta(file.stream, request, rows, label_optional)
+        return
+    if rows is not None:
+        check_memory(file)
+    if file.format == "npz":
+        data = read_npz(file.stream, request, label_optional, None if schema is None else schema.object)
+    else:
+        data = read_ts(file.stream) if file.format == "ts" else read_tu(file.path)
+        if request.label is not None and not label_optional:
+            _check_label(request.label, data, "@classLabel" if file.format == "ts" else "DS_graph_labels.txt")
+    step = rows or max(1, len(data))
+    for start in range(0, len(data), step):
+        part = slice(start, start + step)
+        yield replace(data, objects=data.objects[part], labels=None if data.labels is None else data.labels[part])
+
+
+def _check_label(label: str, data: Data, place: str) -> None:
+    """Raise if the label has another name than ``label``, or if there are no labels."""
+    if label != "label":
+        raise FileError(f"there is no column {label!r}: labels come from {place}; leave label out, or call it 'label'")
+    if data.labels is None:
+        raise FileError(f"it holds no labels: they would be in {place}")
+
+
+def _as_kind(data: Data, kind: str | None) -> Data:
+    """Return the objects as another kind, or raise if that is impossible."""
+    found, objects = data.schema.kind, data.objects
+    if kind in (None, found):
+        return data
+    if kind == "series" and found == "vectors" and isinstance(objects, np.ndarray):
+        objects = list(objects)
+    elif kind == "vectors" and found == "series":
+        shapes = {one.shape for one in objects}
+        if len(shapes) > 1 or len(next(iter(shapes))) > 1:
+            raise FileError("kind='vectors' does not fit: the series have several channels or unequal lengths")
+        objects = np.array(objects)
+    else:
+        raise FileError(f"kind={kind!r} does not fit: the file holds {found}")
+    return replace(data, objects=objects, schema=replace(data.schema, kind=str(kind)))
+
+
+def _parsed_labels(values: np.ndarray) -> np.ndarray:
+    """Return labels of a text file as integers if all are, as numbers if all are, else as text."""
+    for dtype in (np.int64, np.float64):
+        try:
+            numbers = np.array(values).astype(dtype)
+        except (ValueError, OverflowError):
+            continue
+        if np.isfinite(numbers).all() and not any("_" in value for value in values):
+            return numbers
+    return np.array(values)
+
+
+def _labels_as(labels: np.ndarray, expected: str | None) -> np.ndarray:
+    """Return labels as numbers or text, as in the schema; text that is not numeric stays text."""
+    if labels.dtype.kind == "U" and expected in ("integer", "number"):
+        return _parsed_labels(labels)
+    return labels.astype(str) if expected == "text" else labels
+
+
+def _label_type(labels: np.ndarray | None) -> str | None:
+    if labels is None:
+        return None
+    return {"i": "integer", "u": "integer", "f": "number", "b": "boolean"}.get(labels.dtype.kind, "text")

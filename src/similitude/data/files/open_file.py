@@ -1,0 +1,198 @@
+"""The file formats, and opening a file: format by name or content, gzip, standard input, memory needed."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from similitude.data.files.file_errors import did_you_mean, errors_in_file, import_optional, listed
+from similitude.support import FileError
+
+STANDARD_INPUT = "-"
+GZIP = b"\x1f\x8b"
+
+
+class Format(NamedTuple):
+    """The name of a format, its file endings, and how many times its uncompressed size reading it takes in memory."""
+
+    name: str
+    endings: tuple[str, ...]
+    memory: int
+
+
+FILE_FORMATS = {
+    "csv": Format("CSV", (".csv",), 7),
+    "tsv": Format("TSV", (".tsv",), 7),
+    "jsonl": Format("JSON Lines", (".jsonl", ".ndjson"), 8),
+    "parquet": Format("Parquet", (".parquet", ".pq"), 6),
+    "arrow": Format("Arrow", (".arrow", ".feather", ".ipc"), 4),
+    "fasta": Format("FASTA", (".fasta", ".fa", ".fna", ".faa"), 3),
+    "npz": Format("npz", (".npz",), 2),
+    "ts": Format("a .ts file of series", (".ts",), 3),
+    "tu": Format("a TU folder of graphs", (), 10),
+}
+
+TABULAR = ("csv", "tsv", "jsonl", "parquet", "arrow")
+"""Formats with columns."""
+
+READ_WHOLE = ("npz", "ts", "tu")
+"""Formats that are read as a whole even if batches are requested."""
+
+ENDINGS = {ending: format for format, known in FILE_FORMATS.items() for ending in known.endings}
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """An open file.
+
+    Attributes
+    ----------
+    format : str
+        A key of `FILE_FORMATS`.
+    stream : binary file
+        The decompressed content; empty for a folder.
+    size : int
+        Its approximate size in bytes.
+    path : Path
+    notes : tuple of str
+        What was inferred.
+    """
+
+    format: str
+    stream: BinaryIO
+    size: int
+    path: Path
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def open_file(source: str | os.PathLike[str]) -> Iterator[OpenFile]:
+    """Open a file or folder for reading; errors raised in the context name it."""
+    path, is_stdin = Path(source), os.fspath(source) == STANDARD_INPUT
+    name = "standard input" if is_stdin else str(path)
+    with errors_in_file(name), ExitStack() as stack:
+        if not is_stdin:
+            _check_exists(path)
+            if path.is_dir() or path.suffix == ".zip":
+                yield OpenFile("tu", io.BytesIO(), _folder_size(path), path)
+                return
+        raw: Any = sys.stdin.buffer if is_stdin else stack.enter_context(open(path, "rb"))
+        if is_stdin or not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):  # a pipe can be read only once
+            copy = stack.enter_context(tempfile.TemporaryFile())
+            shutil.copyfileobj(raw, copy)
+            raw = copy
+        yield _decompressed(raw, name, path, stack)
+
+
+def _check_exists(path: Path) -> None:
+    if path.exists():
+        return
+    if not path.parent.is_dir():
+        raise FileError(f"there is no such file, and no folder {str(path.parent)!r}")
+    names = sorted(one.name for one in path.parent.iterdir())
+    raise FileError(f"there is no such file{did_you_mean(path.name, names)}")
+
+
+def _folder_size(path: Path) -> int:
+    return path.stat().st_size * 5 if path.is_file() else sum(one.stat().st_size for one in path.glob("*.txt"))
+
+
+def _decompressed(raw: BinaryIO, name: str, path: Path, stack: ExitStack) -> OpenFile:
+    """Return the file without gzip compression, with its format."""
+    raw.seek(0)
+    is_gzipped = raw.read(2) == GZIP
+    size = raw.seek(0, io.SEEK_END)
+    if size == 0:
+        raise FileError("the file is empty")
+    if path.suffix == ".gz" and not is_gzipped:
+        raise FileError("its name ends in .gz but it is not gzipped: rename it")
+    if is_gzipped:  # gzip ends with the uncompressed size
+        raw.seek(-4, io.SEEK_END)
+        size = max(size, int.from_bytes(raw.read(4), "little"))
+    raw.seek(0)
+    stream: Any = stack.enter_context(gzip.GzipFile(fileobj=raw)) if is_gzipped else raw
+    ending = (Path(path.stem) if path.suffix == ".gz" else path).suffix.lower()
+    if ending in ENDINGS:
+        return OpenFile(ENDINGS[ending], stream, size, path)
+    format = _format_by_content(stream.read(4096))
+    stream.seek(0)
+    return OpenFile(format, stream, size, path, (f"{name} read as {FILE_FORMATS[format].name}, by its content",))
+
+
+def _format_by_content(start: bytes) -> str:
+    for magic, format in ((b"PAR1", "parquet"), (b"ARROW1", "arrow"), (b"PK\x03\x04", "npz")):
+        if start.startswith(magic):
+            return format
+    if not start:
+        raise FileError("the file is empty")
+    text = _without_comments(start.removeprefix(b"\xef\xbb\xbf"))
+    for mark, format in ((b">", "fasta"), (b"{", "jsonl"), (b"@", "ts")):
+        if text.startswith(mark):
+            return format
+    if text.startswith(b"["):
+        raise FileError("a JSON list: write one object per line (JSON Lines), for instance with jq -c '.[]'")
+    if b"\0" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        known = listed(ENDINGS, most=20)
+        raise FileError(f"neither its ending nor its content is of a known format: {known}, or a TU folder")
+    first = text.split(b"\n")[0]
+    return "tsv" if b"\t" in first and b"," not in first else "csv"
+
+
+def _without_comments(text: bytes) -> bytes:
+    """Remove the comments with which FASTA and .ts files may begin."""
+    uncommented = re.sub(rb"\A(\s*([;#%][^\n]*)?\n)+", b"", text).lstrip()
+    return uncommented if uncommented.startswith((b">", b"@")) else text.lstrip()
+
+
+def needs_batches(source: str | os.PathLike[str]) -> bool:
+    """Tell whether a file does not fit into memory but can be read in batches, several times."""
+    if os.fspath(source) == STANDARD_INPUT or not os.path.isfile(source):
+        return False
+    with open_file(source) as file:
+        needed, free = memory_needed(file)
+        return needed > free and file.format not in READ_WHOLE
+
+
+def memory_needed(file: OpenFile) -> tuple[int, int]:
+    """Return the bytes of memory that reading the whole file takes, and those that are free."""
+    import psutil  # type: ignore[import-untyped]
+
+    return _uncompressed_size(file) * FILE_FORMATS[file.format].memory, int(psutil.virtual_memory().available)
+
+
+def check_memory(file: OpenFile) -> None:
+    """Raise if a file does not fit into memory, before it is read."""
+    needed, free = memory_needed(file)
+    if needed > free:
+        raise FileError(
+            f"reading it takes about {needed / 2**30:.1f} GiB of memory and {free / 2**30:.1f} GiB is free: take a "
+            f"sample of its rows (head -n, shuf -n), leave columns out, or read it in batches where the task allows it"
+        )
+
+
+def _uncompressed_size(file: OpenFile) -> int:
+    """Return the size of the values of a file; npz and Parquet files are compressed inside."""
+    try:
+        if file.format == "npz":
+            return sum(part.file_size for part in zipfile.ZipFile(file.stream).infolist())
+        if file.format == "parquet":
+            metadata = import_optional("pyarrow.parquet", "a Parquet file").ParquetFile(file.stream).metadata
+            stored = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+            return int(max(stored, 8 * metadata.num_rows * metadata.num_columns))
+    except (ValueError, OSError, NotImplementedError, zipfile.BadZipFile):
+        pass  # damaged: reading it says how
+    finally:
+        file.stream.seek(0)
+    return file.size

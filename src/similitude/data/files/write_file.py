@@ -1,0 +1,236 @@
+"""Writing columns to a file, all at once or some rows at a time; the file is complete or absent."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from similitude.data.files.file_errors import import_optional, listed
+from similitude.data.files.open_file import ENDINGS, TABULAR
+from similitude.support import FileError, check_place, complete_file
+
+STANDARD_OUTPUT = "-"
+
+Columns = Mapping[str, Sequence[Any] | np.ndarray]
+Lists = dict[str, list[Any]]
+
+
+def write(path: str | os.PathLike[str], columns: Columns) -> None:
+    """Write columns of equal length as CSV, TSV, JSON Lines, Parquet or Arrow, by the ending of the name.
+
+    Parameters
+    ----------
+    path : path
+        Text formats may end in ``.gz``; ``-`` is standard output, as CSV. An existing file is replaced when the new
+        one is complete.
+    columns : mapping
+        The values of each column by its name.
+
+    Examples
+    --------
+    >>> from similitude import files
+    >>> files.write("-", {"row": [0, 1], "label": ["yes", "no, never"]})
+    row,label
+    0,yes
+    1,"no, never"
+    """
+    with writer(path) as add:
+        add(columns)
+
+
+@contextmanager
+def writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
+    """Open a file for writing some rows at a time; if an error is raised in the context, no file is left.
+
+    Examples
+    --------
+    >>> from similitude import files
+    >>> with files.writer("-") as add:
+    ...     add({"row": [0, 1]})
+    ...     add({"row": [2]})
+    row
+    0
+    1
+    2
+    """
+    format, is_gzipped = _format(path)
+    names: list[str] = []
+    with ExitStack() as stack:
+        stream = stack.enter_context(_opened(path))
+        if is_gzipped:
+            stream = stack.enter_context(  # type: ignore[assignment]
+                gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=6, mtime=0)
+            )
+        add = stack.enter_context(_WRITERS[format](stream))
+
+        def add_checked(columns: Columns) -> None:
+            lengths = {name: len(column) for name, column in columns.items()}
+            if len(set(lengths.values())) > 1:
+                raise ValueError(f"columns must have equal lengths, got {lengths}")
+            if names and list(columns) != names:
+                raise ValueError(f"columns must be those of the rows before, {names}, got {list(columns)}")
+            names[:] = list(columns)
+            add({name: _values(column) for name, column in columns.items()})
+
+        yield add_checked
+        if not names:
+            raise ValueError("nothing to write: add columns at least once")
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise if a file cannot be written or its format is unknown, before any work is done.
+
+    Examples
+    --------
+    >>> check_writable("predictions.doc")
+    Traceback (most recent call last):
+    ...
+    similitude.support.errors.FileError: predictions.doc: unknown ending '.doc': write '.csv', '.tsv', '.jsonl', ...
+    """
+    format, _ = _format(path)
+    if format in ("parquet", "arrow"):
+        import_optional("pyarrow", f"writing {path}")
+    if os.fspath(path) != STANDARD_OUTPUT and not _is_device(path):
+        _checked_place(path)
+
+
+def _format(path: str | os.PathLike[str]) -> tuple[str, bool]:
+    """Return the format, and whether the file is gzipped."""
+    if os.fspath(path) == STANDARD_OUTPUT:
+        return "csv", False
+    place = Path(path)
+    is_gzipped = place.suffix == ".gz"
+    ending = Path(place.stem).suffix if is_gzipped else place.suffix
+    known = {one: format for one, format in ENDINGS.items() if format in TABULAR}
+    format = known.get(ending.lower(), "csv" if _is_device(place) else "")
+    if not format:
+        raise FileError(f"{path}: unknown ending {ending!r}: write {listed(known, most=20)}, or '-'")
+    if is_gzipped and format in ("parquet", "arrow"):
+        raise FileError(f"{path}: only text files are gzipped: leave .gz out")
+    return format, is_gzipped
+
+
+def _is_device(path: str | os.PathLike[str]) -> bool:
+    """Tell whether this is a pipe or a device, which is written to and not replaced."""
+    place = Path(os.path.realpath(path))
+    return place.exists() and not stat.S_ISREG(place.stat().st_mode) and not place.is_dir()
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    if os.fspath(path) == STANDARD_OUTPUT:
+        yield cast(BinaryIO, _StandardOutput())
+    elif _is_device(path):
+        with open(path, "wb") as stream:
+            yield stream
+    else:
+        with complete_file(_checked_place(path)) as stream:
+            yield stream
+
+
+def _checked_place(path: str | os.PathLike[str]) -> Path:
+    try:
+        return check_place(path)
+    except ValueError as error:
+        raise FileError(str(error)) from None
+
+
+class _StandardOutput(io.RawIOBase):
+    """Standard output for bytes, even if it has been replaced by a stream of text."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if hasattr(sys.stdout, "buffer"):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        else:
+            sys.stdout.write(bytes(data).decode())
+        return len(data)
+
+
+def _values(column: Any) -> list[Any]:
+    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    if hasattr(column, "isna"):  # pandas has several missing values
+        values = [None if gap else value for value, gap in zip(values, column.isna().tolist(), strict=True)]
+    return values
+
+
+@contextmanager
+def _delimited(stream: BinaryIO, separator: str) -> Iterator[Callable[[Lists], None]]:
+    with_header = True
+
+    def add(columns: Lists) -> None:
+        nonlocal with_header
+        text = _rows(columns, separator, with_header, csv.QUOTE_MINIMAL)
+        if "\r" in text:  # an end of line to readers, but older versions of the csv module do not quote it
+            text = _rows(columns, separator, with_header, csv.QUOTE_NONNUMERIC)
+        with_header = False
+        stream.write(text.encode())
+
+    yield add
+
+
+def _rows(columns: Lists, separator: str, with_header: bool, quoting: Any) -> str:
+    text = io.StringIO(newline="")
+    rows = csv.writer(text, delimiter=separator, lineterminator="\n", quoting=quoting)
+    if with_header:
+        rows.writerow(columns)
+    rows.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+@contextmanager
+def _json_lines(stream: BinaryIO) -> Iterator[Callable[[Lists], None]]:
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+
+    def add(columns: Lists) -> None:
+        rows = (encode(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+        stream.write("".join(f"{row}\n" for row in rows).encode())
+
+    yield add
+
+
+@contextmanager
+def _arrow(stream: BinaryIO, format: str) -> Iterator[Callable[[Lists], None]]:
+    pa = import_optional("pyarrow", "writing Parquet or Arrow")
+    parquet = import_optional("pyarrow.parquet", "writing Parquet")
+    ipc = import_optional("pyarrow.ipc", "writing Arrow")
+    out: Any = None
+    schema: Any = None
+
+    def add(columns: Lists) -> None:
+        nonlocal out, schema
+        table = pa.table(columns, schema=schema)
+        if out is None:
+            schema = table.schema
+            out = parquet.ParquetWriter(stream, schema) if format == "parquet" else ipc.new_file(stream, schema)
+        out.write_table(table)
+
+    try:
+        yield add
+    finally:
+        if out is not None:
+            out.close()
+
+
+_WRITERS: dict[str, Any] = {
+    "csv": lambda stream: _delimited(stream, ","),
+    "tsv": lambda stream: _delimited(stream, "\t"),
+    "jsonl": _json_lines,
+    "parquet": lambda stream: _arrow(stream, "parquet"),
+    "arrow": lambda stream: _arrow(stream, "arrow"),
+}

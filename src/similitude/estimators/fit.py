@@ -1,0 +1,206 @@
+"""Fitting a linear model of landmark features: scale, landmarks, their number, the penalty, and then all rows.
+
+The same steps serve rows in memory, in batches of a source, and on the workers of a cluster; these differ in where rows
+come from (`rows`, `batches`, `distributed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_numpy, rows
+from similitude.compute.engines import remove_checkpoint
+from similitude.data.sources import MAX_BATCH_ROWS
+from similitude.estimators.choose_landmarks import LandmarkChoice
+from similitude.estimators.landmark_count import LandmarkCurve, Level, SampleFeatures, Validation, doubled
+from similitude.estimators.options import FitOptions
+from similitude.estimators.passes import check_features_fit, features_of
+from similitude.estimators.products import solve_by_products
+from similitude.estimators.rows import Design, TrainingRows
+from similitude.landmarks import PROJECTION, FeatureUnion, LandmarkFeatures, Landmarks, Representation
+from similitude.linear import LinearModel, Moments, Ridge, Trial
+from similitude.support import digest, pairs_at
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A linear model of landmark features.
+
+    Attributes
+    ----------
+    features : tuple of LandmarkFeatures
+        One for each similarity.
+    representations : tuple of Representation
+    linear : LinearModel
+    trial : Trial
+        The predictions for rows that the model was not fitted to.
+    held_out : tuple of arrays
+        The targets and weights of these rows.
+    curve : LandmarkCurve
+    landmarks : Landmarks
+        Those that were drawn; the features may use fewer.
+    design : tuple of arrays, or None
+        Features, targets and weights of all rows, if they are in memory.
+    """
+
+    features: tuple[LandmarkFeatures, ...]
+    representations: tuple[Representation, ...]
+    linear: LinearModel
+    trial: Trial
+    held_out: tuple[np.ndarray, np.ndarray]
+    curve: LandmarkCurve
+    landmarks: Landmarks
+    design: Design | None
+
+
+def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> Fitted:
+    """Choose the number of landmarks and the penalty on a sample of rows, then fit ridge regression to all rows."""
+    which, n_train = data.pilot(choice.pilot)
+    everything, sizes, projection = len(which) == data.n, choice.sizes, None
+    levels: list[Level] = []
+    with data.located(choice.landmarks):
+        samples = _samples(data, choice.landmarks, options, which)
+        if not everything and len(sizes) == len(samples) == 1 and samples[0].representation.name == PROJECTION:
+            fitted = _fit_by_products(data, samples[0], choice, options)
+            if fitted is not None:
+                return fitted
+            projection = samples[0].projection(sizes[0])
+        if projection is None:
+            validation = Validation(data.Y[which], data.weights[which], n_train)
+            for level in doubled(samples, sizes, validation):
+                if len(levels) > 1:  # the features of earlier levels are not needed any more
+                    levels[-2] = replace(levels[-2], F=np.empty((0, 0)), ridge=None)  # type: ignore[arg-type]
+                levels.append(level)
+    if projection is not None:  # nothing is left to choose on a sample
+        return _fit_in_one_pass(data, projection[:1], samples, choice, options, sizes[0])
+    best = min([one for one in levels[-2:] if one.agrees_with(samples)], key=lambda one: one.trial.loss)
+    curve = LandmarkCurve.of([one.n for one in levels], [one.trial for one in levels], choice.limit)
+    if not everything:
+        return _fit_in_one_pass(data, best.features, samples, choice, options, best.n, curve)
+    return _fit_sample(data, which, n_train, best, samples, choice, curve)
+
+
+def _samples(data: TrainingRows, landmarks: Landmarks, options: FitOptions, which: np.ndarray) -> list[SampleFeatures]:
+    """Return the features of a sample of rows, for each similarity."""
+    made = []
+    for k, A in zip(data.similarities, data.encodings, strict=True):
+        known = landmarks.encoded(k, A)
+        made.append(SampleFeatures(k, rows(A, which), which, known, options.side, options.sparse, options.engine))
+    return made
+
+
+def _fit_sample(
+    data: TrainingRows,
+    which: np.ndarray,
+    n_train: int,
+    best: Level,
+    samples: Sequence[SampleFeatures],
+    choice: LandmarkChoice,
+    curve: LandmarkCurve,
+) -> Fitted:
+    """Fit to a sample that holds all rows: its features are known."""
+    Y, weights, ridge = data.Y[which], data.weights[which], best.ridge
+    judged = slice(0 if n_train == len(Y) else n_train, len(Y))
+    if n_train < len(Y):
+        ridge = Ridge(ridge.moments + Moments.of(best.F[judged], Y[judged], weights[judged]), best.trial.lam)
+    linear, features = ridge.fit(best.trial.lam), _relocated(best.features, data)
+    representations = _representations(samples, features)
+    held_out, drawn = (Y[judged], weights[judged]), choice.landmarks.only(np.arange(best.n))
+    return Fitted(features, representations, linear, best.trial, held_out, curve, drawn, (best.F, Y, weights))
+
+
+def _fit_by_products(
+    data: TrainingRows, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
+) -> Fitted | None:
+    """Fit to all rows by products with the matrix of similarities; None if sums over features cost less."""
+    if data.sampling.all_rows is not None:
+        return None
+    landmarks, held_out, A = sample.landmarks.only(np.arange(choice.sizes[0])), data.held_out(), data.encodings[0]
+    found = solve_by_products(
+        sample.k, A, landmarks.encoding, data.Y, data.weights, data.order, held_out, options.engine
+    )
+    if found is None:
+        return None
+    linear, trial = found
+    curve = LandmarkCurve.of(choice.sizes, [trial], choice.limit)
+    features = _relocated((LandmarkFeatures(sample.k, landmarks),), data)
+    judged, drawn = (data.Y[held_out], data.weights[held_out]), choice.landmarks.only(np.arange(choice.sizes[0]))
+    return Fitted(features, (sample.representation,), linear, trial, judged, curve, drawn, None)
+
+
+def _fit_in_one_pass(
+    data: TrainingRows,
+    features: tuple[LandmarkFeatures, ...],
+    samples: Sequence[SampleFeatures],
+    choice: LandmarkChoice,
+    options: FitOptions,
+    n_landmarks: int,
+    curve: LandmarkCurve | None = None,
+) -> Fitted:
+    """Fit to all rows in one pass; the penalty is chosen on rows held out from it."""
+    size, engine, places = data.itemsize, options.engine, data.sampling.places
+    features = _relocated(features, data)
+    union = FeatureUnion.of(features, size)
+    if not options.one_pass:
+        check_features_fit(options.loss, options.penalty, data.n, len(union), size, engine)
+    some = data.held_out()
+    encoded, held_out = rows(data.encodings, some), (data.Y[some], data.weights[some])
+    with pairs_at(some if places is None else places[some], union.positions):
+        F = features_of(union, encoded, engine.without_progress(), size)
+    union = union.for_sums(F)
+
+    def marks() -> dict[str, str]:
+        leading = [part.leading for part in union.parts]
+        return marks_of(features, data.n_rows, data.n, encoded, held_out, size, leading)
+
+    with pairs_at(places if data.sampling.all_rows is None else None, None):
+        sums = union.completed(data.sums(union, some, engine, marks))
+    linear, trial = fit_with_held_out(sums, F, *held_out)
+    remove_checkpoint(engine.checkpoint)
+    curve = curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit)
+    drawn = choice.landmarks.only(np.arange(n_landmarks))
+    return Fitted(features, _representations(samples, features), linear, trial, held_out, curve, drawn, None)
+
+
+def fit_with_held_out(sums: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> tuple[LinearModel, Trial]:
+    """Return the model of all rows with the penalty that is best for those held out, and how these were predicted."""
+    ridge = Ridge(sums)
+    trial = ridge.best(ridge.held_out(F, Y, weights))
+    return Ridge(sums + Moments.of(F, Y, weights), trial.lam).fit(trial.lam), trial
+
+
+def all_features(fitted: Fitted, data: TrainingRows, options: FitOptions) -> Design:
+    """Return features, targets and weights of all rows, for losses and penalties that need them all at once."""
+    design = fitted.design
+    if design is None:
+        design = data.features(FeatureUnion.of(fitted.features, data.itemsize), options.engine)
+    F, Y, weights = design
+    return (as_numpy(F) if options.sparse else options.engine.to_device(F)), Y, weights
+
+
+def _relocated(features: Sequence[LandmarkFeatures], data: TrainingRows) -> tuple[LandmarkFeatures, ...]:
+    """Return the features with the positions of landmarks among all rows."""
+    places = data.sampling.places
+    if places is None:
+        return tuple(features)
+    return tuple(replace(one, landmarks=one.landmarks.relocated(places)) for one in features)
+
+
+def _representations(
+    samples: Sequence[SampleFeatures], features: Sequence[LandmarkFeatures]
+) -> tuple[Representation, ...]:
+    pairs = zip(samples, features, strict=True)
+    return tuple([replace(one.representation, normalized=made.normalized) for one, made in pairs])
+
+
+def marks_of(features: Sequence[LandmarkFeatures], *data: Any) -> dict[str, str]:
+    """Return what the sums of a pass belong to: the version, the features and the data."""
+    parts = [(one.similarity.fingerprint(), one.side, one.landmarks.objects) for one in features]
+    made = [(one.normalized, f"{one.scale:.6g}") for one in features]
+    model, data_ = digest((parts, made), 16).hex(), digest((MAX_BATCH_ROWS, data), 16).hex()
+    return {"version": version("similitude"), "model": model, "data": data_}

@@ -1,0 +1,528 @@
+"""What SimilarityClassifier and SimilarityRegressor share: landmark features and a linear model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from similitude.compute import (
+    Encoding,
+    as_numpy,
+    as_objects,
+    check_objects,
+    is_tensor,
+    itemsize,
+    moved,
+    namespace,
+    rows,
+    take,
+)
+from similitude.compute.engines import Engine, LocalEngine, distributed_engine, is_distributed, use_engine
+from similitude.data.sources import Source, errors_in_batch, looks_like_source
+from similitude.estimators.batches import Sampled, batches_to_predict, sample_source
+from similitude.estimators.choose_landmarks import choose_landmarks
+from similitude.estimators.distributed import sample_collection
+from similitude.estimators.explanation import Explanation
+from similitude.estimators.fit import Fitted, all_features, fit_ridge
+from similitude.estimators.landmark_count import LandmarkCurve
+from similitude.estimators.model import LandmarkModel, WeightedLandmarks
+from similitude.estimators.options import FitOptions
+from similitude.estimators.partial_fit import Stream
+from similitude.estimators.partitions import Prediction, partition_prediction
+from similitude.estimators.products import MANY, reads_memory_map
+from similitude.estimators.rows import PILOT, Sampling, TrainingRows, draw_seed
+from similitude.estimators.scales import choose_scales, n_models, open_scales
+from similitude.estimators.targets import Targets
+from similitude.landmarks import (
+    RULES,
+    LandmarkFeatures,
+    Landmarks,
+    Representation,
+    check_positions,
+    guarantee_for_classes,
+)
+from similitude.linear import LinearModel, Trial
+from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing
+from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
+from similitude.support import Guarantee
+
+SIDES = ("auto", "left", "right", "both")
+
+
+class LandmarkEstimator(SimilarityEstimator):
+    """Landmark features and a linear model of them. A subclass reads targets, and names its losses."""
+
+    _losses: tuple[str, ...]
+    _takes_tensors = True
+    similarity: Any
+    landmarks: Any
+    landmark_indices: Any
+    n_landmarks: Any
+    loss: str
+    penalty: str
+    side: str
+    unlabeled: Any
+    random_state: Any
+
+    similarity_: Any
+    landmarks_: Any
+    landmark_indices_: Any
+    loss_: str
+    penalty_: str
+    representation_: Representation | tuple[Representation, ...]
+    guarantee_: Guarantee
+    landmark_curve_: LandmarkCurve
+    lam_: float
+    n_similarity_calls_: int
+    intercept_: np.ndarray
+    _model: LandmarkModel
+
+    def __init__(
+        self,
+        similarity: Any = "gaussian",
+        *,
+        landmarks: Any = "auto",
+        landmark_indices: Any = None,
+        n_landmarks: int | str = "auto",
+        loss: str = "auto",
+        penalty: str = "l2",
+        side: str = "auto",
+        unlabeled: Any = None,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.similarity = similarity
+        self.landmarks = landmarks
+        self.landmark_indices = landmark_indices
+        self.n_landmarks = n_landmarks
+        self.loss = loss
+        self.penalty = penalty
+        self.side = side
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+        self.engine = engine
+
+    # Parameters.
+
+    def _similarities(self) -> list[Similarity]:
+        """Return what was given, as similarities."""
+        if not isinstance(self.similarity, (list, tuple)):
+            return [as_similarity(self.similarity)]
+        if not self.similarity:
+            raise ValueError("similarity is an empty list: give one similarity at least")
+        if any(isinstance(one, str) and one == "precomputed" for one in self.similarity):
+            raise ValueError("'precomputed' stands alone: in a list use Precomputed(M), with indices as objects")
+        parts = [as_similarity(one) for one in self.similarity]
+        kinds = {one.objects for one in parts} - {"any"}
+        if len(kinds) > 1:
+            raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
+        return parts
+
+    def _kind(self) -> str:
+        if self._precomputed:
+            return "matrix"
+        try:
+            kinds = [one.objects for one in self._similarities() if one.objects != "any"]
+        except (TypeError, ValueError):  # refused with its reason when it is used
+            return "any"
+        return kinds[0] if kinds else "any"
+
+    def _check_params(self) -> None:
+        """Refuse contradictory or unknown parameters before the first similarity is computed."""
+        if not self._precomputed:
+            for k in self._similarities():
+                k.check_params()
+        if self.loss not in ("auto", *self._losses):
+            raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {self.loss!r}")
+        if self.penalty not in ("l2", "l1"):
+            raise ValueError(f"penalty must be 'l2' or 'l1', got {self.penalty!r}")
+        if self.penalty == "l1" and self.loss == "logistic":
+            raise ValueError("penalty='l1' needs loss='squared_hinge' or 'squared', got loss='logistic'")
+        if self.side not in SIDES:
+            raise ValueError(f"side must be one of {', '.join(map(repr, SIDES))}, got {self.side!r}")
+        if self._precomputed and self.side not in ("auto", "left"):
+            raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
+        self._check_landmarks()
+
+    def _check_landmarks(self) -> None:
+        """Refuse contradictions between the parameters that name landmarks."""
+        own = not isinstance(self.landmarks, str)
+        if own:
+            check_objects(self.landmarks, "landmarks")
+        if self.unlabeled is not None:
+            check_objects(self.unlabeled, "unlabeled")
+        if own + (self.landmark_indices is not None) + (self.unlabeled is not None) > 1:
+            raise ValueError("give landmarks, landmark_indices or an unlabeled pool, not several of them")
+        if not own and self.landmarks not in ("auto", *RULES):
+            raise ValueError(
+                f"landmarks must be 'auto', a rule ({', '.join(RULES)}) or objects, got {self.landmarks!r}"
+            )
+        if self._precomputed and (own or self.unlabeled is not None):
+            raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")
+        n = self.n_landmarks
+        whole = isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1
+        if not whole and not (isinstance(n, str) and n == "auto"):
+            raise ValueError(f"n_landmarks must be a whole number >= 1 or 'auto', got {n!r}")
+
+    def _objective(self) -> tuple[str, str]:
+        """Return loss and penalty; ``auto`` is the squared loss, or with l1 the last loss of those offered."""
+        auto = self._losses[0] if self.penalty == "l2" else self._losses[-1]
+        return auto if self.loss == "auto" else self.loss, self.penalty
+
+    def _options(self, X: Any, similarities: tuple[Similarity, ...], labels: np.ndarray | None) -> FitOptions:
+        """Return the description of the fit to validated objects X."""
+        loss, penalty = self._objective()
+        rule, given = self.landmarks if isinstance(self.landmarks, str) else "given", None
+        if self.landmark_indices is not None:
+            positions = check_positions(self.landmark_indices, check_objects(X))
+            given = Landmarks(take(X, positions), positions, None, None if labels is None else labels[positions])
+        elif not isinstance(self.landmarks, str):
+            given = Landmarks(self._checked_as("landmarks", self.landmarks))
+        pool = None if self.unlabeled is None else self._checked_as("unlabeled", self.unlabeled)
+        side = "left" if self._precomputed and self.side == "auto" else self.side
+        return FitOptions(
+            similarities, rule, self.n_landmarks, given, pool, side, loss, penalty, self.random_state, self._engine
+        )
+
+    def _checked_as(self, name: str, objects: Any) -> Any:
+        """Validate objects other than X; an error says which parameter they are."""
+        try:
+            return self._checked(objects, reset=False)
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError):
+                raise
+            raise type(error)(f"{name}: {error}") from error
+
+    # Fitting.
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from objects and their labels or targets.
+
+        Parameters
+        ----------
+        X : sequence of objects, or source
+            A source (see :class:`similitude.sources.Source`: a memory map, a path, a dataset, a function of batches)
+            is read twice: once to count its rows and to draw a sample of 20,000, on which all choices are made, and
+            once to compute similarities. A Dask array, dataframe or bag stays on its workers (see
+            :class:`similitude.engines.DaskEngine`); its predictions are a lazy array.
+        y : sequence of labels, or array of targets of shape (n,) or (n, outputs)
+            For a source also the name of a column; None if the source brings them along.
+        sample_weight : sequence of float, optional
+            Multiplies the loss of each row.
+        """
+        self._check_params()
+        self._forget_stream()
+        fitted = self._fit_elsewhere(X, y, sample_weight)
+        if fitted is None:
+            X = self._checked(X, reset=True)
+            Y, weights, labels = self._read(X, y, sample_weight)
+            fitted = self._train(X, Y, weights, sample_weight, labels)
+        self._judge(fitted.trial, *fitted.held_out)
+        return self
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return targets as columns, weights, and class numbers if there are classes; a subclass writes it."""
+        raise NotImplementedError
+
+    def _judge(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
+        """Keep what the predictions for held-out rows show; a subclass writes it."""
+        raise NotImplementedError
+
+    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> Fitted | None:
+        """Fit to rows read in batches or held by workers; None if X is in memory."""
+        if is_distributed(X):
+            return self._fit_collection(X, y, sample_weight)
+        one_pass = self._objective() == ("squared", "l2")
+        if reads_memory_map(X, y, one_pass, self.n_landmarks, self._engine):
+            return None
+        source = self._source(X, y, sample_weight)
+        if source is None:
+            return None
+        self._refuse_indices("source")
+        targets, seed = self._targets(), draw_seed(self.random_state)
+        return self._fit_sampled(
+            sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed), targets
+        )
+
+    def _fit_collection(self, X: Any, y: Any, sample_weight: Any) -> Fitted:
+        self._refuse_indices("collection")
+        engine = distributed_engine(self._engine)
+        with engine.session(), use_engine(engine) if self.engine is None else nullcontext():
+            columns, check = engine.partitions(X, y, sample_weight), InputCheck(self, engine.memory)
+            targets, seed = self._targets(), draw_seed(self.random_state)
+            sampled, inputs = sample_collection(columns, targets, check, engine, self.n_landmarks, seed)
+            self.__dict__.update(inputs)
+            return self._fit_sampled(sampled, targets)
+
+    def _refuse_indices(self, what: str) -> None:
+        if self.landmark_indices is not None:
+            raise ValueError(f"landmark_indices are positions in memory: for a {what} give the landmarks themselves")
+
+    def _fit_sampled(self, sampled: Sampled, targets: Targets) -> Fitted:
+        """Fit to a sample, and then to all rows of which it is one."""
+        self._learn_targets(targets)
+        Y, weights = targets.read(sampled.labels, sampled.weights)
+        given = sampled.weights if sampled.weighted else None
+        return self._train(sampled.objects, Y, weights, given, targets.numbers(sampled.labels), sampled.sampling)
+
+    def _targets(self) -> Targets:
+        """Return what reads targets batch by batch; a subclass writes it."""
+        raise NotImplementedError
+
+    def _learn_targets(self, targets: Targets) -> None:
+        """Keep what all targets together tell; a subclass writes it."""
+        raise NotImplementedError
+
+    def _train(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        sample_weight: Any,
+        labels: np.ndarray | None,
+        sampling: Sampling | None = None,
+    ) -> Fitted:
+        """Choose scale, landmarks and penalty, fit the linear model, and keep what prediction needs."""
+        sampling = sampling or Sampling(draw_seed(self.random_state))
+        similarities = (Precomputed(X),) if self._precomputed else tuple(self._similarities())
+        X = np.arange(len(X)) if self._precomputed else X
+        data = self._rows(X, Y, weights, sample_weight, similarities, sampling)
+        options = self._options(X, similarities, labels)
+        choice = choose_landmarks(X, data, labels, options)
+        if choice.note is not None:
+            self.notes_.append(choice.note)
+        data = choose_scales(choice.rows, choice, options)
+        fitted = fit_ridge(data, choice, options)
+        if not options.one_pass:
+            fitted = self._refit(fitted, data, options)
+        self.loss_, self.penalty_, self.landmark_curve_ = options.loss, options.penalty, fitted.curve
+        self.representation_ = fitted.representations[0] if len(fitted.representations) == 1 else fitted.representations
+        self.guarantee_ = guarantee_for_classes(
+            fitted.representations,
+            fitted.landmarks,
+            None if labels is None else max(2, Y.shape[1]),
+            n_models(choice.sizes, options),
+            [one.scale for one in fitted.features],
+        )
+        self._keep(fitted, data.similarities)
+        return fitted
+
+    def _rows(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        sample_weight: Any,
+        similarities: tuple[Similarity, ...],
+        sampling: Sampling,
+    ) -> TrainingRows:
+        """Return the training rows, with similarities resolved and objects encoded."""
+        order = sampling.order(np.flatnonzero(weights > 0))
+        if len(order) < 2:
+            raise ValueError("two examples with a weight are needed at least, there is 1 sample")
+        prepared = [self._prepared(k, X, sample_weight, order) for k in similarities]
+        resolved, encodings = zip(*prepared, strict=True)
+        self._note_engine(resolved)
+        return TrainingRows(resolved, encodings, Y, weights, order, sampling)
+
+    def _prepared(self, k: Similarity, X: Any, sample_weight: Any, order: np.ndarray) -> tuple[Similarity, Encoding]:
+        """Return a similarity resolved on X, and X encoded; medians of many rows are those of a sample."""
+        if len(order) <= PILOT or not k.unresolved() or len(open_scales(k)) < len(k.unresolved()):
+            return k.prepare(X, self.random_state, sample_weight)
+        k.check_params()
+        some = np.sort(order[:PILOT])
+        weighted = None if sample_weight is None else np.asarray(sample_weight)[some]
+        with remembered_images():
+            resolved = k.resolve(take(X, some), self.random_state, weighted)
+            return resolved, resolved.encode_checked(X, "X")
+
+    def _refit(self, fitted: Fitted, data: TrainingRows, options: FitOptions) -> Fitted:
+        """Return the fit by another loss or penalty on the same features."""
+        F, Y, weights = all_features(fitted, data, options)
+        named = "penalty='l1'" if options.sparse else f"loss={options.loss!r}"
+        if isinstance(F, np.ndarray):
+            self._note_cpu(f"the model with {named} was fitted")
+        with self._engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
+            linear, trial, judged = self._fit_linear(options, F, Y, weights)
+        return replace(fitted, linear=linear, trial=trial, held_out=(Y[judged], weights[judged]))
+
+    def _fit_linear(
+        self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
+    ) -> tuple[LinearModel, Trial, np.ndarray]:
+        """Fit a loss or penalty that needs all features at once; a subclass writes it."""
+        raise NotImplementedError
+
+    def _partial_train(
+        self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
+    ) -> tuple[Trial, np.ndarray, np.ndarray]:
+        """Learn from a further batch; return the trial of all rows held out so far, their targets, and weights of 1."""
+        if self._precomputed:
+            raise ValueError("a stream has no matrix of all pairs: partial_fit needs objects in X")
+        if self._objective() != ("squared", "l2"):
+            raise ValueError(
+                f"loss={self.loss!r} with penalty={self.penalty!r} goes over the examples several times: "
+                "partial_fit needs loss='squared' and penalty='l2'"
+            )
+        if not hasattr(self, "_stream"):
+            if self.n_landmarks != "auto" and self.n_landmarks >= MANY:
+                raise ValueError(f"a stream sums over features: give partial_fit fewer than {MANY:,} landmarks")
+            if len(Y) < 2:
+                raise ValueError(
+                    "the first batch of a stream decides landmarks and scale: it needs two examples at least"
+                )
+            self._stream = Stream(self._train(X, Y, weights, sample_weight, labels).features)
+        stream = self._stream.learn(X, Y, weights, self.random_state, self._engine)
+        linear, trial, judged = stream.solve()
+        self._stream = stream
+        self._set_model(stream.features, linear)
+        self.lam_ = trial.lam
+        return trial, judged, np.ones(len(judged))
+
+    def _forget_stream(self) -> None:
+        """Drop what `partial_fit` learned."""
+        self.__dict__.pop("_stream", None)
+
+    def _keep(self, fitted: Fitted, similarities: tuple[Similarity, ...]) -> None:
+        """Keep the landmarks that have a weight, and nothing else of the training objects."""
+        self._set_model(fitted.features, fitted.linear)
+        self.lam_ = fitted.trial.lam
+        if self._precomputed:
+            self.similarity_, self._model = "precomputed", self._model.with_similarity(None)
+        elif isinstance(self.similarity, (list, tuple)):
+            self.similarity_ = list(similarities)
+        else:
+            self.similarity_ = similarities[0]
+
+    def _set_model(self, features: tuple[LandmarkFeatures, ...], linear: LinearModel) -> None:
+        """Make a linear function of the features the model."""
+        edges = np.cumsum([len(one) if one.factor is None else len(one.factor) for one in features])
+        pieces = np.split(linear.weights, edges[:-1])
+        parts = tuple(map(WeightedLandmarks.of, features, pieces))
+        self._model, self.intercept_ = LandmarkModel(parts), linear.intercept
+        kept = [part.features.landmarks for part in parts]
+        alone = len(parts) == 1
+        self.landmarks_ = kept[0].objects if alone else [one.objects for one in kept]
+        self.landmark_indices_ = kept[0].positions if alone else [one.positions for one in kept]
+        self.n_similarity_calls_ = sum([part.n_used for part in parts])
+
+    @property
+    def landmark_weights_(self) -> Any:
+        """The weights of the similarities to ``landmarks_``, a column per output; a list for several similarities.
+
+        With both sides, the weights of K(x, l) come first and those of K(l, x) second.
+        """
+        weights = [part.weights for part in self._model.parts]
+        return weights[0] if len(weights) == 1 else weights
+
+    # Prediction.
+
+    def _source(self, X: Any, y: Any = None, sample_weight: Any = None) -> Source | None:
+        """Return X as a source if it is read in batches; None if it is in memory."""
+        if self._precomputed or not looks_like_source(X):
+            return None
+        if isinstance(X, np.memmap) and self.landmark_indices is not None:
+            return None
+        if not isinstance(X, Source):
+            return Source(X, y, sample_weight)
+        if y is not None or sample_weight is not None:
+            raise TypeError("a Source brings its labels and weights along: give them where it is made")
+        return X
+
+    def _predictions(self, X: Any, method: str, of_scores: Callable[[np.ndarray], np.ndarray]) -> Any:
+        """Return what a method says of every object: a tensor for a tensor, a lazy array for a Dask collection.
+
+        Parameters
+        ----------
+        X : sequence of objects, source or collection
+        method : str
+            The name of the method, which workers call.
+        of_scores : callable
+            Turns scores into predictions.
+        """
+        self._check_fitted()
+        if is_distributed(X):
+            engine, helper = distributed_engine(self._engine), copy.copy(self)
+            helper.engine = LocalEngine(threads=1, memory=engine.memory)
+            helper.landmarks, helper.unlabeled = "auto", None
+            asked = Prediction(helper, method, of_scores(np.zeros((1, len(self.intercept_)))))
+            return engine.lazy_array(partition_prediction, asked, X, asked.like)
+        values = of_scores(self._scores(X))
+        if not is_tensor(X):
+            return values
+        return moved(values, lambda array: namespace(X).asarray(array, device=X.device))
+
+    def _check_fitted(self) -> None:
+        if "_model" not in vars(self):
+            check_is_fitted(self)
+
+    def _asked(self, X: Any) -> tuple[LandmarkModel, tuple[Encoding, ...]]:
+        """Return the model, and new objects encoded for each of its parts."""
+        X = self._checked(X, reset=False)
+        if not self._precomputed:
+            return self._model, tuple([part.features.similarity.encode_checked(X, "X") for part in self._model.parts])
+        k = Precomputed(X)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} columns, the model was fitted on {self.n_features_in_} objects")
+        return self._model.with_similarity(k), (k.encode(np.arange(len(X))),)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return the scores, one column per output, in float64."""
+        source = self._source(X)
+        if source is not None:
+            return self._scores_of_source(source)
+        model, encodings = self._asked(X)
+        scores = model.scores(encodings, self._engine, itemsize(encodings[0]))
+        return as_numpy(scores).astype(np.float64, copy=False) + self.intercept_
+
+    def _scores_of_source(self, source: Source) -> np.ndarray:
+        scores = None if source.n is None else np.empty((source.n, len(self.intercept_)))
+        parts = []
+        for batch in batches_to_predict(source, getattr(self, "n_features_in_", None), self._engine):
+            with errors_in_batch(batch):
+                model, encodings = self._asked(batch.objects)
+            part = model.scores(encodings, self._engine.without_progress(), itemsize(encodings[0])) + self.intercept_
+            if scores is None:
+                parts.append(part)
+            else:
+                scores[batch.start : batch.stop] = part
+        return np.concatenate(parts) if scores is None else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the prediction for every object; a subclass writes it."""
+        raise NotImplementedError
+
+    def predict_batches(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield predictions batch by batch, for sources whose predictions do not fit into memory.
+
+        Parameters
+        ----------
+        X : source
+            See :class:`similitude.sources.Source`; an iterator that can be read only once will do.
+        """
+        self._check_fitted()
+        source = self._source(X)
+        if source is None:
+            raise TypeError(f"predict_batches reads a source, got {type(X).__name__} in memory: use predict")
+        for batch in batches_to_predict(source, getattr(self, "n_features_in_", None), self._engine):
+            with errors_in_batch(batch):
+                yield self.predict(batch.objects)
+
+    def _explain(self, X: Any, predictions: np.ndarray, columns: np.ndarray) -> list[Explanation]:
+        """Return for each object what its landmarks add to the score in its column."""
+        if looks_like_source(X) and not isinstance(X, np.ndarray):
+            raise TypeError("explain takes objects in memory: give it one batch of a source, for instance")
+        model, encodings = self._asked(X)
+        used = [part.features.landmarks.objects for part in model.parts if len(part.features.landmarks)]
+        objects = [one for landmarks in used for one in as_objects(landmarks)]
+        each = [rows(encodings, slice(i, i + 1)) for i in range(len(columns))]
+        return [
+            Explanation.of(model, objects, A, prediction, int(column), self.intercept_)
+            for A, prediction, column in zip(each, predictions, columns, strict=True)
+        ]

@@ -1,0 +1,145 @@
+"""The fitted model: a weighted sum of similarities to landmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding, concatenated, count, in_precision, run_on_strips
+from similitude.compute.engines import Engine
+from similitude.landmarks import LandmarkFeatures, lengths
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedLandmarks:
+    """The landmarks of one similarity that have a weight, and the weights.
+
+    Attributes
+    ----------
+    features : LandmarkFeatures
+        The similarities themselves: the projection and the scale are part of the weights.
+    weights : array of shape (similarities, outputs)
+    """
+
+    features: LandmarkFeatures
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, features: LandmarkFeatures, W: np.ndarray) -> WeightedLandmarks:
+        """Keep the landmarks that have a weight; all of them if similarities are divided by their length."""
+        weights = features.similarity_weights(W)
+        plain = replace(features, factor=None, scale=1.0)
+        if features.normalized:
+            return cls(plain, weights)
+        n = len(features.landmarks)
+        per_side = (weights != 0).any(axis=1).reshape(-1, n)
+        used = np.flatnonzero(per_side.any(axis=0))
+        columns = (np.arange(len(per_side))[:, None] * n + used).ravel()
+        return cls(plain.only(used), weights[columns])
+
+    @property
+    def n_used(self) -> int:
+        """The number of landmarks with a weight."""
+        n = max(1, len(self.features.landmarks))
+        return int((self.weights != 0).any(axis=1).reshape(-1, n).any(axis=0).sum())
+
+    def moved(self, move: Callable[[Any], Any]) -> WeightedLandmarks:
+        """Return the same with its arrays on another device."""
+        return replace(self, features=self.features.moved(move), weights=move(self.weights))
+
+    def contributions(self, A: Encoding) -> tuple[np.ndarray, np.ndarray]:
+        """Return the similarity of one object to each landmark, and what each landmark adds to each output."""
+        n, outputs = len(self.features.landmarks), self.weights.shape[1]
+        if not len(self.weights):
+            return np.empty(0), np.empty((0, outputs))
+        K = self.features.similarities(A).astype(np.float64)
+        similarities = K[0, :n].copy()
+        if self.features.normalized:
+            K /= lengths(K)[:, None]
+        added = K[0][:, None] * self.weights
+        return similarities, added.reshape(-1, n, outputs).sum(axis=0)
+
+    def scores(self, A: Encoding) -> Any:
+        """Return the weighted sum over the similarities of each object, in float64."""
+        if not len(self.weights):
+            return np.zeros((count(A), self.weights.shape[1]))
+        K, normalized = self.features.similarities(A), self.features.normalized
+        if not isinstance(K, np.ndarray):
+            wide = in_precision(K, self.weights.dtype) @ self.weights
+            return wide / lengths(K)[:, None] if normalized else wide
+        if K.dtype == np.float64:
+            sums: np.ndarray = np.matmul(K, self.weights, dtype=np.float64)
+        else:
+            sums = np.empty((len(K), self.weights.shape[1]))
+            for start in range(0, len(K), 256):  # a few rows at a time in float64
+                sums[start : start + 256] = K[start : start + 256].astype(np.float64) @ self.weights
+        return sums / lengths(K).astype(np.float64)[:, None] if normalized else sums
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkModel:
+    """Weighted landmarks of one or several similarities, as the second encoding of a task that is never cut."""
+
+    parts: tuple[WeightedLandmarks, ...]
+
+    def __len__(self) -> int:
+        return max(1, sum([len(part.weights) for part in self.parts]))
+
+    def __getitem__(self, which: Any) -> LandmarkModel:
+        return self
+
+    def movable(self) -> bool:
+        """Tell whether a device can hold it: an empty part has nothing to hold."""
+        return all(len(part.weights) for part in self.parts)
+
+    def moved(self, move: Callable[[Any], Any]) -> LandmarkModel:
+        """Return the same with its arrays on another device."""
+        return LandmarkModel(tuple(part.moved(move) for part in self.parts))
+
+    def with_similarity(self, k: Any) -> LandmarkModel:
+        """Return the same for another precomputed matrix; None waits for the next one."""
+        return LandmarkModel(tuple(replace(part, features=part.features.with_similarity(k)) for part in self.parts))
+
+    def scores(self, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> Any:
+        """Return the scores of encoded objects without the intercept: tensors for tensors."""
+        on_tensors = all([part.features.on_tensors for part in self.parts])
+        known = self._by_products(encodings, engine) if on_tensors else None
+        if known is not None:
+            return known
+        threadsafe = all([part.features.similarity.hints.threadsafe for part in self.parts])
+        return run_on_strips(ScoresTask(threadsafe, on_tensors), encodings, self, engine, itemsize)
+
+    def _by_products(self, encodings: Sequence[Encoding], engine: Engine) -> Any:
+        """Return the scores by products that do not store the similarities; None if the engine has none."""
+        sums: list[Any] = []
+        for part, A in zip(self.parts, encodings, strict=True):
+            features = part.features
+            if features.normalized or not len(part.weights):
+                return None
+            operator = engine.operator(features.similarity, A, features.landmarks.encoding)
+            if operator is None:
+                return None
+            sums.append(operator.product(part.weights))
+        return sum(sums[1:], start=sums[0])
+
+
+@dataclass(frozen=True)
+class ScoresTask:
+    """Compute the scores of a strip of rows."""
+
+    threadsafe: bool
+    on_tensors: bool = False
+
+    def joined(self, parts: list[Any]) -> Any:
+        """Return the scores of all parts."""
+        return concatenated(parts)
+
+    def __call__(self, a: Sequence[Encoding], b: LandmarkModel, out: Any = None) -> Any:
+        """Return the scores without the intercept."""
+        scores = b.parts[0].scores(a[0])
+        for part, A in zip(b.parts[1:], a[1:], strict=True):
+            scores = scores + part.scores(A)
+        return scores

@@ -1,0 +1,52 @@
+"""The description of a fit that all fits share: in memory, in batches, on a cluster and on a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from similitude.compute.engines import Engine
+from similitude.landmarks import Landmarks
+from similitude.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class FitOptions:
+    """What to fit.
+
+    Attributes
+    ----------
+    similarities : tuple of Similarity
+        As the user gave them, not yet resolved.
+    rule : str
+        How landmarks are chosen.
+    n_landmarks : int or "auto"
+    given : Landmarks or None
+        Landmarks that the user named, instead of a rule.
+    unlabeled : sequence of objects, or None
+        The pool that landmarks are drawn from instead of X.
+    side, loss, penalty : str
+    random_state : int or None
+    engine : Engine
+    """
+
+    similarities: tuple[Similarity, ...]
+    rule: str
+    n_landmarks: int | str
+    given: Landmarks | None
+    unlabeled: Any
+    side: str
+    loss: str
+    penalty: str
+    random_state: Any
+    engine: Engine
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the penalty selects landmarks."""
+        return self.penalty == "l1"
+
+    @property
+    def one_pass(self) -> bool:
+        """Whether one pass over the features is enough: least squares with a quadratic penalty."""
+        return (self.loss, self.penalty) == ("squared", "l2")

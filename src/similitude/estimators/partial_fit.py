@@ -1,0 +1,62 @@
+"""Learning from a stream of batches: the first decides scale and landmarks, all of them add to the sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import itemsize
+from similitude.compute.engines import Engine
+from similitude.estimators.fit import fit_with_held_out
+from similitude.estimators.passes import features_of
+from similitude.estimators.rows import MOST_HELD_OUT
+from similitude.landmarks import FeatureUnion, LandmarkFeatures
+from similitude.linear import HELD_OUT, LinearModel, Moments, Trial
+from similitude.support import generator
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """What was learned from the batches so far.
+
+    Attributes
+    ----------
+    features : tuple of LandmarkFeatures
+        Of the first batch.
+    sums : Moments or None
+        Over all rows that are not held out.
+    held_out : tuple of (features, targets, weights)
+        One for each batch that held out rows.
+    """
+
+    features: tuple[LandmarkFeatures, ...]
+    sums: Moments | None = None
+    held_out: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = ()
+
+    def learn(self, X: Any, Y: np.ndarray, weights: np.ndarray, random_state: Any, engine: Engine) -> Stream:
+        """Return the stream after a further batch; a fifth of each batch is held out, up to 5,000 rows in all."""
+        encodings = tuple(one.similarity.encode_checked(X, "X") for one in self.features)
+        size = max(map(itemsize, encodings))
+        F = features_of(FeatureUnion.of(self.features, size), encodings, engine, size)
+        held = self._chosen(weights, random_state)
+        sums = Moments.of(F[~held], Y[~held], weights[~held])
+        kept = ((F[held], Y[held], weights[held]),) if held.any() else ()
+        return replace(self, sums=sums if self.sums is None else self.sums + sums, held_out=self.held_out + kept)
+
+    def solve(self) -> tuple[LinearModel, Trial, np.ndarray]:
+        """Return the model of all rows, the trial of those held out, and their targets."""
+        assert self.sums is not None
+        F, Y, weights = (np.concatenate(parts) for parts in zip(*self.held_out, strict=True))
+        return *fit_with_held_out(self.sums, F, Y, weights), Y
+
+    def _chosen(self, weights: np.ndarray, random_state: Any) -> np.ndarray:
+        """Return which rows of a batch are held out."""
+        held = np.zeros(len(weights), dtype=bool)
+        counted = np.flatnonzero(weights > 0)
+        known = sum(len(one) for _, _, one in self.held_out)
+        if known < MOST_HELD_OUT:
+            number = max(1 if known == 0 else 0, round(HELD_OUT * len(counted)))
+            held[generator(random_state).permutation(counted)[:number]] = len(counted) > 1
+        return held

@@ -1,0 +1,263 @@
+"""The choice of the examples to assess, their labels and similarities."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding, check_fits, check_objects, count, keys, take
+from similitude.compute.engines import Engine
+from similitude.scikit import SimilarityEstimator, encode_labels, read_labels
+from similitude.similarity import Precomputed, Similarity, as_similarity
+from similitude.support import brief, pairs_at
+
+PAIRS_LIMIT = 2000
+"""Largest number of examples for which all pairs are computed."""
+
+PROGRAM_LIMIT = 500
+"""Largest number of examples on which weights are fitted."""
+
+PROGRAM_ROWS, PROGRAM_LEAST = 6000, 200
+"""Largest number of rows of a linear program, one for each example and other class, but at least 200 examples."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The classes with at least two examples, and the class of each example, -1 if it is alone in its class."""
+
+    classes_: np.ndarray
+    codes: np.ndarray
+
+    @classmethod
+    def of(cls, y: Any, n: int) -> Labels:
+        """Read the labels of n examples; at least two classes with two examples each are required."""
+        classes, codes = encode_labels(read_labels(y, n))
+        if len(classes) == 1:
+            raise ValueError(f"two classes are needed, y holds one class: {brief(classes[0].item())}")
+        kept = np.bincount(codes) >= 2
+        if kept.sum() < 2:
+            lone = brief(classes[~kept].tolist())
+            raise ValueError(f"two classes with two examples each are needed, there is only one example of {lone}")
+        numbers = np.where(kept, np.cumsum(kept) - 1, -1)
+        return cls(classes[kept], numbers[codes])
+
+    @property
+    def alone(self) -> np.ndarray:
+        """Positions of the examples that are alone in their class."""
+        return np.flatnonzero(self.codes < 0)
+
+
+def stratified(codes: np.ndarray, size: int, rng: np.random.Generator, least: int = 2) -> np.ndarray:
+    """Draw a stratified sample with at least `least` examples of each class if possible; return sorted positions.
+
+    >>> codes = np.array([0] * 90 + [1] * 10)
+    >>> np.bincount(codes[stratified(codes, 20, np.random.default_rng(0))])
+    array([18,  2])
+    """
+    order = rng.permutation(len(codes))
+    by_class = order[np.argsort(codes[order], kind="stable")]
+    sizes = np.bincount(codes)
+    place = np.arange(len(codes)) - (np.cumsum(sizes) - sizes)[codes[by_class]]
+    turn = (place + rng.random(len(sizes))[codes[by_class]]) / sizes[codes[by_class]]
+    turn[place < least] = -1.0
+    return np.sort(by_class[np.argsort(turn, kind="stable")[:size]])
+
+
+@dataclass(frozen=True)
+class SamplingPlan:
+    """The roles of the examples, chosen before the first similarity is computed.
+
+    Attributes
+    ----------
+    labels : Labels
+    used : array of int
+        Positions in X of the examples for which all pairs are computed.
+    codes : array of int
+        Their classes.
+    extra : array of int
+        Positions in X of landmarks that are not among them.
+    landmarks : array of int
+        The columns that get weights: positions in `used` followed by `extra`.
+    fit, choice, test : array of int
+        Positions in `used` of the examples to which weights are fitted, by which one of several fits is chosen, and on
+        which it is tested. Empty if there are too few examples.
+    """
+
+    labels: Labels
+    used: np.ndarray
+    codes: np.ndarray
+    extra: np.ndarray
+    landmarks: np.ndarray
+    fit: np.ndarray
+    choice: np.ndarray
+    test: np.ndarray
+
+    @property
+    def landmark_positions(self) -> np.ndarray:
+        """Positions of the landmarks in X."""
+        return np.concatenate([self.used, self.extra])[self.landmarks]
+
+    @property
+    def landmark_codes(self) -> np.ndarray:
+        """Classes of the landmarks."""
+        return self.labels.codes[self.landmark_positions]
+
+    @property
+    def itself(self) -> np.ndarray | None:
+        """For each row of `fit` the column of the same example; None if landmarks and rows are disjoint."""
+        return np.arange(len(self.fit)) if np.array_equal(self.fit, self.landmarks) else None
+
+
+def plan(labels: Labels, landmarks: Any, rng: np.random.Generator) -> SamplingPlan:
+    """Choose the examples and their roles."""
+    wanted = read_landmarks(landmarks, labels)
+    many = np.flatnonzero(labels.codes >= 0)
+    if len(many) > PAIRS_LIMIT < 2 * len(labels.classes_):
+        raise ValueError(
+            f"y holds {len(labels.classes_):,} classes: two examples of each are more than the limit of "
+            f"{PAIRS_LIMIT:,}. Are these numbers to be predicted rather than classes?"
+        )
+    used = many if len(many) <= PAIRS_LIMIT else many[stratified(labels.codes[many], PAIRS_LIMIT, rng)]
+    codes = labels.codes[used]
+    limit = program_limit(len(labels.classes_))
+    if wanted is None:
+        size = min(max(len(used) // 2, 2 * len(labels.classes_)), limit)
+        columns = stratified(codes, size, rng)
+        extra, fit, rest = used[:0], columns, np.setdiff1d(np.arange(len(used)), columns)
+    else:
+        if isinstance(wanted, int):
+            wanted = used[stratified(codes, min(wanted, len(used)), rng, least=1)]
+        extra = np.setdiff1d(wanted, used)
+        columns = np.searchsorted(np.sort(used), wanted)  # `used` is sorted
+        columns = np.where(np.isin(wanted, used), columns, len(used) + np.searchsorted(extra, wanted))
+        rows = rng.permutation(np.setdiff1d(np.arange(len(used)), columns))
+        fit, rest = np.split(rows, [min(len(rows) // 2, limit)])
+    rest = rng.permutation(rest)
+    choice, test = np.split(rest, [len(rest) // 4])
+    enough = len(test) >= 2 and len(choice) and len(fit) >= 2
+    parts = (np.sort(fit), np.sort(choice), np.sort(test)) if enough else (used[:0],) * 3
+    return SamplingPlan(labels, used, codes, extra, columns, *parts)
+
+
+def program_limit(n_classes: int) -> int:
+    """Return the largest number of examples on which weights are fitted.
+
+    >>> program_limit(2), program_limit(26), program_limit(1000)
+    (500, 240, 2000)
+    """
+    return max(min(PROGRAM_LIMIT, max(PROGRAM_LEAST, PROGRAM_ROWS // (n_classes - 1))), 2 * n_classes)
+
+
+def read_landmarks(landmarks: Any, labels: Labels) -> int | np.ndarray | None:
+    """Validate the number of landmarks or their positions; None by default."""
+    if landmarks is None:
+        return None
+    n, k = len(labels.codes), len(labels.classes_)
+    if isinstance(landmarks, (int, np.integer)) and not isinstance(landmarks, bool):
+        if not k <= landmarks < n:
+            raise ValueError(f"landmarks must be a number from {k}, one of each class, to {n - 1}, got {landmarks}")
+        return int(landmarks)
+    positions = np.asarray(landmarks)
+    if positions.ndim != 1 or positions.dtype.kind not in "iu" or not len(positions):
+        raise ValueError(f"landmarks must be a number or a list of positions in X, got {brief(landmarks)}")
+    outside = positions[(positions < -n) | (positions >= n)]
+    if len(outside):
+        raise IndexError(f"landmarks holds {outside[0]}, X has {n:,} examples")
+    positions = positions % n
+    found, times = np.unique(positions, return_counts=True)
+    if (times > 1).any():
+        raise ValueError(f"landmarks names example {found[times > 1][0]} twice")
+    alone = found[labels.codes[found] < 0]
+    if len(alone):
+        raise ValueError(f"landmarks names example {alone[0]}, which is alone in its class and left out")
+    missing = np.setdiff1d(np.arange(k), labels.codes[found])
+    if len(missing):
+        raise ValueError(f"landmarks holds no example of class {labels.classes_[missing[0]].item()!r}")
+    return positions
+
+
+@dataclass(frozen=True)
+class Similarities:
+    """The similarities of a sample.
+
+    Attributes
+    ----------
+    similarity : Similarity
+        With data-dependent parameters resolved.
+    objects : sequence
+        The n objects that are used.
+    raw : array of shape (n, n)
+        Their similarities K(x_i, x_j).
+    wide : array of shape (n, n + e)
+        The same in double precision and divided by the scale, followed by the columns of other landmarks.
+    scale : float
+        The largest magnitude, at least 1.
+    copies : int
+        Number of objects that are exact copies of earlier ones.
+    """
+
+    similarity: Similarity
+    objects: Any
+    raw: np.ndarray
+    wide: np.ndarray
+    scale: float
+    copies: int
+
+    @property
+    def K(self) -> np.ndarray:  # noqa: N802
+        """The square part."""
+        return self.wide[:, : len(self.wide)]
+
+
+class AssessedSimilarity(SimilarityEstimator):
+    """Validation of a similarity and of objects as in estimators."""
+
+    def __init__(self, similarity: Any, *, engine: Engine | None = None) -> None:
+        self.similarity = similarity
+        self.engine = engine
+
+    def read(self, X: Any) -> Any:
+        """Validate objects, or a precomputed matrix, which may hold NaN outside of the sample."""
+        _ = self._engine  # validated first
+        if not self._precomputed:
+            return self._checked(X, reset=True)
+        X = np.asarray(X) if not hasattr(X, "tocsr") else X
+        if X.ndim != 2 or X.shape[0] != X.shape[1]:
+            raise ValueError(f"similarity='precomputed' needs the square matrix of all pairs, got shape {X.shape}")
+        return X
+
+    def similarities(self, X: Any, plan: SamplingPlan, random_state: Any) -> Similarities:
+        """Compute the similarities of a plan; errors name a pair by positions in X."""
+        engine, n, e = self._engine, len(plan.used), len(plan.extra)
+        check_fits(n, n + e, 8, engine)
+        k, objects = self._resolved(X, random_state)
+        used = objects if n == check_objects(objects) else take(objects, plan.used)
+        k, A = k.prepare(used, random_state)
+        with pairs_at(plan.used, plan.used):
+            raw = np.asarray(k.blocks(A, engine=engine).whole())
+        wide = raw.astype(np.float64)
+        if e:
+            B = k.prepare(take(objects, plan.extra))[1]
+            with pairs_at(plan.used, plan.extra):
+                wide = np.concatenate([wide, np.asarray(k.blocks(A, B, engine).whole())], axis=1)
+        scale = max(float(np.abs(wide).max()), 1.0)
+        return Similarities(k, used, raw, wide / scale, scale, n_copies(A))
+
+    def _resolved(self, X: Any, random_state: Any) -> tuple[Similarity, Any]:
+        """Return the similarity with data-dependent parameters resolved, and the objects that it takes."""
+        if self._precomputed:
+            return Precomputed(X), np.arange(check_objects(X))
+        k = as_similarity(self.similarity)
+        k.check_params()
+        return (k.resolve(X, random_state) if k.unresolved() else k), X
+
+
+def n_copies(A: Encoding) -> int:
+    """Return the number of objects that are exact copies of earlier ones; 0 if the objects cannot be hashed."""
+    try:
+        return count(A) - len(np.unique(keys(A)))
+    except (AttributeError, TypeError, pickle.PicklingError):
+        return 0

@@ -1,0 +1,218 @@
+"""Definitions 3 and 4: weights fitted on some examples and tested on others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from similitude.goodness.gaps import enclosed, largest_gap
+from similitude.goodness.margins import REACHED
+from similitude.goodness.resampling import bounded_mean
+from similitude.goodness.weight_programs import Comparison, Programs, hinge, stretched
+from similitude.support import ESTIMATE, HELD_OUT, Curve, Estimate
+from similitude.theory import LEVEL, clopper_pearson
+
+NUS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75)
+"""Shares of examples that may fall short of the gap."""
+
+GAMMAS = (0.125, 0.25, 0.5, 1.0, 2.0)
+"""Gaps at which the hinge loss is computed, in units of the mean magnitude of unweighted gaps."""
+
+ZERO_GAP = 1e-12
+"""A smaller gap of similarities in [-1, 1] counts as zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedGoodness(Curve):
+    r"""How good the similarity is with weighted objects.
+
+    K is :math:`(\epsilon, \gamma)`-good if for some weights :math:`w(x') \in [0, 1]` all but a share epsilon of the
+    objects have :math:`E[w(x') K(x, x') \mid same] \ge E[w(x') K(x, x') \mid different] + \gamma` (Balcan and Blum, "On
+    a Theory of Learning with Similarity Functions", Definition 3); with several classes, for each other class. Weights
+    are fitted by linear programming to the similarities of some examples to the landmarks; of these and of weights 1,
+    the best for each share is taken (the best possible would be an integer program). They are then tested on examples
+    that were not used for fitting. The result is about these weights, since no sample can show the effect of weights on
+    unseen objects.
+
+    Attributes
+    ----------
+    x : array
+        Shares epsilon that may fall short.
+    y : array
+        The gap that all but this share of the held-out examples reach with the weights fitted for it.
+    low, high : array
+        The exact interval for the same share of all objects, by order statistics of held-out gaps.
+    level, grade
+        0.95, HELD-OUT.
+    fitted : array
+        The gap that all but this share of the fitted examples reach: too optimistic.
+    landmarks : array of int
+        Positions in X of the objects with a weight.
+    weights : array
+        The weights with the fewest errors on further examples.
+    credit : array
+        The contribution of each landmark to the mean gap of the fitted examples, with weight 1.
+    error : Estimate
+        How often the largest weighted mean similarity, with these weights, is not that to the own class, on held-out
+        examples.
+    error_at_gap : Curve
+        How often the gap, with these weights, is below x, on held-out examples; x are gaps that all but some share of
+        the fitted examples reach.
+    fits : array of shape (len(x), n_landmarks)
+        The weights fitted for each share.
+    vote_error : Estimate
+        The error with all weights equal to 1.
+    n_fitted, n_choice, n_held_out : int
+        Numbers of examples on which the weights were fitted, chosen and tested.
+    """
+
+    fitted: np.ndarray
+    landmarks: np.ndarray
+    weights: np.ndarray
+    credit: np.ndarray
+    error: Estimate
+    error_at_gap: Curve
+    fits: np.ndarray
+    vote_error: Estimate
+    n_fitted: int
+    n_choice: int
+    n_held_out: int
+
+    def __str__(self) -> str:
+        head = (
+            f"weights of {len(self.landmarks)} landmarks, fitted on {self.n_fitted} examples, chosen on "
+            f"{self.n_choice}, tested on {self.n_held_out} others ({100 * self.level:g} %, {self.grade})"
+        )
+        points = zip(self.x, self.y, self.low, self.high, self.fitted, strict=True)
+        lines = [
+            f"  all but {100 * x:3.0f} %: gap {y:8.4g}  [{low:.4g}, {high:.4g}]  fitted {fitted:.4g}"
+            for x, y, low, high, fitted in points
+        ]
+        return "\n".join([head, *lines, f"  error {self.error}", f"  with all weights 1: {self.vote_error}"])
+
+
+@dataclass(frozen=True, eq=False)
+class HingeGoodness(Curve):
+    r"""How good the similarity is by the hinge loss, with weighted objects.
+
+    The mean of :math:`\max(0, 1 - gap(x)/\gamma)` for the best weights in [0, 1] (Balcan and Blum, "On a Theory of
+    Learning with Similarity Functions", Definition 4, which takes the minimum over gamma; as that is often attained at
+    gamma = 0, this is the whole curve). It bounds the error of a separator that minimizes this loss.
+
+    Attributes
+    ----------
+    x : array
+        Gaps gamma.
+    y : array
+        The mean loss on held-out examples of the weights fitted for this gamma.
+    low, high : array
+        An interval for it, assuming only that similarities stay in the observed range.
+    level, grade
+        0.95, ESTIMATE.
+    fitted : array
+        The mean loss of the fitted examples, the optimum of the linear program: too optimistic.
+    """
+
+    fitted: np.ndarray
+
+    def __str__(self) -> str:
+        points = zip(self.x, self.y, self.low, self.high, self.fitted, strict=True)
+        lines = [
+            f"  at gap {x:8.4g}: {y:7.4g}  [{low:.4g}, {high:.4g}]  fitted {fitted:.4g}"
+            for x, y, low, high, fitted in points
+        ]
+        return "\n".join([f"mean hinge loss of held-out examples ({100 * self.level:g} %, {self.grade})", *lines])
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Fitted weights: a vector for each share that may fall short, one for each gamma of the hinge loss, and ones.
+
+    ``credit`` is the contribution of each landmark to the mean contrast of own and other classes, with weight 1.
+    """
+
+    weights: list[np.ndarray]
+    gammas: np.ndarray
+    credit: np.ndarray
+
+    @property
+    def of_hinge(self) -> list[np.ndarray]:
+        """The weights with the smallest hinge loss for each gamma."""
+        return self.weights[len(NUS) : len(NUS) + len(self.gammas)]
+
+
+def fit(comparison: Comparison) -> Fits:
+    """Fit weights to the similarities of examples to landmarks."""
+    programs = Programs(comparison)
+    plain = np.ones(len(comparison.columns))
+    size = float(np.abs(comparison.gaps(plain)).mean())
+    gammas = np.array([gamma for gamma in size * np.array(GAMMAS) if ZERO_GAP < gamma <= 1])
+    tolerant = [programs.tolerant(nu) if nu else programs.widest() for nu in NUS]
+    return Fits([*tolerant, *[programs.least_hinge(gamma) for gamma in gammas], plain], gammas, programs.credit)
+
+
+def certify(
+    fits: Fits,
+    fitted: Comparison,
+    choice: Comparison,
+    test: Comparison,
+    landmarks: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[WeightedGoodness, HingeGoodness]:
+    """Choose weights on some examples and test them on others."""
+    nus, n = np.array(NUS), len(test.own)
+    candidates = [stretched(weights) for weights in fits.weights]
+    seen, fresh = (np.stack([part.gaps(w) for w in candidates], axis=1) for part in (fitted, test))
+    reached = largest_gap(seen, nus)
+    best = reached.argmax(axis=1)
+    held_out = np.array([largest_gap(fresh[:, b], nus[i : i + 1])[0] for i, b in enumerate(best)])
+    ends = [enclosed(fresh[:, b], nus[i : i + 1], LEVEL, 2.0) for i, b in enumerate(best)]
+    low, high = (np.array([float(end[side][0]) for end in ends]) for side in (0, 1))
+    chosen = int(np.argmin([(choice.gaps(w) <= 0).mean() for w in candidates]))
+    at = np.unique(reached[:, chosen])
+    weighted = WeightedGoodness(
+        nus, held_out, low, high, LEVEL, HELD_OUT,
+        fitted=reached[np.arange(len(nus)), best],
+        landmarks=landmarks,
+        weights=candidates[chosen],
+        credit=fits.credit,
+        error=share((fresh[:, chosen] <= 0).sum(), n),
+        error_at_gap=shares(at, (fresh[:, chosen, None] < at - REACHED * np.abs(at)).sum(axis=0), n),
+        fits=np.stack([candidates[b] for b in best]),
+        vote_error=share((fresh[:, -1] <= 0).sum(), n),
+        n_fitted=len(fitted.own),
+        n_choice=len(choice.own),
+        n_held_out=n,
+    )  # fmt: skip
+    return weighted, hinge_curve(fits, fitted, test, rng)
+
+
+def hinge_curve(fits: Fits, fitted: Comparison, test: Comparison, rng: np.random.Generator) -> HingeGoodness:
+    """Return the hinge loss at each gamma, on the fitted examples and on others."""
+    rows: list[tuple[float, ...]] = []
+    for gamma, weights in zip(fits.gammas, fits.of_hinge, strict=True):
+        losses, most = hinge(test.gaps(weights), gamma), 1 + _deepest(weights, fitted) / gamma
+        optimum = float(fitted.masses @ hinge(fitted.gaps(weights), gamma))
+        rows.append((gamma, float(losses.mean()), *bounded_mean(losses, most, rng), optimum))
+    x, y, low, high, before = np.array(rows).reshape(-1, 5).T
+    return HingeGoodness(x, y, np.minimum(low, y), np.maximum(high, y), LEVEL, ESTIMATE, before)
+
+
+def _deepest(weights: np.ndarray, comparison: Comparison) -> float:
+    """Return how far below zero a gap can be with similarities in the observed range."""
+    means = np.bincount(comparison.columns, weights) / np.bincount(comparison.columns)
+    least, most = (comparison.K.min() * means).min(), (comparison.K.max() * means).max()
+    return max(0.0, float(most - least))
+
+
+def share(count: int, n: int) -> Estimate:
+    """Return a proportion among n held-out examples, with its exact interval."""
+    low, high = clopper_pearson(count, n, LEVEL)
+    return Estimate(float(count) / n, float(low), float(high), LEVEL, HELD_OUT)
+
+
+def shares(at: np.ndarray, counts: np.ndarray, n: int) -> Curve:
+    """Return the same for several thresholds."""
+    low, high = clopper_pearson(counts, n, LEVEL)
+    return Curve(at, counts / n, low, high, LEVEL, HELD_OUT)

@@ -1,0 +1,198 @@
+"""Graphs encoded as concatenated arrays: undirected and simple, with or without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_objects
+from similitude.kernels.graphs.parsing import ParsedGraph, is_one_graph, parse_graph
+from similitude.kernels.ragged import ragged_rows, starts_of
+from similitude.kernels.tables.cells import is_missing
+from similitude.support import brief, digest
+
+UNLABELED = 0
+"""The label of all nodes or edges of a graph without labels."""
+
+
+class EncodedGraphs:
+    """Undirected simple graphs, stored consecutively.
+
+    Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``; node v has the neighbors
+    ``neighbors[starts[v]:starts[v + 1]]``, numbered within the graph and increasing, each edge in both directions.
+
+    Attributes
+    ----------
+    node_starts, starts : array of int64
+    neighbors : array of int32
+    labels, edge_labels : array of uint64
+        A digest of the label of each node and of each entry of `neighbors`; 0 if a graph has no labels.
+
+    Examples
+    --------
+    >>> path, triangle = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
+    >>> graphs = as_graphs([path, triangle])
+    >>> len(graphs), graphs.neighbors.tolist(), graphs[1:].neighbors.tolist()
+    (2, [1, 0, 2, 1, 1, 2, 0, 2, 0, 1], [1, 2, 0, 2, 0, 1])
+    """
+
+    def __init__(
+        self,
+        node_starts: np.ndarray,
+        labels: np.ndarray,
+        starts: np.ndarray,
+        neighbors: np.ndarray,
+        edge_labels: np.ndarray,
+    ) -> None:
+        self.node_starts = node_starts
+        self.labels = labels
+        self.starts = starts
+        self.neighbors = neighbors
+        self.edge_labels = edge_labels
+
+    def __len__(self) -> int:
+        return len(self.node_starts) - 1
+
+    def __getitem__(self, which: slice | np.ndarray) -> EncodedGraphs:
+        node_starts, nodes = ragged_rows(self.node_starts, which)
+        starts, ends = ragged_rows(self.starts, nodes)
+        return EncodedGraphs(node_starts, self.labels[nodes], starts, self.neighbors[ends], self.edge_labels[ends])
+
+    @property
+    def kinds(self) -> np.ndarray:
+        """Bits per graph that tell whether its nodes (1: yes, 2: no) and its edges (4: yes, 8: no) have labels."""
+        found = np.zeros(len(self), np.uint8)
+        for starts, labels, bit in (
+            (self.node_starts, self.labels, 1),
+            (self.starts[self.node_starts], self.edge_labels, 4),
+        ):
+            some = np.diff(starts) > 0
+            found[some] |= np.where(labels[starts[:-1][some]] == UNLABELED, 2 * bit, bit).astype(np.uint8)
+        return found
+
+    @property
+    def structure(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The arrays without labels, as the loops take them."""
+        return self.node_starts, self.starts, self.neighbors
+
+
+PLAIN = {str, int, float, bool, bytes}
+"""Labels of these types have equal digests if and only if they are equal."""
+
+
+def _digests(labels: list[Any]) -> np.ndarray:
+    """Return a 64-bit number per label, equal in all processes and batches; 0 for a missing label."""
+    if set(map(type, labels)) <= PLAIN:
+        known = {label: _digest(label) for label in set(labels)}
+        return np.array(list(map(known.__getitem__, labels)), np.uint64)
+    return np.array([_digest(label.item() if isinstance(label, np.generic) else label) for label in labels], np.uint64)
+
+
+def _digest(label: Any) -> int:
+    return UNLABELED if is_missing(label) else int.from_bytes(digest(label), "little") or 1
+
+
+def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> EncodedGraphs:
+    """Return graphs as concatenated arrays.
+
+    Takes networkx graphs and igraph graphs (labels in the attribute ``"label"`` of nodes and edges), scipy sparse
+    adjacency matrices, and tuples ``(edges,)``, ``(edges, node_labels)`` or ``(edges, node_labels, edge_labels)``.
+    There `edges` are pairs of nodes or a sparse adjacency matrix. Nodes are numbers from 0, one per label (an integer
+    in place of the labels is the number of nodes), or the keys of a dict of labels. Edge labels are in the order of
+    the edges.
+
+    An edge that is given more than once, in either direction, counts once, and must have one label. Weights of an
+    adjacency matrix are ignored, but zero means no edge. Directed graphs, asymmetric matrices and self-loops are
+    refused, because their meaning would be a guess.
+
+    Parameters
+    ----------
+    objects : sequence of graphs
+    nodes, edges : bool
+        Whether to read the labels of nodes and of edges.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The message names the graph by its index, and the node.
+    """
+    if is_one_graph(objects):
+        raise TypeError(f"expected graphs, got a single one, {brief(objects)}: pass a list of graphs")
+    parts = [parse_graph(i, one) for i, one in enumerate(as_objects(objects))]
+    sizes = np.array([one.nodes for one in parts], np.int64)
+    node_starts = starts_of(sizes)
+    counts = np.array([len(one.ends) for one in parts], np.int64)
+    owner = np.repeat(np.arange(len(parts)), counts)
+    ends = np.concatenate([one.ends for one in parts])
+    _check_ends(parts, ends, owner, sizes)
+    labels = _label_digests(parts, "node") if nodes else None
+    labels = np.full(node_starts[-1], UNLABELED, np.uint64) if labels is None else labels
+    adjacency = _adjacency(parts, ends, owner, node_starts, _label_digests(parts, "edge") if edges else None)
+    return EncodedGraphs(node_starts, labels, *adjacency)
+
+
+def _check_ends(parts: list[ParsedGraph], ends: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> None:
+    """Refuse nodes that do not exist, and self-loops."""
+    outside = np.flatnonzero(((ends < 0) | (ends >= sizes[owner][:, None])).any(axis=1))
+    if len(outside):
+        g = int(owner[outside[0]])
+        pair = tuple(ends[outside[0]].tolist())
+        raise ValueError(f"graph {g} has {sizes[g]} nodes, numbered from 0, and an edge {pair}")
+    loops = np.flatnonzero(ends[:, 0] == ends[:, 1])
+    if len(loops):
+        g = int(owner[loops[0]])
+        node = parts[g].name(int(ends[loops[0], 0]))
+        raise ValueError(f"graph {g} has a self-loop at node {node}: graph kernels take simple graphs, so remove it")
+
+
+def _label_digests(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
+    """Return the digests of the labels of all nodes or all given edges; None if no graph has any."""
+    own = [(one.labels, one.nodes) if of == "node" else (one.edge_labels, len(one.ends)) for one in parts]
+    graphs = [g for g, (_, size) in enumerate(own) if size]
+    labels = [own[g][0] for g in graphs]
+    labeled = [some is not None for some in labels]
+    if not any(labeled):
+        return None
+    if not all(labeled):
+        without, having = graphs[labeled.index(False)], graphs[labeled.index(True)]
+        raise ValueError(f"graph {without} has no {of} labels, graph {having} has: label all graphs or none")
+    values = _digests([label for some in labels for label in (some.tolist() if hasattr(some, "tolist") else some)])
+    missing = np.flatnonzero(values == UNLABELED)
+    if len(missing):
+        starts = starts_of([len(some) for some in labels])
+        which = int(np.searchsorted(starts, missing[0], side="right")) - 1
+        g, at = graphs[which], int(missing[0] - starts[which])
+        who = f"node {parts[g].name(at)}" if of == "node" else f"the edge between nodes {_pair(parts[g], at)}"
+        raise ValueError(f"{who} of graph {g} has no label, other {of}s have one")
+    return values
+
+
+def _pair(one: ParsedGraph, edge: int) -> str:
+    return " and ".join(one.name(node) for node in one.ends[edge].tolist())
+
+
+def _adjacency(
+    parts: list[ParsedGraph], ends: np.ndarray, owner: np.ndarray, node_starts: np.ndarray, labels: np.ndarray | None
+) -> Iterator[np.ndarray]:
+    """Yield the start of the neighbors of each node, the neighbors, and the labels of the edges to them."""
+    n = int(node_starts[-1])
+    u, v = (ends[:, side] + node_starts[owner] for side in (0, 1))
+    keys = np.concatenate([u * n + v, v * n + u])
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    again = np.zeros(len(keys), bool)
+    again[1:] = keys[1:] == keys[:-1]
+    both = None if labels is None else np.concatenate([labels, labels])[order]
+    if both is not None and (different := np.flatnonzero(again[1:] & (both[1:] != both[:-1]))).size:
+        edge = int(order[different[0]]) % len(ends)
+        g = int(owner[edge])
+        pair = " and ".join(parts[g].name(node) for node in ends[edge].tolist())
+        raise ValueError(f"graph {g} has several edges between nodes {pair}, with different labels")
+    keys = keys[~again]
+    source, target = np.divmod(keys, max(n, 1))
+    yield starts_of(np.bincount(source, minlength=n))
+    first = np.repeat(node_starts[:-1], np.diff(node_starts))
+    yield (target - first[source]).astype(np.int32)
+    yield np.zeros(len(keys), np.uint64) if both is None else both[~again]

@@ -1,0 +1,244 @@
+"""Graph kernels: counts of refined labels, of shortest paths, and of small induced subgraphs.
+
+Graphs come as networkx or igraph graphs (labels in the attribute ``"label"`` of nodes and edges), as scipy sparse
+adjacency matrices, or as tuples ``(edges, node_labels, edge_labels)`` with or without labels; see
+:func:`similitude.kernels.graphs.encoding.as_graphs`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding, Hints, loops
+from similitude.kernels.graphs.encoding import as_graphs
+from similitude.kernels.graphs.graphlet_types import GraphletTypes, graphlet_types
+from similitude.kernels.histograms import Histograms
+from similitude.kernels.vectors.pairwise import IDENTITY, pairwise, squared_norms
+from similitude.similarity import BOUNDED, KERNEL, Similarity, check_whole
+
+MOST_ITERATIONS = 100
+"""The largest number of refinements; labels stop changing the partition of the nodes long before."""
+
+
+class GraphHistograms(Histograms):
+    """Histograms of graphs; those of labeled and of unlabeled graphs are not comparable (see `EncodedGraphs.kinds`)."""
+
+    def __init__(self, starts: np.ndarray, keys: np.ndarray, counts: np.ndarray, kinds: np.ndarray) -> None:
+        super().__init__(starts, keys, counts)
+        self.kinds = kinds
+
+    def __getitem__(self, which: slice | np.ndarray) -> GraphHistograms:
+        return GraphHistograms(*super().__getitem__(which).arrays, self.kinds[which])
+
+    def products(self, other: Histograms, out: Any = None) -> np.ndarray:
+        """Return the dot products; refuse graphs of which only some have labels."""
+        self._check_comparable(other)
+        return super().products(other, out)
+
+    def features(self, known: Histograms) -> Any:
+        """Return the sparse features; refuse graphs of which only some have labels."""
+        self._check_comparable(known)
+        return super().features(known)
+
+    def _check_comparable(self, other: Any) -> None:
+        kinds = np.bitwise_or.reduce(self.kinds) | np.bitwise_or.reduce(other.kinds)
+        for bits, what in ((3, "nodes"), (12, "edges")):
+            if kinds & bits == bits:
+                raise ValueError(
+                    f"the {what} of some graphs have labels, those of others none: label all graphs or none"
+                )
+
+
+class HistogramSimilarity(Similarity):
+    """A graph kernel that is the dot product of sparse histograms."""
+
+    objects = "graphs"
+
+    @abstractmethod
+    def encode(self, objects: Any) -> Encoding:
+        """Return the histogram of each graph."""
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the dot products of the histograms, float64."""
+        return A.products(B, out)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the squared norms of the histograms."""
+        return A.squared_norms()
+
+    def features(self, objects: Any, like: Any = None) -> Any:
+        """Return a sparse matrix with a column per key that occurs in `like`, and one for the norm of all others."""
+        A = self.encode(objects)
+        return A.features(A if like is None else self.encode(like))
+
+
+class WeisfeilerLehman(HistogramSimilarity):
+    r"""The subtree kernel of Weisfeiler and Lehman, :math:`K(G, H) = \sum_{t=0}^{h} \langle c_t(G), c_t(H)\rangle`.
+
+    Here :math:`c_t(G)` counts each label among the nodes of G after t refinements: the new label of a node represents
+    its old one and the old ones of its neighbors, with the labels of the edges to them.
+    (Shervashidze, Schweitzer, van Leeuwen, Mehlhorn and Borgwardt 2011, Weisfeiler-Lehman graph kernels, section 3.2.)
+    Without node labels all nodes start with the same label, so t = 1 counts degrees; without edge labels all edges have
+    the same label.
+
+    Refined labels are 64-bit hashes, equal in all processes. Among m different labels of nodes with at most d
+    neighbors, two collide with probability of at most about :math:`d\,m^2 / 2^{65}`: :math:`10^{-7}` for a million
+    labels and d = 4. A collision adds to some counts; the kernel remains a kernel.
+
+    Parameters
+    ----------
+    iterations : int
+        h, from 0 to 100; 0 compares labels only.
+
+    Examples
+    --------
+    >>> from similitude.kernels import WeisfeilerLehman
+    >>> path = [(0, 1), (1, 2)], ["C", "O", "C"]
+    >>> ring = [(0, 1), (1, 2), (2, 0)], ["C", "O", "C"]
+    >>> WeisfeilerLehman(iterations=1).gram([path, ring])
+    array([[10.,  6.],
+           [ 6., 10.]])
+    """
+
+    claims = KERNEL
+    hints = Hints(finite=True)
+    reason = (
+        "the dot product of histograms of refined labels, which are explicit features of each graph "
+        "(Shervashidze et al. 2011, section 3.2)"
+    )
+
+    def __init__(self, iterations: int = 3) -> None:
+        self.iterations = iterations
+
+    def check_params(self) -> None:
+        """Validate the number of iterations."""
+        check_whole("iterations", self.iterations, 0, MOST_ITERATIONS)
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the histogram of labels of each graph, over all iterations."""
+        graphs = as_graphs(objects)
+        found = loops.weisfeiler_lehman(graphs.structure, graphs.labels, graphs.edge_labels, int(self.iterations))
+        return GraphHistograms(*found, graphs.kinds)
+
+
+class ShortestPath(HistogramSimilarity):
+    r"""The shortest-path kernel: pairs of nodes of both graphs with the same labels and the same distance.
+
+    .. math:: K(G, H) = \sum_{a \le b,\, d \ge 1} n_{a,b,d}(G)\, n_{a,b,d}(H),
+
+    where :math:`n_{a,b,d}(G)` counts the unordered pairs of nodes of G that have the labels a and b and whose shortest
+    path has d edges. Unconnected pairs do not count. Every edge has length 1, and edge labels are ignored. Without node
+    labels, pairs of equal distance are counted. (Borgwardt and Kriegel 2005, Shortest-path kernels on graphs.)
+
+    Triples are represented by 64-bit hashes: two of m different ones collide with probability :math:`m^2 / 2^{65}`.
+
+    Examples
+    --------
+    >>> from similitude.kernels import ShortestPath
+    >>> path, ring = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
+    >>> ShortestPath().gram([path, ring])  # distances 1, 1, 2 and 1, 1, 1
+    array([[5., 6.],
+           [6., 9.]])
+    """
+
+    claims = KERNEL
+    hints = Hints(finite=True)
+    reason = (
+        "the dot product of the counts of (label, label, distance) over pairs of nodes, which are explicit features of "
+        "each graph (Borgwardt and Kriegel 2005)"
+    )
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the histogram of triples of each graph."""
+        graphs = as_graphs(objects, edges=False)
+        return GraphHistograms(*loops.shortest_paths(graphs.structure, graphs.labels), graphs.kinds)
+
+
+class Graphlet(Similarity):
+    r"""The graphlet kernel of small induced subgraphs, :math:`K(G, H) = \sum_T f_T(G)\, f_T(H)`.
+
+    There is one coordinate for every isomorphism type T of graphs with p nodes, and :math:`f_T(G)` is the number of the
+    :math:`\binom{n}{p}` sets of p nodes of G that induce a subgraph of that type. (Lecture 6: Kernels, "graph kernel";
+    Shervashidze et al. 2009, Efficient graphlet kernels.) The counts are exact: for p <= 4 from closed formulas of
+    wedges, triangles and squares, for p = 5 from all connected subgraphs, which is slow for large dense graphs. Labels
+    are ignored. A graph with fewer than p nodes has zero in every coordinate.
+
+    Parameters
+    ----------
+    p : int
+        The number of nodes of a subgraph: 2, 3, 4 or 5 (2, 4, 11 and 34 types, ordered by their number of edges).
+    mode : {"counts", "presence", "frequency"}
+        f is the count, 1 for a positive count, or the share in the sum of all counts.
+    connected : bool
+        Count only connected types (1, 2, 6 and 21).
+
+    Examples
+    --------
+    >>> from similitude.kernels import Graphlet
+    >>> path, ring = ([(0, 1), (1, 2), (2, 3)],), ([(0, 1), (1, 2), (2, 3), (3, 0)],)
+    >>> Graphlet(p=3).encode([path, ring])  # with 0, 1, 2, 3 edges
+    array([[0., 2., 2., 0.],
+           [0., 0., 4., 0.]])
+    >>> Graphlet(p=3)(path, ring), Graphlet(p=3, mode="presence")(path, ring)
+    (8.0, 1.0)
+    """
+
+    objects = "graphs"
+    hints = Hints(finite=True)
+    reason = (
+        "the dot product of one number for each type of small subgraph, which are explicit features of each graph "
+        "(Lecture 6: Kernels)"
+    )
+
+    def __init__(self, p: int = 3, mode: str = "counts", connected: bool = False) -> None:
+        self.p = p
+        self.mode = mode
+        self.connected = connected
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """A kernel; bounded if the coordinates are frequencies."""
+        return KERNEL | {BOUNDED} if self.mode == "frequency" else KERNEL
+
+    def check_params(self) -> None:
+        """Validate p, the mode and `connected`."""
+        check_whole("p", self.p, 2, 5)
+        if self.mode not in ("counts", "presence", "frequency"):
+            raise ValueError(f"mode must be 'counts', 'presence' or 'frequency', got {self.mode!r}")
+        if not isinstance(self.connected, (bool, np.bool_)):
+            raise ValueError(f"connected must be True or False, got {self.connected!r}")
+
+    @property
+    def types(self) -> GraphletTypes:
+        """All isomorphism types of graphs with p nodes."""
+        return graphlet_types(int(self.p))
+
+    @property
+    def width(self) -> int:
+        """The number of types that are counted."""
+        return int(self.types.connected.sum()) if self.connected else len(self.types.codes)
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return a row of numbers for each graph, with a column for each type."""
+        types = self.types
+        counts = loops.graphlets(
+            as_graphs(objects, nodes=False, edges=False).structure, int(self.p), types.of_code, types.contains
+        )
+        counts = np.ascontiguousarray(counts[:, types.connected]) if self.connected else counts
+        if self.mode == "presence":
+            return (counts > 0).astype(np.float64)
+        if self.mode == "frequency":
+            totals = counts.sum(axis=1, keepdims=True)
+            return np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+        return counts
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the dot products of the rows, float64."""
+        return pairwise(A, B, "product", IDENTITY, out)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the squared norms of the rows."""
+        return squared_norms(A)

@@ -1,0 +1,155 @@
+"""Reading one graph of networkx, igraph, a sparse adjacency matrix or a tuple into nodes, edges and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from similitude.compute import is_sparse
+from similitude.support import brief
+
+
+class ParsedGraph(NamedTuple):
+    """One graph: the number of nodes, the ends of each edge, labels or None, and names of nodes for error messages."""
+
+    nodes: int
+    ends: np.ndarray
+    labels: Any = None
+    edge_labels: Any = None
+    names: Any = None
+
+    def name(self, node: int) -> str:
+        """Return the user's name of a node."""
+        return repr(self.names[node]) if self.names is not None else str(node)
+
+
+def is_one_graph(objects: Any) -> bool:
+    """Tell whether this is a single graph rather than a sequence of graphs."""
+    return is_sparse(objects) or _is_networkx(objects) or _is_igraph(objects)
+
+
+def _is_networkx(graph: Any) -> bool:
+    return hasattr(graph, "adj") and hasattr(graph, "nodes") and callable(getattr(graph, "is_directed", None))
+
+
+def _is_igraph(graph: Any) -> bool:
+    return hasattr(graph, "get_edgelist") and hasattr(graph, "vs")
+
+
+def parse_graph(i: int, graph: Any) -> ParsedGraph:
+    """Return graph number i in parts; an error names it by its number."""
+    if isinstance(graph, tuple) and 1 <= len(graph) <= 3:
+        return _from_tuple(i, *graph)
+    if is_sparse(graph):
+        return _from_matrix(i, graph)
+    if _is_networkx(graph):
+        return _from_networkx(i, graph)
+    if _is_igraph(graph):
+        return _from_igraph(i, graph)
+    raise TypeError(
+        f"object {i} is not a graph but {brief(graph)}: graph kernels take networkx or igraph graphs, scipy sparse "
+        f"adjacency matrices, or tuples (edges, node_labels, edge_labels) with or without labels"
+    )
+
+
+def _from_networkx(i: int, graph: Any) -> ParsedGraph:
+    _refuse_directed(i, graph.is_directed(), "graph.to_undirected()")
+    names = list(graph.nodes)
+    labels = [label for _, label in graph.nodes(data="label")]
+    number = {node: position for position, node in enumerate(names)}
+    edges = list(graph.edges(data="label"))
+    ends = np.array([(number[u], number[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
+    return ParsedGraph(len(names), ends, _if_any(labels), _if_any([label for *_, label in edges]), names)
+
+
+def _from_igraph(i: int, graph: Any) -> ParsedGraph:
+    _refuse_directed(i, graph.is_directed(), "graph.as_undirected()")
+    ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
+    nodes, edges = (part["label"] if "label" in part.attributes() else [] for part in (graph.vs, graph.es))
+    return ParsedGraph(graph.vcount(), ends, _if_any(nodes), _if_any(edges))
+
+
+def _refuse_directed(i: int, directed: bool, remedy: str) -> None:
+    if directed:
+        raise ValueError(f"graph {i} is directed, graph kernels take undirected graphs: use {remedy} if you mean that")
+
+
+def _if_any(labels: Any) -> Any:
+    return None if all(label is None for label in labels) else labels
+
+
+def _from_matrix(i: int, matrix: Any, labels: Any = None) -> ParsedGraph:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"graph {i} is a matrix of shape {matrix.shape}: an adjacency matrix is square")
+    entries = matrix.tocoo()
+    there = entries.data != 0
+    u, v = entries.row[there].astype(np.int64), entries.col[there].astype(np.int64)
+    n = matrix.shape[0]
+    one_way = np.setdiff1d(u * n + v, v * n + u)
+    if len(one_way):
+        a, b = divmod(int(one_way[0]), n)
+        raise ValueError(
+            f"graph {i} has an edge from node {a} to node {b} but none back: graph kernels take undirected graphs, "
+            f"so give A + A.T if you mean that"
+        )
+    labels = _as_labels(i, labels)
+    given = n if labels is None else labels if isinstance(labels, int) else len(labels)
+    if given != n:
+        raise ValueError(f"graph {i} has {n} nodes by its adjacency matrix and {given} by its node labels")
+    return ParsedGraph(n, np.column_stack([u, v])[u <= v], None if isinstance(labels, int) else labels)
+
+
+def _from_tuple(i: int, edges: Any, labels: Any = None, edge_labels: Any = None) -> ParsedGraph:
+    if is_sparse(edges):
+        if edge_labels is not None or isinstance(labels, Mapping):
+            raise ValueError(f"graph {i} is an adjacency matrix: it takes a sequence of node labels and no edge labels")
+        return _from_matrix(i, edges, labels)
+    names = None
+    if isinstance(labels, Mapping):
+        names, labels = list(labels), list(labels.values())
+        edges = _numbered(i, edges, names)
+    ends = _as_ends(i, edges)
+    if edge_labels is not None and len(edge_labels) != len(ends):
+        raise ValueError(f"graph {i} has {len(ends)} edges and {len(edge_labels)} edge labels")
+    labels = _as_labels(i, labels)
+    if labels is None or isinstance(labels, int):
+        return ParsedGraph(int(ends.max(initial=-1)) + 1 if labels is None else labels, ends, None, edge_labels, names)
+    return ParsedGraph(len(labels), ends, labels, edge_labels, names)
+
+
+def _as_labels(i: int, labels: Any) -> Any:
+    """Return a sequence of node labels unchanged, its length if all labels are None, or None."""
+    if isinstance(labels, (int, np.integer)):
+        if labels < 0:
+            raise ValueError(f"graph {i} cannot have {labels} nodes")
+        return int(labels)
+    if labels is not None and (isinstance(labels, (str, bytes)) or not hasattr(labels, "__getitem__")):
+        raise TypeError(f"the node labels of graph {i} are {brief(labels)}: give a sequence or a dict of labels")
+    return len(labels) if isinstance(labels, (list, tuple)) and _if_any(labels) is None else labels
+
+
+def _numbered(i: int, edges: Any, names: list[Any]) -> list[tuple[int, int]]:
+    number = {node: position for position, node in enumerate(names)}
+    try:
+        return [(number[u], number[v]) for u, v in edges]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"graph {i}: each edge is a pair of nodes that have a label, got {error}") from None
+
+
+def _as_ends(i: int, edges: Any) -> np.ndarray:
+    try:
+        ends = edges if isinstance(edges, np.ndarray) else np.array(list(edges))
+    except (TypeError, ValueError):
+        ends = np.zeros(1)
+    if ends.size == 0:
+        return np.zeros((0, 2), np.int64)
+    if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
+        raise TypeError(
+            f"the edges of graph {i} are {brief(edges)}: give pairs of nodes that are numbered from 0, or a dict of "
+            f"node labels whose keys are the nodes"
+        )
+    if ends.dtype.kind == "u" and ends.max() >= 2**63:
+        raise ValueError(f"graph {i} has an edge to node {ends.max()}: a graph cannot have that size")
+    return ends.astype(np.int64, copy=False)

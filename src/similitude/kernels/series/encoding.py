@@ -1,0 +1,161 @@
+"""Time series encoded as one array of values and the start of each series."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import FLOATS, as_objects, check_objects, first_nonfinite, is_column, is_sparse, is_table
+from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
+from similitude.support import brief
+
+
+class Series(Ragged):
+    """Encoded series: the values of all series, stored consecutively, and their starts.
+
+    Parameters
+    ----------
+    values : array of shape (times of all series, channels)
+        float32 or float64.
+    starts : array of int64, shape (n + 1,)
+        Series i holds the rows ``starts[i]`` to ``starts[i + 1]``.
+    norms : array of float64, shape (n,), optional
+        A number per series that a kernel needs again, such as the logarithm of K(x, x).
+
+    Examples
+    --------
+    >>> some = as_series([[1.0, 2.0, 3.0], [4.0, 5.0]])[np.array([1, 0])]
+    >>> len(some), some.lengths, some.values.ravel()
+    (2, array([2, 3]), array([4., 5., 1., 2., 3.]))
+    """
+
+    def __init__(self, values: np.ndarray, starts: np.ndarray, norms: np.ndarray | None = None) -> None:
+        self.values = values
+        self.starts = starts
+        self.norms = norms
+
+    def __getitem__(self, which: slice | np.ndarray) -> Series:
+        starts, times = ragged_rows(self.starts, which)
+        return Series(self.values[times], starts, None if self.norms is None else self.norms[which])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of the values, and of similarities."""
+        return self.values.dtype
+
+    @property
+    def channels(self) -> int:
+        """The number of values at each time."""
+        return int(self.values.shape[1])
+
+
+def as_series(X: Any) -> Series:
+    """Return encoded series, in float32 if every series is.
+
+    Takes a matrix (one series per row), an array of shape (series, time, channel), a table (one series per row), or a
+    sequence of series of any length, each a list of numbers or an array or table of shape (time, channel).
+
+    >>> as_series(np.zeros((3, 10, 2))).values.shape
+    (30, 2)
+    """
+    check_objects(X)
+    if is_sparse(X):
+        raise TypeError("series kernels need dense arrays, not sparse ones: convert with X.toarray()")
+    if is_table(X) and len(X.columns) > 1:
+        X = X.to_numpy()
+    if isinstance(X, np.ndarray) and X.ndim in (2, 3) and X.dtype != object and not np.ma.is_masked(X):
+        return _of_array(X)
+    return _of_list(as_objects(X))
+
+
+def _of_array(X: np.ndarray) -> Series:
+    """Return series of equal length, without a copy if possible."""
+    n, time = X.shape[:2]
+    X = _floating(X, "an array")
+    if X.size == 0:
+        raise ValueError(f"series 0 is empty (the array has shape {X.shape}): every series needs at least one value")
+    X = X.reshape(n, time, -1)
+    _check_finite(X.reshape(n * time, -1), lambda row: (row // time, row % time))
+    return Series(np.ascontiguousarray(X).reshape(n * time, -1), np.arange(n + 1, dtype=np.int64) * time)
+
+
+def _of_list(objects: list[Any]) -> Series:
+    if all(isinstance(one, (Real, np.generic)) for one in objects):
+        raise TypeError(f"X is one series of {len(objects)} numbers: pass a list of series, for instance [x]")
+    pieces = [_one(i, one) for i, one in enumerate(objects)]
+    channels = pieces[0].shape[1]
+    for i, piece in enumerate(pieces):
+        if len(piece) == 0 or channels == 0:
+            raise ValueError(f"series {i} is empty: every series needs at least one value")
+        if piece.shape[1] != channels:
+            raise ValueError(
+                f"series must all have the same channels: series {i} has {piece.shape[1]}, series 0 has {channels} "
+                f"(the shape of a series is (time, channel))"
+            )
+    starts = starts_of([len(piece) for piece in pieces])
+    values = np.ascontiguousarray(np.concatenate(pieces))
+    _check_finite(values, lambda row: _place(starts, row))
+    return Series(values, starts)
+
+
+def _one(i: int, one: Any) -> np.ndarray:
+    """Return one series as an array of shape (time, channel)."""
+    if isinstance(one, np.ma.MaskedArray) and np.ma.is_masked(one):
+        at = int(np.argwhere(np.ma.getmaskarray(one))[0][0])
+        raise ValueError(f"series {i} has no value at position {at} (masked): fill or cut missing values first")
+    if isinstance(one, (str, bytes, dict, set, Real)) or one is None:
+        raise TypeError(f"series kernels need series of numbers, series {i} is {brief(one)}")
+    try:
+        array = one.to_numpy() if is_table(one) or is_column(one) else np.asarray(one)
+    except (TypeError, ValueError):
+        raise TypeError(f"series {i} has times with different numbers of channels: {brief(one)}") from None
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2:
+        raise ValueError(f"a series has the shape (time,) or (time, channel), series {i} has {array.shape}")
+    return _floating(array, f"series {i}", missing=f"series {i}")
+
+
+def _floating(X: np.ndarray, name: str, missing: str = "") -> np.ndarray:
+    if X.dtype in FLOATS:
+        return X
+    if X.dtype.kind in "fiub":
+        return X.astype(np.float32 if X.dtype.kind == "f" and X.dtype.itemsize <= 4 else np.float64)
+    if X.dtype == object and missing:
+        for (time, channel), value in np.ndenumerate(X):
+            if value is None or str(value) == "<NA>":
+                raise ValueError(_missing(missing, time, channel, X.shape[1], value))
+            if not isinstance(value, Real):
+                raise TypeError(f"series kernels need numbers, {missing} holds {brief(value)} at position {time}")
+        return X.astype(np.float64)
+    raise TypeError(f"series kernels need real numbers, {name} holds {X.dtype}")
+
+
+def _missing(name: str, time: int, channel: int, channels: int, value: Any) -> str:
+    where = f"position {time}" + (f", channel {channel}" if channels > 1 else "")
+    return f"{name} is {value} at {where}: series kernels need finite numbers, so fill or cut missing values first"
+
+
+def _check_finite(values: np.ndarray, place: Any) -> None:
+    """Refuse missing and infinite values; the error names the series and the position."""
+    bad = first_nonfinite(values)
+    if bad is not None:
+        row, channel = bad
+        i, time = place(row)
+        raise ValueError(_missing(f"series {i}", time, channel, values.shape[1], values[row, channel]))
+
+
+def _place(starts: np.ndarray, row: int) -> tuple[int, int]:
+    i = int(np.searchsorted(starts, row, side="right")) - 1
+    return i, row - int(starts[i])
+
+
+def in_common_precision(A: Series, B: Series) -> tuple[Series, Series]:
+    """Return both in the same precision, unchanged if they have it already; refuse different channels."""
+    if A.channels != B.channels:
+        raise ValueError(f"the series of X have {A.channels} channels, those of Z {B.channels}: both need the same")
+    if A is B or A.dtype == B.dtype:
+        return A, B
+    first, second = (Series(one.values.astype(np.float64), one.starts, one.norms) for one in (A, B))
+    return first, second

@@ -1,0 +1,5 @@
+"""Similarities of sets."""
+
+from similitude.kernels.sets.overlap import Intersection, Jaccard, SharesAny
+
+__all__ = ["Intersection", "Jaccard", "SharesAny"]

@@ -1,0 +1,274 @@
+"""String kernels that count shared substrings: spectrum, gapped and mismatch kernels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import combinations
+from math import comb, log2
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding, Hints, loops
+from similitude.compute.loops import Patterns
+from similitude.kernels.strings.bags import Bags, bag_features, bag_products
+from similitude.kernels.strings.letters import as_letters
+from similitude.similarity import KERNEL, Similarity, check_whole
+
+MOST_PATTERNS = 5_000
+"""The largest number of sets of positions; each gives one feature of every window."""
+
+MOST_NEIGHBORS = 100_000
+"""The largest number of words near a substring; each is a feature."""
+
+
+class BagSimilarity(Similarity):
+    """A string kernel that is the dot product of bags of features, with or without their counts."""
+
+    objects = "strings"
+    claims = KERNEL
+    hints = Hints(finite=True)
+    counts: bool = True
+
+    @abstractmethod
+    def patterns(self) -> Patterns:
+        """Return the positions of windows whose letters make the features."""
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the bag of windows of each string."""
+        letters = as_letters(objects)
+        return Bags(loops.window_bags(letters.text, letters.starts, self.patterns()))
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the dot products of bags."""
+        return bag_products(A, B, self.patterns(), bool(self.counts), out)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the squared norms of bags."""
+        return A.squared_norms(bool(self.counts))
+
+    def features(self, objects: Any, like: Any = None) -> Any:
+        """Return a sparse matrix with K(x, z) = phi(x) . phi(z) for every x in `objects` and z in `like`.
+
+        It has a column for each feature that occurs in `like` (by default the objects themselves), in order of
+        appearance, and a last one with the norm of all other features of an object, so that phi(x) . phi(x) is K(x, x).
+        """
+        A = self.encode(objects)
+        known = A if like is None else self.encode(like)
+        return bag_features(A, known, self.patterns(), bool(self.counts))
+
+
+class Spectrum(BagSimilarity):
+    r"""The spectrum kernel: the number of different substrings of length p that two strings share.
+
+    .. math:: K(s, t) = \sum_{u \in \Sigma^p} \phi_u(s)\,\phi_u(t),
+
+    where :math:`\phi_u(s)` is 1 if u occurs in s and 0 otherwise (Lecture 6: Kernels), or with ``counts=True`` the
+    number of its occurrences (Leslie, Eskin and Noble 2002). Letters are unicode code points, or bytes, which equal
+    the code points of the same value; case matters. A string shorter than p has no such substrings, and K = 0 with
+    every string.
+
+    Parameters
+    ----------
+    p : int
+        The length of substrings, >= 1.
+    counts : bool
+        Multiply the numbers of occurrences in both strings.
+    blended : bool
+        Sum over the lengths 1, …, p.
+
+    Notes
+    -----
+    The values are exact for any length and alphabet: substrings of up to seven letters below 256 are numbers, others
+    are found by a digest and compared letter by letter.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Spectrum
+    >>> [Spectrum(p)("asdf", "gpsd") for p in (1, 2, 3)]
+    [2.0, 1.0, 0.0]
+    >>> Spectrum(2, counts=True)("banana", "bandana")
+    7.0
+    """
+
+    def __init__(self, p: int = 3, counts: bool = False, blended: bool = False) -> None:
+        self.p = p
+        self.counts = counts
+        self.blended = blended
+
+    reason = (
+        "K(s, t) = <phi(s), phi(t)>, where phi has one number per substring: whether or how often it occurs (Lecture "
+        "6: Kernels; Leslie, Eskin and Noble 2002)"
+    )
+
+    def check_params(self) -> None:
+        """Validate the length."""
+        check_whole("p", self.p, 1)
+
+    def patterns(self) -> Patterns:
+        """Return windows of length p, or of each length up to p."""
+        lengths = range(1, int(self.p) + 1) if self.blended else (int(self.p),)
+        return _patterns(tuple((tuple(range(length)), length) for length in lengths))
+
+
+@lru_cache(maxsize=64)
+def _patterns(of: tuple[tuple[Sequence[int], int], ...]) -> Patterns:
+    """Return patterns as arrays; each is given by its positions and the length of its windows."""
+    positions = np.array([at for chosen, _ in of for at in chosen], np.int64)
+    starts = np.concatenate([[0], np.cumsum([len(chosen) for chosen, _ in of])]).astype(np.int64)
+    return Patterns(positions, starts, np.array([span for _, span in of], np.int64))
+
+
+class Gapped(BagSimilarity):
+    r"""The gapped k-mer kernel: windows of g letters that agree except at m positions.
+
+    .. math:: K(s, t) = \sum_{|S| = g - m} \sum_{u \in \Sigma^{g - m}} \phi_{S,u}(s)\,\phi_{S,u}(t),
+
+    where S is any set of g - m positions in a window and :math:`\phi_{S,u}(s)` is the number of windows of g letters
+    in s that have the letters u at these positions. A pair of windows with j mismatches counts
+    :math:`\binom{g - j}{m - j}` times. (Leslie and Kuang 2004; Blakely et al. 2020, FastSK.) A string shorter
+    than g has no windows, and K = 0 with every string.
+
+    Parameters
+    ----------
+    g : int
+        The length of windows, >= 1.
+    m : int
+        The number of positions that are ignored, from 0 to g - 1.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Gapped
+    >>> Gapped(3, 1)("abc", "axc")
+    1.0
+    >>> Gapped(3, 1)("abc", "abc")
+    3.0
+    """
+
+    reason = (
+        "a sum of spectrum kernels, one for each set of positions: K(s, t) = <phi(s), phi(t)> with counts of windows "
+        "(Leslie and Kuang 2004; Blakely et al. 2020)"
+    )
+
+    def __init__(self, g: int = 6, m: int = 2) -> None:
+        self.g = g
+        self.m = m
+
+    def check_params(self) -> None:
+        """Validate g and m, and the number of sets of positions."""
+        check_whole("g", self.g, 1)
+        if check_whole("m", self.m, 0) >= self.g:
+            raise ValueError(f"m must be below g = {self.g}, so that a position is left, got {self.m!r}")
+        if self.m > 0 and (self.g > MOST_PATTERNS or comb(self.g, self.m) > MOST_PATTERNS):
+            raise ValueError(
+                f"g = {self.g} and m = {self.m} make more than {MOST_PATTERNS:,} sets of positions: take a smaller g, "
+                f"or an m nearer to 0 or g"
+            )
+
+    def patterns(self) -> Patterns:
+        """Return each set of positions of a window of length g."""
+        g, m = int(self.g), int(self.m)
+        return _patterns(tuple((chosen, g) for chosen in combinations(range(g), g - m)))
+
+
+class Mismatch(BagSimilarity):
+    r"""The mismatch kernel: words that are close to substrings of both strings.
+
+    .. math:: K(s, t) = \sum_{u \in \Sigma^p} \phi_u(s)\,\phi_u(t),
+
+    where :math:`\phi_u(s)` is the number of substrings of length p of s that differ from u at no more than m positions
+    (Leslie, Eskin, Cohen, Weston and Noble 2004). With m = 0 it is ``Spectrum(p, counts=True)`` on letters of the
+    alphabet. A string shorter than p has no such substrings, and K = 0 with every string.
+
+    Parameters
+    ----------
+    p : int
+        The length of substrings, >= 1.
+    m : int
+        The number of positions that may differ, from 0 to p.
+    alphabet : str, bytes, sequence of letters or None
+        The letters of the words u. None: those that occur in the objects it is resolved on. A letter of a string that
+        is not in the alphabet differs from all letters of it.
+
+    Notes
+    -----
+    Every substring gives :math:`\sum_{j \le m} \binom{p}{j} (|\Sigma| - 1)^j` features: 16 for DNA and 96 for
+    proteins if p = 5, m = 1. For larger alphabets ``Gapped`` needs less.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Mismatch
+    >>> Mismatch(2, 1, alphabet="ab")("ab", "ba")
+    2.0
+    """
+
+    claims = BagSimilarity.claims
+    hints = BagSimilarity.hints
+    resolves = ("alphabet",)
+    reason = (
+        "K(s, t) = <phi(s), phi(t)>, where phi has one count per word: of the substrings that differ from it at m "
+        "positions at most (Leslie et al. 2004)"
+    )
+
+    def __init__(self, p: int = 5, m: int = 1, alphabet: str | bytes | Sequence[str] | None = None) -> None:
+        self.p = p
+        self.m = m
+        self.alphabet = alphabet
+
+    def unresolved(self) -> list[str]:
+        """Return the name of the alphabet while it is None; a string is an alphabet, not unresolved."""
+        return ["alphabet"] if self.alphabet is None else []
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
+        """Take the letters that occur in X as the alphabet, in the order of their code points."""
+        if self.alphabet is not None:
+            return self
+        letters = np.unique(as_letters(X).text).tolist()
+        changed: Similarity = self.with_params(alphabet="".join(map(chr, letters)))
+        changed.check_params()
+        return changed
+
+    def check_params(self) -> None:
+        """Validate p, m and the size of the alphabet."""
+        check_whole("p", self.p, 1)
+        if check_whole("m", self.m, 0) > self.p:
+            raise ValueError(f"m must be at most p = {self.p}, got {self.m!r}")
+        if self.alphabet is None:
+            return
+        letters = max(1, len(self._letters()))
+        if self.p * log2(letters) >= 63 or _near(self.p, self.m, letters) > MOST_NEIGHBORS:
+            raise ValueError(
+                f"p = {self.p}, m = {self.m} and {letters} letters: the limit is {MOST_NEIGHBORS:,} words near each "
+                f"substring, out of fewer than 2^63 words; take a smaller p or m, or Gapped(g, m), which needs no "
+                f"alphabet"
+            )
+
+    def _letters(self) -> np.ndarray:
+        """Return the code points of the alphabet; refuse letters that occur twice."""
+        given = self.alphabet if isinstance(self.alphabet, (str, bytes)) else list(self.alphabet or ())
+        letters: np.ndarray = np.zeros(0, np.uint32)
+        if len(given):
+            letters = np.unique(as_letters([given] if isinstance(given, (str, bytes)) else given).text)
+        if len(letters) != len(given) or (isinstance(given, list) and not all(map(len, given))):
+            raise ValueError(f"alphabet must hold single letters, each of them once, got {self.alphabet!r}")
+        return letters
+
+    def patterns(self) -> Patterns:
+        """Return no patterns: features are words, not windows."""
+        return _patterns(())
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the bag of words near the substrings of each string."""
+        strings, alphabet = as_letters(objects), self._letters()
+        places = np.searchsorted(alphabet, strings.text)
+        known = np.append(alphabet, 0)[places] == strings.text if len(alphabet) else np.zeros(len(places), bool)
+        known &= places < len(alphabet)
+        numbers = np.where(known, places, len(alphabet)).astype(np.uint32)
+        return Bags(loops.neighbor_bags(numbers, strings.starts, len(alphabet), int(self.p), int(self.m)))
+
+
+def _near(p: int, m: int, letters: int) -> int:
+    """Return the number of words that differ from one of length p at no more than m positions."""
+    return sum(comb(p, j) * (letters - 1) ** j for j in range(m + 1)) if letters > 1 else 1

@@ -1,0 +1,7 @@
+"""Similarities of the rows of tables, and of single values such as the cells of a column."""
+
+from similitude.kernels.tables.columns import Columns
+from similitude.kernels.tables.gower import Gower
+from similitude.kernels.tables.values import Equal, Ordinal, OrMissing
+
+__all__ = ["Columns", "Equal", "Gower", "OrMissing", "Ordinal"]

@@ -1,0 +1,216 @@
+"""A similarity of the rows of a table that combines a similarity for each column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding
+from similitude.kernels.tables.cells import ANY_KIND, column, kind_of_values, known_of, missing_cells
+from similitude.similarity import Maximum, Minimum, Product, Scaled, Similarity, Sum, as_similarity
+from similitude.support import brief
+
+HOWS = {"mean": np.add, "sum": np.add, "product": np.multiply, "max": np.maximum, "min": np.minimum}
+"""The ways to combine the values of the columns."""
+
+
+class Columns(Similarity):
+    r"""A similarity for each column of a table, combined.
+
+    The objects are the rows of a pandas or polars data frame, or of a list of dicts (or of objects with attributes of
+    these names). Other columns are ignored. An error names a column that does not exist, or that holds another kind of
+    values than the table on which the similarity was resolved (text instead of numbers), and the row and column of a
+    missing value, unless the similarity of that column accepts it: ``OrMissing(k)`` does, or a similarity of your own
+    with an attribute ``takes_missing = True``.
+
+    Parameters
+    ----------
+    columns : dict
+        Maps the name of a column to a similarity of its values: a Similarity, a name such as ``"gaussian"``, or a
+        function of two values. For numbers ``"gaussian"`` (with a width from this column) or ``"laplace"``, for
+        categories ``"equal"``, for ordered categories ``"ordinal"``, for sets ``"jaccard"`` or ``"shares_any"``; for
+        strings and series the similarities of these.
+    how : str
+        ``mean``, ``sum`` and ``product`` of kernels are kernels. ``max`` ("similar in one of the columns") and ``min``
+        ("similar in all") need not be.
+    schema : dict, optional
+        The kind of values of each column; taken from data by `resolve`.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Columns, Equal, Gaussian, OrMissing
+    >>> people = [{"age": 30, "job": "cook"}, {"age": 40, "job": "cook"}, {"age": 30, "job": None}]
+    >>> k = Columns({"age": Gaussian(10.0), "job": OrMissing(Equal())})
+    >>> k.gram(people).round(3)
+    array([[1.   , 0.803, 0.5  ],
+           [0.803, 1.   , 0.303],
+           [0.5  , 0.303, 0.5  ]])
+
+    Papers that share an author or a keyword:
+
+    >>> from similitude import check_kernel, datasets
+    >>> share = Columns({"authors": "shares_any", "keywords": "shares_any"}, how="max")
+    >>> check_kernel(share, datasets.papers().objects).verdict
+    'INVALID'
+    """
+
+    objects = "table"
+
+    def __init__(self, columns: Mapping[Any, Any], how: str = "mean", schema: Mapping[Any, str] | None = None) -> None:
+        self.columns = columns
+        self.how = how
+        self.schema = schema
+
+    def check_params(self) -> None:
+        """Validate the dict of similarities and `how`."""
+        if not isinstance(self.columns, Mapping) or not self.columns:
+            raise TypeError(f"columns must be a dict from names to similarities, got {brief(self.columns)}")
+        if self.how not in HOWS:
+            raise ValueError(f"how must be one of {', '.join(HOWS)}, got {self.how!r}")
+        for name, part in self.similarities().items():
+            with naming(name):
+                part.check_params()
+
+    def similarities(self) -> dict[Any, Similarity]:
+        """Return the similarity of each column."""
+        found = {}
+        for name, given in self.columns.items():
+            try:
+                found[name] = as_similarity(given)
+            except (TypeError, ValueError) as error:  # also an ExpressionError, which keeps its type
+                raise type(error)(f"column {name!r}: {error}") from error
+        return found
+
+    def parts(self) -> tuple[Similarity, ...]:
+        """Return the similarities of the columns."""
+        return tuple(self.similarities().values())
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """The claims of the node that combines the columns."""
+        return self._node().claims
+
+    @property
+    def reason(self) -> str:
+        """The rule of the node that combines the columns."""
+        return f"a kernel of one column is a kernel of the rows; {self._node().reason}"
+
+    def _node(self) -> Any:
+        parts = self.parts()
+        if self.how == "mean":
+            return Sum(*(Scaled(part, 1 / len(parts)) for part in parts))
+        nodes: dict[str, type[Any]] = {"sum": Sum, "product": Product, "max": Maximum, "min": Minimum}
+        return nodes[self.how](*parts)
+
+    def unresolved(self) -> list[str]:
+        """Return the names of the parameters of columns that are still to be fixed from data."""
+        return [
+            f"columns__{name}__{inner}" for name, part in self.similarities().items() for inner in part.unresolved()
+        ]
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Columns:
+        """Resolve the similarity of each column on that column, and record its kind of values."""
+        fixed, schema = {}, {}
+        for name, part in self.similarities().items():
+            values, schema[name] = self._column(X, name, part)
+            with naming(name):
+                fixed[name] = part.resolve(values, random_state, sample_weight)
+        resolved: Columns = self.with_params(columns=fixed, schema=schema if self.schema is None else self.schema)
+        return resolved
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return a tuple with the encoding of each column."""
+        encoded = []
+        for name, part in self.similarities().items():
+            values, _ = self._column(objects, name, part)
+            with naming(name):
+                encoded.append(part.encode(values))
+        return tuple(encoded)
+
+    def block(self, A: Encoding, B: Encoding) -> np.ndarray:
+        """Return the values of the columns, combined."""
+        return self._combined([part.block(a, b) for part, a, b in zip(self.parts(), A, B, strict=True)])
+
+    def diagonal(self, A: Encoding) -> np.ndarray:
+        """Return the diagonals of the columns, combined."""
+        return self._combined([part.diagonal(a) for part, a in zip(self.parts(), A, strict=True)])
+
+    def _combined(self, values: list[Any]) -> np.ndarray:
+        total = reduce(HOWS[self.how], (np.asarray(one, dtype=float) for one in values))
+        return total / len(values) if self.how == "mean" else total
+
+    def _column(self, X: Any, name: Any, part: Similarity) -> tuple[Any, str]:
+        """Return a column and the kind of its values, validated."""
+        values = column(X, name)
+        missing = missing_cells(values)
+        if missing.any() and not _takes_missing(part):
+            i = int(np.flatnonzero(missing)[0])
+            raise ValueError(
+                f"column {name!r} has no value in row {i}, and {part!r} does not accept missing values: use "
+                f"OrMissing({part!r}), or fill or drop missing values"
+            )
+        kind = kind_of_values(values, missing)
+        expected = kind if self.schema is None else self.schema.get(name, kind)
+        if expected not in ANY_KIND and kind not in (expected, "missing"):
+            held = known_of(values, missing)[0]
+            raise TypeError(
+                f"column {name!r} held {expected} when the similarity was resolved and now holds {kind}, for instance "
+                f"{brief(held)}"
+            )
+        return values, kind
+
+    # A parameter of a column is called columns__name__parameter.
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with `deep`, also those of the columns (``columns__age__sigma``)."""
+        found = dict(self._params())
+        if deep:
+            for name, part in self.similarities().items():
+                found[f"columns__{name}"] = self.columns[name]
+                found.update({f"columns__{name}__{inner}": value for inner, value in part.get_params().items()})
+        return found
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters by name, those of a column as ``columns__age__sigma``, and return self."""
+        inside = {path: value for path, value in params.items() if path.startswith("columns__")}
+        super().set_params(**{path: value for path, value in params.items() if path not in inside})
+        for path in sorted(inside, key=len):  # columns first, then their parameters
+            self.columns = self._changed(path.removeprefix("columns__"), inside[path])
+        return self
+
+    def _changed(self, path: str, value: Any) -> dict[Any, Any]:
+        fitting = [name for name in self.columns if path == str(name) or path.startswith(f"{name}__")]
+        if not fitting:
+            raise ValueError(f"there is no column {path.split('__')[0]!r}; the columns are {brief(list(self.columns))}")
+        name = max(fitting, key=lambda one: len(str(one)))
+        if path != str(name):
+            part = self.similarities()[name].__sklearn_clone__()
+            value = part.set_params(**{path.removeprefix(f"{name}__"): value})
+        return {**self.columns, name: value}
+
+    def __repr__(self) -> str:
+        if not isinstance(self.columns, Mapping):
+            return super().__repr__()
+        written = (f"{name!r}: {getattr(given, '__qualname__', repr(given))}" for name, given in self.columns.items())
+        schema = "" if self.schema is None else f", schema={self.schema!r}"
+        return f"Columns({{{', '.join(written)}}}, how={self.how!r}{schema})"
+
+
+@contextmanager
+def naming(name: Any) -> Iterator[None]:
+    """Return a context in which errors begin with the name of the column."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError):
+            raise
+        raise type(error)(f"column {name!r}: {error}") from error
+
+
+def _takes_missing(part: Similarity) -> bool:
+    inner = part.parts()
+    return bool(getattr(part, "takes_missing", False) or (inner and all(map(_takes_missing, inner))))

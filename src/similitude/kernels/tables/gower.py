@@ -1,0 +1,300 @@
+"""Gower's general coefficient of similarity, for the rows of a table with columns of different kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from similitude.compute import Encoding, Hints, loops, take
+from similitude.kernels.tables.cells import (
+    column,
+    column_names,
+    is_categorical,
+    keys_of,
+    kind_of_values,
+    known_of,
+    missing_cells,
+    order_of,
+    plain_numbers,
+    seconds,
+)
+from similitude.similarity import SYMMETRIC, UNIT_KERNEL, Similarity
+from similitude.support import brief
+
+CATEGORIES = ("number", "text", "bytes", "mixed")
+"""Kinds of values that are compared for equality; of numbers only True and False."""
+
+
+class Range(NamedTuple):
+    """How the values of a column are compared.
+
+    Attributes
+    ----------
+    kind : str
+        ``number`` or ``time``, relative to their range; ``order``, by rank; ``equal``, for equality.
+    low, high : float
+        The ends of the range, of times in seconds.
+    order : list
+        Ordered categories, lowest first.
+    values : str
+        The kind of values that a column compared for equality must hold; empty if any.
+    """
+
+    kind: str
+    low: float = 0.0
+    high: float = 0.0
+    order: list[Any] | None = None
+    values: str = ""
+
+    def written(self, number: float) -> Any:
+        """Return a number of the range as a person writes it."""
+        return _written_time(number) if self.kind == "time" else number
+
+
+class Gower(Similarity):
+    r"""Gower's coefficient: the mean similarity of those columns in which both rows have a value.
+
+    .. math:: K(x, z) = \sum_k \delta_k s_k(x_k, z_k) \Big/ \sum_k \delta_k
+
+    with :math:`\delta_k = 0` if :math:`x_k` or :math:`z_k` is missing, and 1 otherwise. Columns of numbers, dates and
+    times have :math:`s = 1 - |x - z| / R` with their range R; categories, texts and booleans have s = 1 if they are
+    equal and 0 otherwise; ordered categories are compared as numbers by their ranks 0, …, c - 1. Two rows with no
+    common known column have K = 0. (Gower, A general coefficient of similarity and some of its properties,
+    Biometrics 27, 1971; the extension to ranks is that of Kaufman and Rousseeuw, Finding Groups in Data, 1990.)
+
+    The rows are those of a pandas or polars data frame, or dicts. Columns and ranges are those of the table on which it
+    is resolved; other columns are ignored; an error names a column that is absent or holds another kind of values.
+    Category codes that are stored as numbers are numbers: cast them to a categorical type. A new category differs from
+    all others; a new ordered category has no rank and is refused. Numbers outside the range are not clipped, so s may
+    be negative.
+
+    It is a kernel if nothing is missing and all numbers are inside their ranges, and need not be one otherwise:
+    `strict` refuses such values, and only then PSD is claimed.
+
+    Parameters
+    ----------
+    ranges : dict, optional
+        For each column a tuple ``(low, high)`` of numbers, ``"equal"`` for categories, a list of ordered categories,
+        lowest first, or ``"time 2001-01-01 2001-12-31"`` with the first and the last time. None: taken from data;
+        ``Gower({**Gower().resolve(X).ranges, "size": ["S", "M", "L"]})`` changes one. A column of equal numbers is
+        compared for equality.
+    strict : bool
+        Refuse missing values and numbers outside the ranges; the error names row and column.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Gower
+    >>> people = [{"age": 20, "job": "cook"}, {"age": 60, "job": "pilot"}, {"age": 30, "job": None}]
+    >>> k = Gower().resolve(people)
+    >>> k.ranges
+    {'age': (20.0, 60.0), 'job': 'equal text'}
+    >>> k.gram(people)
+    array([[1.  , 0.  , 0.75],
+           [0.  , 1.  , 0.25],
+           [0.75, 0.25, 1.  ]])
+    """
+
+    objects = "table"
+    hints = Hints(finite=True)
+    resolves = ("ranges",)
+
+    def __init__(self, ranges: Mapping[Any, Any] | None = None, strict: bool = False) -> None:
+        self.ranges = ranges
+        self.strict = strict
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """All if `strict`, otherwise symmetry."""
+        return UNIT_KERNEL if self.strict else frozenset({SYMMETRIC})
+
+    @property
+    def reason(self) -> str:
+        """The proof, or why there is none."""
+        if self.strict:
+            return (
+                "a mean of kernels: equality, and 1 - |u - v| of u, v in [0, 1], which is min(u, v) + "
+                "min(1 - u, 1 - v), two dot products of indicators of intervals (Gower 1971)"
+            )
+        return (
+            "with missing values or numbers outside the ranges Gower's coefficient need not be a kernel (Gower 1971); "
+            "Gower(strict=True) refuses these and is one"
+        )
+
+    def check_params(self) -> None:
+        """Validate the range of each column."""
+        if self.ranges is None:
+            return
+        if not isinstance(self.ranges, Mapping) or not self.ranges:
+            raise TypeError(f"ranges must be a dict from columns to ranges, got {brief(self.ranges)}")
+        for name, given in self.ranges.items():
+            _read_range(name, given)
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Gower:
+        """Take the columns and their ranges from X, without rows of weight 0."""
+        if self.ranges is not None:
+            return self
+        if sample_weight is not None:
+            X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
+        resolved: Gower = self.with_params(ranges={name: _range_of(name, column(X, name)) for name in column_names(X)})
+        resolved.check_params()
+        return resolved
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return numbers relative to their range (NaN if missing), and keys of categories (0 if missing)."""
+        numbers, keys = [], []
+        for name, given in (self.ranges or {}).items():
+            values, span = column(objects, name), _read_range(name, given)
+            missing = missing_cells(values)
+            if self.strict and missing.any():
+                i = int(np.flatnonzero(missing)[0])
+                raise ValueError(f"column {name!r} has no value in row {i}, and strict=True refuses missing values")
+            if span.kind == "equal":
+                _check_kind(name, values, missing, span.values, f"it held {span.values} before")
+                keys.append(keys_of(values, missing))
+            elif span.kind == "order":
+                numbers.append(_ranks(name, values, missing, span.order or []))
+            else:
+                numbers.append(self._scaled(name, values, missing, span))
+        n = len((numbers + keys)[0])
+        return (
+            np.column_stack([np.empty((n, 0)), *numbers]),
+            np.column_stack([np.empty((n, 0), np.uint64), *keys]).view(np.int64),
+        )
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
+        """Return the mean similarity of the columns in which both rows have a value."""
+        out = np.empty((len(A[0]), len(B[0]))) if out is None else out
+        a, b = ((np.ascontiguousarray(numbers), np.ascontiguousarray(keys)) for numbers, keys in (A, B))
+        loops.gower(out, a, b)
+        return out
+
+    def diagonal(self, A: Encoding) -> np.ndarray:
+        """Return 1, or 0 for a row without known values."""
+        numbers, keys = A
+        return (~np.isnan(numbers).all(axis=1) | (keys != 0).any(axis=1)).astype(float)
+
+    def _scaled(self, name: Any, values: Any, missing: np.ndarray, span: Range) -> np.ndarray:
+        """Return (value - low) / (high - low), NaN if missing."""
+        numbers = (_seconds if span.kind == "time" else _numbers)(name, values, missing)
+        with np.errstate(over="ignore"):
+            scaled = (numbers - span.low) / (span.high - span.low)
+        outside = (scaled < 0) | (scaled > 1) if self.strict else np.isinf(scaled)
+        if outside.any():
+            i = int(np.flatnonzero(outside)[0])
+            raise ValueError(
+                f"column {name!r} is {span.written(numbers[i])} in row {i}, {'' if self.strict else 'too far '}outside "
+                f"its range from {span.written(span.low)} to {span.written(span.high)}"
+            )
+        return scaled
+
+
+def _read_range(name: Any, given: Any) -> Range:
+    """Validate the range of a column; a range of a single value is compared for equality."""
+    kind, *words = given.split() if isinstance(given, str) and given.strip() else ("",)
+    if kind == "equal":
+        return Range("equal", values="".join(words[-1:]))
+    if kind == "time":
+        low, high = _times(name, given, words)
+        return Range("equal", values="time") if low == high else Range("time", low, high)
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__len__") or len(given) == 0:
+        raise ValueError(
+            f"the range of column {name!r} must be (low, high), 'equal', 'time FIRST LAST', or a list of ordered "
+            f"categories, got {brief(given)}"
+        )
+    two = len(given) == 2 and all(isinstance(end, Real) and not isinstance(end, bool) for end in given)
+    if isinstance(given, list) or not two:
+        if len({*given}) < len(given):
+            raise ValueError(f"the range of column {name!r} names a category twice: {brief(given)}")
+        single = Range("equal", values="number" if isinstance(given[0], Real) else "")
+        return single if len(given) == 1 else Range("order", order=list(given))
+    if not (np.isfinite(given).all() and given[0] <= given[1] and np.isfinite(given[1] - given[0])):
+        raise ValueError(f"the range of column {name!r} must be two finite numbers, low <= high, got {brief(given)}")
+    return Range("equal", values="number") if given[0] == given[1] else Range("number", given[0], given[1])
+
+
+def _times(name: Any, given: str, words: list[str]) -> tuple[float, float]:
+    try:
+        low, high = (float(np.datetime64(end, "us").astype(np.int64) / 1e6) for end in words)
+    except ValueError:
+        low, high = np.inf, -np.inf
+    if not low <= high:
+        raise ValueError(
+            f"the range of column {name!r} must be two times, as in 'time 2001-01-01 2001-12-31T23:59', got {given!r}"
+        )
+    return low, high
+
+
+def _written_time(seconds: float) -> str:
+    return str(np.datetime64(round(seconds * 1e6), "us").item().isoformat())
+
+
+def _range_of(name: Any, values: Any) -> Any:
+    """Return the range of a column, as `Gower.ranges` holds it."""
+    missing = missing_cells(values)
+    kind = kind_of_values(values, missing)
+    if kind == "missing":
+        raise ValueError(f"column {name!r} holds no value at all: drop it, or give ranges")
+    order = order_of(values)
+    if order is not None:
+        return order
+    if kind == "number" and not _is_boolean(values, missing) and not is_categorical(values):
+        known = _numbers(name, values, missing)[~missing]
+        return float(known.min()), float(known.max())
+    if kind == "time":
+        known = _seconds(name, values, missing)[~missing]
+        return f"time {_written_time(known.min())} {_written_time(known.max())}"
+    if kind not in CATEGORIES:
+        raise TypeError(
+            f"column {name!r} holds {kind}: Gower compares numbers, times and categories. Turn it into one of these, "
+            f"leave it out, or say how it is compared with Columns"
+        )
+    return f"equal {kind}"
+
+
+def _is_boolean(values: Any, missing: np.ndarray) -> bool:
+    stored = str(getattr(values, "dtype", "")).lower()
+    if stored.startswith("bool"):
+        return True
+    return stored in ("", "object") and set(map(type, known_of(values, missing))) <= {bool, np.bool_}
+
+
+def _check_kind(name: Any, values: Any, missing: np.ndarray, expected: str, why: str) -> None:
+    """Refuse a column with values of another kind than expected, if a kind is expected."""
+    kind = kind_of_values(values, missing)
+    if expected not in ("", "mixed") and kind not in (expected, "missing"):
+        raise TypeError(f"column {name!r} holds {kind}, for instance {brief(known_of(values, missing)[0])}: {why}")
+
+
+def _numbers(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
+    """Return a column as floats, NaN if missing; errors name the column."""
+    stored = plain_numbers(values)
+    if stored is None:
+        _check_kind(name, values, missing, "number", "its range is that of numbers")
+        stored = np.array([np.nan if gone else value for value, gone in zip(values, missing, strict=True)], dtype=float)
+    numbers = np.where(missing, np.nan, stored.astype(float))
+    if np.isinf(numbers).any():
+        i = int(np.flatnonzero(np.isinf(numbers))[0])
+        raise ValueError(f"column {name!r} is {numbers[i]} in row {i}: numbers must be finite")
+    return numbers
+
+
+def _seconds(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
+    """Return a column of times as seconds, NaN if missing."""
+    _check_kind(name, values, missing, "time", "its range is that of times")
+    return seconds(values, missing)
+
+
+def _ranks(name: Any, values: Any, missing: np.ndarray, order: list[Any]) -> np.ndarray:
+    """Return the ranks of ordered categories from 0 to 1, NaN if missing."""
+    ranks = {category: float(rank) for rank, category in enumerate(order)}
+    found = np.full(len(missing), np.nan)
+    for i, value in enumerate(values):
+        if missing[i]:
+            continue
+        if value not in ranks:
+            raise ValueError(f"column {name!r} is {brief(value)} in row {i}, which is not in its order {brief(order)}")
+        found[i] = ranks[value]
+    return found / (len(order) - 1)

@@ -1,0 +1,28 @@
+"""Similarities of vectors: functions of dot products, of distances, and of other sums over features.
+
+Vectors are encoded as the rows of one matrix by :func:`similitude.compute.as_matrix`.
+"""
+
+from similitude.kernels.vectors.pairwise import IDENTITY, Form, euclidean, inner, pairwise, squared_norms, unit_rows
+from similitude.kernels.vectors.products import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
+from similitude.kernels.vectors.radial import DistanceSimilarity, Gaussian, Laplace, Matern, RationalQuadratic
+
+__all__ = [
+    "IDENTITY",
+    "Cosine",
+    "DistanceSimilarity",
+    "Form",
+    "Gaussian",
+    "HistogramIntersection",
+    "Laplace",
+    "Linear",
+    "Matern",
+    "Polynomial",
+    "RationalQuadratic",
+    "Sigmoid",
+    "euclidean",
+    "inner",
+    "pairwise",
+    "squared_norms",
+    "unit_rows",
+]

@@ -1,0 +1,316 @@
+"""Dot products and distances between the rows of two matrices, similarities that are functions of them, and medians."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import (
+    Encoding,
+    Profile,
+    as_matrix,
+    as_numpy,
+    count,
+    first_nonfinite,
+    is_sparse,
+    loops,
+    namespace,
+    rows,
+)
+from similitude.kernels.vectors.sparse import sparse_inner, sparse_sums
+from similitude.similarity import Similarity
+from similitude.support import generator
+
+DIRECT = 32
+"""Dimension up to which vectors are compared entry by entry rather than through a matrix product."""
+
+TILE = (1024, 4096)
+"""Rows and columns that go through the matrix product and then through a loop while they are in the cache."""
+
+MEDIAN_SAMPLE = 1000
+"""The largest number of vectors whose pairwise distances enter a median; of more, a sample is drawn."""
+
+
+Form = tuple[Any, ...] | Callable[[Any], Any]
+"""A function of a dot product or a distance: its name and parameters, as the loops know it, or a Python function."""
+
+IDENTITY = ("identity",)
+ROOT = ("root",)
+
+
+def apply_form(form: Form, values: Any) -> Any:
+    """Return a function of an array, which may be overwritten."""
+    if not isinstance(form, tuple):
+        return form(values)
+    if not isinstance(values, np.ndarray):
+        return loops.formula(namespace(values), values, *form)
+    loops.apply(values, *form)
+    return values
+
+
+class VectorSimilarity(Similarity):
+    """A similarity of vectors that is a function of one number per pair, a sum over features.
+
+    Attributes
+    ----------
+    sums : str
+        What is summed: ``product`` (the dot product), ``squared_difference``, ``absolute_difference`` or ``smaller``.
+    """
+
+    objects = "vectors"
+    sums: str = "product"
+    computed_by = (*Similarity.computed_by, "form", "sums")
+
+    def form(self) -> Form:
+        """Return the function of the sum, by default the identity."""
+        return IDENTITY
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the vectors as the rows of one float matrix; sparse vectors stay sparse."""
+        return as_matrix(objects)
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the function of the sums."""
+        return pairwise(A, B, self.sums, self.form(), out)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the function of the squared norms, which are the dot products of vectors with themselves."""
+        return apply_form(self.form(), squared_norms(A)[:, None])[:, 0]
+
+
+def vector_profile(k: Any) -> Profile | None:
+    """Return the profile of a `VectorSimilarity`, or None if the loops do not know its function."""
+    form = k.form()
+    return Profile.of(k.sums, form) if isinstance(form, tuple) else None
+
+
+def pairwise(A: Any, B: Any, sums: str, form: Form, out: Any = None) -> Any:
+    """Return a function of one number per pair of rows: of their dot product, or of another sum over features.
+
+    Squared distances of short vectors are computed entry by entry, those of longer ones by a matrix product. Vectors
+    are centered before it, so that data far from the origin lose no precision, and pairs so close that the product
+    loses digits are computed again entry by entry.
+    """
+    if A.shape[1] != B.shape[1]:
+        raise ValueError(f"X has {A.shape[1]} columns and Z has {B.shape[1]}: both need the same dimension")
+    if not isinstance(form, tuple):
+        return into(out, form(pairwise(A, B, sums, IDENTITY)))
+    if is_sparse(A) or is_sparse(B):
+        if sums != "product":
+            return sparse_sums(A, B, sums, form, out)
+        products = sparse_inner(A, B, out)
+        return products if form is IDENTITY else apply_form(form, products)
+    if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
+        return into(out, apply_form(form, _of_tensors(A, B, sums)))
+    if sums == "product" or (sums == "squared_difference" and A.shape[1] > DIRECT):
+        return _by_matrix_product(A, B, sums, form, out)
+    if sums == "squared_difference":
+        _finite_norms(A), _finite_norms(B)
+    A, B, out = _ready(A, B, out)
+    loops.of_sums(out, A, B, sums, *form)
+    return out
+
+
+def inner(A: Any, B: Any) -> Any:
+    """Return the dot products <a_i, b_j>; sparse rows stay sparse."""
+    if is_sparse(A) or is_sparse(B):
+        return sparse_inner(A, B)
+    A, B = _in_common_precision(A, B)
+    return A @ B.T
+
+
+def euclidean(A: Any, B: Any) -> Any:
+    """Return the distances |a_i - b_j|."""
+    return pairwise(A, B, "squared_difference", ROOT)
+
+
+def squared_norms(A: Any) -> Any:
+    """Return |a_i|^2."""
+    if is_sparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel().astype(A.dtype, copy=False)
+    return np.einsum("ij,ij->i", A, A) if isinstance(A, np.ndarray) else (A * A).sum(1)
+
+
+def unit_rows(A: Any) -> Any:
+    """Return the rows scaled to length 1, zero rows unchanged; very long and very short rows do not overflow."""
+    if is_sparse(A):
+        largest = np.asarray(abs(A).max(axis=1).toarray()).ravel()
+        A = _rows_divided(A, largest)
+        return _rows_divided(A, np.sqrt(squared_norms(A)))
+    xp = namespace(A)
+    largest = abs(A).max(1) if xp is np else xp.max(abs(A), axis=1)
+    A = A / xp.where(largest > 0, largest, xp.ones_like(largest))[:, None]
+    norms = xp.sqrt(squared_norms(A))
+    return A / xp.where(norms > 0, norms, xp.ones_like(norms))[:, None]
+
+
+def _rows_divided(A: Any, by: np.ndarray) -> Any:
+    scaled = A.copy()
+    scaled.data /= np.repeat(np.where(by > 0, by, 1), np.diff(A.indptr)).astype(A.dtype)
+    return scaled
+
+
+def into(out: Any, values: Any) -> Any:
+    """Return values, copied into `out` if that is given."""
+    if out is None:
+        return values
+    out[...] = values
+    return out
+
+
+def _by_matrix_product(A: np.ndarray, B: np.ndarray, sums: str, form: tuple[Any, ...], out: Any) -> np.ndarray:
+    """Return a function of dot products or of squared distances, from a matrix product."""
+    distances = sums != "product"
+    A, B, out = _ready(*_centered(A, B), out) if distances else _ready(A, B, out)
+    a, b = (_finite_norms(A), _finite_norms(B)) if distances else (None, None)
+    for down, right in _tiles(A, B):
+        tile = out[down, right]
+        with np.errstate(invalid="ignore"):  # OpenBLAS sometimes reports an invalid value for a single float32 row
+            np.matmul(A[down], B[right].T, out=tile)
+        if distances:
+            loops.of_products(tile, A[down], B[right], a[down], b[right], *form)  # type: ignore[index]
+        elif form is not IDENTITY:
+            loops.apply(tile, *form)
+    return out
+
+
+def _ready(A: np.ndarray, B: np.ndarray, out: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return both matrices as the loops take them, and `out` or a new matrix for the result."""
+    dtype, same = np.result_type(A, B), A is B
+    A = np.require(A, dtype, ["C", "A"])
+    B = A if same else np.require(B, dtype, ["C", "A"])
+    return A, B, np.empty((len(A), len(B)), dtype) if out is None else out
+
+
+def _tiles(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, slice]]:
+    """Yield tiles that stay in the cache between product and loop; one for a Gram matrix, which is then symmetric."""
+    down, right = (len(A), len(B)) if A is B else TILE
+    for i in range(0, len(A), down):
+        for j in range(0, len(B), right):
+            yield slice(i, i + down), slice(j, j + right)
+
+
+def _centered(A: Any, B: Any) -> tuple[Any, Any]:
+    """Return both matrices relative to the mean of B, if that is far enough from the origin to matter."""
+    center = B.mean(0)
+    if float((center * center).sum()) <= 0.5 * float(squared_norms(B).mean()):
+        return A, B
+    left = A - center
+    return left, (left if A is B else B - center)
+
+
+def _finite_norms(A: Any) -> Any:
+    """Return |a_i|^2; refuse vectors whose squares overflow, because their distances would not be numbers."""
+    with np.errstate(over="ignore"):
+        norms = squared_norms(A)
+    if first_nonfinite(norms) is not None:
+        raise ValueError("the vectors are too long: their squares overflow, so scale them first")
+    return norms
+
+
+def _of_tensors(A: Any, B: Any, sums: str) -> Any:
+    """Return the sums over features of tensors."""
+    if sums == "product":
+        return inner(A, B)
+    if sums == "squared_difference":
+        return _squared_distances_of_tensors(A, B)
+    xp = namespace(A)
+    term = xp.minimum if sums == "smaller" else (lambda a, b: abs(a - b))
+    total = xp.zeros_like(A[:, 0][:, None] * B[:, 0][None, :])
+    for k in range(A.shape[1]):
+        total += term(A[:, k][:, None], B[:, k][None, :])
+    return total
+
+
+def _squared_distances_of_tensors(A: Any, B: Any) -> Any:
+    A, B = _centered(*_in_common_precision(A, B))
+    a = _finite_norms(A)
+    b = a if A is B else _finite_norms(B)
+    both = a[:, None] + b[None, :]
+    D = both - 2.0 * inner(A, B)
+    xp = namespace(D)
+    i, j = xp.nonzero(64 * float(xp.finfo(D.dtype).eps) ** 0.5 * both > D)
+    step = max(1, 2**20 // max(1, A.shape[1]))
+    for start in range(0, i.shape[0], step):
+        left, right = i[start : start + step], j[start : start + step]
+        D[left, right] = squared_norms(A[left] - B[right])
+    return D
+
+
+def _in_common_precision(A: Any, B: Any) -> tuple[Any, Any]:
+    """Return two tensors in the same precision; NumPy converts by itself."""
+    if A.dtype == B.dtype or isinstance(A, np.ndarray):
+        return A, B
+    xp = namespace(A)
+    dtype = xp.result_type(A, B)
+    return xp.astype(A, dtype), xp.astype(B, dtype)
+
+
+# The median heuristic: a scale at which typical pairs are neither very similar nor very dissimilar.
+
+
+def check_scale(name: str, value: Any) -> None:
+    """Validate a scale: a positive number, or "median"."""
+    if isinstance(value, str) and value == "median":
+        return
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+        raise ValueError(f"{name} must be a positive number or 'median', got {value!r}")
+    if not 1e-150 <= float(value) <= 1e150:
+        raise ValueError(f"{name} = {value!r} is too small or too large to compute with")
+
+
+def median_distance(
+    A: Any,
+    distances: Callable[[Any, Any], Any] = euclidean,
+    random_state: Any = None,
+    sample_weight: Any = None,
+    sample: int = MEDIAN_SAMPLE,
+) -> float:
+    """Return the median distance between two different rows of A.
+
+    More than 1,000 rows (or `sample`) are represented by a uniform sample; with weights, rows are drawn by weight. A
+    weight counts as repetition. If the median is zero, the mean positive distance is returned; if all distances are
+    zero, 1.
+    """
+    n = count(A)
+    weight = np.ones(n) if sample_weight is None else _checked_weights(sample_weight, n)
+    if np.count_nonzero(weight) > sample:
+        logging.getLogger("similitude").info("median distance from a sample of %d of %d rows", sample, n)
+        chosen = generator(random_state).choice(n, sample, replace=False, p=weight / weight.sum())
+        A, weight = rows(A, np.sort(chosen)), np.ones(sample)
+    elif n > sample:
+        A, weight = rows(A, np.flatnonzero(weight)), weight[weight > 0]
+    upper = np.triu_indices(len(weight), k=1)
+    values = as_numpy(distances(A, A)).astype(float)[upper]
+    copies = np.maximum(weight * (weight - 1) / 2, 0.0)
+    return _weighted_median(np.append(values, 0.0), np.append(weight[upper[0]] * weight[upper[1]], copies.sum()))
+
+
+def _checked_weights(sample_weight: Any, n: int) -> np.ndarray:
+    try:
+        weight = np.asarray(sample_weight, dtype=float)
+    except (TypeError, ValueError):
+        weight = np.full(n, np.nan)
+    if weight.shape != (n,) or not np.isfinite(weight).all() or weight.min() < 0 or weight.sum() == 0:
+        raise ValueError(f"sample_weight must be {n} numbers >= 0, one per object and not all zero")
+    return weight
+
+
+def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
+    """Return the weighted median of distances, or a positive number in its place."""
+    order = np.argsort(values, kind="stable")
+    order = order[weight[order] > 0]
+    values, reached = values[order], np.cumsum(weight[order])
+    if len(values) == 0 or values[-1] == 0:
+        return 1.0
+    half = reached[-1] / 2
+    lower, upper = np.searchsorted(reached, half, side="left"), np.searchsorted(reached, half, side="right")
+    median = (values[lower] + values[upper]) / 2
+    if not np.isfinite(median):
+        raise ValueError("the vectors are too far apart: their distances overflow, so scale them first")
+    return float(median if median > 0 else values[values > 0].mean())

@@ -1,0 +1,297 @@
+"""Kernels that are functions of a distance between vectors: Gaussian, Laplace, Matern, rational quadratic."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding, Hints, as_matrix, namespace
+from similitude.kernels.vectors.pairwise import (
+    IDENTITY,
+    ROOT,
+    Form,
+    VectorSimilarity,
+    apply_form,
+    check_scale,
+    median_distance,
+    pairwise,
+    vector_profile,
+)
+from similitude.similarity import UNIT_KERNEL, check_positive
+
+FINITE = Hints(finite=True, on_tensors=True, profile=vector_profile)
+
+
+class DistanceSimilarity(VectorSimilarity):
+    """A similarity of vectors that is a function of their distance, with a scale that may be the median distance.
+
+    Distances can be computed once for several of them: ``k.of_distances(k.distances(A, B))`` is ``k.block(A, B)``.
+    """
+
+    sums: str = "squared_difference"
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return ones."""
+        return np.ones(A.shape[0], A.dtype) if namespace(A) is np else namespace(A).ones_like(A[:, 0])
+
+    def check_params(self) -> None:
+        """Validate the scale."""
+        (name,) = self.resolves
+        check_scale(name, getattr(self, name))
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
+        """Replace the scale "median" by the median distance of X."""
+        (name,) = self.resolves
+        if not isinstance(getattr(self, name), str):
+            return self
+        root = ROOT if self.sums == "squared_difference" else IDENTITY
+        distances = partial(pairwise, sums=self.sums, form=root)
+        median = median_distance(as_matrix(X), distances, random_state, sample_weight)
+        return self.with_params(**{name: median})
+
+    def distances(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the argument of `of_distances`: squared Euclidean distances, or sums of absolute differences.
+
+        >>> import numpy as np
+        >>> from similitude.kernels import Gaussian
+        >>> Gaussian(sigma=1.0).distances(np.array([[0., 0.]]), np.array([[1., 1.], [3., 4.]]))
+        array([[ 2., 25.]])
+        """
+        return pairwise(A, B, self.sums, IDENTITY, out)
+
+    def of_distances(self, D: Any) -> Any:
+        """Return the similarities of pairs with known distances; D is overwritten.
+
+        >>> import numpy as np
+        >>> from similitude.kernels import Gaussian
+        >>> Gaussian(sigma=1.0).of_distances(np.array([[2., 25.]]))
+        array([[0.36787944, 0.00000373]])
+        """
+        return apply_form(self.form(), D)
+
+    def shared_distances(self) -> str | None:
+        """Return the name of the distances, equal for all that can share them; None if a subclass changes them."""
+        cls, usual = type(self), VectorSimilarity
+        return self.sums if cls.block is usual.block and cls.encode is usual.encode else None
+
+
+class Gaussian(DistanceSimilarity):
+    r"""The Gaussian kernel, :math:`K(x, z) = \exp(-|x - z|^2 / (2\sigma^2))`.
+
+    (Balcan, lecture notes 10-315, section 1.2.1.) For other conventions of the width see `from_gamma` and `from_c`.
+
+    Parameters
+    ----------
+    sigma : float or "median"
+        The width; ``"median"`` takes the median distance between the vectors it is resolved on (of more than
+        1,000 vectors, of a random sample of 1,000).
+
+    Examples
+    --------
+    >>> from similitude.kernels import Gaussian
+    >>> Gaussian(sigma=1.0)([0., 0.], [1., 1.])
+    0.36787944
+    >>> Gaussian().resolve([[0.], [1.], [3.]])
+    Gaussian(sigma=2.0)
+    """
+
+    claims = UNIT_KERNEL
+    reason = "exp(-t |x - z|^2) with t > 0, and |x - z|^2 is conditionally negative definite (Schoenberg, 1938)"
+    hints = FINITE
+    resolves = ("sigma",)
+
+    def __init__(self, sigma: float | str = "median") -> None:
+        self.sigma = sigma
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Gaussian:
+        """Return the kernel ``exp(-gamma |x - z|^2)``, as scikit-learn and LIBSVM write it.
+
+        >>> Gaussian.from_gamma(0.5)
+        Gaussian(sigma=1.0)
+        """
+        return cls(sigma=1.0 / math.sqrt(2.0 * check_positive("gamma", gamma)))
+
+    @classmethod
+    def from_c(cls, c: float) -> Gaussian:
+        """Return the kernel ``exp(-|x - z|^2 / c^2)``, as in Lecture 6: Kernels.
+
+        >>> Gaussian.from_c(1.0)([0., 0.], [1., 1.])
+        0.13533528
+        """
+        return cls(sigma=check_positive("c", c) / math.sqrt(2.0))
+
+    def form(self) -> Form:
+        """Return the exponential of the squared distance."""
+        return "gaussian", -0.5 / float(self.sigma) ** 2
+
+
+class Laplace(DistanceSimilarity):
+    r"""The Laplace kernel, :math:`K(x, z) = \exp(-|x - z| / (2\sigma^2))` or :math:`\exp(-|x - z| / \sigma)`.
+
+    (Balcan, lecture notes 10-315, section 1.2.1, prints the first scale; the second is the usual one.)
+
+    Parameters
+    ----------
+    sigma : float or "median"
+        The width; ``"median"`` makes the exponent at the median distance -1/2 (squared scale) or -1.
+    norm : {1, 2}
+        The distance: sum of absolute differences, or Euclidean.
+    squared_scale : bool
+        Divide by 2 sigma^2 rather than by sigma.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Laplace
+    >>> Laplace(sigma=1.0)([0., 0.], [1., 1.])
+    0.49306869
+    >>> Laplace(sigma=1.0, squared_scale=False)([0., 0.], [1., 1.])
+    0.24311673
+    """
+
+    claims = UNIT_KERNEL
+    reason = "exp(-t |x - z|) with t > 0, and the norm is conditionally negative definite (Schoenberg, 1938)"
+    hints = FINITE
+    resolves = ("sigma",)
+
+    def __init__(self, sigma: float | str = "median", norm: int = 2, squared_scale: bool = True) -> None:
+        self.sigma = sigma
+        self.norm = norm
+        self.squared_scale = squared_scale
+
+    def check_params(self) -> None:
+        """Validate the width and the norm."""
+        super().check_params()
+        if self.norm not in (1, 2):
+            raise ValueError(f"norm must be 1 or 2, got {self.norm!r}")
+
+    @property
+    def sums(self) -> str:
+        """Absolute or squared differences, depending on the norm."""
+        return "absolute_difference" if self.norm == 1 else "squared_difference"
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
+        """Replace "median" by a width that follows from the median distance of X."""
+        resolved = super().resolve(X, random_state, sample_weight)
+        if resolved is self or not self.squared_scale:
+            return resolved
+        return resolved.with_params(sigma=math.sqrt(resolved.sigma))
+
+    def form(self) -> Form:
+        """Return the exponential of the distance."""
+        p = -0.5 / float(self.sigma) ** 2 if self.squared_scale else -1.0 / float(self.sigma)
+        return "gaussian" if self.norm == 1 else "laplace", p
+
+
+class Matern(DistanceSimilarity):
+    r"""The Matern kernel of smoothness nu, which leads from Laplace (nu = 1/2) to Gaussian (nu = inf).
+
+    :math:`K(x, z) = \frac{2^{1-\nu}}{\Gamma(\nu)} u^\nu K_\nu(u)` with :math:`u = \sqrt{2\nu}\,|x - z| / \ell` and
+    the modified Bessel function :math:`K_\nu`. (Rasmussen and Williams, Gaussian Processes for Machine Learning,
+    2006, section 4.2.1.)
+
+    Parameters
+    ----------
+    nu : float
+        Smoothness; 1/2, 3/2, 5/2 and infinity have closed forms and are fast.
+    length : float or "median"
+        The length scale.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Matern
+    >>> Matern(nu=0.5, length=1.0)([0.], [1.])
+    0.36787944
+    """
+
+    claims = UNIT_KERNEL
+    reason = "its spectral density is positive (a Student t), so it is a kernel by Bochner's theorem"
+    resolves = ("length",)
+
+    def __init__(self, nu: float = 1.5, length: float | str = "median") -> None:
+        self.nu = nu
+        self.length = length
+
+    @property
+    def hints(self) -> Hints:
+        """On tensors only with a closed form."""
+        return FINITE if self.nu in (0.5, 1.5, 2.5, math.inf) else Hints(finite=True)
+
+    def check_params(self) -> None:
+        """Validate the smoothness and the length scale."""
+        if not (isinstance(self.nu, float) and self.nu == math.inf) and check_positive("nu", self.nu) > 300:
+            raise ValueError(f"nu must be at most 300, or inf for the Gaussian limit, got {self.nu!r}")
+        super().check_params()
+
+    def form(self) -> Form:
+        """Return the closed form for this nu, or the one with the Bessel function."""
+        if self.nu == math.inf:
+            return "gaussian", -0.5 / float(self.length) ** 2
+        p = math.sqrt(2.0 * self.nu) / float(self.length)
+        closed = {0.5: ("laplace", -p), 1.5: ("matern3", p), 2.5: ("matern5", p)}
+        return closed.get(self.nu, lambda x: _bessel_matern(namespace(x).sqrt(x) * p, float(self.nu)))
+
+
+def _bessel_matern(u: Any, nu: float) -> Any:
+    """Return the Matern function of u in logarithms, and by its power series where the Bessel function overflows."""
+    from scipy.special import gammaln, kve
+
+    if not isinstance(u, np.ndarray):
+        raise TypeError(f"Matern with nu={nu} works on NumPy arrays only; nu = 0.5, 1.5, 2.5 and inf work on tensors")
+    u64 = u.astype(np.float64)
+    with np.errstate(all="ignore"):
+        values = np.exp((1.0 - nu) * math.log(2.0) - gammaln(nu) + nu * np.log(u64) + np.log(kve(nu, u64)) - u64)
+    close = ~np.isfinite(values) | ((u64 < 1e-3) & (nu > 2.5))
+    values[close] = _matern_series(u64[close], nu)
+    return values.astype(u.dtype)
+
+
+def _matern_series(u: np.ndarray, nu: float) -> np.ndarray:
+    """Return the leading terms of the Matern function at a small u: sum of (u^2/4)^k / (k! (1-nu) ... (k-nu))."""
+    total, term = np.ones_like(u), np.ones_like(u)
+    for k in range(1, min(math.ceil(nu), 60)):
+        term = term * (u * u / 4.0) / (k * (k - nu))
+        total += term
+    return total
+
+
+class RationalQuadratic(DistanceSimilarity):
+    r"""A mixture of Gaussians of many widths, :math:`K(x, z) = (1 + |x - z|^2 / (2 \alpha \ell^2))^{-\alpha}`.
+
+    (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, section 4.2.1.)
+
+    Parameters
+    ----------
+    alpha : float
+        How close the widths are to each other; infinity would be a single Gaussian.
+    length : float or "median"
+        The length scale.
+
+    Examples
+    --------
+    >>> from similitude.kernels import RationalQuadratic
+    >>> RationalQuadratic(alpha=1.0, length=1.0)([0., 0.], [1., 1.])
+    0.5
+    """
+
+    claims = UNIT_KERNEL
+    reason = "a mixture with weights >= 0 of Gaussian kernels of different widths"
+    hints = FINITE
+    resolves = ("length",)
+
+    def __init__(self, alpha: float = 1.0, length: float | str = "median") -> None:
+        self.alpha = alpha
+        self.length = length
+
+    def check_params(self) -> None:
+        """Validate alpha and the length scale."""
+        check_positive("alpha", self.alpha)
+        super().check_params()
+
+    def form(self) -> Form:
+        """Return the power of the squared distance."""
+        alpha = float(self.alpha)
+        return "rational_quadratic", 1.0 / (2.0 * alpha * float(self.length) ** 2), alpha

@@ -1,0 +1,390 @@
+"""KernelPerceptron: the perceptron in the feature space of a kernel, for batches and streams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from similitude.compute import BlockTask, Encoding, is_sparse, rows, take
+from similitude.compute.engines import Engine
+from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.perceptron.growing_array import can_be_extended, contents, extended, growing
+from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound
+from similitude.learners.perceptron.training import (
+    EncodedExamples,
+    Hypothesis,
+    PerceptronTraining,
+    check_finite,
+    lengthening,
+)
+from similitude.learners.perceptron.update_rules import TIES, Rule, perceptron_rule
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on
+from similitude.similarity import Similarity, as_similarity
+from similitude.support import UnresolvedError, brief, check_integer
+
+WITNESS_EXAMPLES = 1000
+"""Largest number of remembered examples that are searched for a witness against the kernel."""
+
+NO_STREAM_BOUND = no_bound("the examples of a stream are not kept, so their margin is not known")
+
+
+class KernelPerceptron(ScoreClassifier, KernelLearner):
+    r"""The perceptron in the feature space of a kernel: on a mistake, remember the example.
+
+    The score of x is :math:`\sum_i a_i K(x_i, x)` over the remembered examples. An example with label :math:`y = \pm 1`
+    that is misclassified is remembered with :math:`a = y`, which adds :math:`y\,\phi(x)` to an implicit weight vector;
+    the mistakes are exactly those of the perceptron on :math:`\phi`. If all examples lie in a ball of radius R and some
+    separator through the origin has margin :math:`\gamma` on them, the perceptron makes at most :math:`(R/\gamma)^2`
+    mistakes, in whatever order the examples come. (Balcan, lecture notes 10-315, Theorem 1 and section 1.2; Lecture 6:
+    Kernels.) Scores are sums of floating-point numbers, so rounding may decide what would be a tie in exact arithmetic.
+
+    Several classes have one weight vector each. On a mistake the example is added to its own class and subtracted from
+    the strongest other one, the first on a tie; the bound is then :math:`2R^2/\gamma^2` for a margin of the lead over
+    the strongest other class. (Crammer and Singer, Ultraconservative Online Algorithms for Multiclass Problems, 2003.)
+
+    Parameters
+    ----------
+    kernel : Similarity, str or callable
+        ``"precomputed"``: X is the matrix K(train, train), then K(new, train).
+    epochs : int
+        Number of passes of ``fit`` over the examples, in the order given.
+    tie : {"le0", "ge0"}
+        How a score of zero counts: ``"le0"`` updates where y times the score is <= 0, so always on the first example;
+        ``"ge0"`` predicts the positive class there, and updates where that is wrong. For several classes: update
+        unless the true class is ahead of all others, or only where the prediction, the first on a tie, is wrong.
+    average : bool
+        Predict by the average of all hypotheses, each counted once for the example that made it and for every example
+        that it survived, rather than by the last one. (Freund and Schapire, Large Margin Classification Using the
+        Perceptron Algorithm, 1999.)
+    budget : int, optional
+        Largest number of remembered objects, for infinite streams. When it is exceeded, the one whose last mistake is
+        oldest is forgotten, also by the average; there is no mistake bound then. (Dekel, Shalev-Shwartz and Singer,
+        The Forgetron, 2008, prove one for the same rule with weights that shrink before they are dropped.)
+    engine : Engine, optional
+
+    Attributes
+    ----------
+    mistakes_ : int
+        Number of updates; on a tie an update may happen although the prediction would be right.
+    mistakes_per_epoch_ : list of int
+        A stream is one epoch: ``partial_fit`` and ``learn_one`` add to the last entry.
+    mistake_bound_ : MistakeBound
+        The theorem's bound for the training examples. Its ``margin`` is attained by a separator of them: by this
+        perceptron, if its last epoch was clean, or by one that is sought among up to 1,000 examples (500 for a Python
+        function). Its ``value`` is None, with the ``reason``, if no margin is known, for a stream, and if examples were
+        forgotten.
+    classes_ : array
+    support_ : array of int
+        Positions of the remembered examples in X, or in the stream.
+    support_objects_ : sequence
+        The remembered examples.
+    dual_coef_ : array of shape (n_support,) or (n_support, n_classes)
+        Their weights; averaged if `average`.
+    n_seen_ : int
+        Number of examples in the stream so far.
+    kernel_ : Similarity
+        With data-dependent parameters resolved.
+    validity_ : Validity
+        The verdict on the kernel.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Polynomial
+    >>> from similitude.learners import KernelPerceptron
+    >>> X = [[1., 1.], [1., -1.], [-1., -1.], [-1., 1.]]
+    >>> model = KernelPerceptron(Polynomial(degree=2, coef0=0.0), epochs=2).fit(X, ["same", "other", "same", "other"])
+    >>> model.mistakes_per_epoch_, model.mistake_bound_.value
+    ([2, 0], 2)
+    >>> model.predict([[3., 2.], [-3., 2.]]).tolist()
+    ['same', 'other']
+
+    One example at a time:
+
+    >>> stream = KernelPerceptron("linear")
+    >>> for x, y in [([1., 0.], True), ([-1., 0.], False), ([0., -1.], False)]:
+    ...     stream = stream.learn_one(x, y)
+    >>> stream.predict_one([1., 2.]), stream.mistakes_
+    (True, 2)
+    """
+
+    n_seen_: int
+    _buffers: tuple[Any, Any] | None = None
+    mistakes_per_epoch_: list[int]
+    mistake_bound_: MistakeBound
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        epochs: int = 1,
+        tie: str = "le0",
+        average: bool = False,
+        budget: int | None = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.epochs = epochs
+        self.tie = tie
+        self.average = average
+        self.budget = budget
+        self.engine = engine
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any) -> KernelPerceptron:
+        """Train on the examples in their order, `epochs` times, forgetting earlier training.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            For ``"precomputed"`` the square matrix of their similarities.
+        y : sequence of labels
+        """
+        self._check_params()
+        X = self._checked(X, reset=True)
+        self.classes_, codes = check_labels(self, X, y)
+        k, X, A = self._begin(X)
+        self._forget_all(X, A)
+        training = self._train(k, X, A, codes, int(self.epochs))
+        self.mistakes_per_epoch_ = training.mistakes
+        if np.isnan(training.squared_length):
+            self.mistake_bound_ = no_bound("examples were forgotten to keep the budget, which the theorem rules out")
+        else:
+            self.mistake_bound_ = mistake_bound(training.examples, training.y, training.rule, training.margin)
+        return self
+
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> KernelPerceptron:
+        """Train on the next examples of a stream, once.
+
+        Data-dependent parameters of the kernel, such as ``sigma="median"``, are resolved on the first batch.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : sequence of labels
+        classes : sequence of labels
+            All classes of the stream; required in the first call.
+        """
+        self._check_params()
+        self._refuse_precomputed("partial_fit")
+        first = not hasattr(self, "n_seen_")
+        X = self._checked(X, reset=first)
+        codes = self._codes(X, y, classes)
+        if first:
+            k, X, A = self._begin(X)
+            self._forget_all(X, A)
+        else:
+            k, A = self.kernel_, self.kernel_.encode(X)
+        return self._count(self._train(k, X, A, codes, 1).mistakes[0])
+
+    @all_or_nothing
+    def learn_one(self, x: Any, y: Any, classes: Any = None) -> KernelPerceptron:
+        """Train on the next example of a stream.
+
+        Parameters
+        ----------
+        x : object
+            One vector, string, graph, ….
+        y : label
+        classes : sequence of labels
+            All classes of the stream; required in the first call unless `y` is True or False.
+        """
+        if not hasattr(self, "n_seen_"):
+            return self._learn_first(x, y, classes)
+        if classes is not None:
+            self._declare(classes)
+        known = self.classes_.tolist()
+        if y not in known:
+            raise ValueError(f"y is {y!r}, which is none of the classes {brief(self.classes_)}")
+        X, A = self._encode_one(x)
+        rule = self._rule()
+        target, scores = rule.targets(np.array([known.index(y)])), self._scores_of_one(A, self._weights)
+        wrong = bool(rule.wrong(scores, target)[0])
+        if wrong:
+            self._update_on_one(X, A, scores, rule.steps(scores, target))
+        self.n_seen_ += 1
+        self._time += 1
+        return self._count(int(wrong))
+
+    def predict_one(self, x: Any) -> Any:
+        """Return the class of one object, or None before any training.
+
+        Parameters
+        ----------
+        x : object
+        """
+        if not hasattr(self, "n_seen_"):
+            return None
+        score = self._scores_of_one(self._encode_one(x)[1], self.dual_coef_)[0]
+        return self.classes_.tolist()[int(score >= 0) if score.ndim == 0 else int(score.argmax())]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the score of each object, or one score per class for several classes.
+
+        Parameters
+        ----------
+        X : sequence of objects
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_classes)
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            return check_finite(self._weighted(X))
+
+    @property
+    def dual_coef_(self) -> np.ndarray:  # type: ignore[override]
+        """The weights of the remembered examples."""
+        return self._weights - self._moments / max(1, self._time) if self.average else self._weights
+
+    @property
+    def mistakes_(self) -> int:
+        """Number of updates."""
+        return sum(self.mistakes_per_epoch_)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_buffers"}
+
+    def _check_params(self) -> None:
+        check_integer("epochs", self.epochs)
+        if self.budget is not None:
+            check_integer("budget", self.budget)
+        if self.tie not in TIES:
+            raise ValueError(f"tie must be 'le0' or 'ge0', got {brief(self.tie)}")
+
+    def _rule(self) -> Rule:
+        return perceptron_rule(len(self.classes_), self.tie)
+
+    def _forget_all(self, X: Any, A: Encoding) -> None:
+        """Start with the zero hypothesis; X and A show how objects and encodings are stored."""
+        none = np.empty(0, np.intp)
+        self.support_, self.support_objects_, self._support = none, take(X, none), rows(A, none)
+        self._weights, self._moments = (np.empty((0, *self._rule().outputs)) for _ in range(2))
+        self._buffers = None
+        self.n_seen_, self._time, self._squared_length = 0, 0, 0.0
+
+    def _train(self, k: Similarity, X: Any, A: Encoding, codes: np.ndarray, epochs: int) -> PerceptronTraining:
+        """Train on a batch, starting from the remembered examples."""
+        rule, n_before = self._rule(), len(self.support_)
+        before = Hypothesis(
+            self._support, self.support_, self._weights, self._moments, self._time, self._squared_length
+        )
+        budget = None if self.budget is None else int(self.budget)
+        training = PerceptronTraining(EncodedExamples(k, A, self._engine), rule.targets(codes), rule, before, budget)
+        old, new = training.run(epochs).remembered()
+        weights, moments = training.weights[n_before + new], training.moments[n_before + new]
+        self._keep_only(old)
+        self._remember(k, take(X, new), rows(A, new), self.n_seen_ + new, weights, moments)
+        self.n_seen_ += len(codes)
+        self._time, self._squared_length = training.time, training.squared_length
+        if training.impossible:
+            self._demand_possible(k)
+        return training
+
+    def _update_on_one(self, X: Any, A: Encoding, scores: np.ndarray, steps: np.ndarray) -> None:
+        """Remember one example, and forget another if there are too many."""
+        k, diagonal = self.kernel_, np.asarray(self.kernel_.diagonal(A), np.float64)
+        self._remember(k, X, A, np.array([self.n_seen_]), steps, steps * self._time)
+        self._squared_length += float(lengthening(steps, scores, diagonal)[0])
+        if min(self._squared_length, diagonal[0]) < 0:
+            self._demand_possible(k)
+        if self.budget is not None and len(self.support_) > self.budget:
+            self._keep_only(np.arange(len(self.support_) - int(self.budget), len(self.support_)))
+            self._squared_length = np.nan
+
+    def _remember(
+        self, k: Similarity, X: Any, A: Encoding, positions: np.ndarray, weights: np.ndarray, moments: np.ndarray
+    ) -> None:
+        if not len(positions):
+            return
+        objects, encoding = self._buffers or (growing(self.support_objects_), growing(self._support))
+        objects = extended(objects, X)
+        encoding = extended(encoding, A) if can_be_extended(A) else growing(k.encode(contents(objects)))
+        self._buffers = objects, encoding
+        self.support_objects_, self._support = contents(objects), contents(encoding)
+        self.support_ = np.concatenate([self.support_, positions])
+        self._weights = np.concatenate([self._weights, weights])
+        self._moments = np.concatenate([self._moments, moments])
+
+    def _keep_only(self, which: np.ndarray) -> None:
+        """Forget all other examples."""
+        if len(which) < len(self.support_):
+            self.support_objects_, self._support = take(self.support_objects_, which), rows(self._support, which)
+            self.support_, self._weights, self._moments = (
+                values[which] for values in (self.support_, self._weights, self._moments)
+            )
+            self._buffers = None
+
+    def _demand_possible(self, k: Similarity) -> None:
+        """Raise NotAKernelError if the remembered examples contain a witness; rounding alone does not."""
+        if self.validity_.verdict != "VALID":
+            some = np.arange(min(len(self.support_), WITNESS_EXAMPLES))
+            objects, encoding = take(self.support_objects_, some), rows(self._support, some)
+            demand_kernel_on(k, encoding, objects, self.support_[some], self.n_seen_, self._engine)
+
+    def _count(self, mistakes: int) -> KernelPerceptron:
+        so_far = getattr(self, "mistakes_per_epoch_", [0])
+        self.mistakes_per_epoch_ = [*so_far[:-1], so_far[-1] + mistakes]
+        self.mistake_bound_ = NO_STREAM_BOUND
+        return self
+
+    def _codes(self, X: Any, y: Any, classes: Any) -> np.ndarray:
+        """Return the class numbers of labels in a stream; the first call declares the classes."""
+        if classes is None and not hasattr(self, "classes_"):
+            raise ValueError("classes must be passed on the first call to partial_fit: all labels that may ever come")
+        if classes is not None:
+            self._declare(classes)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        unknown = np.flatnonzero(~np.isin(y, self.classes_))
+        if len(unknown):
+            raise ValueError(f"y holds {y[unknown[0]]!r}, which is none of the classes {brief(self.classes_)}")
+        return np.searchsorted(self.classes_, y)
+
+    def _declare(self, classes: Any) -> None:
+        given = np.unique(column_or_1d(classes))
+        if len(given) < 2:
+            raise ValueError(f"{type(self).__name__} needs at least two classes, got {brief(classes)}")
+        if hasattr(self, "classes_") and not np.array_equal(given, self.classes_):
+            raise ValueError(f"classes are {brief(given)}, but earlier calls had {brief(self.classes_)}")
+        self.classes_ = given
+
+    def _learn_first(self, x: Any, y: Any, classes: Any) -> KernelPerceptron:
+        self._refuse_precomputed("learn_one")
+        if classes is None and isinstance(y, (bool, np.bool_)):
+            classes = [False, True]
+        waiting = as_similarity(self.kernel).unresolved()
+        if waiting:
+            raise UnresolvedError(
+                f"{', '.join(waiting)} of {self.kernel!r} cannot be resolved from one object: give a number, or begin "
+                f"with partial_fit on a first batch"
+            )
+        return self.partial_fit(self._as_batch(x), [y], classes)
+
+    def _refuse_precomputed(self, method: str) -> None:
+        if self._precomputed:
+            raise ValueError(
+                f"{method} needs the objects of a stream, a precomputed matrix has none: use fit, or the kernel "
+                f"Precomputed(M) with row numbers as objects"
+            )
+
+    def _as_batch(self, x: Any) -> Any:
+        """Return one object as a batch of one."""
+        if self._kind() != "vectors":
+            return [x]
+        return x if is_sparse(x) else np.atleast_1d(np.asarray(x))[None]
+
+    def _encode_one(self, x: Any) -> tuple[Any, Encoding]:
+        self._refuse_precomputed("one object at a time")
+        X = self._as_batch(x)
+        if self._kind() == "vectors" and X.shape != (1, self.n_features_in_):
+            raise ValueError(f"x has shape {X.shape[1:]}, expected one vector of {self.n_features_in_} features")
+        return X, self.kernel_.encode(X)
+
+    def _scores_of_one(self, A: Encoding, weights: np.ndarray) -> np.ndarray:
+        if not len(self.support_):
+            return np.zeros((1, *weights.shape[1:]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return check_finite(np.asarray(BlockTask(self.kernel_)(A, self._support)) @ weights)

@@ -1,0 +1,146 @@
+"""Mistake bounds of perceptrons on examples whose margin is known, at least from below."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from similitude.compute import itemsize
+from similitude.compute.loops import add_rows, perceptron_pass
+from similitude.learners.perceptron.training import EncodedExamples
+from similitude.learners.perceptron.update_rules import BinaryRule, Rule
+from similitude.scikit import CHECKED_OBJECTS
+from similitude.support import ESTIMATE, NONE, Result
+from similitude.theory import margin_perceptron_updates, perceptron_mistakes
+
+SEARCHED_EXAMPLES = 1000
+"""Largest number of examples among which a separator is sought for the bound alone."""
+
+MAX_PASSES, MAX_UPDATES_PER_EXAMPLE = 2000, 100
+"""Limits after which that search gives up."""
+
+SMALLEST_MARGIN = 1e-12
+"""A smaller margin, relative to the longest example, may be rounding."""
+
+MARGIN_ERROR = {8: 1e-9, 4: 1e-4}
+"""Relative error of a computed margin, by the bytes of a kernel value."""
+
+OWN, TOO_SMALL = "the margin of this perceptron", "the margin that was found is within rounding of zero"
+
+
+@dataclass(frozen=True)
+class MistakeBound(Result):
+    """An upper bound on the mistakes of a perceptron on some examples, in any order and any number of passes.
+
+    Attributes
+    ----------
+    value : int or None
+        The bound; None if no margin is known.
+    radius : float or None
+        The length R of the longest example in feature space (times sqrt 2 for several classes).
+    margin : float or None
+        A margin attained by some separator of the examples, less rounding. The largest margin may be larger, and its
+        bound smaller.
+    reason : str
+        Where the margin comes from, or why there is no bound.
+    grade : str
+        ESTIMATE, since further examples may have a smaller margin than this sample; NONE without a bound.
+    """
+
+    value: int | None
+    radius: float | None
+    margin: float | None
+    reason: str
+    grade: str
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"no bound: {self.reason}"
+        return f"at most {self.value:,} ({self.grade}: R = {self.radius:.4g}, margin {self.margin:.4g}; {self.reason})"
+
+
+def no_bound(reason: str) -> MistakeBound:
+    """Return a MistakeBound without a value."""
+    return MistakeBound(None, None, None, reason, NONE)
+
+
+def mistake_bound(examples: EncodedExamples, y: np.ndarray, rule: Rule, attained: float | None) -> MistakeBound:
+    """Return the bound (R / gamma)^2 of the perceptron, where gamma is the largest margin known to be attained.
+
+    Parameters
+    ----------
+    examples, y, rule
+        As in the training of the perceptron.
+    attained : float or None
+        The margin of its own hypothesis on all of them.
+    """
+    margin, reason = known_margin(examples, y, rule, attained)
+    if margin is None:
+        return no_bound(reason)
+    radius = math.sqrt(float(np.max(examples.diagonal())) * (2 if rule.outputs else 1))
+    if margin <= SMALLEST_MARGIN * radius:
+        return no_bound(TOO_SMALL)
+    margin = min(margin * (1 - MARGIN_ERROR[itemsize(examples.encoding)]), radius)
+    return MistakeBound(perceptron_mistakes(radius, margin), radius, margin, reason, ESTIMATE)
+
+
+def update_bound(examples: EncodedExamples, problems: list[np.ndarray], attained: list[float | None]) -> MistakeBound:
+    """Return the bound 3 / gamma^2 of the margin perceptron, summed over its binary problems."""
+    total, least = 0, 1.0
+    for y, own in zip(problems, attained, strict=True):
+        margin, reason = (own, OWN) if own is not None else known_margin(examples, y, BinaryRule(), None)
+        if margin is None or margin <= SMALLEST_MARGIN:
+            return no_bound(reason if margin is None else TOO_SMALL)
+        margin = min(1.0, margin * (1 - MARGIN_ERROR[itemsize(examples.encoding)]))
+        total, least = total + margin_perceptron_updates(margin), min(least, margin)
+    return MistakeBound(total, 1.0, least, reason, ESTIMATE)
+
+
+def known_margin(
+    examples: EncodedExamples, y: np.ndarray, rule: Rule, attained: float | None
+) -> tuple[float | None, str]:
+    """Return the larger of the attained margin and that of a separator sought here, and its origin."""
+    pairs = len(examples) * max(1, sum(rule.outputs) - 1)
+    limit = SEARCHED_EXAMPLES if examples.kernel.hints.threadsafe else CHECKED_OBJECTS
+    if pairs > limit or 32 * pairs**2 > examples.engine.budget:  # room for two matrices of float64, and for tiles
+        reason = f"the last epoch was not clean, and with more than {limit:,} examples no separator is sought"
+        return attained, OWN if attained is not None else reason
+    if examples.gram is None:
+        examples.compute_gram()
+    G = np.asarray(examples.gram, np.float64)
+    sought = _attained_by_margin_perceptron(*(_pairs_of_classes(G, y, rule.outputs[0]) if rule.outputs else (G, y)))
+    if sought is not None and sought > (attained or 0.0):
+        return sought, "the margin of a separator that a margin perceptron found"
+    inseparable = "no separator was found in many passes over the examples: there may be none"
+    return attained, OWN if attained is not None else inseparable
+
+
+def _pairs_of_classes(G: np.ndarray, y: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return several classes as one binary problem with positive examples only, by Kesler's construction."""
+    example, other = np.nonzero(np.arange(k) != y[:, None])
+    beside = np.eye(k)[y[example]] - np.eye(k)[other]
+    return G[np.ix_(example, example)] * (beside @ beside.T), np.ones(len(example))
+
+
+def _attained_by_margin_perceptron(G: np.ndarray, y: np.ndarray) -> float | None:
+    """Return the margin of the separator to which a margin perceptron converges, at least a third of the largest.
+
+    With the threshold R^2 it makes at most 3 (R / gamma)^2 updates (Balcan and Blum, On a Theory of Learning with
+    Similarity Functions, 2006, Lemma 5, for examples of length at most R).
+    """
+    threshold, weights, scores = float(G.diagonal().max()), np.zeros(len(y)), np.zeros(len(y))
+    if not threshold > 0:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(MAX_PASSES):
+            learned = np.flatnonzero(perceptron_pass(G, y, scores.copy(), threshold, True))
+            if not len(learned):
+                margin = (y * scores).min() / np.sqrt(weights @ scores)
+                return float(margin) if math.isfinite(margin) else None
+            weights[learned] += y[learned]
+            if np.abs(weights).sum() > MAX_UPDATES_PER_EXAMPLE * len(y):
+                return None
+            add_rows(G, learned, y[learned], scores)
+    return None

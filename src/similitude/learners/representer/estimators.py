@@ -1,0 +1,302 @@
+"""RepresenterClassifier and RepresenterRegressor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import log_expit, logsumexp
+from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from similitude.compute import check_fits, check_objects
+from similitude.compute.engines import Engine
+from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
+from similitude.learners.representer.minimization import Risk
+from similitude.learners.representer.regularizers import (
+    Optimality,
+    Regularizer,
+    SquaredNorm,
+    as_regularizer,
+    minimize_regularized,
+)
+from similitude.learners.representer.spans import Span, span_of_landmarks, span_of_objects
+from similitude.linear import Logistic, Loss, as_loss, check_convex
+from similitude.scikit import (
+    ScoreClassifier,
+    all_or_nothing,
+    check_labels,
+    check_targets,
+    check_weights,
+)
+from similitude.support import check_integer, check_positive
+
+EXACT = 2000
+"""Objects up to which ``n_landmarks="auto"`` uses the span of all of them."""
+
+LANDMARKS = 500
+"""Landmarks that ``n_landmarks="auto"`` uses for more objects."""
+
+
+class Representer(KernelLearner):
+    """What classification and regression share: parameters, the span, and the minimization."""
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        loss: Any = "squared",
+        lam: float = 1e-3,
+        regularizer: Any = "squared_norm",
+        n_landmarks: Any = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.loss = loss
+        self.lam = lam
+        self.regularizer = regularizer
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.engine = engine
+
+    def _check_params(self) -> tuple[Loss, Regularizer]:
+        check_positive("lam", self.lam)
+        check_positive("tol", self.tol)
+        check_integer("max_iter", self.max_iter)
+        if self.n_landmarks is not None and not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
+            check_integer("n_landmarks", self.n_landmarks, otherwise="'auto' or None")
+        return as_loss(self.loss), as_regularizer(self.regularizer)
+
+    def _learn(self, X: Any, y: np.ndarray, sample_weight: Any) -> None:
+        """Minimize for the targets, or for each of their columns, and keep the model."""
+        loss, regularizer = self._check_params()
+        check_convex(loss, y)
+        n = check_objects(X)
+        weights = check_weights(sample_weight, n)
+        auto = LANDMARKS if n > EXACT else n
+        m = n if self.n_landmarks is None else auto if isinstance(self.n_landmarks, str) else min(n, self.n_landmarks)
+        check_fits(n, m, 8, self._engine)
+        k, X, A = self._start(X, self.random_state, sample_weight)
+        span: Span
+        if m == n:
+            span, self.validity_ = span_of_objects(k, X, A, self._engine)
+        else:
+            span, self.validity_ = span_of_landmarks(k, X, int(m), self.random_state, self._engine)
+        risks = [
+            Risk(loss, column, weights / weights.sum(), span, self.tol, self.max_iter) for column in y.reshape(n, -1).T
+        ]
+        found = [minimize_regularized(risk, regularizer, self.lam) for risk in risks]
+        self.solver_ = f"{span.described}; {_method(loss, regularizer)}"
+        self.objective_ = scalar_or_array([one.objective for one in found])
+        self.norm_ = scalar_or_array([one.norm for one in found])
+        self.optimality_ = Optimality.worst([one.optimality for one in found])
+        self.n_iter_ = max(1, sum(one.steps for one in found))
+        coefficients = span.coefficients(np.stack([one.minimizer.point for one in found], axis=1))
+        self._keep(X, A, coefficients[:, 0] if y.ndim == 1 else coefficients)
+        self.optimality_.warn_if_missed()
+
+
+class RepresenterClassifier(ScoreClassifier, Representer):
+    r"""Classification with any convex loss and any non-decreasing function of the norm.
+
+    Minimizes :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)` over the functions
+    :math:`f(x) = \langle w, \phi(x)\rangle` of the kernel, :math:`|f| = |w|`, labels +1 and -1. By the representer
+    theorem a minimizer is :math:`f = \sum_j a_j K(x_j, \cdot)`, so that n numbers describe it. (Baros, Kernel Methods,
+    equations 26 and 27; with ``loss="hinge"`` it is the soft-margin support vector machine there, equation 10.) There
+    is no intercept: add a constant to the kernel, ``kernel + 1.0``. Several classes are classified one-vs-rest.
+
+    Piecewise linear losses are solved by their dual, smooth ones by Newton steps, all others (and a piecewise linear
+    one whose dual is slow) by Newton steps on their Moreau envelopes. For a regularizer other than the squared norm,
+    the multiplier of the squared norm with the same minimizer is found by a search.
+
+    Parameters
+    ----------
+    kernel : Similarity, str or callable
+        Must be PSD.
+    loss : str, Loss, object or pair of functions
+        ``"hinge"``, ``"squared_hinge"``, ``"logistic"``, ``"squared"``, ``"huber"``, ``"quantile"``,
+        ``"epsilon_insensitive"``, an instance of a class in :mod:`similitude.learners.losses`; or your own convex
+        loss: an object with ``value(y, f)`` and ``derivative(y, f)``, or the two functions, on arrays. A third one, the
+        second derivative in f, saves time. A model with lambdas can be pickled if they are wrapped in
+        :class:`similitude.learners.losses.OwnLoss`.
+    lam : float
+        The weight of the regularizer.
+    regularizer : str, Regularizer, object or pair of functions
+        ``"squared_norm"``, ``"norm"``, or your own non-decreasing R: an object with ``value(norm)`` and
+        ``derivative(norm)``, or the two functions, of a number.
+    n_landmarks : int, "auto" or None
+        None: search the span of all training objects; a number: that of this many landmarks, by
+        :class:`similitude.maps.ProjectionMap`. ``"auto"``: all up to 2,000 objects, 500 landmarks beyond.
+    tol : float
+        The largest acceptable duality gap, relative to the loss of f = 0.
+    max_iter : int
+        Maximum number of Newton steps (for piecewise linear losses, of rounds of the dual), for each multiplier.
+    random_state : int, Generator, optional
+        For landmarks, and for the sample on which a kernel without a proof is checked.
+    engine : Engine, optional
+
+    Attributes
+    ----------
+    classes_, support_, support_objects_, dual_coef_
+        The classes; the objects with a nonzero coefficient and their coefficients, one column per class if there are
+        more than two.
+    objective_, norm_ : float or array
+        The minimum found, and ``|f|``; for each class if there are more than two.
+    optimality_ : Optimality
+        How far the objective may be from its minimum.
+    solver_ : str
+        In which span the minimum was searched, and how.
+    n_iter_ : int
+        Total number of steps.
+    kernel_, validity_
+        The kernel with data-dependent parameters resolved; whether it is known to be PSD.
+
+    Examples
+    --------
+    >>> from similitude.learners.representer import RepresenterClassifier
+    >>> model = RepresenterClassifier("linear", loss="hinge", lam=1.0).fit([[1.0], [-1.0]], ["up", "down"])
+    >>> model.decision_function([[1.0]]), model.objective_
+    (array([0.5]), 0.75)
+    >>> print(RepresenterClassifier(lam=0.01).fit([[1.0], [-1.0]], [1, 0]).optimality_.name)
+    duality gap
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        loss: Any = "logistic",
+        lam: float = 1e-3,
+        regularizer: Any = "squared_norm",
+        n_landmarks: Any = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.loss = loss
+        self.lam = lam
+        self.regularizer = regularizer
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.engine = engine
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresenterClassifier:
+        """Learn from labeled objects.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : sequence of labels
+        sample_weight : sequence of float, optional
+            Weights of the mean loss.
+        """
+        self._check_params()
+        X = self._checked(X, reset=True)
+        self.classes_, numbers = check_labels(self, X, y)
+        weights = check_weights(sample_weight, len(numbers))
+        if len(np.unique(numbers[weights > 0])) < len(self.classes_):
+            raise ValueError("every class needs an example of positive weight")
+        signs = np.where(numbers[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        self._learn(X, signs if len(self.classes_) > 2 else signs[:, 1], sample_weight)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the score of each object, or one score per class if there are more than two."""
+        return self._weighted(X)
+
+    @available_if(lambda self: isinstance(as_loss(self.loss), Logistic))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class, for the logistic loss; `predict` gives the most probable class.
+
+        With more than two classes, the one-vs-rest probabilities are divided by their sum.
+        """
+        return _probabilities(self.decision_function(X))
+
+
+class RepresenterRegressor(RegressorMixin, Representer):
+    r"""Regression with any convex loss and any non-decreasing function of the norm.
+
+    Minimizes :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)`; see :class:`RepresenterClassifier`. With the
+    squared error it is kernel ridge regression, with ``Quantile(tau)`` it predicts quantiles. Several targets are
+    learned separately.
+
+    Parameters
+    ----------
+    kernel, lam, regularizer, n_landmarks, tol, max_iter, random_state, engine
+        See :class:`RepresenterClassifier`.
+    loss : str, Loss, object or pair of functions
+        ``"squared"``, ``"huber"``, ``"quantile"``, ``"epsilon_insensitive"``, or your own.
+
+    Attributes
+    ----------
+    support_, support_objects_, dual_coef_, objective_, norm_, optimality_, solver_, n_iter_, kernel_, validity_
+        See :class:`RepresenterClassifier`; one column or entry per target if y has columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from similitude.linear import Quantile
+    >>> from similitude.learners.representer import RepresenterRegressor
+    >>> X = np.linspace(0, 3, 50)[:, None]
+    >>> y = np.sin(X[:, 0]) + np.tile([0.0, 0.1, 0.2, 0.3, 0.4], 10)
+    >>> high = RepresenterRegressor(loss=Quantile(0.9), lam=1e-3).fit(X, y).predict(X)
+    >>> bool(0.75 < np.mean(y <= high + 1e-6) <= 1)
+    True
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresenterRegressor:
+        """Learn from objects and their targets.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : array of shape (n,) or (n, targets)
+        sample_weight : sequence of float, optional
+            Weights of the mean loss.
+        """
+        loss, _ = self._check_params()
+        if loss.for_labels:
+            raise ValueError(f"{loss!r} is a loss for labels +1 and -1: use RepresenterClassifier")
+        X = self._checked(X, reset=True)
+        self._learn(X, check_targets(self, X, y), sample_weight)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return f of each object."""
+        return self._weighted(X)
+
+
+def _probabilities(scores: np.ndarray) -> np.ndarray:
+    """Return logistic probabilities, moved by the last digit if rounding would let another class win."""
+    both = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
+    logs = log_expit(both)
+    chances = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+    winner = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    tied = np.flatnonzero(chances.argmax(axis=1) != winner)
+    chances[tied, winner[tied]] = np.nextafter(chances[tied].max(axis=1), 2.0)
+    return chances
+
+
+def _method(loss: Loss, regularizer: Regularizer) -> str:
+    if loss.smooth:
+        method = "Newton steps"
+    else:
+        linear = loss.pieces(np.ones(1)) is not None
+        method = "the dual over a box" if linear else "Newton steps on Moreau envelopes"
+    return method if isinstance(regularizer, SquaredNorm) else f"{method}, for each multiplier of |f|^2 that is tried"

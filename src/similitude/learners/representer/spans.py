@@ -1,0 +1,196 @@
+"""Where the minimizer is searched: the span of all training objects, or explicit features of landmarks.
+
+By the representer theorem w = sum_i a_i phi(x_i): a point of the span is its n coefficients, and its scores are G a. In
+a space of features a point is w itself, and its scores are F w. Both are scaled so that the longest phi(x_i) has
+length 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
+
+from similitude.compute import Encoding, as_numpy, check_objects, itemsize
+from similitude.compute.engines import Engine, one_blas_thread
+from similitude.learners.gram_matrix import Objects
+from similitude.learners.svm.row_cache import KernelRows
+from similitude.maps import ProjectionMap
+from similitude.scikit import CHECKED_OBJECTS
+from similitude.similarity import Similarity, as_similarity
+from similitude.validity import Validity
+
+STRIP = 8192
+"""Rows of features that are weighted at once."""
+
+LARGER_SHIFTS = 10.0 ** np.arange(0, 9, 2)
+"""Added to a diagonal if a factorization fails, in units of the rounding error."""
+
+
+class GramSpan:
+    """The span of all training objects, by their Gram matrix.
+
+    Parameters
+    ----------
+    G : array of shape (n, n)
+        In float64; it is scaled in place.
+    """
+
+    def __init__(self, G: np.ndarray) -> None:
+        self.scale = float(G.diagonal().max(initial=0.0)) or 1.0
+        self.G = np.divide(G, self.scale, out=G)
+        self.described = f"exact: the span of all {len(G):,} objects"
+
+    def origin(self) -> np.ndarray:
+        """Return the point w = 0."""
+        return np.zeros(len(self.G))
+
+    def combine(self, a: np.ndarray) -> np.ndarray:
+        """Return the point sum_i a_i phi(x_i)."""
+        return a
+
+    def scores(self, point: np.ndarray) -> np.ndarray:
+        """Return <w, phi(x_i)> for every training object."""
+        return self.G @ point
+
+    def inner(self, point: np.ndarray, other: np.ndarray, other_scores: np.ndarray) -> float:
+        """Return the inner product of two points, given the scores of the second."""
+        return float(point @ other_scores)
+
+    def newton(self, curvature: np.ndarray, b: np.ndarray, mu: float) -> np.ndarray:
+        """Return the minimizer of sum_i (curvature_i f_i^2 / 2 - b_i f_i) + mu |w|^2, which solves (D G + 2 mu) a = b.
+
+        Objects without curvature are eliminated from the system. With S = sqrt(D) it is (S G S + 2 mu) S^-1 a = S^-1 b,
+        symmetric and well conditioned (Rasmussen and Williams, Gaussian Processes for Machine Learning, section 3.4).
+        """
+        curved = curvature > 1e-30 * curvature.max(initial=0.0)
+        a = b / (2 * mu)
+        if not curved.any():
+            return a
+        root = np.sqrt(curvature[curved])
+        if curved.all():
+            B, pull = self.G * root, b
+        else:
+            B = self.G[np.ix_(curved, curved)] * root
+            pull = b[curved] - curvature[curved] * (self.G[np.ix_(curved, ~curved)] @ a[~curved])
+        B *= root[:, None]
+        a[curved] = root * _solve_shifted(B, pull / root, 2 * mu)
+        return a
+
+    def rows(self) -> KernelRows:
+        """Return the rows of the Gram matrix."""
+        return KernelRows.of_matrix(self.G)
+
+    def coefficients(self, points: np.ndarray) -> np.ndarray:
+        """Return the coefficients of all training objects, for points in columns."""
+        return points / self.scale
+
+
+class LandmarkSpan:
+    """The span of landmarks, chosen by randomly pivoted Cholesky, with features in an orthonormal basis of it.
+
+    Parameters
+    ----------
+    X : sequence of objects
+    landmarks : ProjectionMap
+        Fitted to X.
+    engine : Engine
+    """
+
+    def __init__(self, X: Any, landmarks: ProjectionMap, engine: Engine) -> None:
+        F = np.array(landmarks.transform(X), dtype=np.float64)
+        self.scale = float(np.einsum("ij,ij->i", F, F).max(initial=0.0)) or 1.0
+        self.F, self.landmarks, self.engine = np.divide(F, np.sqrt(self.scale), out=F), landmarks, engine
+        self.described = (
+            f"the span of {landmarks.rank_:,} landmarks among {len(F):,} objects, chosen by randomly pivoted Cholesky"
+        )
+
+    def origin(self) -> np.ndarray:
+        """Return the point w = 0."""
+        return np.zeros(self.F.shape[1])
+
+    def combine(self, a: np.ndarray) -> np.ndarray:
+        """Return the point sum_i a_i phi(x_i)."""
+        return self.F.T @ a
+
+    def scores(self, point: np.ndarray) -> np.ndarray:
+        """Return <w, phi(x_i)> for every training object."""
+        return self.F @ point
+
+    def inner(self, point: np.ndarray, other: np.ndarray, other_scores: np.ndarray) -> float:
+        """Return the inner product of two points, given the scores of the second."""
+        return float(point @ other)
+
+    def newton(self, curvature: np.ndarray, b: np.ndarray, mu: float) -> np.ndarray:
+        """Return the minimizer of sum_i (curvature_i f_i^2 / 2 - b_i f_i) + mu |w|^2: (F' D F + 2 mu) w = F' b."""
+        H = np.zeros((self.F.shape[1],) * 2)
+        for start in range(0, len(self.F), STRIP):
+            some = slice(start, start + STRIP)
+            H += (self.F[some].T * curvature[some]) @ self.F[some]
+        return _solve_shifted(H, self.F.T @ b, 2 * mu)
+
+    def rows(self) -> KernelRows:
+        """Return the rows of the Gram matrix F F', computed as they are needed."""
+        return KernelRows(as_similarity("linear"), self.F, self.engine, np.dtype(np.float64))
+
+    def coefficients(self, points: np.ndarray) -> np.ndarray:
+        """Return the coefficients of all training objects, for points in columns."""
+        weights = np.zeros((len(self.F), points.shape[1]))
+        weights[self.landmarks.landmark_indices_] = solve_triangular(
+            self.landmarks.factor_, points / np.sqrt(self.scale)
+        )
+        return weights
+
+
+Span = GramSpan | LandmarkSpan
+
+
+def span_of_objects(k: Similarity, X: Any, A: Encoding, engine: Engine) -> tuple[GramSpan, Validity]:
+    """Return the span of all objects and the verdict on the kernel; refuse an indefinite Gram matrix."""
+    if k.objects == "vectors" and itemsize(A) == 4:
+        A = k.encode(X.astype(np.float64))
+    n = check_objects(X)
+    objects = Objects(k, X, A, np.arange(n), engine)
+    gram = objects.gram()
+    G = as_numpy(gram.values)
+    if n > CHECKED_OBJECTS and not k.proof().holds:
+        _demand_definite(objects, G)
+    return GramSpan(G), gram.validity
+
+
+def _demand_definite(objects: Objects, G: np.ndarray) -> None:
+    shift = 64 * len(G) * np.finfo(np.float64).eps * float(np.abs(G).max())
+    with one_blas_thread:
+        try:
+            cholesky(G + shift * np.eye(len(G)), lower=True, overwrite_a=True, check_finite=False)
+            return
+        except LinAlgError:
+            lowest = eigh(G, subset_by_index=[0, 0])[1][:, 0]
+    objects.refuse_negative(lowest)
+
+
+def span_of_landmarks(
+    k: Similarity, X: Any, n_landmarks: int, random_state: Any, engine: Engine
+) -> tuple[LandmarkSpan, Validity]:
+    """Return the span of landmarks and the verdict on the kernel."""
+    m = ProjectionMap(k, n_components=n_landmarks, landmarks="rpcholesky", random_state=random_state, engine=engine)
+    return LandmarkSpan(X, m.fit(X), engine), m.validity_
+
+
+def _solve_shifted(M: np.ndarray, b: np.ndarray, shift: float) -> np.ndarray:
+    """Solve (M + shift) x = b for a positive semi-definite M.
+
+    If the shift is lost in rounding, a larger one takes its place: the step is then shorter than it should be.
+    """
+    diagonal, trial = M.diagonal().copy(), M.copy()
+    rounding = np.finfo(float).eps * len(M) * max(float(diagonal.max()), shift)
+    for least in (0.0, *(rounding * LARGER_SHIFTS)):
+        np.fill_diagonal(trial, diagonal + max(shift, least))
+        try:
+            with one_blas_thread:  # several threads would wait for each other more than they work
+                factor = cho_factor(trial, lower=True, overwrite_a=True, check_finite=False)
+                return cho_solve(factor, b, check_finite=False)
+        except LinAlgError:
+            trial = M.copy()
+    raise LinAlgError("the kernel matrix is far from positive semi-definite: see check_kernel(kernel, X)")

@@ -1,0 +1,12 @@
+"""Support vector machines by their duals, and the hard margin.
+
+``sgd`` holds :class:`similitude.learners.KernelSGDSVC`, which is imported from ``similitude.learners`` only.
+"""
+
+from similitude.learners.svm.hard_margin import separates
+from similitude.learners.svm.largest_margin import LargestMargin
+from similitude.learners.svm.min_norm_point import nearest_point
+from similitude.learners.svm.svc import KernelSVC, KreinSVC
+from similitude.learners.svm.svr import KernelSVR
+
+__all__ = ["KernelSVC", "KernelSVR", "KreinSVC", "LargestMargin", "nearest_point", "separates"]

@@ -1,0 +1,278 @@
+"""The dual of support vector machines: a quadratic program over a box, solved by working sets."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from similitude.compute.loops import smo
+from similitude.learners.svm.row_cache import KernelRows
+
+WORKING_SET = 1024
+"""Variables optimized at once: their rows are computed in tiles, and the block between them fits into the cache."""
+
+NEGLIGIBLE_GAIN = 4 * float(np.finfo(np.float64).eps)
+"""A relative gain of the objective below this is rounding."""
+
+MAX_STEPS = 10_000_000
+"""Total number of steps after which the solver gives up with a warning."""
+
+STEPS_PER_VARIABLE = 50
+"""Steps within a working set before all residuals are updated."""
+
+MAX_FREE = 500
+"""Largest number of free support objects whose Gram matrix is inverted for leave-one-out scores."""
+
+
+@dataclass(frozen=True)
+class BoxProblem:
+    r"""Minimize :math:`\frac12 \beta^\top K \beta - t^\top \beta` subject to :math:`l \le \beta \le h`.
+
+    Attributes
+    ----------
+    target, low, high : array of float64
+        t, l and h, one entry per variable.
+    example : array of int
+        The row of K that each variable belongs to; several variables may share one.
+    keep_sum : bool
+        Also require that the sum of beta is 0, the dual constraint of an unpenalized intercept.
+    """
+
+    target: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    example: np.ndarray
+    keep_sum: bool
+
+
+@dataclass(frozen=True)
+class BoxSolution:
+    """The minimizer of a BoxProblem.
+
+    Attributes
+    ----------
+    beta : array
+        The variables.
+    residual : array
+        t - K beta.
+    intercept : float
+        The residual shared by all variables strictly inside the box; 0 without the constraint on the sum.
+    violation : float
+        The violation of the optimality conditions.
+    rounds, steps : int
+        Number of working sets, and of steps within them.
+    """
+
+    beta: np.ndarray
+    residual: np.ndarray
+    intercept: float
+    violation: float
+    rounds: int
+    steps: int
+
+
+def solve(
+    problem: BoxProblem, K: KernelRows, tolerance: float, look: Callable[[np.ndarray, np.ndarray], None] | None = None
+) -> BoxSolution:
+    """Return the minimizer, to a violation of the optimality conditions of at most `tolerance`.
+
+    Each round takes half of the previous working set and the variables that violate optimality most, minimizes over
+    these alone, and updates every residual with the rows of the variables that moved. The solver stops early if only
+    rounding is left to gain, or with a warning after ten million steps.
+
+    Parameters
+    ----------
+    problem : BoxProblem
+    K : KernelRows
+    tolerance : float
+    look : callable, optional
+        Called with beta and the residual after each round; it may raise to stop.
+    """
+    n, examples = len(problem.target), len(K)
+    beta, residual, change = np.zeros(n), problem.target.copy(), np.zeros(examples)
+    size, last = min(WORKING_SET, n, K.room), np.empty(0, np.int64)
+    steps, rounds, value = 0, 0, 0.0
+    violation, intercept = _optimality(problem, beta, residual)
+    while violation > tolerance:
+        working = _working_set(problem, beta, residual, last, size)
+        before = beta[working]
+        rows, place = np.unique(problem.example[working], return_inverse=True)
+        block = K.between(rows, rows)
+        if len(rows) < len(working) or not (place == np.arange(len(working))).all():
+            block = np.ascontiguousarray(block[np.ix_(place, place)])
+        inner_tolerance = max(tolerance * 0.5, violation * 0.1)
+        steps += _minimize_within(problem, block, working, beta, residual, inner_tolerance)
+        moved = np.bincount(problem.example[working], beta[working] - before, minlength=examples)
+        which = np.flatnonzero(moved)
+        change[:] = 0.0
+        K.add_to(change, which, moved[which])
+        residual -= change[problem.example]
+        violation, intercept = _optimality(problem, beta, residual)
+        old, value = value, 0.5 * float(beta @ (problem.target + residual))  # t' beta - beta' K beta / 2
+        rounds += 1
+        if look is not None:
+            look(beta, residual)
+        if steps > MAX_STEPS:
+            _warn(violation, tolerance)
+            break
+        if value - old <= NEGLIGIBLE_GAIN * abs(value):
+            if not len(last):
+                break  # even the worst violators bring no gain
+            working = working[:0]
+        last = working
+    return BoxSolution(beta, residual, intercept, violation, rounds, steps)
+
+
+def _warn(violation: float, tolerance: float) -> None:
+    warnings.warn(
+        f"stopped after {MAX_STEPS:,} steps: optimality is violated by {violation:.2g}, not {tolerance:.2g}; bring the "
+        f"kernel's values to about 1 (scale the vectors, or use kernel.normalized()), or lower C",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+
+
+def _minimize_within(
+    problem: BoxProblem,
+    block: np.ndarray,
+    working: np.ndarray,
+    beta: np.ndarray,
+    residual: np.ndarray,
+    tolerance: float,
+) -> int:
+    """Minimize over the working set alone, given K between its variables; return the number of steps."""
+    u, moving = residual[working], beta[working]
+    most = STEPS_PER_VARIABLE * len(working)
+    steps = smo(block, u, moving, problem.low[working], problem.high[working], tolerance, most, problem.keep_sum)
+    beta[working] = moving
+    return steps
+
+
+def _working_set(
+    problem: BoxProblem, beta: np.ndarray, residual: np.ndarray, last: np.ndarray, size: int
+) -> np.ndarray:
+    """Return half of the last working set and the variables that violate optimality most."""
+    kept = last[-(size // 2) :] if size >= 4 else last[:0]
+    taken = np.zeros(len(beta), bool)
+    taken[kept] = True
+    rising = np.where((beta < problem.high) & ~taken, residual, -np.inf)
+    falling = np.where((beta > problem.low) & ~taken, -residual, -np.inf)
+    half = (size - len(kept) + 1) // 2
+    up = _largest(rising, half)
+    falling[up] = -np.inf
+    down = _largest(falling, size - len(kept) - len(up))
+    return np.concatenate([kept, up, down])
+
+
+def _largest(values: np.ndarray, size: int) -> np.ndarray:
+    """Return the positions of the largest finite values."""
+    size = min(size, int(np.isfinite(values).sum()))
+    return np.argpartition(-values, size - 1)[:size] if size else np.empty(0, np.int64)
+
+
+def _optimality(problem: BoxProblem, beta: np.ndarray, residual: np.ndarray) -> tuple[float, float]:
+    """Return the violation of the optimality conditions, and the intercept."""
+    can_rise, can_fall = beta < problem.high, beta > problem.low
+    top, bottom = residual[can_rise].max(initial=-np.inf), residual[can_fall].min(initial=np.inf)
+    if not problem.keep_sum:
+        return max(0.0, float(top), -float(bottom)), 0.0
+    shared = residual[can_rise & can_fall]
+    if not len(shared):
+        shared = np.array([top, bottom])
+        shared = shared[np.isfinite(shared)]
+    return max(0.0, float(top) - float(bottom)), float(shared.mean())
+
+
+@dataclass(frozen=True)
+class SVMSolution:
+    """A solved support vector machine: f(x) = sum_i coefficients_i K(x, x_i) + intercept.
+
+    Attributes
+    ----------
+    coefficients : array
+        One per training object.
+    intercept : float
+    squared_norm : float
+        |w|^2.
+    objective : float
+        |w|^2 / 2 plus the losses, the minimized function.
+    gap : float
+        The duality gap: an upper bound on the distance of the objective from its minimum.
+    leave_one_out : array
+        Approximate scores that each training object would have if it were left out.
+    rounds : int
+        Rounds of the solver.
+    """
+
+    coefficients: np.ndarray
+    intercept: float
+    squared_norm: float
+    objective: float
+    gap: float
+    leave_one_out: np.ndarray
+    rounds: int
+
+
+def solve_svc(K: KernelRows, sign: np.ndarray, C: np.ndarray, fit_intercept: bool, tolerance: float) -> SVMSolution:
+    """Minimize |w|^2 / 2 plus the hinge losses of labels +1 and -1, loss i multiplied by C_i."""
+    zero = np.zeros(len(sign))
+    low, high = np.where(sign > 0, zero, -C), np.where(sign > 0, C, zero)
+    problem = BoxProblem(sign, low, high, np.arange(len(sign)), fit_intercept)
+    solution = solve(problem, K, tolerance)
+    scores = sign - solution.residual
+    losses = C * np.maximum(0, 1 - sign * (scores + solution.intercept))
+    return _summary(K, problem, solution, scores, losses)
+
+
+def solve_svr(
+    K: KernelRows, y: np.ndarray, C: np.ndarray, epsilon: float, fit_intercept: bool, tolerance: float
+) -> SVMSolution:
+    """Minimize |w|^2 / 2 plus the losses max(0, |y_i - f(x_i)| - epsilon), loss i multiplied by C_i."""
+    n, zero = len(y), np.zeros(len(y))
+    target = np.concatenate([y - epsilon, y + epsilon])
+    low, high = np.concatenate([zero, -C]), np.concatenate([C, zero])
+    problem = BoxProblem(target, low, high, np.tile(np.arange(n), 2), fit_intercept)
+    solution = solve(problem, K, tolerance)
+    scores = target[:n] - solution.residual[:n]
+    losses = C * np.maximum(0, np.abs(y - (scores + solution.intercept)) - epsilon)
+    return _summary(K, problem, solution, scores, losses)
+
+
+def _summary(
+    K: KernelRows, problem: BoxProblem, solution: BoxSolution, scores: np.ndarray, losses: np.ndarray
+) -> SVMSolution:
+    """Return the solution with its objective, duality gap and leave-one-out scores."""
+    beta, intercept = solution.beta, solution.intercept
+    coefficients = np.bincount(problem.example, beta, minlength=len(K))
+    squared = float(coefficients @ scores)
+    objective = 0.5 * squared + float(losses.sum())
+    dual = float(problem.target @ beta) - 0.5 * squared
+    free = np.unique(problem.example[(beta > problem.low) & (beta < problem.high)])
+    left_out = scores + intercept - coefficients * span_distances(K, free, coefficients, problem.keep_sum)
+    return SVMSolution(coefficients, intercept, squared, objective, objective - dual, left_out, solution.rounds)
+
+
+def span_distances(K: KernelRows, free: np.ndarray, coefficients: np.ndarray, keep_sum: bool) -> np.ndarray:
+    """Return the squared distance of each support object to the span of the free ones (Vapnik and Chapelle, 2000).
+
+    With an intercept, the span consists of the combinations whose weights sum to one.
+    """
+    squares = np.zeros(len(coefficients))
+    free = free[:MAX_FREE]
+    others = np.setdiff1d(np.flatnonzero(coefficients), free)
+    if not len(free):
+        return squares
+    square = K.between(free, free).astype(np.float64)
+    square[np.diag_indices(len(free))] *= 1 + 1e-8  # equal objects would make it singular
+    H = np.pad(square, (0, int(keep_sum)), constant_values=1.0)
+    H[len(free) :, len(free) :] = 0.0
+    inverse = np.linalg.pinv(H, hermitian=True) if len(free) < 50 else np.linalg.inv(H)
+    squares[free] = 1 / np.maximum(inverse.diagonal()[: len(free)], 1e-300)
+    V = np.pad(K.between(free, others).astype(np.float64), ((0, int(keep_sum)), (0, 0)), constant_values=1.0)
+    own = K.diagonal()[others]
+    squares[others] = np.maximum(own - np.einsum("ij,ij->j", V, inverse @ V), 0.0)
+    return squares

@@ -1,0 +1,80 @@
+"""The hard margin: separation without violations, or a small set of conflicting examples."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from similitude.learners.conflicts import smallest_conflict
+from similitude.learners.svm.dual import SVMSolution, span_distances
+from similitude.learners.svm.min_norm_point import HullPoint, nearest_point
+from similitude.learners.svm.row_cache import KernelRows
+
+MARGIN_ROUNDING = 32
+"""A squared margin below this many machine epsilons of the squared lengths counts as zero (1e-7 in float64)."""
+
+FLOAT64_EPSILON = float(np.finfo(np.float64).eps)
+
+
+class ConflictError(Exception):
+    """Positions of examples that no separator can all put on their own sides."""
+
+    def __init__(self, positions: np.ndarray) -> None:
+        super().__init__(positions)
+        self.positions = positions
+
+
+def solve_hard(K: np.ndarray, sign: np.ndarray, fit_intercept: bool) -> SVMSolution:
+    """Minimize |w| subject to sign_i f(x_i) >= 1 for all i; raise ConflictError if that is infeasible.
+
+    w points to the point of a convex hull that is nearest to the origin; with an intercept it is the shortest
+    connection of two hulls.
+    """
+    Q = K * sign[:, None] * sign
+    groups = sign if fit_intercept else np.zeros(len(sign))
+    point = nearest_point(Q, groups)
+    if not separates(point):
+        raise ConflictError(conflict(Q, groups, point))
+    stretch = len(point.lows) / point.square
+    coefficients = np.zeros(len(sign))
+    coefficients[point.corners] = stretch * point.weights * sign[point.corners]
+    intercept = 1 - stretch * float(point.lows[-1]) if fit_intercept else 0.0  # the last group is the positive one
+    scores = K @ coefficients + intercept
+    squared = float(coefficients @ (scores - intercept))
+    gap = max(0.0, float(point.gap / point.square)) * squared / 2
+    spans = span_distances(KernelRows.of_matrix(K), np.sort(point.corners), coefficients, fit_intercept)
+    return SVMSolution(coefficients, intercept, squared, squared / 2, gap, scores - coefficients * spans, 1)
+
+
+def separates(point: HullPoint, eps: float = FLOAT64_EPSILON) -> bool:
+    """Tell whether the nearest point is off the origin by more than rounding, so that its direction separates."""
+    return point.square > MARGIN_ROUNDING * eps * point.reach and point.lows.sum() > 0
+
+
+def conflict(Q: np.ndarray, groups: np.ndarray, point: HullPoint, eps: float = FLOAT64_EPSILON) -> np.ndarray:
+    """Return a few corners whose hull contains the origin (for two groups: whose hulls meet), within rounding."""
+    pair = _opposite_pair(Q, groups, MARGIN_ROUNDING * eps)
+    if pair is not None:
+        return pair
+
+    def in_conflict(some: np.ndarray) -> bool:
+        every_group = len(np.unique(groups[some])) == len(np.unique(groups))
+        return every_group and not separates(nearest_point(Q[np.ix_(some, some)], groups[some]), eps)
+
+    points = np.sort(point.corners)
+    if not in_conflict(points):  # the search ended for lack of precision: add the corners on the wrong side
+        points = np.union1d(points, np.flatnonzero(point.products <= 0))
+    return smallest_conflict(points, in_conflict)
+
+
+def _opposite_pair(Q: np.ndarray, groups: np.ndarray, rounding: float) -> np.ndarray | None:
+    """Return two corners in opposite directions, or for two groups a corner that both have in common."""
+    squares = Q.diagonal()
+    lengths = np.sqrt(np.maximum(squares, 0.0))
+    if len(np.unique(groups)) == 1:
+        excess = (1 + Q / lengths[:, None] / lengths) / 2 - rounding
+    else:
+        apart = squares[:, None] + squares + 2 * Q  # the second group's corners are negated
+        excess = apart - rounding * (lengths[:, None] + lengths) ** 2
+        excess[groups[:, None] == groups] = np.inf
+    i, j = divmod(int(excess.argmin()), len(Q))
+    return np.array([i, j]) if excess[i, j] <= 0 else None

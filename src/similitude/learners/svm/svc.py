@@ -1,0 +1,355 @@
+"""KernelSVC and KreinSVC: support vector classification with a kernel or with any symmetric similarity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import column_or_1d
+
+from similitude.compute import Encoding, itemsize, rows
+from similitude.compute.engines import Engine
+from similitude.learners.calibration import probabilities, temperature
+from similitude.learners.conflicts import inseparable
+from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
+from similitude.learners.svm.dual import SVMSolution, solve_svc
+from similitude.learners.svm.hard_margin import ConflictError, solve_hard
+from similitude.learners.svm.row_cache import KernelRows, in_single_precision
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_weights, whole_gram
+from similitude.similarity import Similarity
+from similitude.support import NotAKernelError, check_positive
+
+CALIBRATION_OBJECTS = 1000
+"""Largest number of training objects that determine the scale of the probabilities of several classes."""
+
+SINGLE_PRECISION_TOLERANCE = 1e-5
+"""A smaller tolerance requires kernel values in double precision."""
+
+ASYMMETRY = 1e-6
+"""Relative difference between K(x, z) and K(z, x) that is put down to rounding."""
+
+
+RowsOf = Callable[[np.ndarray], KernelRows]
+"""A function from positions of training objects to the rows of their Gram matrix."""
+
+ToPrediction = Callable[[np.ndarray], np.ndarray]
+"""A function from coefficients of the solver to coefficients for prediction."""
+
+
+class BaseSVM(KernelLearner):
+    """What support vector classification and regression share: costs, precision, and figures of the solution."""
+
+    C: float
+    lam: float | None
+    fit_intercept: bool
+    tol: float
+
+    def _check_costs(self) -> None:
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
+        if self.lam is not None:
+            check_positive("lam", self.lam)
+
+    def _costs(self, weights: np.ndarray) -> np.ndarray:
+        """Return the cost of each loss: its weight times C, or times 1 / (2 lam m) if lam is given."""
+        return weights * (self.C if self.lam is None else 1 / (2 * self.lam * weights.sum()))
+
+    def _solver_encoding(self, k: Similarity, A: Encoding, costs: np.ndarray) -> Encoding:
+        """Return the encoding for the solver, in single precision if that is accurate enough; set ``precision_``."""
+        loose = self.tol >= SINGLE_PRECISION_TOLERANCE
+        single = in_single_precision(k, A, 0.1 * self.tol / costs.max()) if loose else None
+        A = A if single is None else single
+        self.precision_ = f"float{8 * itemsize(A)}"
+        return A
+
+    def _set_figures(self, svms: list[SVMSolution]) -> None:
+        """Set the figures of the solutions: scalars for one, arrays for several."""
+        self.objective_ = scalar_or_array([svm.objective for svm in svms])
+        self.dual_gap_ = scalar_or_array([svm.gap for svm in svms])
+        self.margin_ = scalar_or_array([1 / np.sqrt(max(svm.squared_norm, 1e-300)) for svm in svms])
+        self.intercept_ = scalar_or_array([svm.intercept for svm in svms])
+        self.n_iter_ = sum(svm.rounds for svm in svms)
+
+
+class BaseSVC(ScoreClassifier, BaseSVM):
+    """Support vector classification, one-vs-one. A subclass says where the rows of the Gram matrix come from."""
+
+    hard: bool
+    class_weight: Any
+
+    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray) -> tuple[RowsOf, ToPrediction]:
+        """Return the rows for the solver as a function, and how its coefficients become those for prediction."""
+        raise NotImplementedError
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit to labeled objects.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : sequence of labels
+        sample_weight : sequence of float, optional
+            Multiplies C for each example.
+        """
+        self._check_costs()
+        X = self._checked(X, reset=True)
+        self.classes_, codes = check_labels(self, X, y)
+        class_weights = compute_class_weight(self.class_weight, classes=self.classes_, y=column_or_1d(y))
+        weights = check_weights(sample_weight, len(codes)) * class_weights[codes]
+        if len(np.unique(codes[weights > 0])) < len(self.classes_):
+            raise ValueError("every class needs an example of positive weight")
+        k, X, A = self._begin(X, sample_weight)
+        costs = self._costs(weights)
+        rows_of, to_prediction = self._rows(k, A, costs)
+        pairs = list(combinations(range(len(self.classes_)), 2))
+        coefficients, left_out = np.zeros((len(codes), len(pairs))), np.full((len(codes), len(pairs)), np.nan)
+        svms = []
+        for column, (first, second) in enumerate(pairs):
+            members = np.flatnonzero((codes == first) | (codes == second))
+            sign = np.where(codes[members] == second, 1.0, -1.0)
+            if self.hard:
+                svm = self._solve_hard(rows_of(members), sign, members, codes)
+            else:
+                svm = solve_svc(rows_of(members), sign, costs[members], self.fit_intercept, self.tol)
+            svms.append(svm)
+            coefficients[members, column], left_out[members, column] = svm.coefficients, svm.leave_one_out
+        self._set_figures(svms)
+        self._keep(X, A, to_prediction(coefficients if len(pairs) > 1 else coefficients[:, 0]))
+        self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
+        self.scale_ = self._scale(k, A, codes, weights, left_out)
+        return self
+
+    def _solve_hard(self, K: KernelRows, sign: np.ndarray, members: np.ndarray, codes: np.ndarray) -> SVMSolution:
+        """Solve without violations; raise InseparableError with conflicting examples if that is impossible."""
+        try:
+            return solve_hard(K.whole(), sign, self.fit_intercept)
+        except ConflictError as conflict:
+            where = "" if self.fit_intercept else " through the origin"
+            what = f"a hyperplane{where} of the kernel's feature space with a margin above rounding"
+            raise inseparable(what, members[conflict.positions], self.classes_[codes]) from None
+
+    def _scale(self, k: Similarity, A: Encoding, codes: np.ndarray, weights: np.ndarray, left_out: np.ndarray) -> float:
+        """Return the scale of the probabilities, from leave-one-out scores of training objects."""
+        if left_out.shape[1] == 1:
+            return temperature(left_out[:, 0], codes, weights)
+        positive = np.flatnonzero(weights)
+        some = positive[np.unique(np.linspace(0, len(positive) - 1, CALIBRATION_OBJECTS).astype(int))]
+        scores = k.blocks(rows(A, some), self._support, self._engine).times(self.dual_coef_) + self.intercept_
+        scores = np.where(np.isnan(left_out[some]), scores, left_out[some])
+        return temperature(self._class_scores(scores), codes[some], weights[some])
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the score of each object, or one score per class for several classes.
+
+        With several classes it is the number of one-vs-one votes, plus less than half a vote for how clear they were.
+        """
+        return self._class_scores(self._weighted(X) + self.intercept_)
+
+    def _class_scores(self, scores: np.ndarray) -> np.ndarray:
+        """Return one score per class, given one per pair of classes; the score of a single pair is unchanged."""
+        if scores.ndim == 1:
+            return scores
+        votes, sums = (np.zeros((len(scores), len(self.classes_))) for _ in range(2))
+        for column, (first, second) in enumerate(combinations(range(len(self.classes_)), 2)):
+            wins = scores[:, column] >= 0
+            votes[:, second] += wins
+            votes[:, first] += ~wins
+            sums[:, second] += scores[:, column]
+            sums[:, first] -= scores[:, column]
+        return votes + sums / (3 * (np.abs(sums) + 1))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class; the most probable class is that of `predict`.
+
+        Probabilities are the logistic function (softmax for several classes) of the scores times ``scale_``, the
+        maximum-likelihood scale for leave-one-out scores of the training objects (Vapnik and Chapelle, 2000).
+        """
+        return probabilities(self.decision_function(X), self.scale_)
+
+
+class KernelSVC(BaseSVC):
+    r"""Support vector classification, solved exactly by its dual.
+
+    Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i(\langle w, \phi(x_i)\rangle + b))`; with ``lam`` given,
+    :math:`\lambda |w|^2 + \frac1m \sum_i \max(0, \dots)`, which is the same for :math:`C = 1/(2\lambda m)`. (Baros,
+    Kernel Methods, equations 10 and 27.) Several classes are classified one-vs-one. The solver optimizes about a
+    thousand variables per round, with kernel rows computed in tiles, by sequential minimal optimization with the
+    second-order rule of Fan, Chen and Lin (2005).
+
+    Parameters
+    ----------
+    kernel : Similarity, str or callable
+        Must be PSD; for other similarities see :class:`KreinSVC`.
+    C : float
+        The cost of a violated margin.
+    lam : float, optional
+        Used instead of C.
+    hard : bool
+        Allow no violation; inseparable data raise an error that names conflicting examples.
+    fit_intercept : bool
+        Fit b, unpenalized.
+    tol : float
+        Tolerance of the optimality conditions. From 1e-5 on, kernel values of vectors are computed in single precision
+        if a sample shows that this is accurate enough.
+    class_weight : dict or "balanced", optional
+        Multiplies C for the examples of a class.
+    engine : Engine, optional
+
+    Attributes
+    ----------
+    classes_, support_, support_objects_, n_support_
+        The classes; positions of the support objects in X, the objects, and their number in each class.
+    dual_coef_, intercept_
+        The score is sum_j dual_coef_j K(x, support_j) + intercept; one column per pair of classes.
+    objective_, dual_gap_, margin_
+        The minimized function, an upper bound on its distance from the minimum, and ``1/|w|``.
+    precision_ : str
+        The precision of the kernel values in the solver.
+    scale_ : float
+        Scores are multiplied by this to obtain probabilities.
+    kernel_, validity_
+        The kernel with data-dependent parameters resolved, and the verdict on it.
+
+    Examples
+    --------
+    >>> from similitude.data.datasets import iris
+    >>> from similitude.learners import KernelSVC
+    >>> X, y = iris()
+    >>> model = KernelSVC(C=10.0).fit(X, y)
+    >>> model.score(X, y) > 0.96
+    True
+    >>> words = KernelSVC(lambda s, t: len(set(s) & set(t))).fit(["aab", "ab", "xyz", "xz"], [1, 1, 0, 0])
+    >>> words.predict(["abba", "zzx"])
+    array([1, 0])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        *,
+        C: float = 1.0,
+        lam: float | None = None,
+        hard: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        class_weight: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.lam = lam
+        self.hard = hard
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.class_weight = class_weight
+        self.engine = engine
+
+    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray) -> tuple[RowsOf, ToPrediction]:
+        """Compute rows as they are needed, or the whole matrix if several pairs of classes share it."""
+        if self.hard:
+            self.precision_ = f"float{8 * itemsize(A)}"
+        else:
+            A = self._solver_encoding(k, A, costs)
+        n, engine, dtype = len(costs), self._engine, np.dtype(self.precision_)
+        if len(self.classes_) == 2 or n * n * dtype.itemsize > engine.budget // 2:
+            return lambda members: KernelRows(k, rows(A, members), engine, dtype, members), np.asarray
+        gram = np.asarray(k.blocks(A, engine=engine).whole())
+        return lambda members: KernelRows.of_matrix(gram[np.ix_(members, members)]), np.asarray
+
+    def normalized_margin(self, X: Any) -> np.ndarray:
+        r"""Return the signed margin of each object as a cosine, for two classes; see `similitude.error_at_margin`.
+
+        It is :math:`\langle w, \phi(x)\rangle / (|w| |\phi(x)|)`, where an intercept is the weight of an additional
+        feature that is constantly 1. It is 0 for objects with K(x, x) = 0.
+        """
+        if len(self.classes_) > 2 or self._precomputed:
+            raise ValueError(
+                "normalized margins need two classes and K(x, x) of new objects, which precomputed rows do not hold"
+            )
+        constant = float(self.fit_intercept)
+        k, A = self._ask(X)
+        squares = np.maximum(np.asarray(k.diagonal(A), dtype=np.float64), 0.0) + constant
+        lengths = np.sqrt(squares * (self.margin_**-2 + constant * self.intercept_**2))
+        return np.divide(self.decision_function(X), lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+
+
+class KreinSVC(BaseSVC):
+    r"""Support vector classification with any symmetric similarity, positive semi-definite or not.
+
+    The Gram matrix :math:`K = U \Lambda U^\top` is replaced by :math:`|K| = U |\Lambda| U^\top`, which is PSD, and the
+    problem of :class:`KernelSVC` is solved with it. The coefficients :math:`U \operatorname{sign}(\Lambda) U^\top a`
+    give the same scores with K itself, so that prediction needs the similarity only. (Loosli, Canu and Ong, Learning
+    SVM in Krein Spaces, 2016.) If K is PSD, the model is that of :class:`KernelSVC`. Needs memory for the Gram matrix,
+    and time that grows with the cube of the number of training objects.
+
+    Parameters
+    ----------
+    similarity : Similarity, str or callable
+        Must be symmetric.
+    C, lam, hard, fit_intercept, tol, class_weight, engine
+        See :class:`KernelSVC`.
+
+    Attributes
+    ----------
+    classes_, support_, support_objects_, n_support_, dual_coef_, intercept_, precision_, scale_
+        See :class:`KernelSVC`.
+    objective_, dual_gap_, margin_
+        See :class:`KernelSVC`; of the problem with :math:`|K|`.
+    similarity_ : Similarity
+        With data-dependent parameters resolved.
+
+    Examples
+    --------
+    >>> from similitude.learners import KreinSVC
+    >>> words, labels = ["aab", "ab", "xyz", "xz"], [1, 1, 0, 0]
+    >>> model = KreinSVC(lambda s, t: -abs(len(set(s)) - len(set(t))) + 3.0 * bool(set(s) & set(t)))
+    >>> model.fit(words, labels).predict(["abba", "zzx"])
+    array([1, 0])
+    """
+
+    def __init__(
+        self,
+        similarity: Any = "gaussian",
+        *,
+        C: float = 1.0,
+        lam: float | None = None,
+        hard: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        class_weight: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.similarity = similarity
+        self.C = C
+        self.lam = lam
+        self.hard = hard
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.class_weight = class_weight
+        self.engine = engine
+
+    def _begin(self, X: Any, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
+        return self._start(X, None, sample_weight)
+
+    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray) -> tuple[RowsOf, ToPrediction]:
+        """Take rows of |K|, and map coefficients for |K| to those with the same scores under K."""
+        self.precision_ = "float64"
+        K = np.asarray(whole_gram(k, A, self._engine), dtype=np.float64)
+        apart = np.abs(K - K.T)
+        if apart.max() > ASYMMETRY * np.abs(K).max():
+            i, j = (int(place) for place in np.unravel_index(apart.argmax(), apart.shape))
+            raise NotAKernelError(
+                f"{k!r} is not symmetric: K(X[{i}], X[{j}]) = {K[i, j]:.6g} but K(X[{j}], X[{i}]) = {K[j, i]:.6g}; "
+                f"use k.symmetrized(), or LandmarkMap, which takes it as it is"
+            )
+        values, U = np.linalg.eigh((K + K.T) / 2)
+        absolute, signs = (U * np.abs(values)) @ U.T, np.sign(values)
+
+        def to_prediction(a: np.ndarray) -> np.ndarray:
+            return U @ (signs.reshape(-1, *[1] * (a.ndim - 1)) * (U.T @ a))
+
+        return lambda members: KernelRows.of_matrix(absolute[np.ix_(members, members)]), to_prediction

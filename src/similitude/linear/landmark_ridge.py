@@ -1,0 +1,310 @@
+r"""Ridge regression on similarities to many landmarks, by products with a matrix of similarities that is never stored.
+
+Minimizes :math:`\sum_i s_i |y_i - K(x_i, L) a - b|^2 + \lambda\, a^\top K(L, L) a` over a and a free b. The normal
+equations of a few rows per landmark, in float64, are solved directly for any penalty; their Cholesky factor is the
+preconditioner of conjugate gradients on all rows, of which only fused products are computed. With c rows per landmark
+the condition number is at most about :math:`((1 + c^{-1/2}) / (1 - c^{-1/2}))^2`, 9 for c = 4, so that a few steps
+suffice. (Rudi, Carratino and Rosasco, "FALKON: an optimal large scale kernel method", 2017, where the rows are the
+landmarks themselves, c = 1, which mostly takes two to five times as many steps.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding, as_numpy, count, in_precision, moved, namespace, rows
+from similitude.compute.engines import format_bytes
+from similitude.linear.cholesky import solve
+from similitude.linear.held_out import Trial
+from similitude.linear.model import LinearModel
+from similitude.linear.moments import Moments
+from similitude.linear.ridge import PENALTIES, downhill
+
+DIRECTLY = 8
+"""Rows per landmark up to which the normal equations of all rows are solved directly."""
+
+PRECONDITIONED_BY = 4
+"""Rows per landmark whose normal equations are the preconditioner."""
+
+CHOSEN_ON = 20
+"""Rows per landmark on which the penalty is chosen."""
+
+START, STRIDE = 1e-6, 2
+"""The penalty that is tried first, relative to the trace, and the stride between those tried next: a decade."""
+
+TOLERANCE = 1e-3
+"""The gradient at which steps end, relative to the one at zero, both in the norm of the preconditioner."""
+
+MOST_STEPS = 50
+"""Maximum number of steps."""
+
+ROUGHLY: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
+"""The accuracy with which penalties are compared."""
+
+PATIENCE = 8
+"""Steps without a smaller gradient after which only rounding is left."""
+
+JITTER = {4: 1e-8, 8: 1e-15}
+"""Added to the diagonal of K(L, L), relative to its trace, by the bytes of a value: anything smaller is rounding."""
+
+MATRICES = 5
+"""Matrices of m x m values in float64 that are on the device at once."""
+
+STRIPES = 4
+"""Groups of columns into which a symmetric product is cut, of which only those above the diagonal are computed."""
+
+CELLS = {"cuda": 2**26, "cpu": 2**20}
+"""Values of a block of similarities in float64, by the type of the device."""
+
+
+def fit_by_products(
+    operator: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, held: np.ndarray
+) -> tuple[LinearModel, Trial]:
+    """Return the model of all rows with the penalty that is best for the held-out rows, and how these fared.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+        K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it.
+    Y : array of shape (n, outputs)
+    weights : array of shape (n,)
+    order : array of int
+        The rows with a weight in random order; the held-out rows are its last ones.
+    held : array of int
+        The held-out rows. The penalty is chosen on the first rows of the order: as a noise level of the targets it
+        does not depend on the number of rows.
+    """
+    ridge, m = LandmarkRidge(operator, Y, weights), operator.shape[1]
+    learned, judged = order[: len(order) - len(held)], ridge.only(held)
+
+    def trial_of(lam: float, model: LinearModel) -> Trial:
+        return Trial.of(lam, judged.scores(model), Y[held], weights[held])
+
+    if len(learned) <= DIRECTLY * m:
+        moments = ridge.only(np.sort(learned)).moments
+        unit = ridge.spread * moments.weight
+        lam, without = _best_penalty(lambda lam, _: ridge.solve(moments, ridge.factor(moments, lam)), trial_of, unit)
+        moments += judged.moments
+        return ridge.solve(moments, ridge.factor(moments, lam)), trial_of(lam, without)
+    moments = ridge.only(np.sort(learned[: PRECONDITIONED_BY * m])).moments
+    part = ridge.only(np.sort(learned[: CHOSEN_ON * m]))
+
+    def approximate(lam: float, nearest: LinearModel | None) -> LinearModel:
+        factor = ridge.factor(moments, lam * moments.weight / part.total)
+        return part.iterate(lam, factor, nearest or ridge.solve(moments, factor), **ROUGHLY)
+
+    lam, without = _best_penalty(approximate, trial_of, ridge.spread * part.total)
+    fitted = weights.copy()
+    fitted[held] = 0.0
+    factor = ridge.factor(moments, lam * moments.weight / float(fitted.sum()))
+    without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without)
+    return ridge.iterate(lam, factor, without), trial_of(lam, without)
+
+
+def _best_penalty(
+    fit: Callable[[float, LinearModel | None], LinearModel],
+    trial_of: Callable[[float, LinearModel], Trial],
+    unit: float,
+) -> tuple[float, LinearModel]:
+    """Return a penalty better than its neighbors, and its model; each fit starts from that of the nearest penalty."""
+    tried: dict[int, tuple[float, LinearModel]] = {}
+
+    def loss(place: int) -> float:
+        if not 0 <= place < len(PENALTIES):
+            return np.inf
+        if place not in tried:
+            lam, nearest = unit * float(PENALTIES[place]), min(tried, key=lambda i: abs(i - place), default=None)
+            model = fit(lam, None if nearest is None else tried[nearest][1])
+            tried[place] = trial_of(lam, model).loss, model
+        return tried[place][0]
+
+    place = downhill(loss, int(np.abs(np.log(PENALTIES / START)).argmin()), STRIDE)
+    return unit * float(PENALTIES[place]), tried[place][1]
+
+
+class LandmarkRidge:
+    """Ridge regression on K(rows, landmarks), for any penalty, on a device.
+
+    Parameters
+    ----------
+    operator : KernelOperator
+        K of the rows with the landmarks, see :func:`fit_by_products`.
+    Y : array or tensor of shape (n, outputs)
+    weights : array or tensor of shape (n,)
+    gram : tensor of shape (m, m), optional
+        K(L, L) in float64, if known.
+    """
+
+    def __init__(self, operator: Any, Y: Any, weights: Any, gram: Any = None) -> None:
+        self.operator, self.Y, self.weights, self.m = operator, Y, weights, operator.shape[1]
+        needed, budget = MATRICES * 8 * self.m**2, operator.engine.budget
+        if needed > budget:
+            raise MemoryError(
+                f"{self.m:,} landmarks need {format_bytes(needed)} for their factors, the budget of "
+                f"{operator.engine.device} is {format_bytes(budget)}: use fewer landmarks"
+            )
+        self._landmarks = _in_double(operator.b)
+        self.gram = gram
+        if gram is None:
+            blocks = [block for _, block in self._blocks(operator.b)]
+            self.gram = namespace(blocks[0]).concat(blocks)
+
+    def only(self, which: Any) -> LandmarkRidge:
+        """Return the same for some of the rows."""
+        return LandmarkRidge(self.operator.subset(which), self.Y[which], self.weights[which], self.gram)
+
+    @cached_property
+    def spread(self) -> float:
+        """The mean squared distance of the features of a row from their mean, estimated from the landmarks."""
+        return float(self.gram.diagonal().mean() - self.gram.mean()) or float(self.gram.diagonal().mean()) or 1.0
+
+    @cached_property
+    def jitter(self) -> float:
+        """What is added to the diagonal of K(L, L)."""
+        return JITTER[self.operator.dtype.itemsize] * float(self.gram.diagonal().sum())
+
+    def scores(self, model: LinearModel) -> np.ndarray:
+        """Return the scores of all rows, in float64."""
+        V = in_precision(self.operator.move(model.weights), self.operator.dtype)
+        return as_numpy(_double(self.operator.times(V))) + model.intercept
+
+    def _blocks(self, A: Encoding) -> Iterator[tuple[slice, Any]]:
+        """Yield the similarities of some rows to all landmarks in float64, block by block."""
+        step = max(1, CELLS[self.operator.engine.torch_device.type] // self.m)
+        for start in range(0, count(A), step):
+            cut = slice(start, min(start + step, count(A)))
+            part = _in_double(moved(rows(A, cut), self.operator.move))
+            yield cut, self.operator.similarity.block(part, self._landmarks)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The normal equations: weighted sums over all rows; of the Gram matrix, the upper triangle."""
+        Y, weights = (_double(self.operator.move(array)) for array in (self.Y, self.weights))
+        xp, roots = namespace(Y), weights.sqrt()
+        with_one = xp.concat([Y, xp.ones_like(Y[:, :1])], axis=1) * roots[:, None]
+        G = xp.zeros((self.m, self.m), dtype=Y.dtype, device=Y.device)
+        right = xp.zeros((self.m, with_one.shape[1]), dtype=Y.dtype, device=Y.device)
+        for cut, K in self._blocks(self.operator.A):
+            K = K * roots[cut, None]
+            _add_gram(G, K)
+            right += K.T @ with_one[cut]
+        sums = roots @ with_one
+        return Moments(float(sums[-1]), right[:, -1], sums[:-1], G, right[:, :-1])
+
+    def factor(self, moments: Moments, lam: float) -> Any:
+        """Return the upper Cholesky factor of the normal equations for a penalty, with the intercept eliminated."""
+        M = moments.gram.add(self.gram, alpha=lam)  # type: ignore[attr-defined]
+        M.addr_(moments.features, moments.features, alpha=-1.0 / moments.weight)
+        M.diagonal().add_(lam * self.jitter)
+        cholesky = namespace(M).linalg.cholesky_ex
+        T, failed = cholesky(M.T)  # the lower triangle of M' is the upper triangle of M, where the values are
+        jitter = 1e-15 * float(M.diagonal().sum())
+        if not math.isfinite(jitter):
+            raise ValueError(f"squares of {self.operator.similarity!r} overflow when they are added: scale it down")
+        while bool(failed):
+            M.diagonal().add_(jitter)
+            jitter *= 10
+            T, failed = cholesky(M.T)
+        return T.T
+
+    def solve(self, moments: Moments, factor: Any) -> LinearModel:
+        """Return the minimizer for the rows of the moments, by the factor for a penalty."""
+        means = moments.targets / moments.weight
+        a = solve(factor, moments.cross - moments.features[:, None] * means)
+        return LinearModel(as_numpy(a), as_numpy(means - moments.features @ a / moments.weight))
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(_double(self._weights).sum())
+
+    @cached_property
+    def _weights(self) -> Any:
+        return in_precision(self.operator.move(self.weights), self.operator.dtype)
+
+    @cached_property
+    def _sides(self) -> tuple[Any, Any, Any]:
+        """The right-hand side of the centered normal equations, the means of the similarities and of the targets."""
+        self.operator.store_if_faster()
+        Y, s = _double(self.operator.move(self.Y)), self._weights
+        middle = (_double(s) @ Y) / self.total
+        wanted = in_precision((Y - middle) * s[:, None], self.operator.dtype)
+        right = self.operator.transposed_times(wanted) / self.total
+        return right, self.operator.transposed_times(s[:, None])[:, 0] / self.total, middle
+
+    def iterate(
+        self, lam: float, factor: Any, start: LinearModel, steps: int = MOST_STEPS, tolerance: float = TOLERANCE
+    ) -> LinearModel:
+        """Return the minimizer for a penalty by conjugate gradients from another model; `gap` is the relative gradient.
+
+        The factor is that of the normal equations of some of the rows, for the penalty times their part of all weights.
+        """
+        right, means, middle = self._sides
+        dtype = self.operator.dtype
+
+        def curvature(p: Any) -> Any:
+            """Return the covariance of the similarities, plus the penalty, times p."""
+            G, rest = self.operator.normal(in_precision(p, dtype), self._weights, in_precision(means @ p, dtype))
+            covariance = (G - means[:, None] * rest) / self.total
+            return covariance + lam / self.total * (self.gram @ p + self.jitter * p)
+
+        a = self.operator.move(start.weights)
+        z, residual = conjugate_gradients(
+            curvature, lambda r: solve(factor, r), right, right - curvature(a), steps, tolerance
+        )
+        a = a + z
+        return LinearModel(as_numpy(a), as_numpy(middle - means @ a), residual)
+
+
+def conjugate_gradients(
+    matrix: Callable[[Any], Any],
+    preconditioner: Callable[[Any], Any],
+    goal: Any,
+    residual: Any,
+    steps: int,
+    tolerance: float,
+) -> tuple[Any, float]:
+    """Return z with matrix(z) = residual for each column, and the largest relative residual that is left.
+
+    The preconditioner is nearly the inverse of the matrix; the residual is what a first guess leaves of the goal.
+    """
+    xp = namespace(goal)
+    z, r, p = xp.zeros_like(goal), residual.clone(), preconditioner(residual)
+    squares, reference = (r * p).sum(0), (goal * preconditioner(goal)).sum(0).clamp(min=1e-300)
+    best, found, since, taken = float((squares / reference).max()), z, 0, 0
+    while taken < steps and best > tolerance**2 and since < PATIENCE:
+        q = matrix(p)
+        along = (p * q).sum(0)
+        length = xp.where(along > 0, squares / along, 0.0)
+        z = z + length * p
+        r = r - length * q
+        way = preconditioner(r)
+        before, squares = squares, (r * way).sum(0)
+        p = way + xp.where(before > 0, squares / before, 0.0) * p
+        taken, since = taken + 1, since + 1
+        worst = float((squares / reference).max())
+        if worst < best:
+            best, found, since = worst, z, 0
+    return found, max(best, 0.0) ** 0.5
+
+
+def _double(tensor: Any) -> Any:
+    return in_precision(tensor, namespace(tensor).float64)
+
+
+def _in_double(encoding: Encoding) -> Encoding:
+    """Return an encoding with its floats in float64."""
+    return moved(encoding, lambda tensor: _double(tensor) if tensor.is_floating_point() else tensor)
+
+
+def _add_gram(G: Any, K: Any) -> None:
+    """Add K'K to G, on and above the diagonal."""
+    m = K.shape[1]
+    step = max(1, -(-m // STRIPES))
+    for start in range(0, m, step):
+        G[start : start + step, start:].addmm_(K[:, start : start + step].T, K[:, start:])

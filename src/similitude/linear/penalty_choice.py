@@ -1,0 +1,109 @@
+"""Linear models by name of loss and penalty, with the penalty strength chosen on folds or on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from similitude.linear.features import Features
+from similitude.linear.held_out import Trial, n_fitted
+from similitude.linear.l1_penalty import l1_path, largest_penalty
+from similitude.linear.l2_penalty import l2_path
+from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic
+from similitude.linear.model import LinearModel
+from similitude.support import generator
+
+L2_PENALTIES = 10.0 ** np.arange(1.0, -8.01, -1.0)
+"""Strengths of the l2 penalty, relative to the trace of the features' Gram matrix, in decreasing order."""
+
+L1_PENALTIES = 10.0 ** np.arange(-0.25, -4.01, -0.25)
+"""Strengths of the l1 penalty, relative to the one at which all weights are zero."""
+
+FOLDS = 5
+"""Cross-validation folds, where there are few rows."""
+
+PATIENCE = 2
+"""Penalties on a path that may be worse than the best one before it ends, where a part is held out."""
+
+
+def fit_classes(
+    loss: str, penalty: str, F: Any, numbers: np.ndarray, n_classes: int, weights: np.ndarray, random_state: Any
+) -> tuple[LinearModel, Trial, np.ndarray]:
+    """Fit a linear model to class numbers; return the model, how held-out rows fared, and which rows these are.
+
+    Features that are a tensor stay on their device; only penalty='l1' needs a NumPy array.
+    """
+    own = numbers[:, None] == np.arange(n_classes)
+    if loss == "logistic" and n_classes > 2:
+        return _fit(MultinomialLogistic(), penalty, F, own.astype(np.float64), weights, random_state)
+    signs = np.where(own, 1.0, -1.0)
+    return _fit(LOSSES[loss](), penalty, F, signs[:, 1:] if n_classes == 2 else signs, weights, random_state)
+
+
+def fit_numbers(
+    F: np.ndarray, Y: np.ndarray, weights: np.ndarray, random_state: Any
+) -> tuple[LinearModel, Trial, np.ndarray]:
+    """Fit a sparse linear model to numbers; return the model, how held-out rows fared, and which rows these are."""
+    return _fit(LOSSES["squared"](), "l1", F, Y, weights, random_state)
+
+
+def _fit(
+    loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.ndarray, random_state: Any
+) -> tuple[LinearModel, Trial, np.ndarray]:
+    """Fit a path of penalties without the held-out rows, choose the best, and fit to all rows with it."""
+    n = len(F)
+    path, fitted = _path(loss, penalty, F, targets, weights), n_fitted(n)
+    total, judged, scores = np.zeros(len(path)), [], []
+    for train, test in _splits(n, fitted, generator(random_state)):
+        models = _models(loss, penalty, F[train], targets[train], weights[train], path)
+        tried = list(_held_out(models, loss, F[test], targets[test], weights[test], patient=fitted < n))
+        judged.append(test)
+        scores.append([one for one, _ in tried])
+        total += np.array([value for _, value in tried] + [np.inf] * (len(path) - len(tried)))
+    best = int(total.argmin())
+    model = list(_models(loss, penalty, F, targets, weights, path[: best + 1]))[-1]
+    rows, held = np.concatenate(judged), np.concatenate([one[best] for one in scores])
+    losses = loss.value(targets[rows], held).sum(axis=1)
+    return model, Trial.of_losses(float(path[best]), held, losses, weights[rows]), rows
+
+
+def _path(loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the penalties to try, in decreasing order."""
+    if penalty == "l1":
+        return largest_penalty(F, targets, weights, loss) * L1_PENALTIES
+    features = Features(F, weights)
+    trace = float(features.spread.sum())
+    uncentered = trace + features.total * float(features.mean @ features.mean)
+    return (trace if trace > 1e-12 * uncentered else 1.0) * L2_PENALTIES  # 1: the features are constant
+
+
+def _models(
+    loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.ndarray, path: np.ndarray
+) -> Iterable[LinearModel]:
+    return (l1_path if penalty == "l1" else l2_path)(F, targets, weights, path, loss)
+
+
+def _held_out(
+    models: Iterable[LinearModel], loss: Loss, F: Any, targets: np.ndarray, weights: np.ndarray, *, patient: bool
+) -> Iterator[tuple[np.ndarray, float]]:
+    """Yield held-out scores and their loss for each penalty; a patient search ends when it keeps getting worse."""
+    best, since = np.inf, 0
+    for model in models:
+        scores = model.scores(F)
+        value = float(weights @ loss.value(targets, scores).sum(axis=1))
+        yield scores, value
+        best, since = (value, 0) if value < best else (best, since + 1)
+        if patient and since >= PATIENCE:
+            return
+
+
+def _splits(n: int, fitted: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the rows to fit and the rows to evaluate."""
+    if fitted < n:
+        yield np.arange(fitted), np.arange(fitted, n)
+        return
+    place = rng.permutation(n) % min(FOLDS, n)
+    for fold in range(min(FOLDS, n)):
+        yield np.flatnonzero(place != fold), np.flatnonzero(place == fold)

@@ -1,0 +1,88 @@
+"""The weighted sum of a loss over all rows, as a function of their scores: the data term of every objective here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.linear.losses import Line, Loss
+
+
+@dataclass(frozen=True)
+class WeightedLoss:
+    """The function of scores Z, of shape (n, outputs), that sums weights times losses.
+
+    Attributes
+    ----------
+    loss : Loss
+    targets : array or tensor of shape (n, outputs)
+    weights : array or tensor of shape (n,)
+        Non-negative: 2 is the same as the row twice, 0 the same as no row.
+    """
+
+    loss: Loss
+    targets: Any
+    weights: Any
+
+    @classmethod
+    def of(cls, loss: Loss, targets: Any, weights: Any, n: int) -> WeightedLoss:
+        """Validate the targets and weights of n rows."""
+        y, s = np.asarray(targets, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+        y = y[:, None] if y.ndim == 1 else y
+        if y.ndim != 2 or len(y) != n or y.shape[1] == 0 or not np.isfinite(y).all():
+            raise ValueError(f"{n} rows need finite targets of shape ({n}, outputs), got shape {np.shape(targets)}")
+        if loss.couples_outputs:
+            if not (((y == 0) | (y == 1)).all() and (y.sum(axis=1) == 1).all()):
+                raise ValueError(f"{loss!r} needs one-hot targets: one 1 per row, 0 elsewhere")
+        elif loss.for_labels and not (np.abs(y) == 1).all():
+            raise ValueError(f"{loss!r} needs targets -1 or +1")
+        return cls(loss, y, check_weights(s, n))
+
+    def start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the best constant scores, and for each output the loss there (of all outputs, where coupled)."""
+        constant = self.loss.best_constant(self.targets, self.weights)
+        losses = self.weights @ self.loss.value(self.targets, np.broadcast_to(constant, self.targets.shape))
+        return constant, np.broadcast_to(losses, constant.shape)
+
+    def value(self, Z: np.ndarray) -> float:
+        """Return the weighted sum over rows and outputs."""
+        return float(self.weights @ self.loss.value(self.targets, Z).sum(axis=1))
+
+    def slopes(self, Z: Any) -> Any:
+        """Return the derivative in each score."""
+        return self.weights[:, None] * self.loss.derivative(self.targets, Z)
+
+    def curvatures(self, Z: Any) -> Any:
+        """Return the second derivative in each score."""
+        return self.weights[:, None] * self.loss.second_derivative(self.targets, Z)
+
+    def conjugate(self, R: np.ndarray) -> float:
+        """Return the conjugate at slopes R in each score."""
+        s = self.weights[:, None]
+        slopes = np.divide(R, s, out=np.zeros_like(R), where=s > 0)
+        return float(self.weights @ self.loss.conjugate(self.targets, slopes).sum(axis=1))
+
+    def along(self, Z: Any, D: Any) -> Line:
+        """Return the derivatives in t at Z + t D, with one t for each output."""
+        return self.loss.along(self.targets, self.weights, Z, D)
+
+    def columns(self, which: Any) -> WeightedLoss:
+        """Return the loss of some outputs."""
+        return WeightedLoss(self.loss, self.targets[:, which], self.weights)
+
+    def moved(self, move: Callable[[Any], Any]) -> WeightedLoss:
+        """Return the same with its arrays passed through `move`."""
+        return WeightedLoss(self.loss, move(self.targets), move(self.weights))
+
+
+def check_weights(weights: Any, n: int) -> np.ndarray:
+    """Validate the weights of n rows: finite, non-negative, not all zero."""
+    s = np.asarray(weights, dtype=np.float64)
+    if s.shape != (n,):
+        raise ValueError(f"{n} rows need {n} weights, got shape {s.shape}")
+    if not (np.isfinite(s).all() and (s >= 0).all() and s.any()):
+        raise ValueError("weights must be finite and non-negative, and at least one must be positive")
+    return s

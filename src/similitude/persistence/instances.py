@@ -1,0 +1,131 @@
+"""Instances of the library's own classes, from a closed list, and of classes that the user passes to ``load``."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from types import MemberDescriptorType
+from typing import Any
+
+from similitude.compute.engines import Engine
+from similitude.persistence.reencode import with_encodings, without_encodings
+from similitude.persistence.registry import UPGRADES, class_of, is_registered
+from similitude.similarity import Parametric
+from similitude.support import SavedModelError, brief
+
+OF_THE_ENGINE = ("_engine_of_tensors",)
+"""Attributes that describe the engine of a fit; like the engine itself they are not stored."""
+
+
+def write(w: Any, value: Any, path: str) -> dict[str, Any]:
+    """Return the node of an instance of the library's or the user's classes, or of a function."""
+    cls = type(value)
+    is_ours = is_registered(cls)
+    if isinstance(value, Engine):
+        raise SavedModelError(f"{path} is an engine: it belongs to the machine and is not stored")
+    if not is_ours and cls.__module__.split(".")[0] == "similitude":
+        raise SavedModelError(f"{path} is a {cls.__name__}, which is not stored: save the model that made it")
+    if not is_ours and not _is_transparent(value):
+        if callable(value):
+            return w.user_code.node(value, path)
+        raise SavedModelError(
+            f"{path} is a {cls.__module__}.{cls.__qualname__}, which cannot be stored: convert it to numbers, "
+            f"strings, arrays, CSR matrices, tables, lists, dicts or sets, or make its class a dataclass"
+        )
+    state, encodings = without_encodings(_state(value))
+    attributes = _attributes(w, state, path)
+    bad = next((name for name in attributes if not _may_have(cls, name)), None)
+    if bad is not None:
+        raise SavedModelError(f"{path} has an attribute {bad!r} in the place of a method or property: remove it")
+    named = {"is": "object", "type": cls.__name__} if is_ours else {"is": "own", "type": w.user_code.name(cls, path)}
+    return {**named, "attributes": attributes, "encodings": encodings}
+
+
+def _is_transparent(value: Any) -> bool:
+    """Tell whether an object is determined by its attributes: a dataclass, named tuple, similarity or estimator."""
+    if isinstance(value, type):
+        return False
+    is_named = isinstance(value, tuple) and hasattr(value, "_fields")
+    return is_named or dataclasses.is_dataclass(value) or hasattr(value, "get_params")
+
+
+def _attributes(w: Any, state: dict[str, Any], path: str) -> dict[str, Any]:
+    state = {name: one for name, one in state.items() if name not in OF_THE_ENGINE}
+    if isinstance(state.get("engine"), Engine):
+        w.notes.append(f"{path}.engine is not stored: the loaded model uses the default engine")
+        state = {**state, "engine": None}
+    if state.pop("_metadata_request", None) is not None:
+        w.notes.append(f"{path}: metadata requests (set_fit_request and others) are not stored")
+    return {name: w.value(state[name], f"{path}.{name}") for name in sorted(state)}
+
+
+def _state(value: Any) -> dict[str, Any]:
+    """Return the attributes of an object, without cached properties."""
+    if isinstance(value, tuple):
+        return dict(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
+    if dataclasses.is_dataclass(value) and not hasattr(value, "get_params"):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    is_own = any("__getstate__" in vars(cls) for cls in type(value).__mro__ if cls is not object)
+    state = value.__getstate__() if is_own and not isinstance(value, Parametric) else vars(value)
+    cached = functools.cached_property
+    return {name: one for name, one in state.items() if not isinstance(getattr(type(value), name, None), cached)}
+
+
+def _may_have(cls: Any, name: str) -> bool:
+    """Tell whether a file may set an attribute: it must not replace a method, or a property that cannot be set."""
+    if name in _demanded(cls):
+        return True
+    if not hasattr(cls, "get_params") and (dataclasses.is_dataclass(cls) or issubclass(cls, tuple)):
+        return False
+    defined = inspect.getattr_static(cls, name, None)
+    settable = isinstance(defined, MemberDescriptorType) or getattr(defined, "fset", None) is not None
+    return not name.startswith("__") and (settable or not hasattr(defined, "__get__"))
+
+
+def _read_object(r: Any, node: Any) -> Any:
+    name = node["type"]
+    cls = class_of(name)
+    if cls is None:
+        raise SavedModelError(f"there is no type {brief(name)} in saved models of this version")
+    return _read(r, node, cls, UPGRADES.get(name, ()))
+
+
+def _read(r: Any, node: Any, cls: Any, upgrades: Any = ()) -> Any:
+    attributes = {key: r.value(written) for key, written in node["attributes"].items()}
+    for last, change in upgrades:
+        attributes = change(attributes) if r.version <= last else attributes
+    bad = next((name for name in attributes if not _may_have(cls, name)), None)
+    missing = sorted(_demanded(cls) - attributes.keys())
+    if bad is not None or missing:
+        problem = f"an attribute {bad!r}, which cannot be set" if bad is not None else f"no {missing[0]!r}"
+        raise SavedModelError(f"a {cls.__name__} in the file has {problem}")
+    return _made(cls, with_encodings(attributes, node["encodings"]))
+
+
+def _demanded(cls: Any) -> set[str]:
+    """Return the attributes that every instance of a class has."""
+    if dataclasses.is_dataclass(cls):
+        return {field.name for field in dataclasses.fields(cls)}
+    if issubclass(cls, Parametric) or hasattr(cls, "get_params"):
+        parameters = inspect.signature(cls).parameters.values()
+        named = {one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)}
+        return {name for name in named if not isinstance(getattr(cls, name, None), property)}
+    return set(getattr(cls, "_fields", ()))
+
+
+def _made(cls: Any, attributes: dict[str, Any]) -> Any:
+    """Return an instance with these attributes, without running any code of its class."""
+    if issubclass(cls, tuple):
+        return tuple.__new__(cls, [attributes[name] for name in cls._fields])
+    made = object.__new__(cls)
+    for name, value in attributes.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+READERS = {
+    "object": _read_object,
+    "own": lambda r, node: _read(r, node, r.user_code.take(node["type"])),
+    "function": lambda r, node: r.user_code.take(node["name"]),
+}

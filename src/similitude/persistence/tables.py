@@ -1,0 +1,228 @@
+"""Tables, columns, indices and dates of pandas, and tables and columns of polars."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+
+from similitude.persistence.plain_forms import Parts, PlainForm, attributes, library, type_key
+from similitude.persistence.python_values import standard_zone
+from similitude.support import SavedModelError
+
+NULLABLE = re.compile(r"U?Int(8|16|32|64)|Float(32|64)|boolean|str|string\[\w+\]|[\w\[\]():, =/+-]{1,80}\[pyarrow\]")
+"""The dtypes of pandas whose columns are stored as their values and the places of the missing ones."""
+
+POLARS_PARAMETERS = {
+    "Array": ("inner", "size"),
+    "Datetime": ("time_unit", "time_zone"),
+    "Decimal": ("precision", "scale"),
+    "Duration": ("time_unit",),
+    "Enum": ("categories",),
+    "List": ("inner",),
+    "Struct": ("fields",),
+}
+"""The types of polars that have parameters."""
+
+POLARS_NUMBERS = {f"{kind}{bits}" for kind in ("Int", "UInt", "Float") for bits in (8, 16, 32, 64)}
+POLARS_TYPES = {
+    *("Binary", "Boolean", "Categorical", "Date", "Int128", "Null", "String", "Time", "UInt128"),
+    *POLARS_NUMBERS,
+    *POLARS_PARAMETERS,
+}
+
+
+def _with_missing(values: Any, missing: np.ndarray, blank: Any) -> Any:
+    """Return the values of a column with a blank in the place of each missing one."""
+    if not missing.any() and len(values) == len(missing):
+        return values
+    rest = iter(values.tolist() if isinstance(values, np.ndarray) else values)
+    return [blank if is_missing else next(rest) for is_missing in missing.tolist()]
+
+
+# pandas
+
+
+def _array(values: Any, what: str) -> Any:
+    """Return the values of a Series or an Index: a NumPy array, or an array of pandas that has a plain form."""
+    array = values.to_numpy() if isinstance(values.dtype, np.dtype) else values.array
+    if not isinstance(array, np.ndarray) and type_key(type(array)) not in FORMS:
+        raise SavedModelError(f"{what} of {values.dtype}, which cannot be stored: convert to numbers, dates or strings")
+    return array
+
+
+def _frame_parts(frame: Any) -> Parts:
+    columns = [(name, frame.iloc[:, i]) for i, name in enumerate(frame.columns)]
+    return {
+        "columns": [_array(column, f"has a column {name!r}") for name, column in columns],
+        "names": frame.columns,
+        "index": frame.index,
+        "attrs": frame.attrs,
+    }
+
+
+def _frame(columns: Any, names: Any, index: Any, attrs: Any) -> Any:
+    pandas = library("pandas")
+    if any(len(column) != len(index) for column in columns):
+        raise SavedModelError("the columns of a table have different lengths")
+    series = {i: pandas.Series(column, dtype=column.dtype) for i, column in enumerate(columns)}
+    made = pandas.DataFrame(series, index=pandas.RangeIndex(len(index)))
+    made.columns, made.index, made.attrs = names, index, attrs
+    return made
+
+
+def _series(values: Any, index: Any, name: Any) -> Any:
+    return library("pandas").Series(values, index=index, name=name, dtype=values.dtype)
+
+
+def _index(values: Any, name: Any, frequency: Any) -> Any:
+    made = library("pandas").Index(values, name=name, dtype=values.dtype)
+    if frequency is not None:
+        made.freq = frequency
+    return made
+
+
+def _categorical(codes: Any, categories: Any, ordered: bool) -> Any:
+    return library("pandas").Categorical.from_codes(codes, categories, ordered=ordered)
+
+
+def _zoned_parts(array: Any) -> Parts:
+    zone = getattr(array.tz, "key", None) or getattr(array.tz, "zone", None) or array.tz
+    moments = library("pandas").DatetimeIndex(array).tz_convert("UTC").tz_localize(None)
+    return {"moments": moments.to_numpy(), "zone": zone}
+
+
+def _zoned(moments: Any, zone: Any) -> Any:
+    return library("pandas").DatetimeIndex(moments).tz_localize("UTC").tz_convert(zone).array
+
+
+def _nullable_parts(array: Any) -> Parts:
+    dtype, name, missing = array.dtype, str(array.dtype), np.asarray(array.isna())
+    if type(dtype).__name__ == "StringDtype" and dtype.na_value is library("pandas").NA:
+        name = f"string[{dtype.storage}]"
+    parts = {"dtype": name, "values": array[~missing].tolist(), "missing": missing}
+    made = _nullable(**parts)
+    if made.dtype != dtype or not made.equals(array):
+        raise SavedModelError(f"is an array of {dtype}, which cannot be stored: convert to numbers, dates or strings")
+    return parts
+
+
+def _nullable(dtype: str, values: Any, missing: Any) -> Any:
+    pandas = library("pandas")
+    if not NULLABLE.fullmatch(dtype):
+        raise SavedModelError(f"there is no column of {dtype[:40]!r}")
+    return pandas.array(_with_missing(values, missing, pandas.NA), dtype=dtype)
+
+
+def _timestamp_parts(value: Any) -> Parts:
+    value = standard_zone(value)
+    return {"moment": value.asm8, "zone": value.tzinfo}
+
+
+def _timestamp(moment: Any, zone: Any) -> Any:
+    made = library("pandas").Timestamp(moment)
+    return made if zone is None else made.tz_localize("UTC").tz_convert(zone)
+
+
+# polars
+
+
+def _polars_type(dtype: Any) -> list[Any]:
+    """Return a type of polars as its name and parameters."""
+    name = dtype.base_type().__name__
+    if name not in POLARS_TYPES:
+        raise SavedModelError(f"has values of the type {dtype}, which cannot be stored: give them as a list instead")
+    return [name, *(_polars_parameter(getattr(dtype, one)) for one in POLARS_PARAMETERS.get(name, ()))]
+
+
+def _polars_parameter(value: Any) -> Any:
+    if hasattr(value, "base_type"):
+        return _polars_type(value)
+    if hasattr(value, "to_list"):
+        return value.to_list()
+    return [[one.name, _polars_type(one.dtype)] for one in value] if isinstance(value, list) else value
+
+
+def _read_polars_type(name: str, *parameters: Any) -> Any:
+    polars = library("polars")
+    if name not in POLARS_TYPES:
+        raise SavedModelError(f"polars has no type {str(name)[:40]!r}")
+    values = list(parameters)
+    for i, one in enumerate(POLARS_PARAMETERS.get(name, ())):
+        if one == "inner":
+            values[i] = _read_polars_type(*values[i])
+        elif one == "fields":
+            values[i] = [polars.Field(field, _read_polars_type(*dtype)) for field, dtype in values[i]]
+    return getattr(polars, name)(*values)
+
+
+def _polars_parts(series: Any) -> Parts:
+    present, dtype = series.drop_nulls(), json.dumps(_polars_type(series.dtype))
+    if _is_counted(dtype):
+        present = present.to_physical()
+    is_array = dtype[2:-2] in POLARS_NUMBERS
+    values = present.to_numpy() if is_array else present.to_list()
+    parts = {"name": series.name, "dtype": dtype, "values": values, "missing": series.is_null().to_numpy()}
+    if not _polars_series(**parts).equals(series, check_dtypes=True, check_names=True):
+        raise SavedModelError(f"has values of the type {series.dtype}, which cannot be stored: cast them to another")
+    return parts
+
+
+def _polars_series(name: str, dtype: str, values: Any, missing: Any) -> Any:
+    polars = library("polars")
+    kind = _read_polars_type(*json.loads(dtype))
+    storage = polars.Series([], dtype=kind).to_physical().dtype if _is_counted(dtype) else kind
+    return polars.Series(name, _with_missing(values, missing, None), dtype=storage).cast(kind)
+
+
+def _is_counted(dtype: str) -> bool:
+    """Tell whether a type is stored as integers: dates and times, for Python's own have no nanoseconds."""
+    return bool(re.search("Date|Time|Duration", dtype)) and not re.search("Categorical|Decimal|Enum", dtype)
+
+
+_NULLABLE_ARRAYS = (
+    *("IntegerArray", "FloatingArray", "BooleanArray", "StringArray", "StringArrayNumpySemantics"),
+    *("ArrowStringArray", "ArrowStringArrayNumpySemantics", "ArrowExtensionArray"),
+)
+
+FORMS = {
+    "pandas.DataFrame": PlainForm(_frame_parts, _frame),
+    "pandas.Series": PlainForm(
+        lambda value: {"values": _array(value, "is a column"), "index": value.index, "name": value.name}, _series
+    ),
+    **{
+        f"pandas.{kind}": PlainForm(
+            lambda value: {
+                "values": _array(value, "is an index"),
+                "name": value.name,
+                "frequency": getattr(value, "freqstr", None),
+            },
+            _index,
+        )
+        for kind in ("Index", "DatetimeIndex", "TimedeltaIndex", "CategoricalIndex")
+    },
+    "pandas.RangeIndex": PlainForm(
+        attributes("start", "stop", "step", "name"),
+        lambda start, stop, step, name: library("pandas").RangeIndex(start, stop, step, name=name),
+    ),
+    "pandas.MultiIndex": PlainForm(
+        lambda value: {
+            "levels": [value.get_level_values(i) for i in range(value.nlevels)],
+            "names": list(value.names),
+        },
+        lambda levels, names: library("pandas").MultiIndex.from_arrays(levels, names=names),
+    ),
+    "pandas.Categorical": PlainForm(attributes("codes", "categories", "ordered"), _categorical),
+    "pandas.DatetimeArray": PlainForm(_zoned_parts, _zoned),
+    **{f"pandas.{kind}": PlainForm(_nullable_parts, _nullable) for kind in _NULLABLE_ARRAYS},
+    "pandas.Timestamp": PlainForm(_timestamp_parts, _timestamp),
+    "pandas.Timedelta": PlainForm(lambda value: {"span": value.asm8}, lambda span: library("pandas").Timedelta(span)),
+    "pandas.NaTType": PlainForm(lambda value: {}, lambda: library("pandas").NaT),
+    "pandas.NAType": PlainForm(lambda value: {}, lambda: library("pandas").NA),
+    "polars.DataFrame": PlainForm(
+        lambda value: {"columns": value.get_columns()}, lambda columns: library("polars").DataFrame(columns)
+    ),
+    "polars.Series": PlainForm(_polars_parts, _polars_series),
+}

@@ -1,0 +1,160 @@
+"""The user's own functions and classes, stored by name and fingerprint and passed to ``load`` again."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from similitude.support import SavedModelError, brief, digest
+
+OMITTED = {"__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__", "_abc_impl"}
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A function or class that must be passed to ``load``.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        ``function`` or ``class``.
+    fingerprint : str
+        Of its compiled code, by the Python version that saved the model.
+    place : str
+        The first place in the model that uses it.
+    """
+
+    name: str
+    kind: str
+    fingerprint: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.name!r}, the {self.kind} at {self.place}"
+
+
+def fingerprint(value: Any) -> str:
+    """Return a digest that changes when the code of a function, or of the methods of a class, changes."""
+    return digest(_class_parts(value) if isinstance(value, type) else value, 16).hex()
+
+
+def _class_parts(cls: type) -> list[Any]:
+    """Return the names, methods and simple constants of a class and those of its bases that are the user's own."""
+    own = [one for one in cls.__mro__ if one.__module__.split(".")[0] not in ("builtins", "abc", "similitude")]
+    return [[one.__name__, sorted(_members(one).items())] for one in own]
+
+
+def _members(cls: type) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, member in vars(cls).items():
+        if name in OMITTED:
+            continue
+        functions = [getattr(member, part, None) for part in ("fget", "fset", "__func__", "func")]
+        code = [_code(one) for one in (member, *functions) if hasattr(one, "__code__")]
+        if code:
+            found[name] = code
+        elif isinstance(member, (str, int, float, frozenset, tuple)) and not name.startswith("__"):
+            found[name] = member
+    return found
+
+
+def _code(function: Any) -> list[Any]:
+    """Return the code, defaults and closure of a method, without the class in the closure that ``super()`` uses."""
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    others = [cell for cell in cells if not isinstance(cell, type)]
+    return [function.__code__, function.__defaults__, function.__kwdefaults__, others]
+
+
+def _probe(x: Any, z: float = 2.0) -> Any:
+    """Use several features of the language, so that the fingerprint depends on how Python compiles them."""
+    return sorted((y * z for y in x if y not in {1, "a"}), key=lambda y: (y, z))
+
+
+def fingerprint_version() -> str:
+    """Return a digest that is equal exactly where equal code has equal fingerprints: it depends on Python and on us."""
+    return fingerprint(_probe)
+
+
+class RequiredCode:
+    """Gives a unique name to every function and class of the user that a model needs."""
+
+    def __init__(self) -> None:
+        self.needed: list[Needed] = []
+        self.given: dict[str, Any] = {}
+
+    def node(self, value: Any, path: str) -> dict[str, Any]:
+        """Return the node of a function or class."""
+        return {"is": "function", "name": self.name(value, path)}
+
+    def name(self, value: Any, path: str) -> str:
+        """Return the name under which to pass it to ``load``: its own, numbered where several share it."""
+        kind = "class" if isinstance(value, type) else "function"
+        try:
+            print_ = fingerprint(value)
+        except Exception as error:  # a closure can contain anything
+            raise SavedModelError(f"{path}: the closure of {brief(value)} has no fingerprint: {error}") from error
+        plain = str(getattr(value, "__name__", None) or type(value).__name__)
+        alike = [one for one in self.needed if one.name.split(" ")[0] == plain]
+        same = next((one for one in alike if (one.kind, one.fingerprint) == (kind, print_)), None)
+        if same is not None:
+            return same.name
+        name = plain if not alike else f"{plain} {len(alike) + 1}"
+        self.needed.append(Needed(name, kind, print_, path))
+        self.given[name] = value
+        return name
+
+
+class SuppliedCode:
+    """The functions and classes that were passed to ``load``, checked against those that are needed."""
+
+    def __init__(self, listed: Any, given: Mapping[str, Any] | None, their_version: Any) -> None:
+        needed = read_needed(listed)
+        given = {} if given is None else given
+        if not isinstance(given, Mapping):
+            raise SavedModelError(f"functions must be a dict of functions by name, got {brief(given)}")
+        missing = [one for one in needed if one.name not in given]
+        if missing:
+            example = ", ".join(f"{one.name!r}: ..." for one in missing)
+            raise SavedModelError(
+                f"the model needs {'; '.join(map(str, missing))}: load(path, functions={{{example}}})"
+            )
+        comparable = their_version == fingerprint_version()
+        for one in needed:
+            _check(one, given[one.name], comparable)
+        if needed and not comparable:
+            names = ", ".join(one.name for one in needed)
+            warnings.warn(
+                f"the model was saved by another version of Python or similitude: cannot check whether {names} changed",
+                stacklevel=3,
+            )
+        self._given = {one.name: given[one.name] for one in needed}
+
+    def take(self, name: Any) -> Any:
+        """Return the function or class that was passed under a name."""
+        if not isinstance(name, str) or name not in self._given:
+            raise SavedModelError(f"the model uses a function {brief(name)} that the file does not list")
+        return self._given[name]
+
+
+def read_needed(listed: Any) -> tuple[Needed, ...]:
+    """Return the functions and classes that a manifest lists."""
+    try:
+        read = tuple(Needed(**one) for one in listed)
+    except TypeError as error:
+        raise SavedModelError("the list of functions in the file cannot be read") from error
+    if any(not isinstance(part, str) for one in read for part in (one.name, one.kind, one.fingerprint, one.place)):
+        raise SavedModelError("the list of functions in the file cannot be read")
+    return read
+
+
+def _check(needed: Needed, given: Any, comparable: bool) -> None:
+    if (needed.kind == "class") != isinstance(given, type) or not callable(given):
+        raise SavedModelError(f"functions[{needed.name!r}] must be a {needed.kind}, got {brief(given)}")
+    if comparable and fingerprint(given) != needed.fingerprint:
+        raise SavedModelError(
+            f"{needed.name!r} is not the {needed.kind} that the model was saved with (at {needed.place}): its code, "
+            f"its defaults or its closure differ"
+        )

@@ -1,0 +1,26 @@
+"""Findings: what a report shows, as plain numbers and results."""
+
+from similitude.report.findings.data_summary import About, ClassCounts
+from similitude.report.findings.examples import MISTAKE, ExampleFinding
+from similitude.report.findings.gram_matrix import Eigenvalues, GramSample
+from similitude.report.findings.held_out import ERROR_RATE
+from similitude.report.findings.investigation import Findings, investigate
+from similitude.report.findings.landmark_curve import LearningCurve
+from similitude.report.findings.landmark_importance import LandmarkFinding
+from similitude.report.findings.model_quality import Calibration, ModelFindings
+
+__all__ = [
+    "ERROR_RATE",
+    "MISTAKE",
+    "About",
+    "Calibration",
+    "ClassCounts",
+    "Eigenvalues",
+    "ExampleFinding",
+    "Findings",
+    "GramSample",
+    "LandmarkFinding",
+    "LearningCurve",
+    "ModelFindings",
+    "investigate",
+]

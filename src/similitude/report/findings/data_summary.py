@@ -1,0 +1,158 @@
+"""A summary of the data: kind of objects, number of examples, labels, and a few examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_objects, check_columns, is_table, take
+from similitude.goodness import stratified
+from similitude.report.findings.inputs import Inputs, Item
+from similitude.similarity import Similarity
+from similitude.support import Result, brief
+
+EXAMPLES = 6
+"""Number of examples in the summary."""
+
+
+@dataclass(frozen=True)
+class ClassCounts(Result):
+    """The classes and the number of examples of each.
+
+    Attributes
+    ----------
+    classes : tuple
+        The sorted labels.
+    counts : tuple of int
+    """
+
+    classes: tuple[Any, ...]
+    counts: tuple[int, ...]
+
+    def __str__(self) -> str:
+        pairs = sorted(zip(self.classes, self.counts, strict=True), key=lambda pair: -pair[1])
+        named = ", ".join(f"{label} ({count:,})" for label, count in pairs[:8])
+        return f"{len(pairs)} classes: {named}" + (f" and {len(pairs) - 8} more" if len(pairs) > 8 else "")
+
+
+@dataclass(frozen=True)
+class NumberSummary(Result):
+    """Summary statistics of the numbers to predict.
+
+    Attributes
+    ----------
+    smallest, lower_quartile, median, upper_quartile, largest : float
+    mean, deviation : float
+    """
+
+    smallest: float
+    lower_quartile: float
+    median: float
+    upper_quartile: float
+    largest: float
+    mean: float
+    deviation: float
+
+    def __str__(self) -> str:
+        return (
+            f"numbers from {self.smallest:.4g} to {self.largest:.4g}, median {self.median:.4g}, "
+            f"mean {self.mean:.4g}, standard deviation {self.deviation:.4g}"
+        )
+
+
+@dataclass(frozen=True)
+class About(Result):
+    """A summary of the data.
+
+    Attributes
+    ----------
+    title : str
+    kind : str
+        The kind of objects: vectors, strings, graphs, series, sets, table, indices (of a matrix) or any.
+    n : int
+        The number of examples.
+    task : {"classification", "regression"}
+    labels : ClassCounts or NumberSummary
+    similarity : str
+        As given.
+    names : tuple of str or None
+        Column names of a table, or names of the components of vectors.
+    notes : tuple of str
+        What was inferred, sampled, held out or left out.
+    examples : tuple of Item
+        A few examples, stratified by class.
+    """
+
+    title: str
+    kind: str
+    n: int
+    task: str
+    labels: ClassCounts | NumberSummary
+    similarity: str
+    names: tuple[str, ...] | None
+    notes: tuple[str, ...]
+    examples: tuple[Item, ...]
+
+    def __str__(self) -> str:
+        kind = {"any": "objects", "table": "rows of a table", "indices": "rows of a matrix"}.get(self.kind, self.kind)
+        return f"{self.n:,} {kind}, {self.labels}"
+
+
+def summarize(inputs: Inputs, title: str | None, names: Sequence[str] | None) -> About:
+    """Summarize the data; the notes are added at the end of an investigation."""
+    few = stratified(inputs.codes, min(EXAMPLES, inputs.n), inputs.rng(), least=1)
+    return About(
+        title=title or f"Is {short_name(inputs.similarity)} a good similarity for these labels?",
+        kind=kind_of(inputs.similarity, inputs.X),
+        n=inputs.n,
+        task=inputs.task,
+        labels=_labels(inputs),
+        similarity=repr(inputs.similarity),
+        names=_names(inputs.X, names),
+        notes=(),
+        examples=tuple(inputs.item(i) for i in few),
+    )
+
+
+def short_name(similarity: Similarity) -> str:
+    """Return the name of a similarity for a title: that of the user's function, or a short repr.
+
+    >>> from similitude import FromPairs
+    >>> from similitude.kernels import Linear
+    >>> short_name(FromPairs(max)), short_name(Linear())
+    ('max', 'Linear()')
+    """
+    name = getattr(getattr(similarity, "f", None), "__name__", None)
+    return name if name and name.isidentifier() else brief(similarity)
+
+
+def kind_of(similarity: Similarity, X: Any) -> str:
+    """Return the kind of the objects: the one the similarity takes or, if it takes any, the one of the first object."""
+    if similarity.objects != "any":
+        return similarity.objects
+    if is_table(X):
+        return "table" if len(check_columns(X)) > 1 else "any"
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
+        return "vectors"
+    first = as_objects(take(X, np.array([0])))[0]
+    kinds = {str: "strings", set: "sets", frozenset: "sets", dict: "table"}
+    return next((kind for cls, kind in kinds.items() if isinstance(first, cls)), "any")
+
+
+def _labels(inputs: Inputs) -> ClassCounts | NumberSummary:
+    if inputs.of_classes:
+        return ClassCounts(tuple(inputs.classes.tolist()), tuple(np.bincount(inputs.codes).tolist()))
+    smallest, lower, median, upper, largest = np.quantile(inputs.y, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist()
+    return NumberSummary(smallest, lower, median, upper, largest, float(inputs.y.mean()), float(inputs.y.std()))
+
+
+def _names(X: Any, names: Sequence[str] | None) -> tuple[str, ...] | None:
+    if names is None:
+        return tuple(str(name) for name in X.columns) if is_table(X) else None
+    width = X.shape[1] if getattr(X, "ndim", 0) == 2 else len(names)
+    if width != len(names):
+        raise ValueError(f"names holds {len(names)} names, X has {width} columns")
+    return tuple(str(name) for name in names)

@@ -1,0 +1,126 @@
+"""The Gram matrix of a sample, sorted by class, and its eigenvalues."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import take
+from similitude.compute.engines import current_engine
+from similitude.report.findings.inputs import Inputs
+from similitude.scikit import whole_gram
+from similitude.support import Result, pairs_at
+
+MAX_SAMPLE = 400
+"""Largest number of examples whose Gram matrix is shown."""
+
+DIGITS = 4
+"""Significant digits of the matrix in JSON."""
+
+LARGEST = 1e30
+"""Similarities of larger magnitude are refused: their squares and sums would overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class GramSample(Result):
+    """Similarities of all pairs of a sample, sorted by class or by the number to predict.
+
+    Attributes
+    ----------
+    matrix : array of float32, shape (n, n)
+        K(x_i, x_j), as computed.
+    indices : array of int
+        Positions in X, class by class.
+    labels : array
+        The label of each row.
+    classes : tuple
+        The classes in the order of the rows; empty for regression.
+    boundaries : array of int
+        The first row of each class, followed by n; 0 and n for regression.
+    """
+
+    matrix: np.ndarray
+    indices: np.ndarray
+    labels: np.ndarray
+    classes: tuple[Any, ...]
+    boundaries: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"GramSample({len(self.matrix)} examples)"
+
+    def __str__(self) -> str:
+        low, high = float(self.matrix.min()), float(self.matrix.max())
+        return f"similarities of all pairs of {len(self.matrix)} examples, from {low:.4g} to {high:.4g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain lists, numbers and strings; the matrix to four significant digits."""
+        rounded = [[float(f"{value:.{DIGITS}g}") for value in row] for row in self.matrix.tolist()]
+        return {**super().to_dict(), "matrix": rounded}
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenvalues(Result):
+    """The eigenvalues of the symmetric part of the Gram matrix of a sample.
+
+    Attributes
+    ----------
+    values : array
+        In decreasing order.
+    rounding : float
+        Eigenvalues of smaller magnitude may be rounding errors.
+    asymmetry : float
+        The largest |K(x, z) - K(z, x)| on the sample.
+    negative_share : float
+        Sum of the magnitudes of the eigenvalues that are negative beyond rounding, as a share of the sum over all.
+    indices : array of int
+        Positions of the sample in X.
+    """
+
+    values: np.ndarray
+    rounding: float
+    asymmetry: float
+    negative_share: float
+    indices: np.ndarray
+
+    @property
+    def n_negative(self) -> int:
+        """The number of eigenvalues that are negative beyond rounding."""
+        return int((self.values < -self.rounding).sum())
+
+    def __str__(self) -> str:
+        magnitudes = np.abs(self.values)
+        largest = int(np.searchsorted(np.cumsum(magnitudes), 0.9 * magnitudes.sum())) + 1
+        return (
+            f"eigenvalues of {len(self.values)} examples: {self.n_negative} negative beyond rounding, "
+            f"{100 * self.negative_share:.3g} % of the absolute sum; the {largest} largest account for 90 %; "
+            f"largest asymmetry {self.asymmetry:.3g}"
+        )
+
+
+def gram_of_sample(inputs: Inputs) -> tuple[GramSample, Eigenvalues]:
+    """Return the Gram matrix of a sample, computed pair by pair, and its eigenvalues."""
+    chosen = inputs.sample(MAX_SAMPLE)
+    chosen = chosen[np.argsort(inputs.targets[chosen], kind="stable")]
+    k = inputs.resolved
+    with pairs_at(chosen, chosen):
+        K = np.asarray(whole_gram(k, k.encode(take(inputs.X, chosen)), current_engine()))
+    largest = float(np.abs(K).max())
+    if largest > LARGEST:
+        raise ValueError(f"similarities reach {largest:.3g}, too large to compute with: divide the similarity by that")
+    counts = np.bincount(inputs.codes[chosen], minlength=max(1, len(inputs.classes)))
+    boundaries = np.concatenate([[0], np.cumsum(counts)])
+    sample = GramSample(K.astype(np.float32), chosen, inputs.y[chosen], tuple(inputs.classes.tolist()), boundaries)
+    return sample, _eigenvalues(K, chosen)
+
+
+def _eigenvalues(K: np.ndarray, chosen: np.ndarray) -> Eigenvalues:
+    eps = float(np.finfo(K.dtype if K.dtype.kind == "f" else float).eps)
+    K = K.astype(np.float64)
+    values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
+    rounding = 4 * len(K) * eps * float(np.abs(values).max())
+    total = float(np.abs(values).sum())
+    negative = float(np.abs(values[values < -rounding]).sum())
+    asymmetry = float(np.abs(K - K.T).max())
+    return Eigenvalues(values, rounding, asymmetry, negative / total if total > 0 else 0.0, np.sort(chosen))

@@ -1,0 +1,214 @@
+"""Predictions for held-out examples: the split, and what models predict for examples they were not fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import take
+from similitude.learners import probabilities
+from similitude.report.findings.inputs import Inputs
+from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
+from similitude.theory import clopper_pearson
+
+MIN_EXAMPLES = 40
+"""With fewer examples, cross-validation is repeated instead of holding out a part."""
+
+SHARE = 0.25
+"""The share of each class that is held out."""
+
+ROUNDS, FOLDS = 5, 5
+"""Number of repeats of cross-validation, and of folds in each."""
+
+LEVEL, REPLICATES = 0.95, 1000
+
+ERROR_RATE, ROOT_MEAN_SQUARE = "error rate", "root mean squared error"
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Which examples are fitted to and which are held out.
+
+    Attributes
+    ----------
+    rounds : tuple
+        The folds of each round, as pairs (positions to fit to, positions held out). One round of one fold where a
+        part is held out.
+    tested : array of int
+        Sorted positions of all examples that are ever held out.
+    notes : tuple of str
+    """
+
+    rounds: tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...]
+    tested: np.ndarray
+    notes: tuple[str, ...]
+
+    @property
+    def held_out(self) -> bool:
+        """Whether one part was held out, rather than cross-validation repeated."""
+        return len(self.rounds) == 1
+
+    @property
+    def learned(self) -> np.ndarray:
+        """Positions that the reported model is fitted to: those not held out, or all after cross-validation."""
+        train, test = self.rounds[0][0]
+        return train if self.held_out else np.sort(np.concatenate([train, test]))
+
+
+def split(inputs: Inputs) -> Split:
+    """Hold out a quarter of each class or, with few examples, plan repeated cross-validation."""
+    sizes = np.bincount(inputs.codes)
+    alone = np.flatnonzero(sizes[inputs.codes] == 1) if inputs.of_classes else np.empty(0, int)
+    rest, rng = np.setdiff1d(np.arange(inputs.n), alone), inputs.rng()
+    notes = []
+    if len(alone):
+        listed = ", ".join(map(str, alone[:10].tolist())) + (", …" if len(alone) > 10 else "")
+        notes.append(f"the only examples of their classes, and so fitted to but never held out: examples {listed}")
+    if inputs.n >= MIN_EXAMPLES:
+        test = rest[_ranks(inputs.codes[rest], rng) < SHARE]
+        train = np.setdiff1d(np.arange(inputs.n), test)
+        notes.append(
+            f"{len(test):,} examples, a quarter of each class, rounded up, were held out: the model was fitted to the "
+            f"other {len(train):,} and tested on these"
+        )
+        return Split((((train, test),),), test, tuple(notes))
+    rounds = tuple(_folds(inputs, rest, rng) for _ in range(ROUNDS))
+    notes.append(
+        f"{inputs.n} examples are too few to hold out a part: in {ROUNDS} repeats of {len(rounds[0])}-fold "
+        f"cross-validation each was predicted by models not fitted to it, and the reported model was fitted to all"
+    )
+    return Split(rounds, rest, tuple(notes))
+
+
+def _ranks(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the relative rank of each example in a random order of its class, in [0, 1)."""
+    ranks = np.empty(len(codes))
+    for c in np.unique(codes):
+        members = np.flatnonzero(codes == c)
+        ranks[members] = rng.permutation(len(members)) / len(members)
+    return ranks
+
+
+def _folds(inputs: Inputs, rest: np.ndarray, rng: np.random.Generator) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """Return stratified folds; each fits to every class."""
+    codes = inputs.codes[rest]
+    order = rng.permutation(len(rest))
+    order = order[np.argsort(codes[order], kind="stable")]
+    n_folds = min(FOLDS, len(rest))
+    fold_of = np.empty(len(rest), int)
+    fold_of[order] = np.arange(len(rest)) % n_folds
+    tests = [rest[fold_of == fold] for fold in range(n_folds)]
+    return tuple((np.setdiff1d(np.arange(inputs.n), test), test) for test in tests)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutPredictions:
+    """Predictions for the tested examples by models that were not fitted to them.
+
+    Attributes
+    ----------
+    tested : array of int
+        Positions in X.
+    scores : array of shape (rounds, n, classes) or (rounds, n)
+        Scores of the classes, or predicted numbers.
+    probabilities : array of shape (n, classes) or None
+        Mean over rounds; None for regression.
+    targets : array
+        Class codes, or numbers to predict.
+    grade : str
+        HELD-OUT or ESTIMATE.
+    """
+
+    tested: np.ndarray
+    scores: np.ndarray
+    probabilities: np.ndarray | None
+    targets: np.ndarray
+    grade: str
+
+    @property
+    def predicted(self) -> np.ndarray:
+        """The predicted class codes or numbers, a row for each round."""
+        return self.scores.argmax(axis=2) if self.scores.ndim == 3 else self.scores
+
+    @property
+    def mean_scores(self) -> np.ndarray:
+        """The mean over rounds."""
+        means: np.ndarray = self.scores.mean(axis=0)
+        return means
+
+    @property
+    def measure(self) -> str:
+        """What `error` returns."""
+        return ROOT_MEAN_SQUARE if self.probabilities is None else ERROR_RATE
+
+    def error(self, seed: int) -> Estimate:
+        """Return the error rate with an exact interval, or the root mean squared error with a bootstrap interval."""
+        if self.probabilities is not None:
+            wrong, n = float((self.predicted != self.targets).sum(axis=1).mean()), len(self.targets)
+            low, high = clopper_pearson(wrong, n, LEVEL)
+            return Estimate(wrong / n, float(low), float(high), LEVEL, self.grade)
+        losses, drawn = self._losses(seed)
+        return _bootstrap(float(np.sqrt(losses.mean())), np.sqrt(losses[drawn].mean(axis=1)))
+
+    def r_squared(self, seed: int) -> Estimate | None:
+        """Return R² with a bootstrap interval; None for classification or constant targets."""
+        if self.probabilities is not None:
+            return None
+        losses, drawn = self._losses(seed)
+        variances, variance = self.targets[drawn].var(axis=1), float(self.targets.var())
+        varied = variances > 0
+        if not variance or not varied.any():
+            return None
+        replicates = 1 - losses[drawn].mean(axis=1)[varied] / variances[varied]
+        return _bootstrap(1 - float(losses.mean()) / variance, replicates)
+
+    def _losses(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the squared error of each example, and bootstrap samples of their positions."""
+        losses = ((self.predicted - self.targets) ** 2).mean(axis=0)
+        return losses, np.random.default_rng(seed).integers(len(losses), size=(REPLICATES, len(losses)))
+
+
+def _bootstrap(value: float, replicates: np.ndarray) -> Estimate:
+    """Return an estimate with a percentile bootstrap interval."""
+    low, high = (float(end) for end in np.quantile(replicates, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+    return Estimate(value, min(low, value), max(high, value), LEVEL, ESTIMATE)
+
+
+def predict_held_out(inputs: Inputs, parts: Split, make: Callable[[], Any]) -> tuple[HeldOutPredictions, Any]:
+    """Fit an estimator in every fold and predict what was held out; return also the model of the last fold."""
+    rounds, chances, model = [], [], None
+    at = np.searchsorted(parts.tested, np.arange(inputs.n))
+    for folds in parts.rounds:
+        scores = np.zeros((len(parts.tested), max(1, len(inputs.classes))))
+        likely = np.zeros_like(scores)
+        for train, test in folds:
+            with pairs_at(train, train):
+                model = make().fit(take(inputs.X, train), inputs.y[train])
+            X = take(inputs.X, test)
+            if inputs.of_classes:
+                scores[at[test]], likely[at[test]] = class_scores(inputs, model, X)
+            else:
+                scores[at[test], 0] = model.predict(X)
+        rounds.append(scores if inputs.of_classes else scores[:, 0])
+        chances.append(likely)
+    mean = np.mean(chances, axis=0) if inputs.of_classes else None
+    grade = HELD_OUT if parts.held_out else ESTIMATE
+    return HeldOutPredictions(parts.tested, np.stack(rounds), mean, inputs.targets[parts.tested], grade), model
+
+
+def class_scores(inputs: Inputs, model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return a score and a probability for each class of the inputs, also for classes the model was not fitted to."""
+    known = np.searchsorted(inputs.classes, model.classes_)
+    raw = model.decision_function(X)
+    if raw.ndim == 1:
+        both = np.stack([-raw / 2, raw / 2], axis=1)
+        both[raw == 0, 1] = np.finfo(float).tiny  # models decide for the second class at a score of exactly 0
+    else:
+        both = raw
+    scores = np.full((len(both), len(inputs.classes)), both.min() - 1.0)
+    chances = np.zeros_like(scores)
+    scores[:, known], chances[:, known] = both, probabilities(raw, model._temperature)
+    return scores, chances

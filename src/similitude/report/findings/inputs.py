@@ -1,0 +1,172 @@
+"""The validated inputs of an investigation: a similarity, objects, labels and the task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_objects, check_objects, take
+from similitude.goodness import stratified
+from similitude.scikit import read_labels
+from similitude.selection import CLASSIFICATION, REGRESSION
+from similitude.similarity import Precomputed, Similarity, as_similarity
+from similitude.support import Result, brief, generator
+
+MAX_CLASSES = 100
+"""Integers with at most this many distinct values are classes, if each has two examples on average."""
+
+
+@dataclass(frozen=True)
+class Item(Result):
+    """One example.
+
+    Attributes
+    ----------
+    index : int
+        Its position in X.
+    object : object
+    label : label or float
+    """
+
+    index: int
+    object: Any
+    label: Any
+
+    def __str__(self) -> str:
+        return f"X[{self.index}] = {brief(self.object)} ({self.label})"
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """The validated inputs of an investigation.
+
+    Attributes
+    ----------
+    similarity : Similarity
+        As given, possibly with parameters that depend on data.
+    X : sequence of objects
+    y : array
+        Labels, or numbers in float64.
+    task : {"classification", "regression"}
+    classes : array
+        Empty for regression.
+    codes : array of int
+        The class of each example as a position in `classes`; zeros for regression.
+    seed : int
+    notes : tuple of str
+        What was inferred about the labels.
+    """
+
+    similarity: Similarity
+    X: Any
+    y: np.ndarray
+    task: str
+    classes: np.ndarray
+    codes: np.ndarray
+    seed: int
+    notes: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        """The number of examples."""
+        return len(self.y)
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether classes are predicted, not numbers."""
+        return self.task == CLASSIFICATION
+
+    @property
+    def targets(self) -> np.ndarray:
+        """What models predict: class codes, or numbers."""
+        return self.codes if self.of_classes else self.y
+
+    @cached_property
+    def resolved(self) -> Similarity:
+        """The similarity with data-dependent parameters resolved on X."""
+        return self.similarity.resolve(self.X, self.seed) if self.similarity.unresolved() else self.similarity
+
+    def rng(self) -> np.random.Generator:
+        """Return a new generator, seeded the same way every time."""
+        return generator(self.seed)
+
+    def sample(self, size: int) -> np.ndarray:
+        """Return the sorted positions of at most `size` examples, stratified by class."""
+        return np.arange(self.n) if self.n <= size else stratified(self.codes, size, self.rng(), least=1)
+
+    def item(self, index: int) -> Item:
+        """Return one example."""
+        return Item(int(index), as_objects(take(self.X, np.array([index])))[0], plain_label(self.y[index]))
+
+
+def plain_label(label: Any) -> Any:
+    """Return a label as a Python value."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: Any) -> Inputs:
+    """Validate the inputs of an investigation without computing a single similarity."""
+    if isinstance(similarity, str) and similarity == "precomputed":
+        if getattr(X, "ndim", 0) != 2 or X.shape[0] != X.shape[1]:
+            raise ValueError("similarity='precomputed' needs X to be the square matrix of all pairs")
+        similarity, X = Precomputed(X), np.arange(X.shape[0])
+    k = as_similarity(similarity)
+    k.check_params()
+    n = check_objects(X)
+    labels = read_labels(y, n)
+    task, notes = _task(labels, task)
+    if random_state is None or isinstance(random_state, (int, np.integer)):
+        seed = int(random_state or 0)
+    else:
+        seed = int(generator(random_state).integers(2**31))
+    if task == REGRESSION:
+        return Inputs(k, X, _numbers(labels), task, np.empty(0), np.zeros(n, int), seed, notes)
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        labels = labels.astype(str)  # estimators would take fractional numbers for numbers to predict
+    classes, codes = _classes(labels)
+    return Inputs(k, X, labels, task, classes, codes, seed, notes)
+
+
+def _task(labels: np.ndarray, task: str | None) -> tuple[str, tuple[str, ...]]:
+    """Return the task, inferred from the labels unless given, and a note on what was inferred."""
+    if task is not None:
+        if task not in (CLASSIFICATION, REGRESSION):
+            raise ValueError(f"task must be {CLASSIFICATION!r} or {REGRESSION!r}, got {task!r}")
+        return task, ()
+    if labels.dtype.kind not in "fiu":
+        return CLASSIFICATION, ()
+    distinct = len(np.unique(labels))
+    integers = bool(np.isfinite(labels).all() and (labels == np.floor(labels)).all())
+    if integers and distinct <= min(MAX_CLASSES, max(len(labels) // 2, 2)):
+        return CLASSIFICATION, (f"the {distinct} distinct integers in y were taken for classes",)
+    return REGRESSION, (f"the {distinct:,} distinct numbers in y were taken for numbers to predict, not classes",)
+
+
+def _numbers(labels: np.ndarray) -> np.ndarray:
+    try:
+        numbers: np.ndarray = labels.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"task='regression' needs numbers, y holds {brief(labels.tolist())}") from None
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        raise ValueError(f"the number to predict of example {bad[0]} is {numbers[bad[0]]}: leave such examples out")
+    if len(numbers) < 4:
+        raise ValueError(f"at least four examples are needed, there are {len(numbers)}")
+    if (numbers == numbers[0]).all():
+        raise ValueError(f"all numbers to predict are {numbers[0]:g}: there is nothing to learn")
+    return numbers
+
+
+def _classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        classes, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        raise TypeError(f"the labels y are of types that cannot be sorted together: {error}") from error
+    if len(classes) < 2:
+        raise ValueError(f"two classes are needed, all {len(labels):,} labels are {brief(classes.tolist()[0])}")
+    if (sizes >= 2).sum() < 2:
+        raise ValueError("two classes with two examples each are needed: a single example cannot be held out")
+    return classes, codes

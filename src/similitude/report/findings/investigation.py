@@ -1,0 +1,244 @@
+"""Findings: everything a report shows, as plain numbers and results; and `investigate`, which collects them."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import take
+from similitude.compute.engines import Engine, current_engine, use_engine
+from similitude.estimators import SimilarityClassifier, SimilarityRegressor
+from similitude.goodness import Goodness, assess
+from similitude.report.findings.data_summary import About, summarize
+from similitude.report.findings.examples import ExampleFinding, choose_examples
+from similitude.report.findings.gram_matrix import Eigenvalues, GramSample, gram_of_sample
+from similitude.report.findings.held_out import HeldOutPredictions, Split, predict_held_out, split
+from similitude.report.findings.inputs import Inputs, validated
+from similitude.report.findings.landmark_curve import LearningCurve, learning_curve
+from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles
+from similitude.report.findings.model_quality import ModelFindings, evaluate
+from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
+from similitude.support import Result, brief, pairs_at
+from similitude.validity import Validity, check_kernel
+
+MAX_CHECKED = 500
+"""Largest number of examples among which a counterexample is searched."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings(Result):
+    """Everything a report shows.
+
+    Attributes
+    ----------
+    about : About
+        A summary of the data.
+    validity : Validity
+        Whether the similarity is a kernel.
+    spectrum : Eigenvalues
+        Eigenvalues of the Gram matrix of a sample.
+    goodness : Goodness or None
+        How good the similarity is for the labels.
+    no_goodness : str
+        Why goodness is None, or empty.
+    gap_labels : array
+        The label of each example in ``goodness.used``, whose gap is in ``goodness.strong.gaps``; empty without it.
+    gram : GramSample
+        Similarities of a sample, sorted by class.
+    landmark_curve : LearningCurve
+        Held-out error by the number of landmarks.
+    model : ModelFindings
+        The model and its quality on held-out examples.
+    importance : str
+        What the importance of a landmark measures.
+    landmarks : tuple of LandmarkFinding
+        The most important ones, and the nearest ones of the examples shown, in decreasing order of importance.
+    examples : tuple of ExampleFinding
+        The hardest, mistakes, close calls and typical ones.
+    reproduce : Reproduce
+        How to reproduce the findings.
+    """
+
+    about: About
+    validity: Validity
+    spectrum: Eigenvalues
+    goodness: Goodness | None
+    no_goodness: str
+    gap_labels: np.ndarray
+    gram: GramSample
+    landmark_curve: LearningCurve
+    model: ModelFindings
+    importance: str
+    landmarks: tuple[LandmarkFinding, ...]
+    examples: tuple[ExampleFinding, ...]
+    reproduce: Reproduce
+
+    def __repr__(self) -> str:
+        return f"Findings({self.about.n} {self.about.kind}, {self.model.measure} {self.model.held_out.value:.4g})"
+
+    def __str__(self) -> str:
+        from similitude.report.render.text import as_text
+
+        return as_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain dicts, lists, strings and finite numbers; numbers that are not finite are None."""
+        plain: dict[str, Any] = _finite(super().to_dict())
+        return plain
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return {key: _finite(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+def investigate(
+    similarity: Any,
+    X: Any,
+    y: Any,
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    task: str | None = None,
+    command: str | None = None,
+    random_state: Any = None,
+    engine: Engine | None = None,
+) -> Findings:
+    """Find out whether a similarity is a kernel, how good it is for these labels, and how well a model does with it.
+
+    A quarter of each class is held out and used for nothing but the final test (with fewer than 40 examples,
+    cross-validation is repeated instead). Validity is checked on at most 500 examples and goodness on at most 2,000;
+    the Gram matrix shown has at most 400.
+
+    Parameters
+    ----------
+    similarity : Similarity, str or callable
+        Any similarity function of two objects; with ``"precomputed"``, X is the square matrix of all pairs.
+    X : sequence of objects
+    y : sequence of labels
+        Classes, or numbers to predict.
+    names : sequence of str, optional
+        Names of the components of vectors; a table has its own.
+    title : str, optional
+    task : {"classification", "regression"}, optional
+        Default: strings are classes, and so are integers with at most 100 distinct values and two examples of each on
+        average; other numbers are to be predicted.
+    command : str, optional
+        The command line that asked for the findings, to be shown where they say how to reproduce them.
+    random_state : int, optional
+    engine : Engine, optional
+
+    Returns
+    -------
+    Findings
+
+    Examples
+    --------
+    >>> from similitude.data.datasets import iris
+    >>> from similitude.report import investigate
+    >>> found = investigate("gaussian", *iris())
+    >>> found.validity.verdict, found.model.held_out.value < 0.15
+    ('VALID', True)
+    """
+    inputs = validated(similarity, X, y, task, random_state)
+    about = summarize(inputs, title, names)
+    with use_engine(current_engine() if engine is None else engine):
+        return _findings(inputs, about, command)
+
+
+def _findings(inputs: Inputs, about: About, command: str | None) -> Findings:
+    seconds: dict[str, float] = {}
+
+    @contextmanager
+    def timed(step: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        seconds[step] = time.perf_counter() - start
+
+    with timed("is it a kernel"):
+        validity = _validity(inputs)
+    with timed("Gram matrix"):
+        gram, spectrum = gram_of_sample(inputs)
+    with timed("goodness"):
+        goodness, no_goodness = _goodness(inputs)
+    with timed("model"):
+        parts, model, predictions = _model(inputs)
+    with timed("learning curve"):
+        curve = learning_curve(inputs, parts, model, predictions, goodness)
+    with timed("landmarks and examples"):
+        roles = landmark_roles(inputs, parts, model)
+        examples, landmarks = choose_examples(inputs, model, predictions, goodness, roles)
+    return Findings(
+        about=replace(about, notes=_notes(inputs, gram, goodness, parts, model)),
+        validity=validity,
+        spectrum=spectrum,
+        goodness=goodness,
+        no_goodness=no_goodness,
+        gap_labels=inputs.y[:0] if goodness is None else inputs.y[goodness.used],
+        gram=gram,
+        landmark_curve=curve,
+        model=evaluate(inputs, parts, model, predictions),
+        importance=roles.measure,
+        landmarks=landmarks,
+        examples=examples,
+        reproduce=how_to_reproduce(inputs, seconds, command),
+    )
+
+
+def _validity(inputs: Inputs) -> Validity:
+    """Check the similarity on a sample; a witness is given by positions in X."""
+    chosen = inputs.sample(MAX_CHECKED)
+    with pairs_at(chosen, chosen):
+        found = check_kernel(inputs.resolved, take(inputs.X, chosen), random_state=inputs.seed)
+    if found.witness is None or not found.witness.indices:
+        return found
+    indices = tuple(int(chosen[i]) for i in found.witness.indices)
+    return replace(found, witness=replace(found.witness, indices=indices))
+
+
+def _goodness(inputs: Inputs) -> tuple[Goodness | None, str]:
+    """Assess the similarity, or say why that is not possible; its warnings are in its notes."""
+    if not inputs.of_classes:
+        return None, "goodness is defined for classes, and y holds numbers"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return assess(inputs.resolved, inputs.X, inputs.y, random_state=inputs.seed), ""
+
+
+def _model(inputs: Inputs) -> tuple[Split, Any, HeldOutPredictions]:
+    """Hold out examples, fit the model and predict them; after cross-validation, fit the model to all examples."""
+    estimator = SimilarityClassifier if inputs.of_classes else SimilarityRegressor
+    parts = split(inputs)
+
+    def make() -> Any:
+        return estimator(inputs.similarity, random_state=inputs.seed)
+
+    predictions, model = predict_held_out(inputs, parts, make)
+    return parts, model if parts.held_out else make().fit(inputs.X, inputs.y), predictions
+
+
+def _notes(inputs: Inputs, gram: GramSample, goodness: Goodness | None, parts: Split, model: Any) -> tuple[str, ...]:
+    """Return what a reader must know about how the findings were obtained."""
+    notes = [*inputs.notes, *parts.notes]
+    if inputs.n > MAX_CHECKED:
+        notes.append(f"a counterexample was searched among {MAX_CHECKED:,} examples, stratified by class")
+    if len(gram.matrix) < inputs.n:
+        notes.append(f"the Gram matrix and its eigenvalues are those of {len(gram.matrix):,} examples")
+    if goodness is not None:
+        notes += [f"goodness: {note}" for note in goodness.notes]
+    if inputs.similarity.unresolved():
+        notes.append(
+            f"open parameters were resolved from data: {brief(inputs.resolved)} was checked and assessed, "
+            f"{brief(model.similarity_)} was chosen for the model"
+        )
+    return tuple(notes)

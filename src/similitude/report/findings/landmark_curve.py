@@ -1,0 +1,127 @@
+"""Held-out error by the number of landmarks, beside the numbers that theorems ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.goodness import Goodness
+from similitude.report.findings.held_out import LEVEL, HeldOutPredictions, Split, predict_held_out
+from similitude.report.findings.inputs import Inputs
+from similitude.support import ESTIMATE, NONE, Curve, Result
+from similitude.theory import bounds
+
+MAX_SIZES = 7
+"""Largest number of points of the curve."""
+
+EPSILON = 0.1
+"""The error for which the rule of thumb is evaluated."""
+
+
+@dataclass(frozen=True)
+class TheoremSize(Result):
+    """The number of landmarks that a theorem asks for, evaluated at the margin or gap of the sample.
+
+    Attributes
+    ----------
+    name : str
+        A few words.
+    size : int
+        Total number of landmarks.
+    grade : str
+        ESTIMATE: a theorem at an estimated margin. NONE: a rule of thumb.
+    statement : str
+        What would hold, and by which theorem.
+    """
+
+    name: str
+    size: int
+    grade: str
+    statement: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.size:,} ({self.grade}). {self.statement}"
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve(Result):
+    """The held-out error by the number of landmarks.
+
+    Attributes
+    ----------
+    landmarks : array of int
+        Increasing; the last is the model's.
+    error : Curve
+        Over these numbers: the error rate, or the root mean squared error.
+    measure : str
+        Which of the two.
+    theorem_sizes : tuple of TheoremSize
+    chosen : int
+        The model's number of landmarks.
+    reason : str
+        Why the model does not have more.
+    """
+
+    landmarks: np.ndarray
+    error: Curve
+    measure: str
+    theorem_sizes: tuple[TheoremSize, ...]
+    chosen: int
+    reason: str
+
+    def __str__(self) -> str:
+        points = zip(self.landmarks.tolist(), self.error.y, self.error.low, self.error.high, strict=True)
+        lines = [f"  {n:6,} landmarks: {y:.4g} [{low:.4g}, {high:.4g}]" for n, y, low, high in points]
+        sizes = [f"  {size}" for size in self.theorem_sizes]
+        head = f"{self.measure} on held-out examples ({100 * self.error.level:g} %, {self.error.grade})"
+        return "\n".join([head, *lines, f"  not more, because {self.reason}", *sizes])
+
+
+def learning_curve(
+    inputs: Inputs, parts: Split, model: Any, predictions: HeldOutPredictions, goodness: Goodness | None
+) -> LearningCurve:
+    """Refit the model with ever fewer landmarks, drawn by the same rule, and measure the held-out error."""
+
+    def refit(size: int) -> HeldOutPredictions:
+        changed = {"similarity": model.similarity_, "n_landmarks": size}
+        return predict_held_out(inputs, parts, lambda: type(model)(**{**model.get_params(deep=False), **changed}))[0]
+
+    chosen = max(1, model.n_similarity_calls_)
+    sizes = halvings(chosen, max(2, len(inputs.classes)))
+    errors = [one.error(inputs.seed) for one in [*map(refit, sizes[:-1]), predictions]]
+    y, low, high = (np.array([getattr(one, name) for one in errors]) for name in ("value", "low", "high"))
+    error = Curve(np.array(sizes, float), y, low, high, LEVEL, errors[0].grade)
+    asked = () if goodness is None else _theorem_sizes(goodness)
+    return LearningCurve(np.array(sizes), error, predictions.measure, asked, chosen, model.landmark_curve_.reason)
+
+
+def halvings(chosen: int, least: int) -> list[int]:
+    """Return increasing numbers of landmarks, each half of the next, ending with the chosen one.
+
+    >>> halvings(100, 3)
+    [3, 6, 12, 25, 50, 100]
+    """
+    sizes = [chosen]
+    while len(sizes) < MAX_SIZES and sizes[-1] // 2 >= least:
+        sizes.append(sizes[-1] // 2)
+    return sizes[::-1]
+
+
+def _theorem_sizes(goodness: Goodness) -> tuple[TheoremSize, ...]:
+    """Return the theorems' numbers of landmarks at the estimated gaps and margins."""
+    found = []
+    for size in goodness.sizes:
+        if size.needed is None or "landmarks" not in size.what:
+            continue
+        k = len(goodness.classes_) if size.what.endswith("of each class") else 1
+        name, gap = ("as a similarity", "gap") if k > 1 else ("as a kernel", "margin")
+        statement = f"{size.what}: {size.needed:,} if the {gap} is {size.gamma:.3g}, as estimated; {size.theorem}"
+        found.append(TheoremSize(name, size.needed * k, ESTIMATE, statement))
+    gamma = goodness.margin.value
+    if gamma is not None and gamma > 1e-9:
+        gamma = min(gamma, 1.0)
+        rule = f"0.5 / (epsilon gamma²) for error {EPSILON:g} at margin {gamma:.3g}, as estimated; no theorem"
+        found.append(TheoremSize("rule of thumb", bounds.practical_landmarks(EPSILON, gamma), NONE, rule))
+    return tuple(sorted(found, key=lambda one: one.size))

@@ -1,0 +1,202 @@
+"""The importance of landmarks: how much each changes predictions.
+
+With the similarities themselves as features, a prediction is a sum over landmarks, and importance is the size of a
+landmark's term. With projected features, landmarks are correlated and their terms large with opposite signs: there,
+importance is the change of the score when the landmark is removed and the others replace it as well as they can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_objects, take
+from similitude.landmarks import PROJECTION, lengths
+from similitude.report.findings.held_out import Split
+from similitude.report.findings.inputs import Inputs
+from similitude.support import Result
+
+MAX_EXAMPLES = 1000
+"""Largest number of examples over which importance is averaged."""
+
+MEASURES = {
+    "projection": (
+        "the change of the scores, on average over {whom}, when the landmark is removed and the others replace it as "
+        "well as they can (small where they can)"
+    ),
+    "similarities": (
+        "how much the landmark's contribution to the scores differs, on average over {whom}, from its mean contribution"
+    ),
+}
+"""What importance measures, by representation."""
+
+
+@dataclass(frozen=True)
+class LandmarkFinding(Result):
+    """A landmark and its importance.
+
+    Attributes
+    ----------
+    rank : int
+        1 for the most important of the model's landmarks.
+    number : int
+        Its position in the model's ``landmarks_``.
+    index : int
+        Its position in X.
+    object : object
+    label : label or float
+    importance : float
+        See `Findings.importance`.
+    direction : str
+        What similarity to it is evidence for, given the other landmarks: a class, or higher or lower numbers.
+    """
+
+    rank: int
+    number: int
+    index: int
+    object: Any
+    label: Any
+    importance: float
+    direction: str
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkRoles:
+    """The landmarks of a model, their weights and their importance.
+
+    Attributes
+    ----------
+    model : SimilarityClassifier or SimilarityRegressor
+    objects : sequence
+        The landmarks.
+    positions : array of int
+        Their positions in X.
+    sides : tuple of arrays of shape (landmarks, outputs)
+        Weights of K(x, l), of K(l, x), or of both.
+    takeover : array or None
+        For projected features, the inverse of K(L, L) with each column divided by its diagonal entry.
+    average : tuple of arrays
+        For similarities as features, the mean factor of each weight.
+    importance : array
+        Of each landmark.
+    measure : str
+        What importance measures.
+    """
+
+    model: Any
+    objects: Any
+    positions: np.ndarray
+    sides: tuple[np.ndarray, ...]
+    takeover: np.ndarray | None
+    average: tuple[np.ndarray, ...]
+    importance: np.ndarray
+    measure: str
+
+    def similarities(self, X: Any) -> np.ndarray:
+        """Return K(x, l), or K(l, x) where only that is used."""
+        side = self.model.representation_.side
+        return _one_side(self.model.similarity_, X, self.objects, "left" if side == "both" else side)
+
+    def contributions(self, X: Any, outputs: np.ndarray) -> np.ndarray:
+        """Return the effect of each landmark on one output of each object, shape (objects, landmarks)."""
+        factors = _factors(self.model, X, self.objects, self.takeover)
+        if self.takeover is None:
+            factors = tuple(factor - mean for factor, mean in zip(factors, self.average, strict=True))
+        total: np.ndarray = sum(F * W[:, outputs].T for F, W in zip(factors, self.sides, strict=True))
+        return total
+
+
+def _one_side(k: Any, X: Any, landmarks: Any, side: str) -> np.ndarray:
+    """Return K(x, l) or K(l, x), a row for each x."""
+    K = k.cross(X, landmarks) if side == "left" else k.cross(landmarks, X).T
+    return np.asarray(K, dtype=np.float64)
+
+
+def _factors(model: Any, X: Any, landmarks: Any, takeover: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    """Return the factors of the weights, for every object and side."""
+    representation = model.representation_
+    sides = ("left", "right") if representation.side == "both" else (representation.side,)
+    values = [_one_side(model.similarity_, X, landmarks, side) for side in sides]
+    if takeover is not None:
+        return (values[0] @ takeover,)
+    if representation.normalized:
+        size = lengths(np.concatenate(values, axis=1))[:, None]
+        values = [K / size for K in values]
+    return tuple(values)
+
+
+def landmark_roles(inputs: Inputs, parts: Split, model: Any) -> LandmarkRoles:
+    """Measure the importance of a model's landmarks on the tested examples."""
+    weights, m = model.landmark_weights_, len(model.landmark_indices_)
+    sides = tuple(weights[start : start + m] for start in range(0, len(weights), m)) if m else ()
+    objects, positions = model.landmarks_, parts.learned[model.landmark_indices_]
+    takeover = _takeover(model.similarity_, objects) if m and model.representation_.name == PROJECTION else None
+    some = parts.tested[inputs.rng().permutation(len(parts.tested))[:MAX_EXAMPLES]]
+    factors = _factors(model, take(inputs.X, some), objects, takeover) if m else ()
+    average = tuple(factor.mean(axis=0) for factor in factors)
+    if takeover is None:
+        factors = tuple(factor - mean for factor, mean in zip(factors, average, strict=True))
+    whom = "held-out examples" if parts.held_out else "all examples"
+    measure = MEASURES[model.representation_.name].format(whom=whom)
+    return LandmarkRoles(model, objects, positions, sides, takeover, average, _importance(factors, sides), measure)
+
+
+def _takeover(k: Any, landmarks: Any) -> np.ndarray:
+    r"""Return :math:`K^{-1}` with each column divided by its diagonal entry.
+
+    The part of landmark i that the others cannot replace is, in the kernel's feature space, the residual of its
+    projection onto their span; its inner product with x is :math:`(k(x)^\top K^{-1})_i / (K^{-1})_{ii}`.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    K = np.asarray(k.gram(landmarks))
+    shift = len(K) * float(np.finfo(K.dtype).eps) * float(K.diagonal().max())
+    K = (K.astype(np.float64) + K.T) / 2
+    while True:  # the matrix is positive semi-definite up to rounding
+        try:
+            inverse = cho_solve(cho_factor(K + shift * np.eye(len(K))), np.eye(len(K)))
+            return inverse / inverse.diagonal()
+        except np.linalg.LinAlgError:
+            shift *= 10
+
+
+def _importance(factors: tuple[np.ndarray, ...], sides: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Return the mean magnitude, over examples and outputs, of each landmark's effect."""
+    if not factors:
+        return np.empty(0)
+    if len(factors) == 1:
+        return np.abs(factors[0]).mean(axis=0) * np.abs(sides[0]).mean(axis=1)
+    outputs = range(sides[0].shape[1])
+    each = [np.abs(sum(F * W[:, c] for F, W in zip(factors, sides, strict=True))).mean(axis=0) for c in outputs]
+    return np.mean(each, axis=0)
+
+
+def ranked(inputs: Inputs, roles: LandmarkRoles, numbers: np.ndarray) -> tuple[LandmarkFinding, ...]:
+    """Return the landmarks with these numbers, the most important first."""
+    order = np.argsort(-roles.importance, kind="stable")
+    rank = np.empty(len(order), int)
+    rank[order] = np.arange(1, len(order) + 1)
+    numbers = numbers[np.argsort(rank[numbers])]
+    objects = as_objects(take(roles.objects, numbers)) if len(numbers) else []
+    return tuple(
+        LandmarkFinding(
+            rank=int(rank[number]),
+            number=int(number),
+            index=int(roles.positions[number]),
+            object=one,
+            label=inputs.item(roles.positions[number]).label,
+            importance=float(roles.importance[number]),
+            direction=_direction(inputs, roles, int(number)),
+        )
+        for number, one in zip(numbers, objects, strict=True)
+    )
+
+
+def _direction(inputs: Inputs, roles: LandmarkRoles, number: int) -> str:
+    weights = sum(W[number] for W in roles.sides)
+    if not inputs.of_classes:
+        return "higher" if weights[0] > 0 else "lower"
+    known = roles.model.classes_
+    return str(known[int(weights[0] > 0)] if len(known) == 2 else known[int(np.argmax(weights))])

@@ -1,0 +1,243 @@
+"""The model on held-out examples: error, confusions, residuals and calibration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.report.findings.held_out import LEVEL, HeldOutPredictions, Split
+from similitude.report.findings.inputs import Inputs
+from similitude.support import Curve, Estimate, Guarantee, Result
+from similitude.theory import clopper_pearson
+
+CONFUSIONS = 10
+"""Number of most confused pairs of classes that are listed."""
+
+MAX_BINS = 10
+"""Largest number of bins of probabilities."""
+
+
+@dataclass(frozen=True)
+class Confused(Result):
+    """Examples of one class predicted to be of another.
+
+    Attributes
+    ----------
+    label, predicted : label
+    count : float
+        Number of examples; the mean over repeats of cross-validation.
+    share : float
+        Of the held-out examples with this label.
+    """
+
+    label: Any
+    predicted: Any
+    count: float
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.label} taken for {self.predicted}: {self.count:g} ({100 * self.share:.0f} % of {self.label})"
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals(Result):
+    """Held-out predictions of numbers.
+
+    Attributes
+    ----------
+    indices : array of int
+        Positions in X.
+    labels, predicted : array
+    """
+
+    indices: np.ndarray
+    labels: np.ndarray
+    predicted: np.ndarray
+
+    @property
+    def values(self) -> np.ndarray:
+        """Predicted minus true."""
+        return self.predicted - self.labels
+
+    def __str__(self) -> str:
+        low, middle, high = np.quantile(self.values, [0.05, 0.5, 0.95])
+        return f"predicted minus true: median {middle:.4g}, 90 % lie between {low:.4g} and {high:.4g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration(Curve):
+    """How often predicted events happened, in bins of their predicted probability.
+
+    Attributes
+    ----------
+    x : array
+        The mean predicted probability in each bin.
+    y, low, high : array
+        The share of events that happened, with an exact interval.
+    level, grade
+    counts : array of int
+        Number of examples in each bin.
+    event : str
+        The event that the probability refers to.
+    """
+
+    counts: np.ndarray
+    event: str
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFindings(Result):
+    """The model and its quality on held-out examples.
+
+    Attributes
+    ----------
+    task : {"classification", "regression"}
+    estimator : str
+        Its repr.
+    similarity : str
+        With data-dependent parameters resolved.
+    representation : str
+        What the features are, and why.
+    representation_name : {"projection", "similarities"}
+    loss : str
+        The loss that the linear model minimizes.
+    n_landmarks : int
+        Landmarks with a nonzero weight: similarity evaluations per prediction.
+    measure : {"error rate", "root mean squared error"}
+    held_out : Estimate
+        The error on held-out examples.
+    explained : Estimate or None
+        R², for regression.
+    baseline : float
+        The error of the best constant prediction.
+    n_learned, n_tested : int
+        Number of examples that the model was fitted to, and tested on.
+    rounds : int
+        1, or the number of repeats of cross-validation.
+    classes : tuple
+        Empty for regression.
+    confusion : array of shape (classes, classes) or None
+        Number of examples of each true class (rows) by predicted class (columns); the mean over rounds.
+    worst : tuple of Confused
+        The most confused pairs of classes.
+    residuals : Residuals or None
+        For regression.
+    calibration : Calibration or None
+        For classification.
+    guarantee : Guarantee
+        What theory promises about the features.
+    """
+
+    task: str
+    estimator: str
+    similarity: str
+    representation: str
+    representation_name: str
+    loss: str
+    n_landmarks: int
+    measure: str
+    held_out: Estimate
+    explained: Estimate | None
+    baseline: float
+    n_learned: int
+    n_tested: int
+    rounds: int
+    classes: tuple[Any, ...]
+    confusion: np.ndarray | None
+    worst: tuple[Confused, ...]
+    residuals: Residuals | None
+    calibration: Calibration | None
+    guarantee: Guarantee
+
+    def __repr__(self) -> str:
+        return f"ModelFindings({self.measure} {self.held_out})"
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.measure} {self.held_out} on {self.n_tested:,} examples",
+            f"constant prediction: {self.baseline:.4g}",
+            "" if self.explained is None else f"R² {self.explained}",
+            "" if self.residuals is None else str(self.residuals),
+            f"{self.n_landmarks:,} landmarks, {self.loss} loss, {self.representation}",
+            *[f"  {pair}" for pair in self.worst],
+            str(self.guarantee),
+        ]
+        return "\n".join(line for line in lines if line)
+
+
+def evaluate(inputs: Inputs, parts: Split, model: Any, predictions: HeldOutPredictions) -> ModelFindings:
+    """Evaluate a model by its held-out predictions."""
+    confusion = _confusion(predictions, len(inputs.classes)) if inputs.of_classes else None
+    residuals = None
+    if not inputs.of_classes:
+        residuals = Residuals(predictions.tested, predictions.targets, predictions.mean_scores)
+    return ModelFindings(
+        task=inputs.task,
+        estimator=" ".join(repr(model).split()),
+        similarity=repr(model.similarity_),
+        representation=str(model.representation_),
+        representation_name=model.representation_.name,
+        loss=model.loss_,
+        n_landmarks=model.n_similarity_calls_,
+        measure=predictions.measure,
+        held_out=predictions.error(inputs.seed),
+        explained=predictions.r_squared(inputs.seed),
+        baseline=_baseline(inputs, parts, predictions),
+        n_learned=len(parts.learned),
+        n_tested=len(predictions.tested),
+        rounds=len(predictions.scores),
+        classes=tuple(inputs.classes.tolist()),
+        confusion=confusion,
+        worst=() if confusion is None else _worst(inputs, confusion),
+        residuals=residuals,
+        calibration=_calibration(inputs, predictions),
+        guarantee=model.guarantee_,
+    )
+
+
+def _confusion(predictions: HeldOutPredictions, n_classes: int) -> np.ndarray:
+    pairs = predictions.targets * n_classes + predictions.predicted
+    return np.bincount(pairs.ravel(), minlength=n_classes**2).reshape(n_classes, n_classes) / len(predictions.scores)
+
+
+def _worst(inputs: Inputs, confusion: np.ndarray) -> tuple[Confused, ...]:
+    wrong = confusion * ~np.eye(len(confusion), dtype=bool)
+    names, totals = inputs.classes.tolist(), confusion.sum(axis=1)
+    order = np.argsort(-wrong.ravel(), kind="stable")[:CONFUSIONS]
+    pairs = [divmod(int(place), len(names)) for place in order]
+    return tuple(
+        Confused(names[a], names[b], float(wrong[a, b]), float(wrong[a, b] / totals[a]))
+        for a, b in pairs
+        if wrong[a, b]
+    )
+
+
+def _baseline(inputs: Inputs, parts: Split, predictions: HeldOutPredictions) -> float:
+    """Return the error of the best constant prediction, fitted to the examples that the model was fitted to."""
+    learned = inputs.targets[parts.learned]
+    if inputs.of_classes:
+        return float((predictions.targets != np.bincount(learned).argmax()).mean())
+    return float(np.sqrt(((predictions.targets - learned.mean()) ** 2).mean()))
+
+
+def _calibration(inputs: Inputs, predictions: HeldOutPredictions) -> Calibration | None:
+    """Compare probabilities with outcomes: of the second of two classes, or of the predicted class."""
+    if predictions.probabilities is None:
+        return None
+    if len(inputs.classes) == 2:
+        predicted, happened = predictions.probabilities[:, 1], predictions.targets == 1
+        event = f"the label is {inputs.classes[1]}"
+    else:
+        predicted = predictions.probabilities.max(axis=1)
+        happened = predictions.probabilities.argmax(axis=1) == predictions.targets
+        event = "the predicted class is right"
+    n_bins = int(np.clip(len(predicted) // 10, 2, MAX_BINS))
+    bins = np.minimum((predicted * n_bins).astype(int), n_bins - 1)
+    counts = np.bincount(bins, minlength=n_bins)
+    some = np.flatnonzero(counts)
+    events = np.bincount(bins, happened, minlength=n_bins)[some]
+    low, high = clopper_pearson(events, counts[some], LEVEL)
+    x = np.bincount(bins, predicted, minlength=n_bins)[some] / counts[some]
+    return Calibration(x, events / counts[some], low, high, LEVEL, predictions.grade, counts[some], event)

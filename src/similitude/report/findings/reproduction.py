@@ -1,0 +1,84 @@
+"""How to reproduce findings: command line, Python program, versions, seed and times."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shlex
+from dataclasses import dataclass
+from importlib import metadata
+
+from similitude import kernels
+from similitude.compute.loops import IN_USE
+from similitude.report.findings.inputs import Inputs
+from similitude.similarity import Similarity
+from similitude.similarity.expressions import parse
+from similitude.support import ExpressionError, Result
+
+PACKAGES = ("similitude", "numpy", "scipy", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class Reproduce(Result):
+    """How to reproduce findings.
+
+    Attributes
+    ----------
+    command : str
+        The command line; unless it was given, FILE and COLUMN stand for your file and its label column.
+    code : str
+        A Python program; X and y stand for your objects and labels.
+    versions : dict
+        Of Python and the packages used, and which implementation of the loops ran.
+    seed : int
+    seconds : dict
+        The time that each step took.
+    """
+
+    command: str
+    code: str
+    versions: dict[str, str]
+    seed: int
+    seconds: dict[str, float]
+
+    def __str__(self) -> str:
+        versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+        seconds = ", ".join(f"{step} {taken:.1f}" for step, taken in self.seconds.items())
+        return f"{self.code}\n{self.command}\n{versions}; seed {self.seed}\nseconds: {seconds}"
+
+
+def how_to_reproduce(inputs: Inputs, seconds: dict[str, float], command: str | None = None) -> Reproduce:
+    """Return how to reproduce findings; `command` is the command line, if there was one."""
+    text = repr(inputs.similarity)
+    readable = _can_be_parsed(inputs.similarity)
+    expression = _quoted(text) if readable else "MODULE:FUNCTION --trust"
+    options = f"--similarity {expression} --task {inputs.task} --seed {inputs.seed}"
+    used = sorted(set(re.findall(r"[A-Z]\w+", text)) & set(kernels.__all__))
+    given = f"from similitude.kernels import {', '.join(used)}" if readable else f"similarity = ...  # your own: {text}"
+    arguments = f'{text if readable else "similarity"}, X, y, "report.html"'
+    call = f'write_report({arguments}, task="{inputs.task}", random_state={inputs.seed})'
+    versions = {"python": platform.python_version(), **{name: metadata.version(name) for name in PACKAGES}}
+    return Reproduce(
+        command=command or f"similitude report FILE --label COLUMN {options} -o report.html",
+        code="\n".join(["from similitude import write_report", given, call]),
+        versions={**versions, "loops": IN_USE},
+        seed=inputs.seed,
+        seconds=seconds,
+    )
+
+
+def _can_be_parsed(similarity: Similarity) -> bool:
+    """Tell whether the repr of a similarity is an expression for it; that of a user's function is not."""
+    try:
+        return bool(parse(repr(similarity)) == similarity)
+    except (ExpressionError, TypeError, ValueError):
+        return False
+
+
+def _quoted(text: str) -> str:
+    """Quote for a shell, in double quotes if that needs no escapes.
+
+    >>> print(_quoted("Gaussian(sigma='median')"))
+    "Gaussian(sigma='median')"
+    """
+    return shlex.quote(text) if set(text) & set('"$`\\!') or "'" not in text else f'"{text}"'

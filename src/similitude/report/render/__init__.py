@@ -1,0 +1,1 @@
+"""Rendering: findings as charts, figures, plain text and an HTML page."""

@@ -1,0 +1,104 @@
+"""Objects drawn as small pieces of HTML or SVG, with everything escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from similitude.report.render.drawings.drawer import Drawer, IndexDrawer
+from similitude.report.render.drawings.graphs import GraphDrawer, is_graph
+from similitude.report.render.drawings.series import SeriesDrawer
+from similitude.report.render.drawings.sets import SetDrawer
+from similitude.report.render.drawings.strings import SequenceDrawer, TextDrawer, are_texts
+from similitude.report.render.drawings.tables import TableRowDrawer, has_fields
+from similitude.report.render.drawings.vectors import ImageDrawer, VectorDrawer
+
+__all__ = ["Drawer", "drawer"]
+
+
+def drawer(
+    kind: str,
+    objects: list[Any],
+    *,
+    names: list[str] | None = None,
+    image_shape: tuple[int, int] | None = None,
+) -> Drawer:
+    """Return the drawer for a kind of objects, which draws all of them on one scale and in the same colors.
+
+    Parameters
+    ----------
+    kind : str
+        vectors, strings, graphs, series, sets, table, indices, or any: then it is inferred from the objects.
+    objects : list
+        All objects that will be drawn.
+    names : list of str, optional
+        Names of the coordinates of vectors.
+    image_shape : tuple of two int, optional
+        Draw vectors as images with this many rows and columns.
+
+    Returns
+    -------
+    Drawer
+
+    Examples
+    --------
+    >>> drawer("strings", ["ACGT", "ACCT"]).draw("ACGT")
+    '<code class="drawing sequence">ACGT</code>'
+    >>> drawer("any", [{"Ann"}]).draw({"Ann"})
+    '<span class="drawing set"><span class="chip">Ann</span></span>'
+    """
+    try:
+        return _drawer(_kind_of(kind, objects), objects, names, image_shape)
+    except (TypeError, ValueError):  # not of the kind that the similarity takes: a user's own encoding
+        return Drawer()
+
+
+def _drawer(kind: str, objects: list[Any], names: list[str] | None, image_shape: tuple[int, int] | None) -> Drawer:
+    if kind == "strings":
+        return TextDrawer() if are_texts(objects) else SequenceDrawer()
+    if kind == "vectors":
+        return VectorDrawer(objects, names) if image_shape is None else ImageDrawer(objects, image_shape)
+    if kind == "series":
+        return SeriesDrawer(objects)
+    if kind == "graphs":
+        return GraphDrawer(objects)
+    simple = {"sets": SetDrawer, "table": TableRowDrawer, "indices": IndexDrawer}
+    return simple.get(kind, Drawer)()
+
+
+def _kind_of(kind: str, objects: list[Any]) -> str:
+    """Return the given kind if the objects may be of it, otherwise the kind they look like."""
+    if kind in _MAY_BE and all(map(_MAY_BE[kind], objects)):
+        return kind
+    return next((name for name, looks in _LOOKS.items() if all(map(looks, objects))), "any")
+
+
+def _is_vector(one: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return one.ndim == 1 and one.dtype.kind in "fiub"
+    return hasattr(one, "toarray") and one.shape[0] == 1
+
+
+def _is_numbers(one: Any) -> bool:
+    return _is_vector(one) or isinstance(one, (list, tuple, np.ndarray)) or hasattr(one, "to_numpy")
+
+
+_LOOKS: dict[str, Callable[[Any], bool]] = {
+    "strings": lambda one: isinstance(one, (str, bytes)),
+    "sets": lambda one: isinstance(one, (set, frozenset)),
+    "table": has_fields,
+    "vectors": _is_vector,
+    "graphs": is_graph,
+}
+"""Tests that identify objects of unknown kind."""
+
+_MAY_BE: dict[str, Callable[[Any], bool]] = {
+    **_LOOKS,
+    "vectors": _is_numbers,
+    "series": _is_numbers,
+    "indices": lambda one: isinstance(one, (int, np.integer)),
+    "sets": lambda one: isinstance(one, (set, frozenset, list, tuple)),
+}
+"""Tests whether an object may be of a known kind."""

@@ -1,0 +1,170 @@
+"""Findings as a page or two of plain text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from similitude.report.findings import MISTAKE, ExampleFinding, Findings
+from similitude.report.render import sentences
+from similitude.support import brief
+from similitude.validity import Validity
+
+WIDTH = 100
+
+FEW = 3
+"""Largest number of objects that are listed in one place."""
+
+MAX_LETTERS = 70
+"""Largest number of characters of an object."""
+
+
+def as_text(found: Findings) -> str:
+    """Return the findings as plain text, in the order of the page."""
+    sections = {
+        "data": _data(found),
+        "kernel": _kernel(found),
+        "good": _good(found),
+        "landmarks-enough": _landmark_curve(found),
+        "model": _model(found),
+        "landmarks": _landmarks(found),
+        "examples": _examples(found),
+        "guaranteed": iter(str(found.model.guarantee).splitlines()),
+    }
+    title = " ".join(found.about.title.split())
+    lines = [title, "=" * min(len(title), WIDTH)]
+    for section, answers in sections.items():
+        lines += ["", sentences.SECTIONS[section], *(_wrapped(answer) for answer in answers)]
+    again = str(found.reproduce).splitlines()
+    return "\n".join([*lines, "", sentences.SECTIONS["reproduce"], *(f"  {line}" for line in again)])
+
+
+def _wrapped(text: str) -> str:
+    """Wrap a long line; continuation lines are indented further."""
+    indent = " " * (2 + len(text) - len(text.lstrip()))
+    return textwrap.fill(
+        text.strip().replace(" %", "\N{NO-BREAK SPACE}%"),
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    ).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def short(value: Any) -> str:
+    """Return an object in a few characters.
+
+    >>> short(np.array([0.123456, 2.0])), short(0.123456), short("kernel")
+    ('(0.123, 2)', '0.1235', "'kernel'")
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f":
+        return f"({', '.join(f'{one:.3g}' for one in value[:6])}{', …' if len(value) > 6 else ''})"
+    text = brief(value)
+    return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 1]}…"
+
+
+def _label(label: Any) -> str:
+    return label if isinstance(label, str) else short(label)
+
+
+def _data(found: Findings) -> Iterator[str]:
+    yield sentences.what_data(found)
+    if found.model.classes:
+        yield f"Labels: {found.about.labels}."
+    yield f"Similarity: {found.about.similarity}."
+    yield from (f"Note: {sentence}." for sentence in found.about.notes)
+
+
+def _kernel(found: Findings) -> Iterator[str]:
+    yield sentences.is_kernel(found.validity)
+    yield from (f"  {line}" for line in _why(found.validity))
+    yield f"Sample: {found.spectrum}."
+
+
+def _why(validity: Validity) -> Iterator[str]:
+    """Yield the proof, a counterexample with a few of its objects, or what was tried."""
+    witness = validity.witness
+    if witness is None:
+        yield from validity.why().splitlines()
+        return
+    yield f"{witness.in_short()}:" if len(witness.objects) > FEW else str(witness).splitlines()[0]
+    places = [f"X[{i}]" for i in witness.indices] or ["found by search"] * len(witness.objects)
+    yield from (f"  {place} = {short(one)}" for place, one in zip(places[:FEW], witness.objects, strict=False))
+    if len(witness.objects) > FEW:
+        yield f"  and {len(witness.objects) - FEW} more"
+
+
+def _good(found: Findings) -> Iterator[str]:
+    yield sentences.is_good(found)
+    goodness = found.goodness
+    if goodness is None:
+        return
+    curve = goodness.strong
+    points = [f"{sentences.percent(1 - x)} by {y:.3g}" for x, y in zip(curve.x, curve.y, strict=True)]
+    listed = f"{', '.join(points[1::2])} ({curve.grade})"
+    yield f"Examples that are closer to their own class than to any other, and by how much: {listed}."
+    yield f"Centered alignment with the labels: {goodness.centered_alignment}."
+    if goodness.weighted is not None:
+        yield f"Held-out error of a vote of weighted landmarks: {goodness.weighted.error}."
+    yield f"Largest margin as a kernel: {goodness.margin}."
+
+
+def _landmark_curve(found: Findings) -> Iterator[str]:
+    curve = found.landmark_curve
+    yield sentences.enough_landmarks(found)
+    points = zip(curve.landmarks.tolist(), curve.error.y.tolist(), strict=True)
+    listed = ", ".join(f"{n:,}: {sentences.error_text(y, curve.measure)}" for n, y in points)
+    yield f"Held-out {curve.measure} by the number of landmarks: {listed}."
+    sizes = ", ".join(f"{size.size:,} {size.name} ({size.grade})" for size in curve.theorem_sizes)
+    if sizes:
+        yield f"Theory asks for, if gaps and margins are as estimated: {sizes}."
+
+
+def _model(found: Findings) -> Iterator[str]:
+    model = found.model
+    yield sentences.how_good(model)
+    if model.explained is not None:
+        yield f"R², the share of the variance that is explained: {model.explained}."
+    if model.residuals is not None:
+        yield f"Residuals, {model.residuals}."
+    yield from (f"  {pair}" for pair in model.worst[:FEW])
+    if model.calibration is not None:
+        curve = model.calibration
+        off = np.average(np.abs(curve.x - curve.y), weights=curve.counts)
+        bins = sentences.counted(len(curve.x), "bin")
+        yield f"Probabilities are off by {100 * off:.0f} percentage points on average, in {bins}."
+    yield f"{model.n_landmarks:,} landmarks, {model.loss} loss; {model.representation}."
+
+
+def _landmarks(found: Findings) -> Iterator[str]:
+    if not found.landmarks:
+        yield "No landmark has a weight: the model predicts the same for all objects."
+        return
+    yield f"Importance is {found.importance}."
+    for one in found.landmarks[:FEW]:
+        label = f"X[{one.index}], {_label(one.label)}"
+        yield f"  {one.rank}. {short(one.object)} ({label}): {one.importance:.3g}, for {one.direction}"
+
+
+def _examples(found: Findings) -> Iterator[str]:
+    mistakes = [one for one in found.examples if MISTAKE in one.why]
+    others = "The largest errors:" if found.model.residuals is not None else "No held-out mistake; the hardest:"
+    yield "The clearest mistakes:" if mistakes else others
+    yield from (_example(found, one) for one in (mistakes or found.examples)[:FEW])
+
+
+def _example(found: Findings, one: ExampleFinding) -> str:
+    seen = "" if one.held_out else ", fitted to"
+    near = ""
+    if one.nearest:
+        landmark = found.landmarks[one.nearest[0].landmark]
+        near = f"; most similar to {short(landmark.object)} ({_label(landmark.label)})"
+    answer = f"{_label(one.label)}, predicted {_label(one.predicted)}"
+    return f"  {short(one.object)} (X[{one.index}]{seen}): {answer}{near}"

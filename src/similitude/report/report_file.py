@@ -1,0 +1,113 @@
+"""write_report: findings written to a file, as HTML, plain text or JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from similitude.compute.engines import Engine
+from similitude.report.findings import Findings, investigate
+from similitude.support import check_place, complete_file
+
+FORMATS = ("html", "txt", "json")
+
+
+def write_report(
+    similarity: Any,
+    X: Any,
+    y: Any,
+    path: Any,
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    format: str | None = None,
+    task: str | None = None,
+    command: str | None = None,
+    image_shape: tuple[int, int] | None = None,
+    random_state: Any = None,
+    engine: Engine | None = None,
+) -> Findings:
+    """Investigate a similarity on labeled objects and write the findings to a file.
+
+    Parameters
+    ----------
+    similarity : Similarity, str or callable
+        Any similarity function of two objects; with ``"precomputed"``, X is the square matrix of all pairs.
+    X : sequence of objects
+    y : sequence of labels
+        Classes, or numbers to predict.
+    path : str or path
+        The file to write; its folder must exist.
+    names : sequence of str, optional
+        Names of the components of vectors; a table has its own.
+    title : str, optional
+    format : {"html", "txt", "json"}, optional
+        Default: the suffix of the path.
+    task : {"classification", "regression"}, optional
+        Default: inferred from the labels; see `investigate`.
+    command : str, optional
+        The command line that asked for the report, to be shown where it says how to reproduce it.
+    image_shape : (int, int), optional
+        Draw vectors as images with this many rows and columns (HTML only).
+    random_state : int, optional
+    engine : Engine, optional
+
+    Returns
+    -------
+    Findings
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from similitude.data.datasets import iris
+    >>> from similitude.report import write_report
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = write_report("gaussian", *iris(), Path(folder, "report.txt"))
+    ...     print(Path(folder, "report.txt").read_text(encoding="utf-8").splitlines()[0])
+    Is Gaussian(sigma='median') a good similarity for these labels?
+    """
+    form, place = check_report_place(path, format)
+    if image_shape is not None:
+        width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else len(X[0])
+        if len(image_shape) != 2 or math.prod(image_shape) != width:
+            raise ValueError(f"image_shape={image_shape!r} does not fit: X has vectors of {width} numbers")
+    render = _renderer(form, image_shape)
+    found = investigate(
+        similarity,
+        X,
+        y,
+        names=names,
+        title=title,
+        task=task,
+        command=command,
+        random_state=random_state,
+        engine=engine,
+    )
+    with complete_file(place) as file:
+        file.write(render(found).encode("utf-8", "backslashreplace"))  # lone surrogates cannot be encoded
+    return found
+
+
+def check_report_place(path: Any, format: str | None = None) -> tuple[str, Path]:
+    """Return the format and the path of a report, checked before any work."""
+    form = Path(path).suffix.lower().lstrip(".") if format is None else format
+    if form not in FORMATS:
+        source = f"the suffix of {Path(path).name!r}" if format is None else f"format={format!r}"
+        raise ValueError(f"{source} is not one of {', '.join(FORMATS)}")
+    return form, check_place(path)
+
+
+def _renderer(form: str, image_shape: tuple[int, int] | None) -> Callable[[Findings], str]:
+    """Return the function that renders findings; what it needs is imported before anything is computed."""
+    if form == "html":
+        from similitude.report.render import page
+
+        return partial(page.as_html, image_shape=image_shape)
+    if form == "txt":
+        return lambda found: f"{found}\n"
+    return lambda found: json.dumps(found.to_dict(), allow_nan=False) + "\n"

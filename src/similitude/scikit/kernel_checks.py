@@ -1,0 +1,53 @@
+"""Refusing a similarity that is not a kernel: the proof first, then the Gram matrix of a sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Blocks, Encoding, as_numpy
+from similitude.compute.engines import Engine
+from similitude.similarity import Similarity
+from similitude.support import NotAKernelError
+from similitude.validity import Validity, check_gram
+
+CHECKED_OBJECTS = 500
+"""Largest number of objects whose Gram matrix is checked when a kernel has no proof."""
+
+
+def proven(k: Similarity) -> Validity | None:
+    """Return the verdict VALID if the similarity is proven to be a kernel, else None."""
+    proof = k.proof()
+    return Validity("VALID", proof, effort="the algebra of kernels, no data needed") if proof.holds else None
+
+
+def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> Validity:
+    """Return the verdict; raise NotAKernelError with the witness if it is INVALID."""
+    if validity.verdict == "INVALID":
+        problem = f"{validity.proof.similarity} is not a kernel, and a kernel is needed here: {advice}."
+        raise NotAKernelError(problem, validity.witness)
+    return validity
+
+
+def demand_kernel_on(
+    k: Similarity, A: Encoding, objects: Any, positions: np.ndarray, n: int, engine: Engine
+) -> Validity:
+    """Return the verdict from the Gram matrix of some objects; raise NotAKernelError if there is a witness.
+
+    Parameters
+    ----------
+    k : Similarity
+    A : encoding
+        Of these objects.
+    objects, positions
+        The objects, and their positions among all `n`.
+    n : int
+    engine : Engine
+    """
+    return demand_valid(check_gram(k, as_numpy(whole_gram(k, A, engine)), objects, positions, n))
+
+
+def whole_gram(k: Similarity, A: Encoding, engine: Engine) -> Any:
+    """Return the Gram matrix with both K(x, z) and K(z, x) computed, even if symmetry is claimed."""
+    return Blocks(k, A, A, symmetric=False, engine=engine).whole()

@@ -1,0 +1,110 @@
+"""Validation of labels, targets and sample weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_array, check_consistent_length, column_or_1d
+
+from similitude.compute import as_numpy, is_tensor
+from similitude.support import brief
+
+
+def check_labels(estimator: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes in order and the class number of each example; at least two classes are required."""
+    classes, codes = np.unique(check_label_column(estimator, X, y), return_inverse=True)
+    if len(classes) < 2:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} needs at least two classes, y holds one class only: {classes[0]!r}")
+    return classes, codes
+
+
+def check_label_column(estimator: Any, X: Any, y: Any) -> np.ndarray:
+    """Return the labels as one column; missing labels and continuous targets are refused."""
+    y = column_or_1d(_target(estimator, y), warn=True)
+    check_consistent_length(X, y)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    if y.dtype == object and any(label is None or label != label for label in y):
+        raise ValueError("y holds missing labels: leave those examples out")
+    check_classification_targets(y)
+    return np.asarray(y)
+
+
+def check_targets(estimator: Any, X: Any, y: Any) -> np.ndarray:
+    """Return the targets as float64, of shape (n,) or (n, outputs); all must be finite."""
+    y = check_array(_target(estimator, y), ensure_2d=False, dtype=np.float64, input_name="y")
+    if y.ndim > 2:
+        raise ValueError(f"y must have one row per example, got an array of shape {y.shape}")
+    check_consistent_length(X, y)
+    return y
+
+
+def check_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """Return the weights of n examples as float64; ones if `sample_weight` is None."""
+    if sample_weight is None:
+        return np.ones(n)
+    sample_weight = as_numpy(sample_weight) if is_tensor(sample_weight) else sample_weight
+    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n},)")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight holds {weights.min()}: weights must not be negative")
+    if not weights.any():
+        raise ValueError("every weight in sample_weight is zero: there is nothing to learn from")
+    return weights
+
+
+def _target(estimator: Any, y: Any) -> Any:
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
+    return as_numpy(y) if is_tensor(y) else y
+
+
+def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Read the labels of `n` examples from exactly two classes.
+
+    Returns
+    -------
+    classes : array of shape (2,)
+        The labels in sorted order.
+    signs : array of shape (n,)
+        -1.0 for the first class and +1.0 for the second.
+
+    Examples
+    --------
+    >>> two_classes(["no", "yes", "no"], 3)
+    (array(['no', 'yes'], dtype='<U3'), array([-1.,  1., -1.]))
+    """
+    classes, codes = encode_labels(read_labels(y, n))
+    if len(classes) != 2:
+        number = "one class" if len(classes) == 1 else f"{len(classes)} classes"
+        raise ValueError(f"two classes are needed, y holds {number}: {brief(classes)}")
+    return classes, 2.0 * codes - 1.0
+
+
+def encode_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes in order and the class number of each label."""
+    try:
+        return np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"the labels y are of different types, which cannot be sorted: {error}") from error
+
+
+def read_labels(y: Any, n: int) -> np.ndarray:
+    """Return the labels of `n` examples as an array, for functions that are not estimators."""
+    if y is None:
+        raise ValueError("y is None: a label for each example is needed")
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ValueError(f"y must be a list of labels, one for each example, got an array of shape {labels.shape}")
+    if len(labels) != n:
+        raise ValueError(f"X holds {n} examples and y {len(labels)} labels: one label for each example is needed")
+    for i, label in enumerate(labels.tolist()):
+        if label is None or str(label) == "<NA>" or bool(label != label):
+            raise ValueError(f"the label of example {i} is missing (NaN): leave such examples out")
+    return labels

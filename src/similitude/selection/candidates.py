@@ -1,0 +1,85 @@
+"""The similarities that a user gives to choose from or to combine: validated, and named in errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from similitude.compute import as_matrix
+from similitude.similarity import Similarity, as_similarity
+from similitude.support import ExpressionError, NotAKernelError, PairError, brief
+
+
+@dataclass(frozen=True, eq=False)
+class NamedSimilarity:
+    """A similarity and its name."""
+
+    name: str
+    similarity: Similarity
+
+    def resolved(self, X: Any, random_state: Any) -> NamedSimilarity:
+        """Resolve data-dependent parameters; if the name is the repr, it is updated."""
+        k = self.similarity
+        if not k.unresolved():
+            return self
+        with naming(self.name):
+            resolved = k.resolve(as_matrix(X) if k.objects == "vectors" else X, random_state)
+        return NamedSimilarity(repr(resolved) if self.name == repr(k) else self.name, resolved)
+
+
+def validated(given: Any, parameter: str) -> list[NamedSimilarity]:
+    """Validate a list of similarities, or a dict of them by name; `parameter` is its name in errors."""
+    several = isinstance(given, (Sequence, Mapping)) and not isinstance(given, (str, bytes))
+    if not several:
+        raise TypeError(f"{parameter} must be a list of similarities, or a dict of them by name, got {brief(given)}")
+    if not given:
+        raise ValueError(f"{parameter} is empty: give at least one similarity")
+    pairs = list(given.items()) if isinstance(given, Mapping) else [(None, one) for one in given]
+    found = []
+    for place, (name, one) in enumerate(pairs):
+        with naming(f"number {place}" if name is None else str(name)):
+            if isinstance(one, str) and one == "precomputed":
+                raise ValueError("'precomputed' cannot be one of several: use Precomputed(M), with indices as objects")
+            k = as_similarity(one)
+            k.check_params()
+            found.append(NamedSimilarity(repr(k) if name is None else str(name), k))
+    first: dict[str, str] = {}
+    for one in found:
+        if one.similarity.objects != "any":
+            first.setdefault(one.similarity.objects, one.name)
+    if len(first) > 1:
+        listed = " and ".join(f"{name} takes {kind}" for kind, name in list(first.items())[:2])
+        raise ValueError(f"{parameter} must all take the same kind of objects, but {listed}")
+    return found
+
+
+def distinct(named: Sequence[NamedSimilarity]) -> list[NamedSimilarity]:
+    """Append a number to names that occur before.
+
+    >>> from similitude.kernels import Linear
+    >>> [one.name for one in distinct([NamedSimilarity("a", Linear()), NamedSimilarity("a", Linear())])]
+    ['a', 'a (2)']
+    """
+    seen: dict[str, int] = {}
+    found = []
+    for one in named:
+        seen[one.name] = seen.get(one.name, 0) + 1
+        found.append(one if seen[one.name] == 1 else replace(one, name=f"{one.name} ({seen[one.name]})"))
+    return found
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Name the similarity in the errors that it raises."""
+    try:
+        yield
+    except PairError as error:
+        raise PairError(error.i, error.j, f"similarity {name}: {error.problem}") from error.__cause__
+    except NotAKernelError as error:
+        raise NotAKernelError(f"similarity {name}: {error.problem}", error.witness) from error.__cause__
+    except (TypeError, ValueError, IndexError) as error:
+        if type(error) not in (TypeError, ValueError, IndexError, ExpressionError):
+            raise
+        raise type(error)(f"similarity {name}: {error}") from error

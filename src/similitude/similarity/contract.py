@@ -1,0 +1,405 @@
+"""Contract 1: ``Similarity``. A subclass writes ``block``, perhaps ``encode``, and inherits everything else."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from similitude.compute import (
+    Blocks,
+    Encoding,
+    Hints,
+    as_objects,
+    check_fits,
+    check_objects,
+    count,
+    finite_block,
+    is_table,
+    itemsize,
+    namespace,
+    rows,
+)
+from similitude.compute.engines import Engine, engine_for
+from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
+from similitude.similarity.feature_space import finite_diagonal, kernel_distance
+from similitude.similarity.parameters import Parametric
+from similitude.support import UnresolvedError, brief
+
+
+class Similarity(Parametric, ABC):
+    """How similar two objects are. The query comes first: ``block(A, B)[i, j] = K(a_i, b_j)``.
+
+    A subclass writes :meth:`block` and, if needed, :meth:`encode`, :meth:`diagonal`, :meth:`resolve` and
+    :meth:`check_params`. Its constructor stores its parameters and does nothing else. A parameter that is itself a
+    similarity is a part: it is resolved, checked and set (``k__sigma``) together with the whole. (A list of
+    similarities is not.)
+
+    Claims, reason and hints hold for the code of the class that states them. A subclass that overrides ``encode``,
+    ``block``, ``diagonal`` (or ``combine`` of a node) without stating them again has no claims, no reason, and only
+    those hints that restrict an engine.
+
+    Attributes
+    ----------
+    claims : frozenset of str
+        What holds for every pair: a subset of ``SYMMETRIC PSD UNIT_DIAGONAL BOUNDED``. Nothing else is assumed.
+    reason : str or None
+        Why PSD holds, with its source. A claim of PSD without a reason is a declaration, not a proof.
+    objects : str
+        The kind of objects it takes: ``vectors strings graphs series sets table indices any``.
+    resolves : tuple of str
+        Parameters that `resolve` fixes from data; they are unresolved while they are a string or None.
+    hints : Hints
+        What an engine may know to compute faster; optional.
+    computed_by : tuple of str
+        The methods that determine the values, for which claims, reason and hints are stated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from similitude import Similarity
+    >>> class AgeLike(Similarity):
+    ...     claims = frozenset({"SYMMETRIC", "PSD"})
+    ...     def __init__(self, years=5.0):
+    ...         self.years = years
+    ...     def encode(self, people):
+    ...         return np.array([p["age"] for p in people], float)
+    ...     def block(self, A, B):
+    ...         return np.exp(-(((A[:, None] - B) / self.years) ** 2))
+    >>> AgeLike(years=10.0)({"age": 30}, {"age": 40})
+    0.36787944
+    """
+
+    claims: frozenset[str] = frozenset()
+    reason: str | None = None
+    objects: str = "any"
+    resolves: tuple[str, ...] = ()
+    computed_by: ClassVar[tuple[str, ...]] = ("encode", "block", "diagonal")
+
+    @property
+    def hints(self) -> Hints:
+        """By default only what follows from the parts: whether threads may share the work, and its cost."""
+        parts = [part.hints for part in self.parts()]
+        return Hints(threadsafe=all(part.threadsafe for part in parts), heavy=any(part.heavy for part in parts))
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if isinstance(cls.__dict__.get("claims"), (str, list, tuple, set)):
+            cls.claims = check_claims(cls.claims)
+        if _stated_for_other_code(cls, "claims"):
+            cls.claims = frozenset()
+        if _stated_for_other_code(cls, "reason"):
+            cls.reason = None
+        if _stated_for_other_code(cls, "hints"):
+            cls.hints = _cautions(cls.hints)  # type: ignore[method-assign]
+
+    __array_ufunc__ = None  # so that np.float64(2) * k is algebra on k
+
+    # What a subclass writes.
+
+    @abstractmethod
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the (count(A), count(B)) array of K(a_i, b_j), in the precision and array library of its inputs.
+
+        It may take ``out=None``, a NumPy array to write into and return, which saves a copy.
+        """
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return what `block` works on: a pure function of each object and of the parameters."""
+        return as_objects(objects)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return K(a_i, a_i) for every encoded object."""
+        singles = (rows(A, slice(i, i + 1)) for i in range(count(A)))
+        values = [self.block(one, one)[0] for one in singles]
+        xp = namespace(values[0])
+        return np.concatenate(values) if xp is np else xp.concat(values)
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
+        """Return the similarity with its data-dependent parameters fixed on X; itself if there are none."""
+        if not self.parts():
+            return self
+        fixed = {
+            name: value.resolve(X, random_state, sample_weight) if isinstance(value, Similarity) else value
+            for name, value in self._params().items()
+        }
+        return type(self)(**fixed)
+
+    def check_params(self) -> None:
+        """Validate the parameters: raise ValueError or TypeError if one is out of range. Called before any work."""
+        for part in self.parts():
+            part.check_params()
+
+    # What every similarity has.
+
+    def parts(self) -> tuple[Similarity, ...]:
+        """Return the similarities that this one is made of; none for a leaf."""
+        return tuple(value for value in self._params().values() if isinstance(value, Similarity))
+
+    def premises(self) -> tuple[Similarity, ...]:
+        """Return the parts that must be kernels for this one to be a kernel."""
+        return self.parts()
+
+    def unresolved(self) -> list[str]:
+        """Return the names of the parameters that are still to be fixed from data."""
+        names = [name for name in self.resolves if isinstance(getattr(self, name), (str, type(None)))]
+        for name, part in self._params().items():
+            if isinstance(part, Similarity):
+                names += [f"{name}__{inner}" for inner in part.unresolved()]
+        return names
+
+    def check_resolved(self, call: str) -> None:
+        """Raise UnresolvedError, which names the call, if a parameter is still to be fixed from data."""
+        names = self.unresolved()
+        if names:
+            raise UnresolvedError(
+                f"{call} needs numbers, but {', '.join(names)} of {self!r} is still to be fixed from data: "
+                f"use k.resolve(X) first, or give a number"
+            )
+
+    def with_params(self, **changes: Any) -> Any:
+        """Return a copy with some parameters changed."""
+        return type(self)(**{**self._params(), **changes})
+
+    def __call__(self, x: Any, z: Any) -> float:
+        """Return K(x, z)."""
+        self.check_params()
+        self.check_resolved(f"{type(self).__name__}(...)(x, z)")
+        values = self.block(self.encode([x]), self.encode([z]))
+        return float(finite_block(values, (1, 1), lambda: repr(self))[0, 0])
+
+    def encode_checked(self, objects: Any, name: str = "X") -> Encoding:
+        """Encode objects and check their number; an error begins with the name of the argument."""
+        try:
+            encoded = self.encode(objects)
+            if count(encoded) != check_objects(objects, name):
+                raise ValueError(f"{self!r} encoded {check_objects(objects)} objects as {count(encoded)}")
+            return encoded
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError):
+                raise
+            raise type(error)(f"{name}: {error}") from error
+
+    def prepare(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> tuple[Similarity, Encoding]:
+        """Return the similarity resolved on X, and X encoded, once for all later use."""
+        self.check_params()
+        check_objects(X)
+        with remembered_images():
+            resolved = self.resolve(X, random_state, sample_weight)
+            return resolved, resolved.encode_checked(X)
+
+    def blocks(self, A: Encoding, B: Encoding = None, engine: Engine | None = None) -> Blocks:
+        """Return the matrix of two encodings, by default the Gram matrix of one, to be computed in tiles."""
+        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or engine_for(A), itemsize(A))
+
+    def gram(self, X: Any, out: Any = None) -> Any:
+        """Return the matrix K(x_i, x_j); data-dependent parameters are fixed on X.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        out : array or path, optional
+            See :meth:`similitude.compute.Blocks.whole`.
+        """
+        n = check_objects(X)
+        if out is None:
+            check_fits(n, n, itemsize(X), engine_for(X))
+        resolved, A = self.prepare(X)
+        return resolved.blocks(A).whole(out)
+
+    def cross(self, X: Any, Z: Any, out: Any = None) -> Any:
+        """Return the matrix K(x_i, z_j).
+
+        Parameters
+        ----------
+        X, Z : sequence of objects
+            Queries (rows), and the objects that they are compared with (columns).
+        out : array or path, optional
+            See :meth:`similitude.compute.Blocks.whole`.
+        """
+        n, m = check_objects(X), check_objects(Z, "Z")
+        self.check_params()
+        self.check_resolved("cross(X, Z)")
+        if self.objects == "vectors" and is_table(X) and is_table(Z) and list(X.columns) != list(Z.columns):
+            x, z = (f"{len(table.columns)} columns {brief(list(table.columns))}" for table in (X, Z))
+            raise ValueError(f"X has {x} and Z has {z}: both need the same columns in the same order")
+        if out is None:
+            check_fits(n, m, max(itemsize(X), itemsize(Z)), engine_for(X))
+        with remembered_images():
+            A = self.encode_checked(X)
+            B = A if Z is X and SYMMETRIC in self.claims else self.encode_checked(Z, "Z")
+        return self.blocks(A, B).whole(out)
+
+    def diag(self, X: Any) -> Any:
+        """Return K(x_i, x_i) for every object; data-dependent parameters are fixed on X."""
+        resolved, A = self.prepare(X)
+        return finite_diagonal(resolved, A)
+
+    def distance(self, X: Any, Z: Any = None) -> Any:
+        """Return the distances D_K(x, z) = sqrt(K(x, x) + K(z, z) - 2 K(x, z)) in the feature space of the kernel.
+
+        A negative square within rounding counts as zero; a larger one raises an error that names the pair, because
+        then K is not a kernel. (Lecture 6: Kernels, "kernelised distance".)
+
+        Examples
+        --------
+        >>> from similitude.kernels import Polynomial
+        >>> Polynomial(degree=2, coef0=0.0).distance([[1., 2.]], [[3., -1.]])
+        array([[11.0905365]])
+        """
+        if Z is not None:
+            return kernel_distance(self.cross(X, Z), self.diag(X), self.diag(Z), same=False)
+        n = check_objects(X)
+        check_fits(n, n, itemsize(X), engine_for(X))
+        k, A = self.prepare(X)
+        diagonal = finite_diagonal(k, A)
+        return kernel_distance(k.blocks(A).whole(), diagonal, diagonal, same=True)
+
+    def proof(self) -> Proof:
+        """Return the proof that this is a kernel as a tree of reasons, or the node at which it fails.
+
+        Examples
+        --------
+        >>> from similitude.kernels import Linear
+        >>> (Linear() + 1.0).proof()
+        Linear() + 1.0 is a kernel:
+          a constant c >= 0 added to a kernel adds the feature sqrt(c)
+          └─ Linear(): K(x, z) = <x, z> is the dot product of the vectors themselves
+        """
+        premises = tuple(part.proof() for part in self.premises())
+        claimed = {SYMMETRIC, PSD} <= self.claims
+        holds = claimed and self.reason is not None and all(premise.holds for premise in premises)
+        unproven = "declared PSD, not proven" if claimed else "nothing is known of it"
+        return Proof(repr(self), holds, self.reason or unproven, premises)
+
+    # The algebra: each operation returns a small node (see algebra.py and wrappers.py).
+
+    def __add__(self, other: Any) -> Similarity:
+        return _algebra().add(self, other) if _is_operand(other) else NotImplemented
+
+    def __radd__(self, other: Any) -> Similarity:
+        return self + other
+
+    def __sub__(self, other: Any) -> Similarity:
+        return self + (-1.0 * other) if _is_operand(other) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Similarity:
+        return -1.0 * self + other if _is_operand(other) else NotImplemented
+
+    def __mul__(self, other: Any) -> Similarity:
+        return _algebra().multiply(self, other) if _is_operand(other) else NotImplemented
+
+    def __rmul__(self, other: Any) -> Similarity:
+        return self * other
+
+    def __truediv__(self, other: Any) -> Similarity:
+        return self * (1.0 / other) if isinstance(other, Real) else NotImplemented
+
+    def __neg__(self) -> Similarity:
+        return -1.0 * self
+
+    def __pow__(self, exponent: float) -> Similarity:
+        return _algebra().power(self, exponent) if isinstance(exponent, Real) else NotImplemented
+
+    def __abs__(self) -> Similarity:
+        return _algebra().Absolute(self)
+
+    def minimum(self, other: Similarity) -> Similarity:
+        """Return min(K, other), pair by pair."""
+        return _algebra().Minimum.of(self, other)
+
+    def maximum(self, other: Similarity) -> Similarity:
+        """Return max(K, other), pair by pair."""
+        return _algebra().Maximum.of(self, other)
+
+    def exp(self) -> Similarity:
+        """Return exp(K)."""
+        return _algebra().Exponential(self)
+
+    def normalized(self) -> Similarity:
+        """Return K(x, z) / sqrt(K(x, x) K(z, z)); zero where an object has K(x, x) = 0."""
+        return _wrappers().Normalized(self)
+
+    normalised = normalized
+
+    def symmetrized(self) -> Similarity:
+        """Return (K(x, z) + K(z, x)) / 2."""
+        return _wrappers().Symmetrized(self)
+
+    symmetrised = symmetrized
+
+    def pullback(self, f: Callable[[Any], Any], batched: bool = False) -> Similarity:
+        """Return K(f(x), f(z)): a feature map of your own is ``Linear().pullback(phi)``.
+
+        Parameters
+        ----------
+        f : callable
+            Called once per object, or once with all objects if `batched`.
+        """
+        return _wrappers().Pullback(self, f, batched)
+
+
+def _algebra() -> Any:
+    from similitude.similarity import algebra
+
+    return algebra
+
+
+def _wrappers() -> Any:
+    from similitude.similarity import wrappers
+
+    return wrappers
+
+
+def _is_operand(other: Any) -> bool:
+    return isinstance(other, (Similarity, Real))
+
+
+def _stated_for_other_code(cls: type[Similarity], name: str) -> bool:
+    """Tell whether a class inherits claims, reason or hints from one that computes its values by other methods."""
+    stated_by = next(base for base in cls.__mro__ if name in vars(base))
+    stated = vars(stated_by)[name]
+    declared = isinstance(stated, property) and stated.fset is not None  # by the caller of the constructor
+    if stated_by is Similarity or declared:
+        return False
+    return any(getattr(cls, method, None) is not getattr(stated_by, method, None) for method in cls.computed_by)
+
+
+def _cautions(hints: Any) -> Any:
+    """Return inherited hints, as a constant or a property, without those that allow an engine something."""
+    if isinstance(hints, property):
+        return property(lambda self: hints.__get__(self).cautions())
+    return hints.cautions()
+
+
+# Images of objects under functions that are pulled back.
+
+Images = dict[tuple[int, int, bool], tuple[Any, Any]]
+_images: ContextVar[Images | None] = ContextVar("images", default=None)
+
+
+@contextmanager
+def remembered_images() -> Iterator[None]:
+    """Return a context in which a function that is pulled back is called once per object."""
+    token = _images.set({})
+    try:
+        yield
+    finally:
+        _images.reset(token)
+
+
+def image(f: Callable[[Any], Any], objects: Any, batched: bool) -> Any:
+    """Return f of every object; within :func:`remembered_images` from memory, if it was computed before."""
+    memory = _images.get()
+    key = (id(f), id(objects), batched)
+    if memory is not None and key in memory:
+        return memory[key][1]
+    values = f(objects) if batched else [f(x) for x in as_objects(objects)]
+    if memory is not None:
+        memory[key] = (objects, values)  # keeping the objects keeps their id taken
+    return values

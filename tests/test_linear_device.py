@@ -1,0 +1,243 @@
+"""Linear models on a device: the solvers of arrays, on tensors, with the same results."""
+
+import numpy as np
+import pytest
+from objectives import OBJECTIVES
+
+from similitude import SimilarityClassifier, SimilarityRegressor
+from similitude.engines import LocalEngine, TorchEngine
+from similitude.estimators import choose_landmarks, classifier
+from similitude.kernels import Gaussian, Linear, Polynomial, Spectrum
+from similitude.linear import nonlinear_cg
+from similitude.linear.cholesky import ShiftedFactors
+from similitude.linear.features import Features
+from similitude.linear.l2_penalty import l2_path
+from similitude.linear.landmark_ridge import LandmarkRidge, conjugate_gradients
+from similitude.linear.losses import Logistic, MultinomialLogistic, SquaredHinge
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+PRECISIONS = [np.float32, np.float64]
+PATH = [10.0, 0.1, 1e-3]
+
+
+@pytest.fixture(autouse=True)
+def card_or_skip(request):
+    if request.node.get_closest_marker("gpu") and not torch.cuda.is_available():
+        pytest.skip("torch sees no CUDA device")
+
+
+def problem(n=300, d=12, classes=3, dtype=np.float64, far=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(n, d))
+    F[:, 1] = F[:, 0]  # a copy of a feature
+    codes = (F @ rng.normal(size=(d, classes)) + rng.normal(size=(n, classes))).argmax(axis=1)
+    return (F + far).astype(dtype), codes, rng.integers(0, 3, n).astype(float)
+
+
+def solved(head, F, codes, s, classes, penalties=PATH, **options):
+    own = codes[:, None] == np.arange(classes)
+    if head == "logistic" and classes > 2:
+        return list(l2_path(F, own.astype(float), s, penalties, MultinomialLogistic(), **options))
+    signs = np.where(own[:, 1:] if classes == 2 else own, 1.0, -1.0)
+    return list(l2_path(F, signs, s, penalties, Logistic() if head == "logistic" else SquaredHinge(), **options))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", PRECISIONS)
+@pytest.mark.parametrize("far", [0.0, 100.0])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("head", ["logistic", "squared_hinge"])
+def test_the_minimizers_are_those_of_arrays(head, classes, far, dtype, device):
+    F, codes, s = problem(classes=classes, dtype=dtype, far=far)
+    wanted = solved(head, F, codes, s, classes, tolerance=1e-11)
+    found = solved(head, torch.from_numpy(F).to(device), codes, s, classes, tolerance=1e-11)
+    for one, other in zip(found, wanted, strict=True):
+        assert isinstance(one.weights, np.ndarray)
+        assert one.gap <= 1e-10
+        np.testing.assert_allclose(one.scores(F), other.scores(F), atol=2e-4)
+        np.testing.assert_allclose(one.scores(torch.from_numpy(F).to(device)), one.scores(F), atol=1e-9)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("head", ["logistic", "squared_hinge"])
+def test_hessians_as_preconditioners(monkeypatch, head, device):
+    F, codes, s = problem()
+    wanted = solved(head, F, codes, s, 3, tolerance=1e-12)
+    monkeypatch.setattr(nonlinear_cg.L2Objective, "patience", property(lambda self: 2))
+    for one, other in zip(
+        solved(head, torch.from_numpy(F).to(device), codes, s, 3, tolerance=1e-12), wanted, strict=True
+    ):
+        np.testing.assert_allclose(one.scores(F), other.scores(F), atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", PRECISIONS)
+@pytest.mark.parametrize("far", [0.0, 100.0])
+def test_features_do_what_those_of_arrays_do(monkeypatch, dtype, far):
+    monkeypatch.setattr("similitude.linear.strips.DEVICE_CELLS", 500)  # several strips
+    F, _, s = problem(dtype=dtype, far=far)
+    plain, there = Features(F, s), Features(torch.from_numpy(F), s)
+    rng = np.random.default_rng(1)
+    V, R, seconds = rng.normal(size=(13, 2)), rng.normal(size=(300, 2)), rng.uniform(size=300)
+    tensors = [torch.from_numpy(one) for one in (V, R, seconds)]
+    for rough in (False, True):
+        near = 1e-9 if dtype == np.float64 or not rough else 0.05
+        np.testing.assert_allclose(there.scores(tensors[0], rough=rough), plain.scores(V, rough=rough), atol=near)
+        np.testing.assert_allclose(there.combine(tensors[1], rough=rough), plain.combine(R, rough=rough), atol=near)
+    upper = np.triu_indices(13)
+    np.testing.assert_allclose(there.hessian(tensors[2])[upper], plain.hessian(seconds)[upper], atol=1e-8)
+    np.testing.assert_allclose(there.gram.diagonal(), plain.spread, rtol=1e-9)
+    np.testing.assert_allclose(Features(torch.from_numpy(F), s).spread, plain.spread, rtol=1e-9)
+    shifts, B = np.array([1e-20, 1.0]), rng.normal(size=(12, 2))
+    given = ShiftedFactors(there.gram).solve(torch.from_numpy(shifts), torch.from_numpy(B))
+    np.testing.assert_allclose(given[:, 1], ShiftedFactors(plain.gram).solve(shifts, B)[:, 1], rtol=1e-6)
+    assert torch.isfinite(given).all()
+
+
+@pytest.mark.parametrize("F", [torch.zeros(3), torch.zeros(3, 2, dtype=torch.float16), torch.zeros(3, 0)])
+def test_what_are_no_features_is_refused(F):
+    with pytest.raises(ValueError, match="features"):
+        list(l2_path(F, np.ones((3, 1)), np.ones(3), [1.0], SquaredHinge()))
+
+
+def vectors(n, dtype=np.float64, seed=0):
+    return np.abs(np.random.default_rng(seed).normal(size=(n, 4))).astype(dtype)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("pilot", [20_000, 100])
+@pytest.mark.parametrize("head", ["logistic", "squared_hinge"])
+def test_a_classifier_solves_on_the_device(monkeypatch, head, pilot, device):
+    for module in (choose_landmarks,):
+        monkeypatch.setattr(module, "PILOT", pilot)
+    given, usual = [], classifier.fit_classes
+    monkeypatch.setattr(
+        classifier, "fit_classes", lambda loss, penalty, F, *rest: given.append(F) or usual(loss, penalty, F, *rest)
+    )
+    X, new = vectors(600), vectors(50, seed=1)
+    y = (X[:, 0] > X[:, 1]).astype(int) + (X[:, 2] > 1.2)
+    wanted, found = (
+        SimilarityClassifier(Gaussian(1.5), n_landmarks=15, **OBJECTIVES[head], random_state=0, engine=engine).fit(X, y)
+        for engine in (LocalEngine(), TorchEngine(device=device))
+    )
+    assert isinstance(given[0], np.ndarray)
+    assert isinstance(given[1], torch.Tensor) and given[1].device.type == device
+    assert found.lam_ == pytest.approx(wanted.lam_)
+    np.testing.assert_allclose(found.predict_proba(new), wanted.predict_proba(new), atol=1e-3)
+    assert found.notes_ == []
+
+
+def test_the_sparse_head_runs_on_the_cpu_and_says_so():
+    X = vectors(60)
+    labels, engine = (X[:, 0] > X[:, 1]).astype(int), TorchEngine(device="cpu")
+    options = {"n_landmarks": 10, "penalty": "l1", "random_state": 0}
+    model = SimilarityClassifier(Gaussian(1.5), engine=engine, **options).fit(torch.from_numpy(X), labels)
+    assert model.notes_ == ["the model with penalty='l1' was fitted on the CPU, not on cpu"]
+    plain = SimilarityClassifier(Gaussian(1.5), **options).fit(X, labels)
+    assert plain.notes_ == []
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+    words = ["kernel", "kerning", "margin", "margins", "marginal", "kernels"] * 3
+    both = SimilarityRegressor(Spectrum(p=2), engine=engine, **options).fit(words, np.arange(18.0) % 6)
+    assert "does not work on tensors" in str(both.notes_) and "penalty='l1' was fitted on the CPU" in str(both.notes_)
+
+
+def test_features_of_words_are_solved_on_the_device_too():
+    words, y = ["kernel", "kerning", "margin", "margins", "marginal", "kernels"] * 3, [0, 0, 1, 1, 1, 0] * 3
+    found, wanted = (
+        SimilarityClassifier(Spectrum(p=2), n_landmarks=4, loss="logistic", random_state=0, engine=engine)
+        .fit(words, y)
+        .predict_proba(words)
+        for engine in (TorchEngine(device="cpu"), LocalEngine())
+    )
+    np.testing.assert_allclose(found, wanted, atol=1e-3)
+
+
+def test_a_head_that_does_not_fit_on_the_device_leaves_the_model_as_it_was(monkeypatch):
+    def never(self, *args, **kwargs):
+        raise torch.OutOfMemoryError("on purpose")
+
+    monkeypatch.setattr(Features, "scores", never)
+    X = vectors(60)
+    model = SimilarityClassifier(Gaussian(1.5), n_landmarks=10, loss="logistic", engine=TorchEngine(device="cpu"))
+    before = set(vars(model))
+    with pytest.raises(MemoryError, match=r"loss='logistic' on 60 x \d+ features does not fit on cpu"):
+        model.fit(X, (X[:, 0] > X[:, 1]).astype(int))
+    assert set(vars(model)) == before
+
+
+# Ridge regression by products with a matrix of similarities.
+
+
+def ridge_on(engine, k, X, L, Y, s):
+    return LandmarkRidge(engine.operator(k, k.encode(X), k.encode(L)), Y, s)
+
+
+def points(n, dtype=np.float64, d=4):
+    return np.random.default_rng(0).normal(size=(n, d)).astype(dtype)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("k", [Gaussian(sigma=0.3), Gaussian(sigma=0.3) * (Linear() + 1.0)], ids=repr)
+def test_products_give_the_minimizer(k, device):
+    X, lam = points(200, d=2), 0.3
+    L, rng = X[:25], np.random.default_rng(0)
+    Y, s = rng.normal(size=(200, 3)), rng.integers(0, 3, 200).astype(float)
+    ridge = ridge_on(TorchEngine(device=device), k, X, L, Y, s)
+    some = ridge.only(np.arange(0, 200, 2)).moments
+    factor, start = ridge.factor(some, lam * some.weight / s.sum()), ridge.solve(some, ridge.factor(some, lam))
+    found = ridge.iterate(lam, factor, start, steps=100, tolerance=1e-9)
+    K, M = k.cross(X, L), k.cross(L, L)
+    values, vectors_of = np.linalg.eigh(M)
+    kept = values > 1e-13 * values.max()
+    F = K @ vectors_of[:, kept] / np.sqrt(values[kept])
+    F, middle = F - s @ F / s.sum(), s @ Y / s.sum()
+    w = np.linalg.solve(F.T @ (s[:, None] * F) + lam * np.eye(F.shape[1]), F.T @ (s[:, None] * (Y - middle)))
+    np.testing.assert_allclose(ridge.scores(found), F @ w + middle, atol=2e-6)
+    np.testing.assert_allclose(K @ found.weights + found.intercept, F @ w + middle, atol=2e-6)
+    assert found.gap <= 1e-9
+    both = some + ridge.only(np.arange(1, 200, 2)).moments
+    direct = ridge.solve(both, ridge.factor(both, lam))
+    np.testing.assert_allclose(K @ direct.weights + direct.intercept, F @ w + middle, atol=2e-6)
+    np.testing.assert_array_equal(ridge.iterate(lam, factor, found).weights, found.weights)  # no further step
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", PRECISIONS)
+def test_steps_are_few_however_small_the_penalty(dtype, device):
+    X = np.random.default_rng(0).random((6_000, 3)).astype(dtype)
+    Y, L, k = np.sin(12 * X[:, :1] * X[:, 1:2]) + np.cos(9 * X[:, 2:]), X[:150], Gaussian(sigma=0.3)
+    engine = TorchEngine(device=device)
+    ridge = ridge_on(engine, k, X, L, Y, np.ones(len(X)))
+    some = ridge.only(np.arange(600)).moments
+    for part, loss in ((1e-3, 0.11), (1e-5, 0.011), (1e-7, 0.008)):
+        lam = part * len(X)
+        start = ridge.solve(some, ridge.factor(some, lam))
+        found = ridge.iterate(lam, ridge.factor(some, part * 600), start, steps=12)
+        assert found.gap <= 1e-3
+        assert np.mean((k.cross(X, L) @ found.weights + found.intercept - Y) ** 2) < loss
+
+
+def test_steps_that_only_round_are_not_taken():
+    asked = []
+
+    def noisy(p):
+        asked.append(p)
+        return p + 0.1 * torch.from_numpy(np.random.default_rng(int(1e6 * abs(p[0]))).normal(size=p.shape))
+
+    goal = torch.ones(50, 1, dtype=torch.float64)
+    z, residual = conjugate_gradients(noisy, lambda r: r, goal, goal, 1000, 1e-9)
+    assert len(asked) < 100 and 1e-9 < residual < 1 and float((z - goal).norm()) < 0.5 * float(goal.norm())
+
+
+def test_equations_that_overflow_are_refused():
+    X = 1e100 * np.abs(points(40))
+    ridge = ridge_on(TorchEngine(device="cpu"), Polynomial(degree=2), X, X[:5], np.ones((40, 1)), np.ones(40))
+    with pytest.raises(ValueError, match=r"squares of Polynomial.* overflow .*: scale it down"):
+        ridge.factor(ridge.moments, 1.0)
+
+
+def test_too_many_landmarks_for_the_device_are_refused_before_anything_is_computed():
+    X, engine = points(400, np.float32), TorchEngine(device="cpu", memory="4MiB")
+    with pytest.raises(MemoryError, match=r"400 landmarks need .* of cpu is .*use fewer landmarks"):
+        ridge_on(engine, Gaussian(sigma=1.0), X, X, np.ones((400, 1)), np.ones(400))

@@ -1,0 +1,422 @@
+"""Least squares from moments against refitting by hand, and a penalty chosen on a path against its definition."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import LinAlgError
+
+from similitude.linear import PENALTIES, LinearModel, Moments, Ridge, Trial, fit_numbers, penalty_choice
+from similitude.linear import ridge as ridge_module
+from similitude.linear.penalty_choice import FOLDS, PATIENCE
+from similitude.linear.ridge import ByCholesky, ByEigenvectors
+
+FACTORIZATIONS = {"eigenvectors": 10_000, "cholesky": 0}
+
+
+@pytest.fixture(params=FACTORIZATIONS)
+def factorized(request, monkeypatch):
+    """Every test that asks for it runs with either factorization."""
+    monkeypatch.setattr(ridge_module, "BY_EIGENVECTORS", FACTORIZATIONS[request.param])
+    return request.param
+
+
+def problem(seed, n=12, d=4, k=2, weighted=True, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    F = rng.standard_normal((n, d)) + rng.standard_normal(d)
+    Y = rng.standard_normal((n, k)) + F[:, :1]
+    weights = rng.uniform(0.2, 3.0, n) if weighted else np.ones(n)
+    return F.astype(dtype), Y, weights
+
+
+def naive(F, Y, weights, lam):
+    """The minimizer of sum_i s_i |y_i - w'f_i - b|^2 + lam |w|^2, as one least-squares problem; w, b."""
+    d = F.shape[1]
+    root = np.sqrt(weights)[:, None]
+    rows = np.hstack([root * F, root])
+    penalty = np.hstack([np.sqrt(lam) * np.eye(d), np.zeros((d, 1))])
+    targets = np.vstack([root * Y, np.zeros((d, Y.shape[1]))])
+    found = np.linalg.lstsq(np.vstack([rows, penalty]), targets, rcond=None)[0]
+    return found[:-1], found[-1]
+
+
+def naive_left_out(F, Y, weights, lam):
+    """The score of each example by a model that is fitted to all others."""
+    scores = np.empty_like(Y)
+    for i in range(len(F)):
+        others = np.arange(len(F)) != i
+        w, b = naive(F[others], Y[others], weights[others], lam)
+        scores[i] = F[i] @ w + b
+    return scores
+
+
+# Moments.
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 9), st.integers(1, 4), st.integers(1, 3), st.integers(0, 2**32 - 1), st.booleans())
+def test_moments_are_the_sums_that_they_say(n, d, k, seed, weighted):
+    F, Y, s = problem(seed, n, d, k, weighted)
+    found = Moments.of(F, Y, s)
+    assert found.weight == pytest.approx(sum(s))
+    np.testing.assert_allclose(found.features, sum(s[i] * F[i] for i in range(n)))
+    np.testing.assert_allclose(found.targets, sum(s[i] * Y[i] for i in range(n)))
+    np.testing.assert_allclose(found.gram, sum(s[i] * np.outer(F[i], F[i]) for i in range(n)), atol=1e-12)
+    np.testing.assert_allclose(found.cross, sum(s[i] * np.outer(F[i], Y[i]) for i in range(n)), atol=1e-12)
+    mean, middle = np.average(F, axis=0, weights=s), np.average(Y, axis=0, weights=s)
+    gram, cross = found.centered()
+    np.testing.assert_allclose(gram, (s[:, None] * (F - mean)).T @ (F - mean), atol=1e-10)
+    np.testing.assert_allclose(cross, (s[:, None] * (F - mean)).T @ (Y - middle), atol=1e-10)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(2, 12), st.integers(0, 2**32 - 1))
+def test_moments_of_parts_add_up_to_those_of_the_whole(n, seed):
+    F, Y, s = problem(seed, n)
+    cut = 1 + seed % (n - 1)
+    first, second = Moments.of(F[:cut], Y[:cut], s[:cut]), Moments.of(F[cut:], Y[cut:], s[cut:])
+    whole, both = Moments.of(F, Y, s), first + second
+    before = first.gram.copy()
+    for name in ("weight", "features", "targets", "gram", "cross"):
+        np.testing.assert_allclose(getattr(both, name), getattr(whole, name), rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(first.gram, before)  # + makes something new
+    first += second
+    np.testing.assert_allclose(first.gram, whole.gram)
+    np.testing.assert_allclose(first.weight, whole.weight)
+
+
+def test_a_weight_of_zero_is_no_example_and_two_are_two():
+    F, Y, _ = problem(3)
+    s = np.array([0, 1, 2] * 4, dtype=float)
+    repeated = np.repeat(np.arange(12), s.astype(int))
+    weighted, plain = Moments.of(F, Y, s), Moments.of(F[repeated], Y[repeated], np.ones(len(repeated)))
+    np.testing.assert_allclose(weighted.gram, plain.gram)
+    np.testing.assert_allclose(weighted.cross, plain.cross)
+    assert weighted.weight == plain.weight
+
+
+def test_moments_of_single_precision_are_kept_in_double():
+    F, Y, s = problem(0, n=500, dtype=np.float32)
+    found, exact = Moments.of(F, Y, s), Moments.of(F.astype(np.float64), Y, s)
+    for name in ("features", "targets", "gram", "cross"):
+        assert getattr(found, name).dtype == np.float64
+        np.testing.assert_allclose(getattr(found, name), getattr(exact, name), rtol=1e-4, atol=1e-2)
+
+
+# The minimizer.
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 10), st.integers(1, 12), st.integers(1, 3), st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3))
+def test_the_minimizer_is_that_of_a_naive_solver(n, d, k, seed, lam):
+    F, Y, s = problem(seed, n, d, k)
+    w, b = naive(F, Y, s, lam)
+    found = Ridge(Moments.of(F, Y, s)).fit(lam)
+    np.testing.assert_allclose(found.weights, w, atol=1e-7)
+    np.testing.assert_allclose(found.intercept, b, atol=1e-7)
+    np.testing.assert_allclose(found.scores(F), F @ w + b, atol=1e-7)
+    once = Ridge(Moments.of(F, Y, s), lam)
+    assert isinstance(once.factorization, ByCholesky)
+    np.testing.assert_allclose(once.fit(lam).weights, w, atol=1e-7)
+
+
+def test_one_penalty_below_rounding_is_left_to_eigenvectors():
+    F, Y, s = problem(0, n=50, d=8, dtype=np.float32)
+    F = np.concatenate([F, F], axis=1)  # of half the rank
+    assert isinstance(Ridge(Moments.of(F, Y, s), 1e-9).factorization, ByEigenvectors)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 8), st.integers(1, 3), st.integers(0, 2**32 - 1), st.floats(1e-6, 1e3))
+def test_both_factorizations_agree(d, k, seed, lam):
+    F, Y, s = problem(seed, 10, d, k)
+    gram, cross = Moments.of(F, Y, s).centered()
+    one, other = ByEigenvectors(gram, cross), ByCholesky(gram, cross)
+    np.testing.assert_allclose(one.solve(lam), other.solve(lam), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(one.solve(lam), np.linalg.solve(gram + lam * np.eye(d), cross), rtol=1e-6, atol=1e-9)
+    for G in (F, F.astype(np.float32)):
+        exact = np.einsum("ij,ij->i", F, np.linalg.solve(gram + lam * np.eye(d), F.T).T)
+        close = {"rtol": 1e-6, "atol": 1e-9} if G is F else {"rtol": 5e-3, "atol": 1e-3}
+        (scores, leverages), (others, other_leverages) = one.of_rows(G), other.of_rows(G)
+        np.testing.assert_allclose(leverages(lam), exact, **close)
+        np.testing.assert_allclose(other_leverages(lam), exact, **close)
+        np.testing.assert_allclose(scores(lam), others(lam), **close)
+
+
+def test_a_factor_is_made_once_for_a_penalty(monkeypatch):
+    made = []
+    monkeypatch.setattr(ridge_module, "cholesky", lambda M, **how: made.append(1) or np.linalg.cholesky(M).T)
+    F, Y, s = problem(0)
+    by = ByCholesky(*Moments.of(F, Y, s).centered())
+    for _ in range(3):
+        by.solve(1.0)
+        by.of_rows(F)[1](1.0)
+    assert len(made) == 1
+    by.solve(2.0)
+    assert len(made) == 2
+
+
+# Judged by a model of all others.
+
+
+@pytest.mark.parametrize("lam", [1e-3, 0.3, 30.0])
+@pytest.mark.parametrize(("n", "d", "k"), [(12, 4, 1), (9, 3, 3), (8, 15, 2), (2, 3, 1)])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_leaving_one_out_is_refitting(factorized, n, d, k, lam, weighted):
+    F, Y, s = problem(n + d, n, d, k, weighted)
+    ridge = Ridge(Moments.of(F, Y, s))
+    trial = ridge.left_out(F, Y, s)(lam)
+    scores = naive_left_out(F, Y, s, lam)
+    np.testing.assert_allclose(trial.scores, scores, rtol=1e-7, atol=1e-8)
+    losses = ((scores - Y) ** 2).sum(axis=1)
+    np.testing.assert_allclose(trial.losses, losses, rtol=1e-6, atol=1e-10)
+    assert trial.lam == lam
+    assert trial.loss == pytest.approx(np.average(losses, weights=s), rel=1e-6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(3, 9), st.integers(1, 10), st.integers(0, 2**32 - 1), st.floats(1e-2, 1e2))
+def test_leaving_one_out_is_refitting_whatever_the_examples(n, d, seed, lam):
+    F, Y, s = problem(seed, n, d)
+    F[:, 0] = np.round(F[:, 0])
+    F[-1] = F[0]
+    trial = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(lam)
+    np.testing.assert_allclose(trial.scores, naive_left_out(F, Y, s, lam), rtol=1e-5, atol=1e-6)
+
+
+def test_examples_without_a_weight_are_judged_by_all_others(factorized):
+    F, Y, s = problem(5)
+    s[[2, 7]] = 0.0
+    trial = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(0.5)
+    np.testing.assert_allclose(trial.scores, naive_left_out(F, Y, s, 0.5), atol=1e-8)
+    counted = s > 0
+    assert trial.loss == pytest.approx(np.average(trial.losses[counted], weights=s[counted]))
+
+
+def test_an_example_that_decides_alone_gives_no_verdict(factorized):
+    F, Y, s = np.vstack([np.eye(3), np.zeros((3, 3))]), np.ones((6, 1)), np.ones(6)
+    ridge = Ridge(Moments.of(F, Y, s))
+    assert ridge.left_out(F, Y, s)(1e-12) is None  # each of the first three has a feature of its own
+    assert ridge.left_out(F, Y, s)(1.0) is not None
+
+
+@pytest.mark.parametrize("lam", [1e-2, 1.0, 100.0])
+def test_examples_held_out_are_judged_by_the_model(factorized, lam):
+    F, Y, s = problem(1, n=20)
+    ridge = Ridge(Moments.of(F[:14], Y[:14], s[:14]))
+    trial = ridge.held_out(F[14:], Y[14:], s[14:])(lam)
+    w, b = naive(F[:14], Y[:14], s[:14], lam)
+    np.testing.assert_allclose(trial.scores, F[14:] @ w + b, atol=1e-9)
+    assert trial.loss == pytest.approx(np.average(((F[14:] @ w + b - Y[14:]) ** 2).sum(axis=1), weights=s[14:]))
+
+
+def test_single_precision_is_close_to_double(factorized):
+    F, Y, s = problem(2, n=300, d=20)
+    for lam in (1.0, 100.0):
+        exact = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(lam)
+        G = F.astype(np.float32)
+        ridge = Ridge(Moments.of(G, Y, s))
+        np.testing.assert_allclose(ridge.left_out(G, Y, s)(lam).scores, exact.scores, atol=2e-4)
+        assert ridge.left_out(G, Y, s)(lam).loss == pytest.approx(exact.loss, rel=1e-4)
+        np.testing.assert_allclose(ridge.fit(lam).weights, Ridge(Moments.of(F, Y, s)).fit(lam).weights, atol=2e-4)
+
+
+# Features that tell nothing.
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.1, -1 / 3, 1e6, 1e-9, 1e15])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_constant_features_leave_the_mean(factorized, value, dtype):
+    _, Y, s = problem(0, n=40)
+    F = np.full((40, 3), value, dtype=dtype)
+    ridge = Ridge(Moments.of(F, Y, s))
+    best = ridge.best(ridge.left_out(F, Y, s))
+    middle = np.average(Y, axis=0, weights=s)
+    loose = 1e-4 if dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(ridge.fit(best.lam).scores(F), np.tile(middle, (40, 1)), atol=loose)
+    np.testing.assert_allclose(best.scores, naive_left_out(np.zeros((40, 0)), Y, s, 1.0), atol=10 * loose)
+
+
+def test_a_constant_feature_beside_others_changes_nothing(factorized):
+    F, Y, s = problem(4)
+    for value in (0.0, 1.0, 1e3):
+        more = np.hstack([F, np.full((12, 1), value)])
+        for lam in (0.1, 10.0):
+            expected = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(lam)
+            found = Ridge(Moments.of(more, Y, s)).left_out(more, Y, s)(lam)
+            np.testing.assert_allclose(found.scores, expected.scores, atol=1e-7)
+
+
+def test_a_feature_that_comes_twice_is_penalized_half(factorized):
+    F, Y, s = problem(6, d=1)
+    twice = np.hstack([F, F])
+    once, both = Ridge(Moments.of(F, Y, s)), Ridge(Moments.of(twice, Y, s))
+    np.testing.assert_allclose(both.fit(2.0).weights, np.tile(once.fit(1.0).weights / 2, (2, 1)), atol=1e-10)
+    np.testing.assert_allclose(both.fit(2.0).scores(twice), once.fit(1.0).scores(F), atol=1e-10)
+    trials = both.left_out(twice, Y, s)(2.0), once.left_out(F, Y, s)(1.0)
+    np.testing.assert_allclose(trials[0].scores, trials[1].scores, atol=1e-9)
+
+
+# The best penalty.
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_penalty_is_the_best_of_all(factorized, seed):
+    F, Y, s = problem(seed, n=25, d=6)
+    Y[:, 0] = F[:, 0] + 0.3 * Y[:, 0]
+    ridge = Ridge(Moments.of(F, Y, s))
+    mean = np.average(F, axis=0, weights=s)
+    trace = float(s @ ((F - mean) ** 2).sum(axis=1))
+    losses = [np.average(((naive_left_out(F, Y, s, trace * p) - Y) ** 2).sum(axis=1), weights=s) for p in PENALTIES]
+    found = ridge.best(ridge.left_out(F, Y, s))
+    away = np.abs(np.log(found.lam / (trace * PENALTIES)))
+    place = int(away.argmin())
+    assert away[place] < 1e-9  # one of those on offer
+    assert found.loss == pytest.approx(losses[place], rel=1e-6)
+    rivals = losses if factorized == "eigenvectors" else losses[place % 2 :: 2]  # whole decades where each costs a lot
+    assert found.loss <= min(rivals) * (1 + 1e-6)
+
+
+def test_a_walk_from_a_penalty_nearby_ends_where_neighbors_are_no_better(monkeypatch):
+    monkeypatch.setattr(ridge_module, "BY_EIGENVECTORS", 0)
+    F, Y, s = problem(0)
+    ridge = Ridge(Moments.of(F, Y, s))
+    asked = []
+
+    def judge(lam):
+        asked.append(lam)
+        place = np.log10(lam / ridge.unit)
+        return Trial(lam, Y, Y[:, 0], (place + 3.0) ** 2, 0.0)
+
+    for near, most in ((1e-3, 3), (1e-7, 11), (None, 8), (1e3, 13)):
+        asked.clear()
+        assert ridge.best(judge, near).lam == pytest.approx(1e-3 * ridge.unit)
+        assert len(asked) <= most
+        assert len(set(asked)) == len(asked)  # none is judged twice
+
+
+def test_penalties_without_a_verdict_are_passed_over(factorized):
+    F, Y, s = problem(0)
+    ridge = Ridge(Moments.of(F, Y, s))
+    limit = ridge.unit * 1e-4
+
+    def judge(lam):
+        if lam < limit:
+            raise LinAlgError("singular")
+        return Trial(lam, Y, Y[:, 0], lam, 0.0)
+
+    assert limit <= ridge.best(judge).lam < 10 * limit
+    assert ridge.best(lambda lam: Trial(lam, Y, Y[:, 0], np.nan if lam < limit else lam, 0.0)).lam >= limit
+    with pytest.raises(ValueError, match="more examples"):
+        ridge.best(lambda lam: None)
+
+
+def test_a_tie_goes_to_the_larger_penalty():
+    F, Y, s = problem(0)
+    ridge = Ridge(Moments.of(F, Y, s))
+    assert ridge.best(lambda lam: Trial(lam, Y, Y[:, 0], 1.0, 0.0)).lam == pytest.approx(ridge.unit * PENALTIES[-1])
+
+
+def test_a_singular_matrix_is_refused_by_the_triangular_factor():
+    with pytest.raises(LinAlgError):
+        ByCholesky(np.diag([1.0, -1e-3]), np.ones((2, 1))).solve(1e-6)
+
+
+def test_a_trial_is_a_weighted_mean_with_its_standard_error():
+    rng = np.random.default_rng(0)
+    Y, scores = rng.standard_normal((50, 2)), rng.standard_normal((50, 2))
+    losses = ((scores - Y) ** 2).sum(axis=1)
+    plain = Trial.of(1.0, scores, Y, np.ones(50))
+    assert plain.loss == pytest.approx(losses.mean())
+    assert plain.deviation == pytest.approx(losses.std() / np.sqrt(50))
+    s = rng.uniform(0, 2, 50)
+    weighted = Trial.of(1.0, scores, Y, s)
+    assert weighted.loss == pytest.approx(np.average(losses, weights=s))
+    assert weighted.deviation == pytest.approx(np.sqrt(((s * (losses - weighted.loss)) ** 2).sum()) / s.sum())
+    np.testing.assert_allclose(Trial.of(1.0, scores, Y, 7 * s).deviation, weighted.deviation)
+
+
+# A path of penalties.
+
+
+class Recorded:
+    """Ridge regression as the solver of a path, that remembers its training rows and penalties."""
+
+    def __init__(self, monkeypatch, F, Y, weights, path, fitted):
+        self.F, self.Y, self.weights, self.path, self.fits = F, Y, weights, path, []
+        monkeypatch.setattr(penalty_choice, "L1_PENALTIES", path)
+        monkeypatch.setattr(penalty_choice, "largest_penalty", lambda *given: 1.0)
+        monkeypatch.setattr(penalty_choice, "l1_path", self.fit)
+        monkeypatch.setattr(penalty_choice, "n_fitted", lambda n: fitted)
+
+    def fit(self, F, Y, weights, penalties, loss):
+        rows = np.array([int(np.flatnonzero((one == self.F).all(axis=1))[0]) for one in F])
+        np.testing.assert_array_equal(self.weights[rows], weights)
+        self.fits.append((rows, []))
+        for lam in penalties:
+            self.fits[-1][1].append(lam)
+            yield LinearModel(*naive(F, Y, weights, lam))
+
+    def chosen(self):
+        model, trial, judged = fit_numbers(self.F, self.Y, self.weights, 0)
+        losses = ((trial.scores - self.Y[judged]) ** 2).sum(axis=1)
+        np.testing.assert_allclose(trial.losses, losses)
+        assert trial.loss == pytest.approx(np.average(losses, weights=self.weights[judged]))
+        return model, trial.lam, judged, trial.scores
+
+
+PATH = 10.0 ** np.arange(4.0, -5.0, -1.0)
+
+
+@pytest.mark.parametrize("n", [3, 12, 23])
+def test_the_path_is_judged_on_folds(n, monkeypatch):
+    F, Y, s = problem(n, n, 3, 1)
+    recorded = Recorded(monkeypatch, F, Y, s, PATH, n)
+    linear, lam, judged, scores = recorded.chosen()
+    assert sorted(judged.tolist()) == list(range(n))  # everybody once
+    folds, last = recorded.fits[:-1], recorded.fits[-1]
+    assert len(folds) == min(FOLDS, n)
+    held = [np.setdiff1d(np.arange(n), rows) for rows, _ in folds]
+    sizes = [len(one) for one in held]
+    assert max(sizes) - min(sizes) <= 1
+    losses = np.zeros(len(PATH))
+    expected = np.empty_like(Y)
+    for (rows, _), out in zip(folds, held, strict=True):
+        for p, penalty in enumerate(PATH):
+            w, b = naive(F[rows], Y[rows], s[rows], penalty)
+            losses[p] += s[out] @ ((F[out] @ w + b - Y[out]) ** 2).sum(axis=1)
+            if penalty == lam:
+                expected[out] = F[out] @ w + b
+    assert lam == PATH[losses.argmin()]
+    np.testing.assert_allclose(scores, expected[judged])
+    assert sorted(last[0].tolist()) == list(range(n))
+    np.testing.assert_allclose(linear.weights, naive(F, Y, s, lam)[0])
+
+
+def test_many_examples_are_judged_on_a_part_held_out_until_it_gets_worse(monkeypatch):
+    F, Y, s = problem(1, 60, 3, 1)
+    Y = F @ np.ones((3, 1)) + 5.0 * np.random.default_rng(0).standard_normal((60, 1))
+    path = 10.0 ** np.arange(6.0, -9.0, -0.5)
+    recorded = Recorded(monkeypatch, F, Y, s, path, 45)
+    linear, lam, judged, scores = recorded.chosen()
+    assert judged.tolist() == list(range(45, 60))
+    losses = []
+    for penalty in path:
+        w, b = naive(F[:45], Y[:45], s[:45], penalty)
+        losses.append(s[45:] @ ((F[45:] @ w + b - Y[45:]) ** 2).sum(axis=1))
+    tried = recorded.fits[0][1]
+    best = int(np.argmin(losses[: len(tried)]))
+    assert lam == path[best]
+    assert len(tried) <= max(best + PATIENCE, 1) + 1 < len(path)
+    w, b = naive(F[:45], Y[:45], s[:45], lam)
+    np.testing.assert_allclose(scores, F[45:] @ w + b)
+    np.testing.assert_allclose(linear.weights, naive(F, Y, s, lam)[0])
+
+
+@pytest.mark.parametrize("fitted", [30, 20])
+def test_a_tie_on_a_path_goes_to_the_larger_penalty(fitted, monkeypatch):
+    F, _, s = problem(0, 30, 3, 1)
+    recorded = Recorded(monkeypatch, F, np.zeros((30, 1)), s, PATH, fitted)  # every penalty predicts zero
+    linear, lam, _, _ = recorded.chosen()
+    assert lam == PATH[0]
+    np.testing.assert_allclose(linear.weights, 0.0, atol=1e-12)
