@@ -1,6 +1,6 @@
 # The Python that makes .venv; after a change of mind, `make clean` first.
 PYTHON ?= python3
-# The Python that sees a card.
+# The Python that sees a GPU.
 GPU_PYTHON ?= python3
 BIN := .venv/bin
 # One worker per core; `make test WORKERS=0` runs in one process, where a debugger can stop it.
@@ -8,8 +8,8 @@ WORKERS ?= auto
 # Compiled test modules are kept between runs, and by all processes that tests start: without, each compiles its own.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-# What the tests of TorchEngine need. On Linux the usual build of torch brings gigabytes for a card: the one for the CPU
-# alone is asked for by name. Triton, which is for Linux only, has an interpreter that runs kernels without a card.
+# What the tests of TorchEngine need. On Linux the usual build of torch brings gigabytes for GPUs: the one for the CPU
+# alone is asked for by name. Triton, which is for Linux only, has an interpreter that runs kernels without a GPU.
 TORCH := torch==2.13.0$(if $(filter Linux,$(shell uname)),+cpu)
 TRITON := $(if $(filter Linux,$(shell uname)),triton==3.8.0)
 
@@ -18,10 +18,13 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick torch test-gpu lint bench bench-gpu theory docs deep clean
+.PHONY: help setup demo test quick torch test-gpu lint bench bench-gpu theory docs deep clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
+
+setup: .venv/dev,docs.installed ## install what test, lint and docs need at once: the package is built once, not three times
+	@touch .venv/test.installed .venv/dev.installed .venv/docs.installed
 
 demo: .venv/cli.installed ## show what the library does, on small real data
 	@$(BIN)/similitude demo
@@ -46,10 +49,10 @@ lint: .venv/dev.installed ## check style, types, spelling and the layers of impo
 bench: .venv/test.installed ## run the benchmarks
 	$(BIN)/python -m benchmarks
 
-test-gpu: ## run the tests of TorchEngine on the card, with the Python in PATH (GPU_PYTHON=...): needs torch
+test-gpu: ## run the tests of TorchEngine on the GPU, with the Python in PATH (GPU_PYTHON=...): needs torch
 	PYTHONPATH=src:$$PYTHONPATH $(GPU_PYTHON) -m pytest --noconftest -q tests/test_torch_*.py
 
-bench-gpu: ## measure the card
+bench-gpu: ## measure the GPU
 	PYTHONPATH=src:$$PYTHONPATH $(GPU_PYTHON) -m benchmarks.gpu
 
 theory: .venv/test.installed ## try every theorem on problems that are hard for it

@@ -266,8 +266,10 @@ def test_other_ranges():
     with pytest.raises(ValueError, match=r"^gamma must be a number in \(0, radius\] = \(0, 1.0\], got 1.1"):
         perceptron_mistakes(1.0, 1.1)
     assert perceptron_mistakes(1.0, 1.0 + 1e-15) == 1
-    with pytest.raises(ValueError, match=r"^norm must be a number in .* = \[0.5, 1\], got 0.4"):
-        combined_margin(0.1, 4, norm=0.4)
+    for norm in (0.4, 0.4999, 1.0001):
+        with pytest.raises(ValueError, match=rf"^norm must be a number in .* = \[0.5, 1\], got {norm}$"):
+            combined_margin(0.1, 4, norm=norm)
+    assert combined_margin(0.1, 4, norm=0.5 - 1e-12) == pytest.approx(0.025)
     for bad in (2, "3", None, True):
         with pytest.raises(ValueError, match=r"^definition must be 3 or 4, got "):
             hinge_error(0.1, 0.1, 0.1, definition=bad)

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from market import KINDS, SAMPLE, shared_letters
 from naive import gaussian, linear, matrix
@@ -73,7 +73,6 @@ def test_inertia_labels_and_distances_follow_the_definition(kernel, plain, weigh
     assert model.transform(Z).shape == (40, k) == (40, len(model.get_feature_names_out()))
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6))
 def test_on_few_points_it_comes_close_to_the_best_of_all_partitions(seed):
     near = np.random.default_rng(seed).standard_normal((6, 2)) + np.repeat([[0, 0], [3, 0], [0, 3]], 2, axis=0)

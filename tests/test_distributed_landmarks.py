@@ -104,7 +104,7 @@ def test_the_law_is_that_of_draws_one_by_one(rule):
 
 
 @pytest.mark.parametrize("rule", ["rpcholesky", "kmeans++"])
-def test_the_cut_into_batches_is_of_no_matter_but_partitions_have_their_own_chances(rule):
+def test_the_seed_decides(rule):
     X, k = clusters(), Gaussian(sigma=1.0)
     one, same = (choose_among_all(rule, k, whole(np.array_split(X, 5), 3), 20)[1] for _ in range(2))
     other = choose_among_all(rule, k, whole(np.array_split(X, 5), 4), 20)[1]

@@ -1,4 +1,4 @@
-"""The machines on every kind of object, scikit-learn's own checks, large data on disk, and everything that is wrong."""
+"""The estimators on every kind of object and label, on data on disk, with pairs that fail and wrong batches."""
 
 import math
 
@@ -21,7 +21,7 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 3))
 TWO = np.where(X[:, 0] > 0.2 * X[:, 1], "a", "b")
 Y = X[:, 0] + np.sin(X[:, 1])
-MACHINES = [SimilarityClassifier, SimilarityRegressor]
+ESTIMATORS = [SimilarityClassifier, SimilarityRegressor]
 
 # Kinds of objects.
 
@@ -41,15 +41,15 @@ def test_several_similarities_are_taken(kind):
     check_learner(SimilarityRegressor(similarity), objects, SAMPLE[:, 0])
 
 
-@pytest.mark.parametrize("head", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("objective", ["logistic", "squared_hinge"])
 @pytest.mark.parametrize("kind", ["sparse", "strings"])
-def test_every_head_takes(kind, head):
+def test_every_loss_takes(kind, objective):
     similarity, objects = OBJECTS[kind]
-    check_learner(SimilarityClassifier(similarity, **OBJECTIVES[head], n_landmarks=5), objects, LABELS)
+    check_learner(SimilarityClassifier(similarity, **OBJECTIVES[objective], n_landmarks=5), objects, LABELS)
 
 
 @pytest.mark.parametrize("kind", ["sparse", "strings"])
-def test_the_head_that_chooses_takes(kind):
+def test_a_penalty_that_selects_features_takes(kind):
     similarity, objects = OBJECTS[kind]
     check_learner(SimilarityRegressor(similarity, penalty="l1", n_landmarks=5), objects, SAMPLE[:, 0])
 
@@ -58,7 +58,7 @@ def test_the_head_that_chooses_takes(kind):
 def test_objects_are_explained_as_what_they_are(kind):
     similarity, objects = OBJECTS[kind]
     model = SimilarityClassifier(similarity).fit(objects, LABELS)
-    one = objects[:1] if hasattr(objects, "shape") or isinstance(objects, list) else objects.head(1)
+    one = objects[:1] if hasattr(objects, "shape") or isinstance(objects, list) else objects.objective(1)
     why = model.explain(one)[0]
     assert str(why)
     assert why.to_dict()["prediction"] in ("a", "b")
@@ -104,11 +104,11 @@ def test_tables_remember_their_columns():
         model.predict(table[["c", "a", "b"]])
 
 
-@pytest.mark.parametrize("head", ["ridge", "logistic"])
+@pytest.mark.parametrize("objective", ["ridge", "logistic"])
 @pytest.mark.parametrize("similarity", [Gaussian(), Linear(), Gaussian(sigma=8.0)], ids=repr)
-def test_single_precision_is_close_to_double(similarity, head):
-    double = SimilarityClassifier(similarity, **OBJECTIVES[head], landmark_indices=range(30)).fit(X, TWO)
-    single = SimilarityClassifier(similarity, **OBJECTIVES[head], landmark_indices=range(30)).fit(
+def test_single_precision_is_close_to_double(similarity, objective):
+    double = SimilarityClassifier(similarity, **OBJECTIVES[objective], landmark_indices=range(30)).fit(X, TWO)
+    single = SimilarityClassifier(similarity, **OBJECTIVES[objective], landmark_indices=range(30)).fit(
         X.astype(np.float32), TWO
     )
     assert single.landmarks_.dtype == np.float32
@@ -219,10 +219,10 @@ def test_engines_make_no_difference(similarity):
 
 
 @pytest.mark.parametrize("constant", [0.0, 1.0, -1.0, 3e7, 1e-9])
-@pytest.mark.parametrize("head", ["ridge", "logistic", "squared_hinge", "l1"])
-def test_a_constant_similarity_predicts_the_majority(constant, head):
+@pytest.mark.parametrize("objective", ["ridge", "logistic", "squared_hinge", "l1"])
+def test_a_constant_similarity_predicts_the_majority(constant, objective):
     y = np.array(["rare"] * 20 + ["common"] * 40)
-    model = SimilarityClassifier(lambda x, z: constant, **OBJECTIVES[head], n_landmarks=10).fit(X, y)
+    model = SimilarityClassifier(lambda x, z: constant, **OBJECTIVES[objective], n_landmarks=10).fit(X, y)
     assert set(model.predict(X)) == {"common"}
     shares = model.predict_proba(X[:1])[0]
     assert shares[0] == pytest.approx(2 / 3, abs=0.1)  # classes_ are in order: common, rare
@@ -230,9 +230,9 @@ def test_a_constant_similarity_predicts_the_majority(constant, head):
 
 
 @pytest.mark.parametrize("constant", [0.0, 1.0, -1.0, 1 / 3, 3e7])
-@pytest.mark.parametrize("head", ["ridge", "l1"])
-def test_a_constant_similarity_predicts_the_mean(constant, head):
-    model = SimilarityRegressor(lambda x, z: constant, **OBJECTIVES[head], n_landmarks=10).fit(X, Y)
+@pytest.mark.parametrize("objective", ["ridge", "l1"])
+def test_a_constant_similarity_predicts_the_mean(constant, objective):
+    model = SimilarityRegressor(lambda x, z: constant, **OBJECTIVES[objective], n_landmarks=10).fit(X, Y)
     np.testing.assert_allclose(model.predict(X), Y.mean(), atol=1e-6)
 
 
@@ -250,13 +250,15 @@ def test_a_similarity_outside_its_range_is_taken_as_it_is(scale):
 
 def test_classes_with_one_example():
     y = np.array(["a"] * 58 + ["b", "c"])
-    for head in ("ridge", "logistic", "squared_hinge"):
-        model = SimilarityClassifier(**OBJECTIVES[head]).fit(X, y)
+    for objective in ("ridge", "logistic", "squared_hinge"):
+        model = SimilarityClassifier(**OBJECTIVES[objective]).fit(X, y)
         assert model.classes_.tolist() == ["a", "b", "c"]
         assert model.predict_proba(X).shape == (60, 3)
-        alone = SimilarityClassifier(**OBJECTIVES[head]).fit(X[:3], ["a", "b", "c"])
+        alone = SimilarityClassifier(**OBJECTIVES[objective]).fit(X[:3], ["a", "b", "c"])
         assert alone.predict(X[:3]).tolist() == ["a", "b", "c"]
-        assert np.isfinite(SimilarityClassifier(**OBJECTIVES[head]).fit(X[:2], ["a", "b"]).decision_function(X)).all()
+        assert np.isfinite(
+            SimilarityClassifier(**OBJECTIVES[objective]).fit(X[:2], ["a", "b"]).decision_function(X)
+        ).all()
     assert np.isfinite(SimilarityClassifier(penalty="l1").fit(X[:2], ["a", "b"]).decision_function(X)).all()
     assert np.isfinite(SimilarityClassifier(penalty="l1").fit(X, ["a"] + ["b"] * 59).decision_function(X)).all()
     two = SimilarityRegressor().fit(X[:2], [1.0, 2.0])
@@ -266,10 +268,10 @@ def test_classes_with_one_example():
 # What is refused.
 
 
-@pytest.mark.parametrize("machine", MACHINES, ids=["classifier", "regressor"])
-def test_objects_that_make_no_sense(machine):
-    y = TWO if machine is SimilarityClassifier else Y
-    model = machine().fit(X, y)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=["classifier", "regressor"])
+def test_objects_that_make_no_sense(estimator):
+    y = TWO if estimator is SimilarityClassifier else Y
+    model = estimator().fit(X, y)
     with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :2])
     with pytest.raises(ValueError, match="features"):
@@ -307,12 +309,12 @@ MANY = [f"word {i}" for i in range(60)]
 
 @pytest.mark.parametrize("how", ["raises", "nan", "text"])
 @pytest.mark.parametrize("side", ["left", "right", "both"])
-@pytest.mark.parametrize("machine", MACHINES, ids=["classifier", "regressor"])
-def test_a_pair_that_fails_is_named_and_leaves_nothing_behind(machine, side, how):
-    y = TWO if machine is SimilarityClassifier else Y
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=["classifier", "regressor"])
+def test_a_pair_that_fails_is_named_and_leaves_nothing_behind(estimator, side, how):
+    y = TWO if estimator is SimilarityClassifier else Y
     f = Touchy(how)
     landmarks = [7, 12, 3] if side == "left" else [12, 7, 3]
-    model = machine(f, landmark_indices=landmarks, side=side)
+    model = estimator(f, landmark_indices=landmarks, side=side)
     with pytest.raises(PairError, match="'word 7', 'word 12'") as caught:
         model.fit(MANY, y)
     assert {caught.value.i, caught.value.j} == {7, 12}
@@ -352,7 +354,7 @@ def test_a_pair_that_fails_in_prediction_is_named_by_its_row():
     assert model.predict(MANY[:5]).shape == (5,)
 
 
-def test_an_interrupt_leaves_the_machine_as_it_was():
+def test_an_interrupt_leaves_the_estimator_as_it_was():
     f = Touchy("interrupted")
     model = SimilarityClassifier(f, landmark_indices=[3, 12])
     with pytest.raises(KeyboardInterrupt):

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from similitude import files
@@ -70,7 +70,6 @@ def test_fasta_without_a_header_is_refused_and_empty_sequences_are_said(tmp_path
     st.integers(1, 9),
     st.booleans(),
 )
-@settings(max_examples=40, deadline=None)
 def test_any_fasta_is_read_back(tmp_path_factory, records, width, packed):
     path = tmp_path_factory.mktemp("fasta") / ("x.fasta.gz" if packed else "x.fasta")
     text = "".join(
@@ -249,7 +248,6 @@ def as_networkx(graph):
 
 
 @given(st.integers(0, 10_000), st.booleans(), st.booleans(), st.booleans(), st.booleans())
-@settings(max_examples=40, deadline=None)
 def test_any_graphs_are_read_back_from_a_tu_folder(tmp_path_factory, seed, node_labels, edge_labels, both, packed):
     rng = np.random.default_rng(seed)
     graphs = [random_graph(rng) for _ in range(int(rng.integers(1, 6)))]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from similitude import files
@@ -37,7 +37,6 @@ def tables(draw):
 
 
 @given(tables(), st.sampled_from(ENDINGS), st.integers(1, 5))
-@settings(max_examples=150, deadline=None)
 def test_any_table_is_read_back_from_every_format(tmp_path_factory, columns, ending, rows):
     path = tmp_path_factory.mktemp("table") / f"x.{ending}"
     files.write(path, columns)
@@ -54,7 +53,6 @@ EXACTLY = {"float_precision": "round_trip"} if pd.__version__ < "3" else {}  # p
 
 
 @given(tables())
-@settings(max_examples=60, deadline=None)
 def test_csv_is_what_pandas_and_polars_read(tmp_path_factory, columns):
     path = tmp_path_factory.mktemp("table") / "x.csv"
     files.write(path, columns)
@@ -71,7 +69,6 @@ def test_csv_is_what_pandas_and_polars_read(tmp_path_factory, columns):
 
 
 @given(st.lists(text, min_size=1, max_size=20), st.sampled_from(ENDINGS))
-@settings(max_examples=100, deadline=None)
 def test_any_strings_are_read_back(tmp_path_factory, strings, ending):
     path = tmp_path_factory.mktemp("strings") / f"x.{ending}"
     files.write(path, {"y": range(len(strings)), "s": strings})
@@ -83,7 +80,6 @@ def test_any_strings_are_read_back(tmp_path_factory, strings, ending):
     st.lists(st.lists(number, min_size=1, max_size=5), min_size=1, max_size=8),
     st.sampled_from(["jsonl", "parquet", "arrow"]),
 )
-@settings(max_examples=60, deadline=None)
 def test_any_series_are_read_back(tmp_path_factory, series, ending):
     path = tmp_path_factory.mktemp("series") / f"x.{ending}"
     files.write(path, {"s": series})
@@ -91,7 +87,6 @@ def test_any_series_are_read_back(tmp_path_factory, series, ending):
 
 
 @given(st.lists(st.lists(text, max_size=5), min_size=1, max_size=8), st.sampled_from(["jsonl", "parquet", "arrow"]))
-@settings(max_examples=60, deadline=None)
 def test_any_sets_are_read_back(tmp_path_factory, sets, ending):
     path = tmp_path_factory.mktemp("sets") / f"x.{ending}"
     files.write(path, {"s": sets})

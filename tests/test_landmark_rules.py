@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.stats import chisquare
@@ -57,7 +57,6 @@ class Untouchable(Similarity):
 
 @pytest.mark.parametrize("rule", RULES)
 @given(n=st.integers(1, 30), share=st.floats(0, 1), seed=st.integers(0, 9))
-@settings(max_examples=12, deadline=None)
 def test_positions_are_distinct_and_as_many_as_asked(rule, n, share, seed):
     k = max(1, round(share * n))
     pool = make_pool(Gaussian(sigma=0.5), PLANE[:n], seed, make_labels(n))
@@ -136,7 +135,6 @@ def test_uniform_draws_every_object_equally_often():
 
 
 @given(sizes=st.lists(st.integers(1, 12), min_size=1, max_size=6), share=st.floats(0, 1), seed=st.integers(0, 99))
-@settings(deadline=None)
 def test_stratified_shares(sizes, share, seed):
     labels = np.repeat(np.arange(len(sizes)), sizes)
     total, classes = len(labels), len(sizes)
@@ -207,7 +205,7 @@ def sequential_law(weights, K, k):
     return law
 
 
-@pytest.mark.parametrize("block", [3, None])
+@pytest.mark.parametrize("block", [3, pytest.param(None, marks=pytest.mark.deep)])
 @pytest.mark.parametrize(
     ("rule", "weights"),
     [(lambda pool, k, block: rpcholesky(pool, k, block)[0], residual_weights), (kmeans_plus_plus, distance_weights)],

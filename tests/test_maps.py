@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem
@@ -62,14 +62,12 @@ def test_dependent_landmarks_are_dropped():
     assert np.allclose(m.transform(S) @ F[0], S @ [3.0, -1.0])
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(0, 2**32 - 1), st.sampled_from(["linear", "gaussian"]))
 def test_projection_reproduces_the_kernel_on_landmarks(m, d, seed, name):
     local = np.random.default_rng(seed)
     Z = local.integers(-2, 3, (m, d)).astype(float)  # many duplicates
     kernel = Linear() if name == "linear" else Gaussian(1.5)
-    if not Z.any() and name == "linear":
-        return
+    assume(Z.any() or name != "linear")
     p = ProjectionMap(kernel, landmark_indices=np.arange(m)).fit(Z)
     new = local.standard_normal((7, d))
     F, L = p.transform(new), p.transform(Z)

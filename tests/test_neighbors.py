@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from market import KINDS
 from naive import kernel_distance, linear, matrix, polynomial
@@ -79,7 +79,6 @@ def test_training_objects_are_not_their_own_neighbors(engine):
         model.kneighbors(n_neighbors=40)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_equally_near_ones_are_taken_by_index_however_the_columns_are_cut(data):
     n, m = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 30))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -63,7 +63,6 @@ def test_the_erratum_runs_with_twice_lambda():
     assert np.allclose(ours.dual_coef_, [2 / 3, -7 / 24])
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(2, 25), st.integers(1, 600), st.floats(0.001, 3), st.integers(0, 2**32 - 1), st.booleans())
 def test_every_step_is_the_naive_one(m, T, lam, seed, as_printed):
     local = np.random.default_rng(seed)

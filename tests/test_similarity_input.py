@@ -189,7 +189,7 @@ def test_histograms_have_no_negative_entries():
 def test_widths_are_positive_numbers(make, name, bad):
     k = make(bad)
     if name == "nu" and isinstance(bad, float) and bad == math.inf:
-        return
+        pytest.skip("infinity is a smoothness: the Gaussian kernel")
     for use in (
         lambda: k.gram(X),
         lambda: k.cross(X, X),

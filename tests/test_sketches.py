@@ -197,7 +197,7 @@ def test_the_mean_over_seeds_is_the_kernel_and_the_variance_as_promised(kernel):
 @every_kernel
 def test_error_falls_like_one_over_the_root_of_the_number_of_features(kernel):
     Z = np.random.default_rng(8).normal(size=(12, 60)) / 6
-    errors = [((approximations(kernel, width, range(60), Z) - kernel.gram(Z)) ** 2).mean() for width in (32, 512)]
+    errors = [((approximations(kernel, width, range(30), Z) - kernel.gram(Z)) ** 2).mean() for width in (32, 512)]
     assert 2.5 < np.sqrt(errors[0] / errors[1]) < 6.5  # 4 by theory
 
 

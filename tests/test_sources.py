@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
@@ -116,7 +116,6 @@ def test_shards_are_in_the_order_of_their_numbers(tmp_path):
 
 
 @given(sizes=st.lists(st.integers(1, 90), min_size=1, max_size=12), rows=st.integers(1, 100))
-@settings(max_examples=50, deadline=None)
 def test_cutting_keeps_every_row(sizes, rows):
     edges = np.cumsum([0, *sizes])
     Z = np.arange(edges[-1] * 2.0).reshape(-1, 2)
@@ -130,7 +129,6 @@ def test_cutting_keeps_every_row(sizes, rows):
 
 
 @given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=10), seed=st.integers(0, 2**63 - 1))
-@settings(max_examples=50, deadline=None)
 def test_the_ends_are_those_of_the_whole_order(sizes, seed):
     n, ends, start = sum(sizes), StableSample(7, 5, seed), 0
     for size in sizes:

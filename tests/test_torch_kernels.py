@@ -42,7 +42,7 @@ def checked(k, X, Y, outputs, way, precision="float32", most=5e-6):
 for n, m, d in ((70, 130, 3), (5, 1, 20), (9, 2100, 1), (3, 5, 140)):
     X, Y = torch.randn(n, d, device=device) + 3, torch.randn(m, d, device=device) + 3
     for way, kernels in KERNELS.items():
-        for k in kernels:
+        for k in kernels[: 1 if m == 2100 and device == "cpu" else None]:  # which takes long where it is interpreted
             checked(k, X, Y, 3 if n == 70 else 1, way)
     if d == 3:
         checked(Gaussian(0.1), X, Y, 1, "direct")
@@ -80,34 +80,36 @@ assert torch.equal(out, 2 * x)
 """The least that a kernel does: a loop over a number that is known when it runs, a load and a store."""
 
 
-def started(*arguments, **environment):
-    return subprocess.run(
-        [sys.executable, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-        timeout=300,
-    )
+FIRST_THE_PROBE = """
+import runpy, sys
+try:
+    runpy.run_path(sys.argv[2])
+except Exception as error:
+    print("cannot interpret:", type(error).__name__, error)
+    sys.exit()
+"""
 
 
-def run(device, **environment):
-    done = started("-c", PROGRAM, device, **environment)
-    assert done.stdout == "all is well\n", done.stderr[-2000:]
+def run(program, *arguments, **environment):
+    """Run a program in a new process; return what it printed."""
+    command = [sys.executable, "-c", program, *arguments]
+    env = {**os.environ, **environment}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
 
 
 def test_interpreted_on_the_cpu(tmp_path):
     (tmp_path / "probe.py").write_text(PROBE)  # in a file: Triton reads the source
-    probe = started(str(tmp_path / "probe.py"), TRITON_INTERPRET="1")
-    if probe.returncode:
+    said = run(FIRST_THE_PROBE + PROGRAM, "cpu", str(tmp_path / "probe.py"), TRITON_INTERPRET="1")
+    if said.startswith("cannot interpret"):
         versions = f"Triton {triton.__version__}, NumPy {np.__version__}"
-        last = (probe.stderr.strip().splitlines() or ["no message"])[-1]
-        pytest.skip(f"Triton's interpreter cannot run a kernel of two lines here ({versions}): {last}")
-    run("cpu", TRITON_INTERPRET="1")
+        pytest.skip(f"Triton's interpreter cannot run a kernel of two lines here ({versions}): {said}")
+    assert said == "all is well\n"
 
 
 @pytest.mark.gpu
 def test_compiled_on_the_card():
     if not torch.cuda.is_available():
         pytest.skip("torch sees no CUDA device")
-    run("cuda")
+    assert run(PROGRAM, "cuda") == "all is well\n"

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, kstest
 from sklearn.base import clone
@@ -213,7 +213,6 @@ def test_balanced_is_right_equally_often_in_every_class(classes, engine):
     np.testing.assert_allclose(model.predict_proba(VECTORS), expected)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.booleans(), st.sampled_from([0.01, 1.0, 1.0, 30.0]))
 def test_probabilities_are_probabilities(seed, classes, balanced, size):
     """Also of the most extreme similarities: all -1 or 1."""
@@ -297,8 +296,8 @@ def test_answers_come_as_often_as_their_probabilities():
     chance = model.predict_proba([0])[0, 1]
     answers = model.predict(np.zeros(4000, dtype=int))  # copies have chances of their own
     assert binomtest(int((answers == 1).sum()), 4000, chance).pvalue > 0.001
-    by_seed = [fitted_on(problem, 300, random_state=seed).predict([0])[0] for seed in range(300)]
-    assert binomtest(sum(answer == 1 for answer in by_seed), 300, chance).pvalue > 0.001
+    by_seed = [fitted_on(problem, 300, random_state=seed).predict([0])[0] for seed in range(120)]
+    assert binomtest(sum(answer == 1 for answer in by_seed), 120, chance).pvalue > 0.001
 
 
 def test_an_object_has_its_own_answer():
