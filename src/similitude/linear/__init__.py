@@ -1,5 +1,7 @@
 """Linear models of features: losses, weighted sums over a pass, ridge, logistic and squared hinge, sparse models."""
 
+from similitude.linear.calibration import probabilities, temperature
+from similitude.linear.dual_ridge import fit_dual_ridge, unit_of
 from similitude.linear.held_out import HELD_OUT, LEAVE_ONE_OUT, Trial, n_fitted
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import fit_by_products
@@ -20,7 +22,11 @@ __all__ = [
     "Trial",
     "fit_by_products",
     "fit_classes",
+    "fit_dual_ridge",
     "fit_numbers",
     "l2_path",
     "n_fitted",
+    "probabilities",
+    "temperature",
+    "unit_of",
 ]

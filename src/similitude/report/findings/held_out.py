@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.encodings import take
-from similitude.learners.calibration import probabilities
+from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
 from similitude.support.errors import pairs_at
 from similitude.support.results import ESTIMATE, HELD_OUT, Estimate
