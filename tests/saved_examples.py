@@ -51,6 +51,7 @@ from similitude.learners import (
     KernelSGDSVC,
     KernelSVC,
     KernelSVR,
+    KreinSVC,
     MarginPerceptron,
     RepresenterClassifier,
     RepresenterRegressor,
@@ -212,6 +213,7 @@ def learners():
     yield KernelSVC().fit(X, THREE)
     yield KernelSVC(lam=0.01, class_weight="balanced").fit(X, TWO)
     yield KernelSVC("gaussian", hard=True).fit(X, TWO)
+    yield KreinSVC().fit(X, TWO)
     yield KernelSVR().fit(X, Y)
     yield KernelSGDSVC(n_iter=100, random_state=np.random.RandomState(3)).fit(X, TWO)
     yield RepresenterClassifier().fit(X, THREE)

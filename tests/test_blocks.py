@@ -172,7 +172,12 @@ INTERRUPTED = """
             print("go", flush=True)
             FromPairs(slow).gram(range(2000))
     except KeyboardInterrupt:
-        print("stopped", [t.name for t in threading.enumerate() if t.name.startswith("similitude")], flush=True)
+        end = time.monotonic() + 5.0  # a tile that takes long on a busy machine ends by itself
+        while (left := [t.name for t in threading.enumerate() if t.name.startswith("similitude")]) and (
+            time.monotonic() < end
+        ):
+            time.sleep(0.01)
+        print("stopped", left, flush=True)
 """
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_contract_similarity import EXAMPLES
+from market import SIMILARITIES
 
 from similitude import FromPairs, Precomputed, Similarity, check_kernel
 from similitude.checks import check_similarity
@@ -12,7 +12,7 @@ from similitude.kernels import DTW, Cosine, Edit, Gaussian, Jaccard, Laplace, Li
 from similitude.similarity import Absolute, Exponential, Power, Product, Scaled, Shifted, Sum
 
 DECLARED = "FromPairs", "FromBlocks", "Precomputed"
-ONE_OF_EACH = list({type(k): k for k, _ in EXAMPLES}.values())
+ONE_OF_EACH = list({type(k): k for k, _ in SIMILARITIES.values()}.values())
 NODES = [k for k in ONE_OF_EACH if hasattr(k, "combine")]
 X = np.random.default_rng(0).normal(size=(12, 2))
 

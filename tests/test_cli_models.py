@@ -71,7 +71,7 @@ def test_fit_as_json_and_the_same_file_twice(genes, tmp_path):
     assert (tmp_path / "a.sim").read_bytes() == (tmp_path / "b.sim").read_bytes()
 
 
-def test_heads_and_tasks(waves, tmp_path):
+def test_losses_penalties_and_tasks(waves, tmp_path):
     ask = ("fit", waves, "--label", "y", "-o", tmp_path / "m.sim", "--json")
     found = json.loads(run(*ask, "--penalty", "l1", "--landmarks", 20).out)
     assert found["task"] == "regression" and found["penalty"] == "l1"

@@ -29,7 +29,7 @@ ABSTRACT = {
     "HistogramSimilarity",
     "SeriesSimilarity",
     "Node",
-    "Joined",
+    "NaryNode",
     "Extreme",
     "Wrapped",
 }

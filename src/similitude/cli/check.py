@@ -38,6 +38,10 @@ def check(given: CheckOptions, seed: Seed = 0, *, run: Computation) -> None:
 
     Exits with 3 if a counterexample is found.
     """
+    import numpy as np
+
+    from similitude.compute import take
+
     X = None
     if given.file is None:
         if given.similarity is None:
@@ -46,21 +50,13 @@ def check(given: CheckOptions, seed: Seed = 0, *, run: Computation) -> None:
     else:
         data, text, k = given.read_both(run)
         X = data.objects
-        k.prepare(_first(X, min(len(data), MAX_TRIED)))
+        k.prepare(take(X, np.arange(min(len(data), MAX_TRIED))))
     with run.computing():
         validity = similitude.check_kernel(k, X, random_state=seed)
     document = {"command": "check", "similarity": text, **validity.to_dict()}
     run.result(document, lambda terminal: _show(terminal, text, validity))
     if validity.verdict == "INVALID":
         raise typer.Exit(REFUTED)
-
-
-def _first(X: object, n: int) -> object:
-    import numpy as np
-
-    from similitude.compute.encodings import take
-
-    return take(X, np.arange(n))
 
 
 def _show(terminal: Terminal, text: str, validity: Validity) -> None:

@@ -8,10 +8,10 @@ import typer
 
 from similitude.cli.output import Computation, Terminal
 from similitude.cli.saved_models import ModelOptions, SavedModel
-from similitude.support.errors import brief
+from similitude.support import brief
 
 if TYPE_CHECKING:
-    from similitude.estimators.explanation import Explanation
+    from similitude.estimators import Explanation
 
 EXAMPLE = "explain genes.sim new.csv --row 3"
 
@@ -26,7 +26,7 @@ Row = Annotated[int, typer.Option("--row", min=0, metavar="NUMBER", help="The ro
 
 def explain(given: ModelOptions, row: Row, run: Computation) -> None:
     """Show which landmarks drove one prediction, and the contribution of each to the score."""
-    from similitude.compute.encodings import as_objects
+    from similitude.compute import as_objects
 
     found = given.load(run)
     one, actual = _row(run, found, given.file, row)
@@ -54,7 +54,7 @@ def _row(run: Computation, found: SavedModel, file: str, row: int) -> tuple[Any,
     """Return one row of a file as a collection of one, and its label if there is one."""
     import numpy as np
 
-    from similitude.compute.encodings import take
+    from similitude.compute import take
 
     before = 0
     for data in found.batches(file):

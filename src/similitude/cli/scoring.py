@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.support.results import ESTIMATE, Estimate
+from similitude.support import ESTIMATE, Estimate
 
 LEVEL, NORMAL_QUANTILE = 0.95, 1.959964
 
@@ -52,7 +52,7 @@ def accuracy(right: int, rows: int) -> Estimate:
     >>> print(accuracy(90, 100))
     0.9 [0.8238, 0.951] (95 %, ESTIMATE)
     """
-    from similitude.theory.intervals import clopper_pearson
+    from similitude.theory import clopper_pearson
 
     low, high = clopper_pearson(right, rows, LEVEL)
     return Estimate(right / rows, float(low), float(high), LEVEL, ESTIMATE)

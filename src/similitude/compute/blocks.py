@@ -18,7 +18,7 @@ import numpy as np
 from similitude.compute import loops
 from similitude.compute.encodings import FLOATS, Encoding, as_numpy, count, first_nonfinite, namespace, rows, tensor_in
 from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
-from similitude.support.errors import PairError, brief
+from similitude.support import PairError, brief
 
 T = TypeVar("T")
 
@@ -84,7 +84,8 @@ def finite_block(values: Any, shape: tuple[int, int], name: Callable[[], str]) -
         raise TypeError(f"{name()} gave values of type {values.dtype}, expected real numbers")
     bad = first_nonfinite(values)
     if bad is not None:
-        raise PairError(*bad, f"{name()} is {float(values[bad])}, not a finite number")
+        i, j = bad
+        raise PairError(i, j, f"{name()} is {float(values[i, j])}, not a finite number")
     return values
 
 

@@ -1,8 +1,8 @@
 """Objects, raw or encoded, whatever they are stored in: counted, sliced, joined, and turned into lists or matrices.
 
-An *encoding* is what ``Similarity.encode`` returns: an array, a sparse matrix, a tensor, a list, a tuple of these (one
-entry per part of a composite), or any class with ``__len__`` and ``__getitem__(slice | int array)``. All other code
-treats it as opaque and uses :func:`count` and :func:`rows`.
+An *encoding* is what ``Similarity.encode`` returns: an array, a sparse matrix, a tensor, a data frame, a list, a tuple
+of these (one entry per part of a composite), or any class with ``__len__`` and ``__getitem__(slice | int array)``. All
+other code treats it as opaque and uses :func:`count` and :func:`rows`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support.errors import brief
-from similitude.support.fingerprints import digest
+from similitude.support import brief, digest
 
 Encoding = Any
 Rows = slice | np.ndarray
@@ -48,7 +47,7 @@ def rows(encoding: Encoding, which: Rows) -> Encoding:
         return tuple(rows(part, which) for part in encoding)
     if isinstance(encoding, list) and not isinstance(which, slice):
         return [encoding[i] for i in which]
-    return encoding[which]
+    return encoding.iloc[which] if hasattr(encoding, "iloc") else encoding[which]
 
 
 def keys(encoding: Encoding) -> np.ndarray:
@@ -138,7 +137,7 @@ def beside(array: np.ndarray, like: Any) -> Any:
     return namespace(like).asarray(np.require(array, requirements=["W"]), device=like.device)
 
 
-def first_nonfinite(values: Any) -> tuple[int, ...] | None:
+def first_nonfinite(values: Any) -> Any:
     """Return the position of the first entry that is not finite, or None.
 
     >>> first_nonfinite(np.array([[1.0, 2.0], [np.nan, 3.0]]))

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.compute.encodings import as_numpy, is_tensor
+from similitude.compute import as_numpy, is_tensor
 from similitude.compute.engines import Engine
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.landmark_estimator import LandmarkEstimator
@@ -17,8 +17,8 @@ from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import ClassTargets, class_codes, class_weights
 from similitude.linear import LinearModel, Trial, fit_classes, probabilities, temperature
 from similitude.scikit import all_or_nothing, check_labels, check_weights
-from similitude.support.results import ESTIMATE, Estimate
-from similitude.theory.intervals import clopper_pearson
+from similitude.support import ESTIMATE, Estimate
+from similitude.theory import clopper_pearson
 
 
 class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):

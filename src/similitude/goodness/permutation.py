@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from similitude.goodness.alignments import centered_matrix
-from similitude.support.results import ESTIMATE, Estimate
+from similitude.support import ESTIMATE, Estimate
 from similitude.theory import LEVEL, clopper_pearson
 
 PERMUTATIONS = 999
@@ -16,7 +16,7 @@ PERMUTATIONS = 999
 
 PERMUTATIONS_AT_ONCE = 250
 
-MANY_CLASSES = 16
+BLOCKWISE_CLASSES = 16
 """With more classes, sums over the blocks of classes are cheaper than products with the whole matrix."""
 
 
@@ -84,7 +84,7 @@ def _within(C: np.ndarray, codes: np.ndarray) -> np.ndarray:
     if n_classes == 2:  # 1[equal] = (1 + l l') / 2, and C sums to zero
         signs = 2.0 * codes - 1.0
         return (signs * (C @ signs)).sum(axis=0) / 2
-    if n_classes > MANY_CLASSES:
+    if n_classes > BLOCKWISE_CLASSES:
         return np.array([_blocks_sum(C, own, n_classes) for own in codes.T])
     total = np.zeros(codes.shape[1])
     for c in range(n_classes):

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from similitude.goodness.gaps import gaps, largest_gap, ranks
-from similitude.support.results import ESTIMATE, Estimate
+from similitude.support import ESTIMATE, Estimate
 from similitude.theory import LEVEL
 
-REPLICATES = 500
+BOOTSTRAP_REPLICATES = 500
 """Number of bootstrap replicates."""
 
 REPLICATE_VALUES = 4_000_000
@@ -65,7 +65,7 @@ def _replicates(
     pairs = K.copy()
     np.fill_diagonal(pairs, 0.0)
     noise = np.sqrt(2 * noise_of_means(K, codes))[:, :, None]
-    batch, left = max(1, REPLICATE_VALUES // (n * len(members))), REPLICATES
+    batch, left = max(1, REPLICATE_VALUES // (n * len(members))), BOOTSTRAP_REPLICATES
     while left:
         size = min(batch, left)
         left -= size
@@ -175,7 +175,7 @@ def bounded_mean(values: np.ndarray, most: float, rng: np.random.Generator) -> t
     >>> low, 0.03 < high < 0.04  # Clopper and Pearson: 0.0362
     (0.0, True)
     """
-    parts = rng.standard_exponential((8 * REPLICATES, len(values) + 1))
+    parts = rng.standard_exponential((8 * BOOTSTRAP_REPLICATES, len(values) + 1))
     parts /= parts.sum(axis=1, keepdims=True)
     means, tail = parts[:, :-1] @ values, (1 - LEVEL) / 2
     return float(np.quantile(means, tail)), float(np.quantile(means + parts[:, -1] * most, 1 - tail))

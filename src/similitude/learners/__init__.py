@@ -13,7 +13,7 @@ from similitude.learners.neighbors import SimilarityKNeighborsClassifier, Simila
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
 from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
-from similitude.learners.separator import SeparatorLP
+from similitude.learners.separator import SeparatorLP, row_norms
 from similitude.learners.svm import KernelSVC, KernelSVR, KreinSVC
 from similitude.learners.svm.sgd import KernelSGDSVC
 from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilarityVote
@@ -37,4 +37,5 @@ __all__ = [
     "SimilarityKNeighborsRegressor",
     "SimilarityVote",
     "WeakSimilarityVote",
+    "row_norms",
 ]

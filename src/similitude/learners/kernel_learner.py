@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, as_numpy, check_objects, itemsize, rows, take
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, itemsize, rows, take
 from similitude.scikit import SimilarityEstimator
-from similitude.similarity import Similarity
 
 
 class KernelLearner(SimilarityEstimator):
@@ -19,14 +17,6 @@ class KernelLearner(SimilarityEstimator):
     ``fit`` of a subclass calls `_begin` with validated objects, computes coefficients, and passes them to `_keep`;
     `_weighted` is then the sum for new objects. Only objects with a nonzero coefficient are kept.
     """
-
-    random_state: Any = None
-
-    def _begin(self, X: Any, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
-        """Return the resolved kernel, the training objects and their encoding; refuse what is not a kernel."""
-        k, X, A = self._start(X, self.random_state, sample_weight)
-        self.validity_ = self._demand_kernel(k, X, A, self.random_state)
-        return k, X, A
 
     def _keep(self, X: Any, A: Encoding, coefficients: np.ndarray) -> None:
         """Keep the objects with a nonzero coefficient, given coefficients of shape (n,) or (n, outputs)."""

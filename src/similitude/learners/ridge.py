@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 
-from similitude.compute.encodings import as_numpy
+from similitude.compute import as_numpy
 from similitude.compute.engines import Engine
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.linear import fit_dual_ridge
 from similitude.scikit import all_or_nothing, check_labels, check_targets, check_weights, tensors_for_tensors
-from similitude.support.errors import brief
-from similitude.support.validation import is_number
+from similitude.support import brief
 
 
 class LeastSquares(KernelLearner):
@@ -32,7 +32,7 @@ class LeastSquares(KernelLearner):
         if isinstance(lam, str) and lam == "auto":
             return None
         several = isinstance(lam, (Sequence, np.ndarray)) and not isinstance(lam, str)
-        if several or is_number(lam):
+        if several or (isinstance(lam, Real) and not isinstance(lam, bool)):
             try:
                 lams = np.array(lam, dtype=np.float64)
             except (TypeError, ValueError):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from similitude.compute.encodings import as_numpy, beside, namespace
+from similitude.compute import as_numpy, beside, namespace
 from similitude.linear.cholesky import solve, upper_factor
 from similitude.linear.strips import zeros
 

@@ -12,7 +12,7 @@ from similitude.compute.engines import Engine
 from similitude.persistence.reencode import with_encodings, without_encodings
 from similitude.persistence.registry import UPGRADES, class_of, is_registered
 from similitude.similarity import Parametric
-from similitude.support.errors import SavedModelError, brief
+from similitude.support import SavedModelError, brief
 
 OF_THE_ENGINE = ("_engine_of_tensors",)
 """Attributes that describe the engine of a fit; like the engine itself they are not stored."""
@@ -73,13 +73,14 @@ def _state(value: Any) -> dict[str, Any]:
 
 
 def _may_have(cls: Any, name: str) -> bool:
-    """Tell whether a file may set an attribute: it must not replace a method or property of the class."""
+    """Tell whether a file may set an attribute: it must not replace a method, or a property that cannot be set."""
     if name in _demanded(cls):
         return True
     if not hasattr(cls, "get_params") and (dataclasses.is_dataclass(cls) or issubclass(cls, tuple)):
         return False
     defined = inspect.getattr_static(cls, name, None)
-    return not name.startswith("__") and (isinstance(defined, MemberDescriptorType) or not hasattr(defined, "__get__"))
+    settable = isinstance(defined, MemberDescriptorType) or getattr(defined, "fset", None) is not None
+    return not name.startswith("__") and (settable or not hasattr(defined, "__get__"))
 
 
 def _read_object(r: Any, node: Any) -> Any:

@@ -54,10 +54,9 @@ learners.neighbors: SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor
 learners.perceptron.kernel_perceptron: KernelPerceptron
 learners.perceptron.margin_perceptron: MarginPerceptron
 learners.perceptron.mistake_bounds: MistakeBound
-learners.regularizers: Norm OwnRegularizer SquaredNorm
-learners.representer: RepresenterClassifier RepresenterRegressor
+learners.representer.estimators: Representer RepresenterClassifier RepresenterRegressor
+learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
 learners.ridge: KernelRidge KernelRidgeClassifier
-learners.search: Certificate
 learners.separator: SeparatorLP
 learners.svm.largest_margin: LargestMargin
 learners.svm.sgd: KernelSGDSVC

@@ -8,6 +8,7 @@ from similitude.scikit.estimator import (
     check_input,
     tensors_for_tensors,
 )
+from similitude.scikit.input_check import InputCheck
 from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, demand_valid, proven, whole_gram
 from similitude.scikit.validation import (
     check_label_column,
@@ -22,6 +23,7 @@ from similitude.scikit.validation import (
 __all__ = [
     "CHECKED_OBJECTS",
     "FLOATS",
+    "InputCheck",
     "ScoreClassifier",
     "SimilarityEstimator",
     "all_or_nothing",

@@ -10,21 +10,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from similitude.compute import as_matrix
-from similitude.compute.encodings import (
-    Encoding,
-    as_numpy,
-    check_objects,
-    is_table,
-    is_tensor,
-    moved,
-    namespace,
-    take,
-)
+from similitude.compute import Encoding, as_matrix, as_numpy, check_objects, is_table, is_tensor, moved, namespace, take
 from similitude.compute.engines import Engine, TorchEngine, check_device, current_engine, engine_for, is_distributed
 from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, proven
 from similitude.similarity import Precomputed, Similarity, as_similarity
-from similitude.support.randomness import generator
+from similitude.support import generator
 from similitude.validity import Validity
 
 FLOATS = (np.float64, np.float32)
@@ -169,6 +159,13 @@ class SimilarityEstimator(BaseEstimator):
         self._note_engine([resolved])
         setattr(self, f"{self._role}_", "precomputed" if precomputed else resolved)
         return resolved, X, A
+
+    def _begin(self, X: Any, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
+        """Return the same for a kernel, and set ``validity_``; raise NotAKernelError if it has a witness."""
+        random_state = getattr(self, "random_state", None)
+        k, X, A = self._start(X, random_state, sample_weight)
+        self.validity_ = self._demand_kernel(k, X, A, random_state)
+        return k, X, A
 
     def _note_engine(self, similarities: Sequence[Similarity]) -> None:
         """Set ``notes_`` to the engine's remarks on similarities that it cannot compute on its device."""

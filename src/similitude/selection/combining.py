@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import as_matrix
-from similitude.compute.encodings import check_objects, take
+from similitude.compute import as_matrix, check_objects, take
 from similitude.compute.engines import Engine
 from similitude.scikit import CHECKED_OBJECTS, demand_valid
 from similitude.selection.candidate_features import projection
@@ -22,8 +21,7 @@ from similitude.selection.sample_sizes import affordable, sample_landmarks, samp
 from similitude.selection.side_by_side import SideBySide
 from similitude.selection.targets import REGRESSION, SelectionTargets
 from similitude.similarity import Similarity, remembered_images
-from similitude.support.errors import NotAKernelError
-from similitude.support.randomness import generator
+from similitude.support import NotAKernelError, generator
 from similitude.validity import check_gram
 
 WAYS = ("uniform", "alignment", "easymkl", "concatenate")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.support.results import ESTIMATE, Estimate
-from similitude.theory.intervals import clopper_pearson
+from similitude.support import ESTIMATE, Estimate
+from similitude.theory import clopper_pearson
 
 LEVEL = 0.95
 
@@ -16,17 +16,17 @@ DRAWS = 4000
 """Number of simulated draws of the largest standardized difference."""
 
 
-def widening(n_judged: int, n_fitted: float) -> float:
+def widening(n_test: int, n_train: float) -> float:
     r"""Return the factor by which intervals are wider than those of independent errors.
 
     Models of several folds share training examples, so that their errors are correlated: the variance of their mean is
-    multiplied by :math:`1 + n_{judged} / n_{fitted}`. (Nadeau and Bengio, "Inference for the Generalization Error",
+    multiplied by :math:`1 + n_{test} / n_{train}`. (Nadeau and Bengio, "Inference for the Generalization Error",
     2003, section 3, with the variance of single examples in place of that of folds.)
 
     >>> widening(100, 80)
     1.5
     """
-    return float(np.sqrt(1 + n_judged / n_fitted))
+    return float(np.sqrt(1 + n_test / n_train))
 
 
 def error_of(errors: np.ndarray, of_classes: bool, wider: float = 1.0) -> Estimate:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, is_sparse, itemsize, namespace
+from similitude.compute import Encoding, is_sparse, itemsize, namespace
 from similitude.similarity import PSD, SYMMETRIC, Hints, Similarity
-from similitude.support.errors import UnresolvedError
+from similitude.support import UnresolvedError
 
 
 class SideBySide(Similarity):

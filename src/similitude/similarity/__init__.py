@@ -1,6 +1,6 @@
 """Contract 1: similarities, what is claimed of them, their algebra, and adapters for whatever a user brings."""
 
-from similitude.compute import Hints, Profile, profile_of
+from similitude.compute import Hints
 from similitude.similarity.adapters import FromBlocks, FromPairs, Precomputed, as_similarity
 from similitude.similarity.algebra import (
     Absolute,
@@ -14,16 +14,27 @@ from similitude.similarity.algebra import (
     Sum,
     hints_of_parts,
 )
-from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Proof, check_claims
+from similitude.similarity.claims import (
+    BOUNDED,
+    KERNEL,
+    PSD,
+    SYMMETRIC,
+    UNIT_DIAGONAL,
+    UNIT_KERNEL,
+    Proof,
+    check_claims,
+)
 from similitude.similarity.contract import Similarity, image, remembered_images
 from similitude.similarity.parameters import Parametric, check_number, check_positive, check_whole
-from similitude.similarity.wrappers import Normalized, Pullback, Symmetrized
+from similitude.similarity.wrappers import Normalized, Pullback, Symmetrized, Wrapped
 
 __all__ = [
     "BOUNDED",
+    "KERNEL",
     "PSD",
     "SYMMETRIC",
     "UNIT_DIAGONAL",
+    "UNIT_KERNEL",
     "Absolute",
     "Exponential",
     "FromBlocks",
@@ -36,7 +47,6 @@ __all__ = [
     "Power",
     "Precomputed",
     "Product",
-    "Profile",
     "Proof",
     "Pullback",
     "Scaled",
@@ -44,6 +54,7 @@ __all__ = [
     "Similarity",
     "Sum",
     "Symmetrized",
+    "Wrapped",
     "as_similarity",
     "check_claims",
     "check_number",
@@ -51,6 +62,5 @@ __all__ = [
     "check_whole",
     "hints_of_parts",
     "image",
-    "profile_of",
     "remembered_images",
 ]

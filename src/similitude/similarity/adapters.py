@@ -14,7 +14,7 @@ import numpy as np
 from similitude.compute import Encoding, Hints, as_objects, stacked
 from similitude.similarity.claims import SYMMETRIC, check_claims
 from similitude.similarity.contract import Similarity
-from similitude.support.errors import PairError, brief
+from similitude.support import PairError, brief
 
 
 def as_similarity(similarity: Any) -> Similarity:
@@ -187,8 +187,6 @@ class FromBlocks(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return the collection itself if it can be sliced, a list of rows as a matrix, or else the list."""
-        if hasattr(objects, "iloc"):
-            return _FrameRows(objects)
         if hasattr(objects, "tocsr"):
             return objects.tocsr()
         if hasattr(objects, "shape"):
@@ -198,21 +196,8 @@ class FromBlocks(Similarity):
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Call the function on two parts of the collections."""
-        values = self.f(*(part.frame if isinstance(part, _FrameRows) else part for part in (A, B)))
+        values = self.f(A, B)
         return values if hasattr(values, "shape") else np.asarray(values)
-
-
-class _FrameRows:
-    """A data frame that is counted and sliced by rows."""
-
-    def __init__(self, frame: Any) -> None:
-        self.frame = frame
-
-    def __len__(self) -> int:
-        return len(self.frame)
-
-    def __getitem__(self, which: Any) -> _FrameRows:
-        return _FrameRows(self.frame.iloc[which])
 
 
 class Precomputed(Similarity):

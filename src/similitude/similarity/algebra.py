@@ -154,7 +154,7 @@ def _shifted_profile(node: Shifted) -> Profile | None:
     return None if profile is None else profile.shifted(float(node.constant))
 
 
-class Joined(Node):
+class NaryNode(Node):
     """A node with any number of parts, which are its parameters ``k1``, ``k2``, …."""
 
     def __init__(self, *parts: Similarity, **named: Similarity) -> None:
@@ -185,7 +185,7 @@ class Joined(Node):
         return frozenset(claims).intersection(*(part.claims for part in self._parts))
 
 
-class Sum(Joined):
+class Sum(NaryNode):
     """The sum K1 + K2 + …."""
 
     reason = "a sum of kernels is a kernel: its features are those of all parts, side by side"
@@ -219,7 +219,7 @@ class Sum(Joined):
         return text
 
 
-class Product(Joined):
+class Product(NaryNode):
     """The product K1 * K2 * …."""
 
     reason = "a product of kernels is a kernel: its features are the products of theirs, pair by pair"
@@ -238,7 +238,7 @@ class Product(Joined):
         return "*".join(in_brackets(k, below=(Sum, Shifted, Scaled)) for k in self._parts)
 
 
-class Extreme(Joined):
+class Extreme(NaryNode):
     """The minimum or the maximum of several similarities, pair by pair."""
 
     name: str

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from similitude.support.results import Result
+from similitude.support import Result
 
 SYMMETRIC = "SYMMETRIC"
 PSD = "PSD"
@@ -21,6 +21,11 @@ UNIT_DIAGONAL = "UNIT_DIAGONAL"
 BOUNDED = "BOUNDED"
 
 CLAIMS = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
+KERNEL = frozenset({SYMMETRIC, PSD})
+"""The claims of a kernel."""
+
+UNIT_KERNEL = CLAIMS
+"""The claims of a kernel of features of length 1."""
 
 
 def check_claims(claims: Iterable[str]) -> frozenset[str]:

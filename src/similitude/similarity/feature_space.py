@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_numpy, count, first_nonfinite, namespace
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 
 def finite_diagonal(k: Any, A: Encoding) -> Any:
@@ -17,7 +17,8 @@ def finite_diagonal(k: Any, A: Encoding) -> Any:
         raise ValueError(f"{k!r} gave a diagonal of shape {tuple(values.shape)}, expected {(count(A),)}")
     bad = first_nonfinite(values)
     if bad is not None:
-        raise PairError(*bad, *bad, f"{k!r} is {float(values[bad])}, not a finite number")
+        (i,) = bad
+        raise PairError(i, i, f"{k!r} is {float(values[bad])}, not a finite number")
     return values
 
 

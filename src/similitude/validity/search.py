@@ -26,7 +26,7 @@ STEPS = {"normal": 80, "high": 400}
 
 
 @dataclass(frozen=True)
-class Search:
+class Outcome:
     """The result of a search: the counterexample, if any, and a sentence on the effort."""
 
     objects: Any
@@ -34,14 +34,14 @@ class Search:
     effort: str
 
 
-def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str, rng: np.random.Generator) -> Search:
+def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str, rng: np.random.Generator) -> Outcome:
     """Search for at most five objects with a negative direction, starting from objects of X."""
     if mutate is not None:
         move, kind = _mutations(X, mutate, rng), "mutated objects"
     else:
         matrix, why_not = _free_vectors(k, X)
         if matrix is None:
-            return Search(None, None, f"no search beyond the sample ({why_not})")
+            return Outcome(None, None, f"no search beyond the sample ({why_not})")
         wants_rows = np.ndim(X) == 2 or k.objects == "vectors"
         move, kind = _moved_vectors(matrix, rng, wants_rows), "moved vectors"
     tried = 0
@@ -51,8 +51,8 @@ def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str
             objects = move(lambda objects: lowness(k, objects), size, STEPS[effort])
             gram = _gram(k, objects)
             if gram is not None and _lowness_of(gram) < -NOTICEABLE:
-                return Search(objects, gram, f"{tried} local searches over {kind}")
-    return Search(None, None, f"{tried} local searches over {kind} found none")
+                return Outcome(objects, gram, f"{tried} local searches over {kind}")
+    return Outcome(None, None, f"{tried} local searches over {kind} found none")
 
 
 def lowness(k: Similarity, objects: Any) -> float:

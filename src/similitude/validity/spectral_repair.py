@@ -14,7 +14,7 @@ import numpy as np
 
 from similitude.compute import Blocks, Encoding, check_fits, check_objects, keys, namespace
 from similitude.compute.engines import current_engine
-from similitude.similarity import PSD, SYMMETRIC, Hints, Similarity, as_similarity, hints_of_parts
+from similitude.similarity import KERNEL, SYMMETRIC, Hints, Similarity, Wrapped, as_similarity, hints_of_parts
 from similitude.validity.witness import Tolerance, asymmetric_pair
 
 NEGLIGIBLE = 1e-10
@@ -28,7 +28,7 @@ _CHANGES: dict[str, tuple[Change, str]] = {
 }
 
 
-class Repaired(Similarity):
+class Repaired(Wrapped):
     r"""A kernel made from an indefinite similarity: the dot product of features, which are linear in its values.
 
     With the sample's Gram matrix :math:`S = U \Lambda U'` and :math:`k(x) = (K(x, x_1), …, K(x, x_n))`, the features
@@ -47,7 +47,7 @@ class Repaired(Similarity):
         A description of what the repair changed.
     """
 
-    claims = frozenset({SYMMETRIC, PSD})
+    claims = KERNEL
     reason = "the dot product of explicit features: a linear map of the similarities to a sample"
 
     def __init__(self, k: Similarity, sample: Any, W: np.ndarray, changes: str) -> None:
@@ -55,11 +55,6 @@ class Repaired(Similarity):
         self.sample = sample
         self.W = W
         self.changes = changes
-
-    @property
-    def objects(self) -> str:
-        """The kind of objects that the similarity takes."""
-        return self.k.objects
 
     @property
     def hints(self) -> Hints:
@@ -95,7 +90,7 @@ class Repaired(Similarity):
         return f"Repaired({self.k!r}: {self.changes})"
 
 
-class RaisedDiagonal(Similarity):
+class RaisedDiagonal(Wrapped):
     """K(x, z), plus an amount if x and z are equal objects: the repair "shift".
 
     The Gram matrix of the sample becomes PSD; similarities of different objects stay the same. Nothing is guaranteed
@@ -109,11 +104,6 @@ class RaisedDiagonal(Similarity):
 
     reason = "the diagonal was raised enough for the sample, which proves nothing for other objects"
     hints = hints_of_parts()
-
-    @property
-    def objects(self) -> str:
-        """The kind of objects that the similarity takes."""
-        return self.k.objects
 
     @property
     def claims(self) -> frozenset[str]:

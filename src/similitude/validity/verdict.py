@@ -10,8 +10,7 @@ import numpy as np
 
 from similitude.compute import Blocks, as_objects, check_objects, count, rows, take
 from similitude.similarity import Precomputed, Proof, Similarity, as_similarity
-from similitude.support.randomness import generator
-from similitude.support.results import Result
+from similitude.support import Result, generator
 from similitude.validity.search import search
 from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, negative_direction, smallest_negative_set
 
@@ -133,7 +132,7 @@ def check_kernel(
     X = _default_sample(k, rng) if X is None else X
     if X is None:
         return Validity(UNKNOWN, proof, effort="the algebra of kernels only; pass objects X to examine more")
-    return _examine(k, proof, _Sample.of(X, SAMPLE[effort], rng), effort, mutate, rng)
+    return _examine(k, proof, _SampledObjects.of(X, SAMPLE[effort], rng), effort, mutate, rng)
 
 
 def _default_sample(k: Similarity, rng: np.random.Generator) -> Any:
@@ -151,7 +150,7 @@ def _matrix_of(k: Similarity) -> Precomputed | None:
 
 
 @dataclass(frozen=True)
-class _Sample:
+class _SampledObjects:
     """Some of the objects, and their positions among all of them."""
 
     objects: Any
@@ -159,7 +158,7 @@ class _Sample:
     out_of: int
 
     @classmethod
-    def of(cls, X: Any, limit: int, rng: np.random.Generator) -> _Sample:
+    def of(cls, X: Any, limit: int, rng: np.random.Generator) -> _SampledObjects:
         n = check_objects(X)
         if n <= limit:
             return cls(X, np.arange(n), n)
@@ -181,7 +180,7 @@ class _Sample:
 def _examine(
     k: Similarity,
     proof: Proof,
-    sample: _Sample,
+    sample: _SampledObjects,
     effort: str,
     mutate: Callable[..., Any] | None,
     rng: np.random.Generator,
@@ -217,10 +216,10 @@ def check_gram(
         The positions of the objects among the `out_of` objects that they were sampled from.
     out_of : int
     """
-    return _judge(similarity, similarity.proof(), _Sample(objects, positions, out_of), values, scan=False)
+    return _judge(similarity, similarity.proof(), _SampledObjects(objects, positions, out_of), values, scan=False)
 
 
-def _judge(k: Similarity, proof: Proof, sample: _Sample, values: np.ndarray, scan: bool) -> Validity:
+def _judge(k: Similarity, proof: Proof, sample: _SampledObjects, values: np.ndarray, scan: bool) -> Validity:
     """Look for a counterexample in the Gram matrix of a sample; with `scan` among all triples."""
     K, tolerance = values.astype(np.float64), Tolerance.of(values, sample.precision(values))
     asymmetry, pair = asymmetric_pair(K, tolerance)

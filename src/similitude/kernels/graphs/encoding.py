@@ -11,14 +11,13 @@ from similitude.compute import as_objects
 from similitude.kernels.graphs.parsing import ParsedGraph, is_one_graph, parse_graph
 from similitude.kernels.ragged import ragged_rows, starts_of
 from similitude.kernels.tables.cells import is_missing
-from similitude.support.errors import brief
-from similitude.support.fingerprints import digest
+from similitude.support import brief, digest
 
 UNLABELED = 0
 """The label of all nodes or edges of a graph without labels."""
 
 
-class Graphs:
+class EncodedGraphs:
     """Undirected simple graphs, stored consecutively.
 
     Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``; node v has the neighbors
@@ -56,10 +55,10 @@ class Graphs:
     def __len__(self) -> int:
         return len(self.node_starts) - 1
 
-    def __getitem__(self, which: slice | np.ndarray) -> Graphs:
+    def __getitem__(self, which: slice | np.ndarray) -> EncodedGraphs:
         node_starts, nodes = ragged_rows(self.node_starts, which)
         starts, ends = ragged_rows(self.starts, nodes)
-        return Graphs(node_starts, self.labels[nodes], starts, self.neighbors[ends], self.edge_labels[ends])
+        return EncodedGraphs(node_starts, self.labels[nodes], starts, self.neighbors[ends], self.edge_labels[ends])
 
     @property
     def kinds(self) -> np.ndarray:
@@ -95,7 +94,7 @@ def _digest(label: Any) -> int:
     return UNLABELED if is_missing(label) else int.from_bytes(digest(label), "little") or 1
 
 
-def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> Graphs:
+def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> EncodedGraphs:
     """Return graphs as concatenated arrays.
 
     Takes networkx graphs and igraph graphs (labels in the attribute ``"label"`` of nodes and edges), scipy sparse
@@ -131,7 +130,7 @@ def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> Graphs:
     labels = _label_digests(parts, "node") if nodes else None
     labels = np.full(node_starts[-1], UNLABELED, np.uint64) if labels is None else labels
     adjacency = _adjacency(parts, ends, owner, node_starts, _label_digests(parts, "edge") if edges else None)
-    return Graphs(node_starts, labels, *adjacency)
+    return EncodedGraphs(node_starts, labels, *adjacency)
 
 
 def _check_ends(parts: list[ParsedGraph], ends: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> None:

@@ -17,15 +17,14 @@ from similitude.kernels.graphs.encoding import as_graphs
 from similitude.kernels.graphs.graphlet_types import GraphletTypes, graphlet_types
 from similitude.kernels.histograms import Histograms
 from similitude.kernels.vectors.pairwise import IDENTITY, pairwise, squared_norms
-from similitude.similarity import BOUNDED, PSD, SYMMETRIC, Similarity, check_whole
+from similitude.similarity import BOUNDED, KERNEL, Similarity, check_whole
 
-KERNEL = frozenset({SYMMETRIC, PSD})
 MOST_ITERATIONS = 100
 """The largest number of refinements; labels stop changing the partition of the nodes long before."""
 
 
 class GraphHistograms(Histograms):
-    """Histograms of graphs; those of labeled and of unlabeled graphs are not comparable (see `Graphs.kinds`)."""
+    """Histograms of graphs; those of labeled and of unlabeled graphs are not comparable (see `EncodedGraphs.kinds`)."""
 
     def __init__(self, starts: np.ndarray, keys: np.ndarray, counts: np.ndarray, kinds: np.ndarray) -> None:
         super().__init__(starts, keys, counts)

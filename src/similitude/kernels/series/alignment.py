@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.series.encoding import Series, as_series, in_common_precision
 from similitude.kernels.vectors.pairwise import check_scale, median_distance
-from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
+from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
 
 MEDIAN_CELLS = 10**9
 """The approximate number of table cells that a median distance may cost."""
@@ -170,7 +170,7 @@ class GlobalAlignment(SeriesSimilarity):
     0.83933691
     """
 
-    claims = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
+    claims = UNIT_KERNEL
     reason = (
         "kappa / (1 + kappa) = g / 2 is a kernel, as the Gaussian g is; then the sum over alignments is a kernel "
         "(Cuturi, Vert, Birkenes and Matsui, 2007, theorem 1), and so is its normalization"

@@ -14,7 +14,7 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints
 from similitude.kernels.sets.encoding import as_sets, check_comparable, compare
-from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
+from similitude.similarity import BOUNDED, KERNEL, SYMMETRIC, UNIT_KERNEL, Similarity
 
 
 class SetSimilarity(Similarity):
@@ -42,7 +42,7 @@ class Intersection(SetSimilarity):
            [0., 1., 2.]])
     """
 
-    claims = frozenset({SYMMETRIC, PSD})
+    claims = KERNEL
     hints = Hints(finite=True)
     reason = "the number of shared items is the dot product of the indicators of the items"
 
@@ -80,7 +80,7 @@ class Jaccard(SetSimilarity):
            [0.33333333, 1.        ]])
     """
 
-    claims = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
+    claims = UNIT_KERNEL
     hints = Hints(finite=True)
     reason = (
         "the probability that x and z have the same first item when all items are put in random order: a mean of "

@@ -15,7 +15,7 @@ from similitude.compute import Encoding, Hints, loops
 from similitude.compute.loops import Patterns
 from similitude.kernels.strings.bags import Bags, bag_features, bag_products
 from similitude.kernels.strings.letters import as_letters
-from similitude.similarity import PSD, SYMMETRIC, Similarity, check_whole
+from similitude.similarity import KERNEL, Similarity, check_whole
 
 MOST_PATTERNS = 5_000
 """The largest number of sets of positions; each gives one feature of every window."""
@@ -28,7 +28,7 @@ class BagSimilarity(Similarity):
     """A string kernel that is the dot product of bags of features, with or without their counts."""
 
     objects = "strings"
-    claims = frozenset({SYMMETRIC, PSD})
+    claims = KERNEL
     hints = Hints(finite=True)
     counts: bool = True
 

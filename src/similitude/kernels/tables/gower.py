@@ -21,8 +21,8 @@ from similitude.kernels.tables.cells import (
     plain_numbers,
     seconds,
 )
-from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
-from similitude.support.errors import brief
+from similitude.similarity import SYMMETRIC, UNIT_KERNEL, Similarity
+from similitude.support import brief
 
 CATEGORIES = ("number", "text", "bytes", "mixed")
 """Kinds of values that are compared for equality; of numbers only True and False."""
@@ -108,7 +108,7 @@ class Gower(Similarity):
     @property
     def claims(self) -> frozenset[str]:
         """All if `strict`, otherwise symmetry."""
-        return frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED} if self.strict else {SYMMETRIC})
+        return UNIT_KERNEL if self.strict else frozenset({SYMMETRIC})
 
     @property
     def reason(self) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, check_objects, is_column, rows, take
 from similitude.kernels.tables.cells import keys_of, missing_cells, order_of
-from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity, check_number
-from similitude.support.errors import brief
+from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity, check_number
+from similitude.support import brief
 
 
 def _single(objects: Any) -> Any:
@@ -39,7 +39,7 @@ class Equal(Similarity):
            [1., 0., 1.]])
     """
 
-    claims = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
+    claims = UNIT_KERNEL
     hints = Hints(finite=True)
     reason = "equality is the dot product of the indicators of each value"
 
@@ -76,7 +76,7 @@ class Ordinal(Similarity):
     array([[1. , 0.5, 0. ]])
     """
 
-    claims = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
+    claims = UNIT_KERNEL
     hints = Hints(finite=True)
     reason = (
         "1 - |r - s| of r, s in [0, 1] is min(r, s) + min(1 - r, 1 - s): two dot products of indicators of intervals"

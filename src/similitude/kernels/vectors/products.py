@@ -15,9 +15,7 @@ from similitude.kernels.vectors.pairwise import (
     unit_rows,
     vector_profile,
 )
-from similitude.similarity import BOUNDED, PSD, SYMMETRIC, check_number
-
-KERNEL = frozenset({SYMMETRIC, PSD})
+from similitude.similarity import BOUNDED, KERNEL, PSD, SYMMETRIC, check_number
 
 
 class Linear(VectorSimilarity):

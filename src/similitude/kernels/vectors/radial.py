@@ -20,9 +20,8 @@ from similitude.kernels.vectors.pairwise import (
     pairwise,
     vector_profile,
 )
-from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, check_positive
+from similitude.similarity import UNIT_KERNEL, check_positive
 
-UNIT_KERNEL = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
 FINITE = Hints(finite=True, on_tensors=True, profile=vector_profile)
 
 

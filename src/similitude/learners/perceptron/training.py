@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.compute.blocks import Blocks, BlockTask
-from similitude.compute.encodings import Encoding, count, itemsize, rows
+from similitude.compute import Blocks, BlockTask, Encoding, count, itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.learners.perceptron.update_rules import Rule
 from similitude.similarity import Similarity
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 SCORED_EXAMPLES = 4096
 """Examples whose scores are computed at once, in tiles."""

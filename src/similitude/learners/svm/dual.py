@@ -180,9 +180,11 @@ def _optimality(problem: BoxProblem, beta: np.ndarray, residual: np.ndarray) -> 
     top, bottom = residual[can_rise].max(initial=-np.inf), residual[can_fall].min(initial=np.inf)
     if not problem.keep_sum:
         return max(0.0, float(top), -float(bottom)), 0.0
-    free = can_rise & can_fall
-    ends = residual[free] if free.any() else [end for end in (float(top), float(bottom)) if np.isfinite(end)]
-    return max(0.0, float(top) - float(bottom)), float(np.mean(ends))
+    shared = residual[can_rise & can_fall]
+    if not len(shared):
+        shared = np.array([top, bottom])
+        shared = shared[np.isfinite(shared)]
+    return max(0.0, float(top) - float(bottom)), float(shared.mean())
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from similitude.learners.svm.row_cache import KernelRows
 MARGIN_ROUNDING = 32
 """A squared margin below this many machine epsilons of the squared lengths counts as zero (1e-7 in float64)."""
 
-EPSILON = float(np.finfo(np.float64).eps)
+FLOAT64_EPSILON = float(np.finfo(np.float64).eps)
 
 
 class ConflictError(Exception):
@@ -45,12 +45,12 @@ def solve_hard(K: np.ndarray, sign: np.ndarray, fit_intercept: bool) -> SVMSolut
     return SVMSolution(coefficients, intercept, squared, squared / 2, gap, scores - coefficients * spans, 1)
 
 
-def separates(point: HullPoint, eps: float = EPSILON) -> bool:
+def separates(point: HullPoint, eps: float = FLOAT64_EPSILON) -> bool:
     """Tell whether the nearest point is off the origin by more than rounding, so that its direction separates."""
     return point.square > MARGIN_ROUNDING * eps * point.reach and point.lows.sum() > 0
 
 
-def conflict(Q: np.ndarray, groups: np.ndarray, point: HullPoint, eps: float = EPSILON) -> np.ndarray:
+def conflict(Q: np.ndarray, groups: np.ndarray, point: HullPoint, eps: float = FLOAT64_EPSILON) -> np.ndarray:
     """Return a few corners whose hull contains the origin (for two groups: whose hulls meet), within rounding."""
     pair = _opposite_pair(Q, groups, MARGIN_ROUNDING * eps)
     if pair is not None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.compute.blocks import check_fits
-from similitude.compute.encodings import Encoding, count, rows
+from similitude.compute import Encoding, check_fits, count, rows
 from similitude.compute.engines import Engine, format_bytes
 from similitude.compute.loops import add_rows
 from similitude.similarity import Similarity
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 LARGEST_SINGLE_ENTRY = 1e15
 """Vectors with larger entries stay in double precision: their squared lengths could overflow in single precision."""
@@ -153,8 +152,7 @@ def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float
     if np.abs(encoding).max() > LARGEST_SINGLE_ENTRY:
         return None
     single = encoding.astype(np.float32)
-    some = np.unique(np.linspace(0, count(encoding) - 1, COMPARED_OBJECTS).astype(int))
-    double_sample, single_sample = rows(encoding, some), rows(single, some)
-    exact = np.asarray(kernel.block(double_sample, double_sample), float)
-    rounded = np.asarray(kernel.block(single_sample, single_sample), float)
+    some = np.unique(np.linspace(0, encoding.shape[0] - 1, COMPARED_OBJECTS).astype(int))
+    exact = np.asarray(kernel.block(encoding[some], encoding[some]), float)
+    rounded = np.asarray(kernel.block(single[some], single[some]), float)
     return single if np.abs(exact - rounded).max() <= tolerance else None

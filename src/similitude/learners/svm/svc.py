@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import column_or_1d
 
-from similitude.compute.encodings import Encoding, count, itemsize, rows
+from similitude.compute import Encoding, itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.learners.conflicts import inseparable
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
@@ -20,8 +20,7 @@ from similitude.learners.svm.row_cache import KernelRows, in_single_precision
 from similitude.linear import probabilities, temperature
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_weights, whole_gram
 from similitude.similarity import Similarity
-from similitude.support.errors import NotAKernelError
-from similitude.support.validation import check_positive
+from similitude.support import NotAKernelError, check_positive
 
 CALIBRATION_OBJECTS = 1000
 """Largest number of training objects that determine the scale of the probabilities of several classes."""
@@ -255,7 +254,7 @@ class KernelSVC(BaseSVC):
             self.precision_ = f"float{8 * itemsize(A)}"
         else:
             A = self._solver_encoding(k, A, costs)
-        n, engine, dtype = count(A), self._engine, np.dtype(self.precision_)
+        n, engine, dtype = len(costs), self._engine, np.dtype(self.precision_)
         if len(self.classes_) == 2 or n * n * dtype.itemsize > engine.budget // 2:
             return lambda members: KernelRows(k, rows(A, members), engine, dtype, members), np.asarray
         gram = np.asarray(k.blocks(A, engine=engine).whole())

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import take
+from similitude.compute import take
 from similitude.goodness import Goodness
 from similitude.report.findings.held_out import HeldOutPredictions, class_scores
 from similitude.report.findings.inputs import Inputs, plain_label
 from similitude.report.findings.landmark_importance import LandmarkFinding, LandmarkRoles, ranked
-from similitude.support.results import Result
+from similitude.support import Result
 
 N_MISTAKES, N_CLOSE, N_TYPICAL = 25, 7, 18
 """Largest number of examples that are shown for each reason, beside the ten hardest."""
@@ -87,43 +87,6 @@ class ExampleFinding(Result):
     nearest: tuple[Near, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class ShownPredictions:
-    """Predictions for the examples that are shown: held-out ones where there are any.
-
-    Attributes
-    ----------
-    indices : array of int
-    scores : array of shape (n, classes), or (n,) of predicted numbers
-    probabilities : array or None
-    held_out : array of bool
-    """
-
-    indices: np.ndarray
-    scores: np.ndarray
-    probabilities: np.ndarray | None
-    held_out: np.ndarray
-
-    @classmethod
-    def of(cls, inputs: Inputs, model: Any, predictions: HeldOutPredictions, indices: np.ndarray) -> ShownPredictions:
-        """Look up held-out predictions, and let the model predict the other examples."""
-        tested = np.isin(indices, predictions.tested)
-        at = np.searchsorted(predictions.tested, indices[tested])
-        scores = np.zeros((len(indices), *predictions.mean_scores.shape[1:]))
-        chances = None if predictions.probabilities is None else np.zeros_like(scores)
-        scores[tested] = predictions.mean_scores[at]
-        if chances is not None and predictions.probabilities is not None:
-            chances[tested] = predictions.probabilities[at]
-        rest = np.flatnonzero(~tested)
-        if len(rest):
-            X = take(inputs.X, indices[rest])
-            if chances is None:
-                scores[rest] = model.predict(X)
-            else:
-                scores[rest], chances[rest] = class_scores(inputs, model, X)
-        return cls(indices, scores, chances, tested)
-
-
 def margins(scores: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Return the score of each label minus the best other score or, for regression, predicted minus true.
 
@@ -173,59 +136,73 @@ def choose_examples(
 ) -> tuple[tuple[ExampleFinding, ...], tuple[LandmarkFinding, ...]]:
     """Return the examples to show, and the landmarks: the important ones, and the nearest ones of these examples."""
     why: dict[int, list[str]] = {}
-    for reason, indices in _chosen(inputs, predictions, goodness):
-        for index in indices.tolist():
+    for reason, chosen in _chosen(inputs, predictions, goodness):
+        for index in chosen.tolist():
             why.setdefault(index, [])
             why[index] += [reason] if reason not in why[index] else []
-    shown = ShownPredictions.of(inputs, model, predictions, np.array(list(why)))
-    numbers, similarities, effects = _nearest(inputs, roles, shown)
+    indices = np.array(list(why))
+    scores, probabilities = _predicted(inputs, model, predictions, indices)
+    margin = margins(scores, inputs.targets[indices])
+    numbers, similarities, effects = _nearest(inputs, roles, indices, scores)
     important = np.argsort(-roles.importance, kind="stable")[:N_IMPORTANT]
     landmarks = ranked(inputs, roles, np.union1d(important, numbers.ravel()).astype(int))
     place = {one.number: at for at, one in enumerate(landmarks)}
     ranks = {} if goodness is None else {int(i): rank for rank, i in enumerate(goodness.hardest, 1)}
     found = []
-    for at, (index, reasons) in enumerate(why.items()):
+    for at, index in enumerate(why):
+        item, code = inputs.item(index), int(scores[at].argmax()) if inputs.of_classes else 0
         columns = zip(numbers[at].tolist(), similarities[at].tolist(), effects[at].tolist(), strict=True)
-        nearest = tuple(Near(place[number], similarity, effect) for number, similarity, effect in columns)
-        found.append(_example(inputs, shown, at, tuple(reasons), ranks.get(index), nearest))
+        found.append(
+            ExampleFinding(
+                index=item.index,
+                object=item.object,
+                label=item.label,
+                predicted=plain_label(inputs.classes[code]) if inputs.of_classes else float(scores[at]),
+                probabilities=None if probabilities is None else tuple(probabilities[at].tolist()),
+                score=float(margin[at]),
+                wrong=bool(inputs.of_classes and code != inputs.codes[index]),
+                held_out=bool(np.isin(index, predictions.tested)),
+                why=tuple(why[index]),
+                hardest_rank=ranks.get(index),
+                nearest=tuple(Near(place[number], similarity, effect) for number, similarity, effect in columns),
+            )
+        )
     return tuple(found), landmarks
 
 
+def _predicted(
+    inputs: Inputs, model: Any, predictions: HeldOutPredictions, indices: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return scores and probabilities (None for regression): held-out ones, or the model's for other examples."""
+    held_out = np.isin(indices, predictions.tested)
+    at, rest = np.searchsorted(predictions.tested, indices[held_out]), np.flatnonzero(~held_out)
+    scores = np.zeros((len(indices), *predictions.mean_scores.shape[1:]))
+    scores[held_out] = predictions.mean_scores[at]
+    X = take(inputs.X, indices[rest]) if len(rest) else None
+    if predictions.probabilities is None:
+        scores[rest] = [] if X is None else model.predict(X)
+        return scores, None
+    probabilities = np.zeros_like(scores)
+    probabilities[held_out] = predictions.probabilities[at]
+    if X is not None:
+        scores[rest], probabilities[rest] = class_scores(inputs, model, X)
+    return scores, probabilities
+
+
 def _nearest(
-    inputs: Inputs, roles: LandmarkRoles, shown: ShownPredictions
+    inputs: Inputs, roles: LandmarkRoles, indices: np.ndarray, scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the numbers of the nearest landmarks of each example, their similarities and their contributions."""
-    n = len(shown.indices)
+    n = len(indices)
     if not len(roles.importance):
         return np.empty((n, 0), int), np.empty((n, 0)), np.empty((n, 0))
-    X = take(inputs.X, shown.indices)
+    X = take(inputs.X, indices)
     K = roles.similarities(X)
-    others = np.where(roles.positions == shown.indices[:, None], -np.inf, K)
+    others = np.where(roles.positions == indices[:, None], -np.inf, K)
     numbers = np.argsort(-others, axis=1, kind="stable")[:, : min(N_NEAREST, K.shape[1] - 1)]
     outputs = np.zeros(n, int)
     if roles.sides[0].shape[1] > 1:
         known = np.searchsorted(inputs.classes, roles.model.classes_)
-        outputs = shown.scores[:, known].argmax(axis=1)
+        outputs = scores[:, known].argmax(axis=1)
     effects = roles.contributions(X, outputs)
     return numbers, np.take_along_axis(K, numbers, axis=1), np.take_along_axis(effects, numbers, axis=1)
-
-
-def _example(
-    inputs: Inputs, shown: ShownPredictions, at: int, why: tuple[str, ...], rank: int | None, nearest: tuple[Near, ...]
-) -> ExampleFinding:
-    item, scores = inputs.item(shown.indices[at]), shown.scores[at]
-    target = inputs.targets[item.index]
-    decided = int(scores.argmax()) if inputs.of_classes else 0
-    return ExampleFinding(
-        index=item.index,
-        object=item.object,
-        label=item.label,
-        predicted=plain_label(inputs.classes[decided]) if inputs.of_classes else float(scores),
-        probabilities=None if shown.probabilities is None else tuple(shown.probabilities[at].tolist()),
-        score=float(margins(scores[None], np.array([target]))[0]),
-        wrong=bool(inputs.of_classes and decided != target),
-        held_out=bool(shown.held_out[at]),
-        why=why,
-        hardest_rank=rank,
-        nearest=nearest,
-    )

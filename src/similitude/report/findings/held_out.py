@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import take
+from similitude.compute import take
 from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
-from similitude.support.errors import pairs_at
-from similitude.support.results import ESTIMATE, HELD_OUT, Estimate
-from similitude.theory.intervals import clopper_pearson
+from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
+from similitude.theory import clopper_pearson
 
 MIN_EXAMPLES = 40
 """With fewer examples, cross-validation is repeated instead of holding out a part."""
@@ -79,7 +78,7 @@ def split(inputs: Inputs) -> Split:
     rounds = tuple(_folds(inputs, rest, rng) for _ in range(ROUNDS))
     notes.append(
         f"{inputs.n} examples are too few to hold out a part: in {ROUNDS} repeats of {len(rounds[0])}-fold "
-        f"cross-validation each was tested on models not fitted to it, and the reported model was fitted to all"
+        f"cross-validation each was predicted by models not fitted to it, and the reported model was fitted to all"
     )
     return Split(rounds, rest, tuple(notes))
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from similitude.report.findings.held_out import LEVEL, HeldOutPredictions, Split
 from similitude.report.findings.inputs import Inputs
-from similitude.support.results import Curve, Estimate, Guarantee, Result
-from similitude.theory.intervals import clopper_pearson
+from similitude.support import Curve, Estimate, Guarantee, Result
+from similitude.theory import clopper_pearson
 
 CONFUSIONS = 10
 """Number of most confused pairs of classes that are listed."""

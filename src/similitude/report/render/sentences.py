@@ -10,6 +10,21 @@ import numpy as np
 from similitude.report.findings import ERROR_RATE, ClassCounts, Findings, ModelFindings
 from similitude.validity import Validity
 
+SECTIONS = {
+    "summary": "Summary",
+    "data": "What is the data?",
+    "kernel": "Is the similarity a kernel?",
+    "good": "Is it good for these labels?",
+    "matrix": "All similarities at a glance",
+    "landmarks-enough": "How many landmarks are enough?",
+    "model": "How good is the model?",
+    "landmarks": "Which landmarks matter?",
+    "examples": "Which examples are hard?",
+    "guaranteed": "What is guaranteed?",
+    "reproduce": "How to reproduce it",
+}
+"""The sections of a report, and their titles."""
+
 KINDS = {
     "vectors": "vectors of numbers",
     "strings": "strings of letters",

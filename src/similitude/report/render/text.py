@@ -11,7 +11,7 @@ import numpy as np
 
 from similitude.report.findings import MISTAKE, ExampleFinding, Findings
 from similitude.report.render import sentences
-from similitude.support.errors import brief
+from similitude.support import brief
 from similitude.validity import Validity
 
 WIDTH = 100
@@ -26,21 +26,21 @@ MAX_LETTERS = 70
 def as_text(found: Findings) -> str:
     """Return the findings as plain text, in the order of the page."""
     sections = {
-        "What is the data?": _data(found),
-        "Is the similarity a kernel?": _kernel(found),
-        "Is it good for these labels?": _good(found),
-        "How many landmarks are enough?": _landmark_curve(found),
-        "How good is the model?": _model(found),
-        "Which landmarks matter?": _landmarks(found),
-        "Which examples are hard?": _examples(found),
-        "What is guaranteed?": iter(str(found.model.guarantee).splitlines()),
+        "data": _data(found),
+        "kernel": _kernel(found),
+        "good": _good(found),
+        "landmarks-enough": _landmark_curve(found),
+        "model": _model(found),
+        "landmarks": _landmarks(found),
+        "examples": _examples(found),
+        "guaranteed": iter(str(found.model.guarantee).splitlines()),
     }
     title = " ".join(found.about.title.split())
     lines = [title, "=" * min(len(title), WIDTH)]
-    for question, answers in sections.items():
-        lines += ["", question, *(_wrapped(answer) for answer in answers)]
-    lines += ["", "How to reproduce this", *(f"  {line}" for line in str(found.reproduce).splitlines())]
-    return "\n".join(lines)
+    for section, answers in sections.items():
+        lines += ["", sentences.SECTIONS[section], *(_wrapped(answer) for answer in answers)]
+    again = str(found.reproduce).splitlines()
+    return "\n".join([*lines, "", sentences.SECTIONS["reproduce"], *(f"  {line}" for line in again)])
 
 
 def _wrapped(text: str) -> str:

@@ -70,7 +70,7 @@ def _layer(chart: Chart, mark: Marks, named: dict[str, str]) -> dict[str, Any]:
     style = {"type": mark.kind, "color": _color(mark.color), "opacity": mark.opacity, **STYLES.get(mark.kind, {})}
     encoding: dict[str, Any] = {"tooltip": [{"field": one, "title": title} for one, title in mark.hover.items()]}
     encoding |= {name: _axis(name, axis) for name, axis in (("x", chart.x), ("y", chart.y)) if name in data}
-    encoding |= {name: {"field": name} for name in ("x2", "y2", "text") if name in data}
+    encoding |= {name: {"field": name} for name in ("x2", "y2") if name in data}
     for name, scale in SCALES.items():
         if name in data:
             encoding[name] = {"field": name, "type": "quantitative", "legend": None, "scale": scale}
@@ -81,8 +81,9 @@ def _layer(chart: Chart, mark: Marks, named: dict[str, str]) -> dict[str, Any]:
         style["height" if mark.kind == "bar" else "strokeWidth"] = mark.width
     if mark.dashed:
         style["strokeDash"] = [4, 3]
-    if mark.kind == "text" and "y" not in data:
-        style |= {"y": 2, "baseline": "top", "fontWeight": 600}
+    if mark.kind == "text":
+        encoding["text"] = {"field": "text"}
+        style |= {} if "y" in data else {"y": 2, "baseline": "top", "fontWeight": 600}
     if chart.x.names is not None:
         style |= {"align": "center", "dx": 0}
     return {"data": {"values": rows}, "mark": style, "encoding": encoding}

@@ -27,8 +27,8 @@ class TableRowDrawer(Drawer):
         cells = list(_fields(one).items())
         other = _fields(near) if has_fields(near) else {}
         same = {name for name, value in cells if name in other and _shown(other[name]) == _shown(value)}
-        alike = 2 * len(same) >= len(cells)
-        items = [_item(name, value, alike and name not in same) for name, value in cells[:COLUMNS]]
+        close = 2 * len(same) >= len(cells)
+        items = [_item(name, value, close and name not in same) for name, value in cells[:COLUMNS]]
         if len(cells) > COLUMNS:
             items.append(f"<div><dt>and</dt><dd>{len(cells) - COLUMNS:,} more columns</dd></div>")
         return f'<dl class="drawing row">{"".join(items)}</dl>'
