@@ -15,8 +15,7 @@ from similitude.estimators.explanation import Explanation
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import ClassTargets, class_codes, class_weights
-from similitude.learners import probabilities, temperature
-from similitude.linear import LinearModel, Trial, fit_classes
+from similitude.linear import LinearModel, Trial, fit_classes, probabilities, temperature
 from similitude.scikit import all_or_nothing, check_labels, check_weights
 from similitude.support import ESTIMATE, Estimate
 from similitude.theory import clopper_pearson

@@ -8,8 +8,6 @@ k-means (``KernelKMeans``) and votes of labeled examples (``SimilarityVote``, ``
 ``AlignmentVote``). ``KreinSVC`` and the votes take similarities that are not kernels.
 """
 
-from similitude.learners.calibration import probabilities as probabilities
-from similitude.learners.calibration import temperature as temperature
 from similitude.learners.clusters import KernelKMeans
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound

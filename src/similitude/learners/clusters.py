@@ -23,10 +23,11 @@ from similitude.compute import (
     namespace,
 )
 from similitude.compute.engines import Engine, format_bytes
-from similitude.learners.gram_matrix import Objects, unit_of
+from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.kmeans import Clustering, FeatureInnerProducts, GramInnerProducts, InnerProducts, cluster
 from similitude.learners.neighbor_search import SquaredLengths, squared_lengths
+from similitude.linear import unit_of
 from similitude.maps import ProjectionMap
 from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
 from similitude.similarity import Similarity

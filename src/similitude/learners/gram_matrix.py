@@ -101,13 +101,3 @@ class Objects:
         n = check_objects(self.objects)
         with np.errstate(over="ignore"):  # sums of values near the largest number
             return check_gram(self.kernel, values, take(self.objects, positions), positions, n)
-
-
-def unit_of(values: np.ndarray) -> float:
-    """Return a power of four near the largest magnitude: a unit that avoids overflow, with an exact square root.
-
-    >>> unit_of(np.array([3.0, -70.0]))
-    64.0
-    """
-    largest = float(np.abs(values).max(initial=0.0))
-    return 4.0 ** min(int(np.frexp(largest)[1]) // 2, 511) if largest > 0 else 1.0

@@ -14,79 +14,67 @@ from similitude.compute import as_numpy
 from similitude.compute.engines import Engine
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.learners.least_squares import Centered, Fit, Units, solve_all, solve_one
+from similitude.linear import fit_dual_ridge
 from similitude.scikit import all_or_nothing, check_labels, check_targets, check_weights, tensors_for_tensors
 from similitude.support import brief
-from similitude.validity import Validity
-
-GRID = np.geomspace(1e-6, 1e4, 20)
-"""What ``lam="auto"`` tries, in units of the mean eigenvalue."""
 
 
 class LeastSquares(KernelLearner):
-    """What regression and classification share: the penalties asked for, the problem posed and solved."""
+    """What regression and classification share: the penalties to try, the fit and the scores."""
 
     lam: Any
     fit_intercept: bool
     _takes_tensors = True
 
-    def _fit_targets(self, X: Any, y: np.ndarray, weights: np.ndarray, sample_weight: Any) -> None:
-        """Fit coefficients for each column of y, and keep the examples that have a weight."""
-        asked, used = _asked(self.lam), np.flatnonzero(weights)
-        if len(used) < 2 and not isinstance(asked, float):
+    def _lams(self) -> float | np.ndarray | None:
+        """Return lam as a number, as an array of candidates, or None for ``"auto"``."""
+        lam = self.lam
+        if isinstance(lam, str) and lam == "auto":
+            return None
+        several = isinstance(lam, (Sequence, np.ndarray)) and not isinstance(lam, str)
+        if several or (isinstance(lam, Real) and not isinstance(lam, bool)):
+            try:
+                lams = np.array(lam, dtype=np.float64)
+            except (TypeError, ValueError):
+                lams = np.array(np.nan)
+            if lams.ndim <= 1 and lams.size and np.isfinite(lams).all() and (lams >= 0).all():
+                return lams if several else float(lams)
+        raise ValueError(f"lam must be a number >= 0, a list of them, or 'auto', got {brief(lam)}")
+
+    def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray, sample_weight: Any) -> None:
+        """Fit coefficients for y, or for each of its columns, and keep the examples that have a weight."""
+        lams, used = self._lams(), np.flatnonzero(weights)
+        if len(used) < 2 and not isinstance(lams, float):
             raise ValueError("leave-one-out needs two examples of positive weight, got n_samples = 1: give one lam")
         k, X, A = self._start(X, None, sample_weight)
-        objects = Objects(k, X, A, used, self._engine)
+        objects, Y = Objects(k, X, A, used, self._engine), y.reshape(len(y), -1)
         with self._engine.linear_algebra(f"ridge regression on {len(used):,} objects"):
-            fit, lams, self.validity_ = self._solved(objects, y.reshape(len(y), -1)[used], weights[used], asked)
-        coefficients = np.zeros((len(weights), fit.coefficients.shape[1]))
-        coefficients[used] = fit.coefficients
-        flat = y.ndim == 1
-        self._keep(X, A, coefficients[:, 0] if flat else coefficients)
-        self.intercept_ = float(fit.intercept[0]) if flat else fit.intercept
-        self.lam_ = float(lams[fit.chosen])
+            gram, eps, self.validity_ = objects.gram()
+            if isinstance(gram, np.ndarray):
+                self._note_cpu("the Gram matrix was factorized")
+            found = fit_dual_ridge(
+                gram,
+                Y[used],
+                weights[used],
+                lams,
+                fit_intercept=bool(self.fit_intercept),
+                eps=eps,
+                refuse_negative=objects.refuse_negative,
+            )
+        coefficients = np.zeros(Y.shape)
+        coefficients[used] = found.coefficients
+        one = y.ndim == 1
+        self._keep(X, A, coefficients[:, 0] if one else coefficients)
+        self.intercept_ = float(found.intercept[0]) if one else found.intercept
+        self.lam_ = found.lam
         for name in {"lams_", "loo_errors_"} & set(vars(self)):
             delattr(self, name)
-        if fit.loo_errors is not None:
-            self.lams_, self.loo_errors_ = lams, fit.loo_errors[:, 0] if flat else fit.loo_errors
+        if found.loo_errors is not None:
+            self.lams_, self.loo_errors_ = found.lams, found.loo_errors[:, 0] if one else found.loo_errors
 
-    def _solved(
-        self, objects: Objects, Y: np.ndarray, weights: np.ndarray, asked: float | np.ndarray | None
-    ) -> tuple[Fit, np.ndarray, Validity]:
-        """Return the fit, the lams that were tried, and what is known of the kernel."""
-        K, eps, validity = objects.gram()
-        if isinstance(K, np.ndarray):
-            self._note_cpu("the Gram matrix was factorized")
-        units = Units.of(K, weights, Y)
-        if units.kernel != 1.0:
-            K /= units.kernel
-        Y, weights = Y / units.target, weights / units.weight
-        middle = Y[0] + np.average(Y - Y[0], axis=0, weights=weights) if self.fit_intercept else np.zeros(Y.shape[1])
-        problem = Centered.of(K, Y - middle, weights, bool(self.fit_intercept))
-        del K
-        with np.errstate(over="ignore", under="ignore"):
-            scale = units.kernel * units.weight
-            lams = GRID * (problem.mean_eigenvalue() * scale) if asked is None else np.atleast_1d(asked)
-            fit = solve_one(problem, float(units.lam(lams)[0])) if isinstance(asked, float) else None
-            if fit is None:
-                fit = solve_all(problem, units.lam(lams), eps, objects, choose=not isinstance(asked, float))
-            return units.given(fit, middle), lams, validity
-
-
-def _asked(lam: Any) -> float | np.ndarray | None:
-    """Return lam as a number, as an array of candidates, or None for ``"auto"``."""
-    if isinstance(lam, str) and lam == "auto":
-        return None
-    single = isinstance(lam, Real) and not isinstance(lam, (bool, np.bool_))
-    several = isinstance(lam, (Sequence, np.ndarray)) and not isinstance(lam, str)
-    if single or several:
-        try:
-            lams = np.array(lam, dtype=np.float64)
-        except (TypeError, ValueError):
-            lams = np.array(np.nan)
-        if lams.ndim <= 1 and lams.size and np.isfinite(lams).all() and (lams >= 0).all():
-            return lams if several else float(lams)
-    raise ValueError(f"lam must be a number >= 0, a list of them, or 'auto', got {brief(lam)}")
+    @tensors_for_tensors
+    def _scores(self, X: Any) -> np.ndarray:
+        return self._weighted(X) + self.intercept_
 
 
 class KernelRidge(RegressorMixin, LeastSquares):
@@ -96,33 +84,32 @@ class KernelRidge(RegressorMixin, LeastSquares):
     b. Without b and with weights :math:`s_i = 1` the solution is :math:`f(x) = \sum_i a_i K(x, x_i)` with
     :math:`a = (K + \lambda I)^{-1} y`; for :math:`\lambda = 0` it is kernel linear regression, with the pseudo-inverse.
     (Balcan, lecture notes 10-315, on what can be kernelised.) Given several :math:`\lambda`, one eigendecomposition
-    serves all of them, and the residual that an example has when it is left out comes from the same eigenvectors
-    without another fit.
+    serves all of them and gives the exact leave-one-out residuals without another fit.
 
     Parameters
     ----------
     kernel : Similarity, str or callable
-        One that is not PSD is refused with its witness.
+        Must be PSD.
     lam : float, sequence of float, or "auto"
-        The penalty. Of several the one with the smallest squared leave-one-out error is taken, summed over outputs;
+        The penalty. Of several, the one with the smallest squared leave-one-out error is chosen, summed over outputs;
         an example is left out with all of its weight. ``"auto"``: 20 values from 1e-6 to 1e4 times the mean
-        eigenvalue of the (centered) Gram matrix. A single number needs a Cholesky factor only, and gives no
+        eigenvalue of the (centered) Gram matrix. A single number needs only a Cholesky factor, and gives no
         leave-one-out errors; a list of one number does.
     fit_intercept : bool
-        Learn b.
+        Whether to fit b.
     engine : Engine, optional
 
     Attributes
     ----------
     lam_ : float
-        The penalty in use.
+        The penalty.
     lams_, loo_errors_ : array
-        The penalties tried and their mean squared leave-one-out errors (one column per output where y has columns).
-        Only where `lam` is not a single number.
+        The penalties tried and their mean squared leave-one-out errors (one column per output if y has columns).
+        Only if `lam` is not a single number.
     support_, support_objects_, dual_coef_, intercept_
-        The prediction is sum_j coefficients_j K(x, support_j) + intercept.
+        The prediction is sum_j dual_coef_j K(x, support_j) + intercept.
     kernel_, validity_
-        With what data had to fix; what is known of the kernel.
+        The kernel with data-dependent parameters resolved; whether it is known to be PSD.
 
     Examples
     --------
@@ -161,16 +148,14 @@ class KernelRidge(RegressorMixin, LeastSquares):
         X : sequence of objects
         y : array of shape (n,) or (n, outputs)
         sample_weight : sequence of float, optional
-            What each squared error is multiplied by; a whole number equals repetition (for a given `lam`).
+            Weights of the squared errors; an integer is the same as repetition (for a given `lam`).
         """
-        _asked(self.lam)
+        self._lams()
         X = self._checked(X, reset=True)
         y = check_targets(self, X, y)
-        weights = check_weights(sample_weight, len(y))
-        self._fit_targets(X, y, weights, sample_weight)
+        self._learn(X, y, check_weights(sample_weight, len(y)), sample_weight)
         return self
 
-    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object.
 
@@ -182,22 +167,22 @@ class KernelRidge(RegressorMixin, LeastSquares):
         -------
         array of shape (n,) or (n, outputs)
         """
-        return self._weighted(X) + self.intercept_
+        return self._scores(X)
 
 
 class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
     r"""Classification by ridge regression on the codes -1 and +1.
 
-    Two classes: :class:`KernelRidge` on -1 for ``classes_[0]`` and +1 for ``classes_[1]``; a prediction of 0 or more is
-    the second. Several: one column for each class, +1 for its own examples, and the largest prediction wins. There are
-    no probabilities: squared errors know none.
+    With two classes it is :class:`KernelRidge` on -1 for ``classes_[0]`` and +1 for ``classes_[1]``; a prediction >= 0
+    is the second class. With several, each has a column, +1 for its own examples, and the largest prediction wins. The
+    squared loss gives no probabilities.
 
     Parameters
     ----------
     kernel, lam, fit_intercept, engine
         See :class:`KernelRidge`.
     class_weight : dict or "balanced", optional
-        Multiplies the weights of the examples of a class; balanced: each class weighs the same.
+        Multiplies the weights of the examples of a class; ``"balanced"``: every class has the same total weight.
 
     Attributes
     ----------
@@ -238,31 +223,29 @@ class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
         X : sequence of objects
         y : sequence of labels
         sample_weight : sequence of float, optional
-            What each squared error is multiplied by; a whole number equals repetition (for a given `lam`).
+            Weights of the squared errors; an integer is the same as repetition (for a given `lam`).
         """
-        _asked(self.lam)
+        self._lams()
         X = self._checked(X, reset=True)
-        self.classes_, numbers = check_labels(self, X, y)
-        weights = check_weights(sample_weight, len(numbers))
-        weights = weights * self._class_weights(numbers, weights)[numbers]
-        missing = np.bincount(numbers, weights > 0) == 0
+        self.classes_, codes = check_labels(self, X, y)
+        weights = check_weights(sample_weight, len(codes))
+        weights = weights * self._class_weights(codes, weights)[codes]
+        missing = np.bincount(codes, weights > 0) == 0
         if missing.any():
             raise ValueError(
                 f"class {self.classes_[missing].tolist()[0]!r} has examples of weight zero only: leave it out"
             )
-        one_hot = numbers[:, None] == np.arange(len(self.classes_))
-        codes = np.where(one_hot, 1.0, -1.0)
-        self._fit_targets(X, codes[:, 1] if len(self.classes_) == 2 else codes, weights, sample_weight)
+        signs = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        self._learn(X, signs[:, 1] if len(self.classes_) == 2 else signs, weights, sample_weight)
         return self
 
-    def _class_weights(self, numbers: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def _class_weights(self, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the weight of each class; balanced: inversely proportional to the weight of its examples."""
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            totals = np.bincount(numbers, weights)
+            totals = np.bincount(codes, weights)
             return np.divide(weights.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[numbers])
+        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
 
-    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the predicted code of every object: one number for two classes, one per class for several.
 
@@ -270,7 +253,7 @@ class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
         ----------
         X : sequence of objects
         """
-        return self._weighted(X) + self.intercept_
+        return self._scores(X)
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Linear models of features: losses, weighted sums over a pass, ridge, logistic and squared hinge, sparse models."""
 
+from similitude.linear.calibration import probabilities, temperature
+from similitude.linear.dual_ridge import fit_dual_ridge, unit_of
 from similitude.linear.held_out import HELD_OUT, LEAVE_ONE_OUT, Trial, n_fitted
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import fit_by_products
@@ -15,7 +17,6 @@ from similitude.linear.losses import (
     SquaredHinge,
 )
 from similitude.linear.model import LinearModel
-from similitude.linear.model import LinearModel as Linear
 from similitude.linear.moments import Moments
 from similitude.linear.own_loss import OwnLoss, as_loss, check_convex, named_function
 from similitude.linear.penalty_choice import fit_classes, fit_numbers
@@ -29,7 +30,6 @@ __all__ = [
     "EpsilonInsensitive",
     "Hinge",
     "Huber",
-    "Linear",
     "LinearModel",
     "Logistic",
     "Loss",
@@ -44,8 +44,12 @@ __all__ = [
     "check_convex",
     "fit_by_products",
     "fit_classes",
+    "fit_dual_ridge",
     "fit_numbers",
     "l2_path",
     "n_fitted",
     "named_function",
+    "probabilities",
+    "temperature",
+    "unit_of",
 ]

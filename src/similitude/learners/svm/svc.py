@@ -12,12 +12,12 @@ from sklearn.utils.validation import column_or_1d
 
 from similitude.compute import Encoding, itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.calibration import probabilities, temperature
 from similitude.learners.conflicts import inseparable
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.svm.dual import SVMSolution, solve_svc
 from similitude.learners.svm.hard_margin import ConflictError, solve_hard
 from similitude.learners.svm.row_cache import KernelRows, in_single_precision
+from similitude.linear import probabilities, temperature
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_weights, whole_gram
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, check_positive

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.learners import probabilities
+from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
 from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
 from similitude.theory import clopper_pearson
