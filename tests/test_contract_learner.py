@@ -94,13 +94,13 @@ class Careless(ClassifierMixin, BaseEstimator):
 
 
 FAULTS = {
-    "rows": "answers for some objects and for all differ",
+    "rows": "predict of some objects and of all differ",
     "self": "fit must return the estimator itself",
     "parameter": "fit changed a parameter",
     "objects": "changed the objects",
-    "labels": "an answer is no label that was seen",
-    "scores": "answers and the largest score differ",
-    "probabilities": "answers and the largest probability differ",
+    "labels": "predict gave a label that is not in y",
+    "scores": "the classes with the largest scores differ",
+    "probabilities": "the classes with the largest probabilities differ",
     "failure": "predict after a fit that failed must raise NotFittedError",
     "unfitted": "predict before fit must raise NotFittedError",
 }
