@@ -5,9 +5,9 @@ from similitude.scikit.estimator import (
     ScoreClassifier,
     SimilarityEstimator,
     all_or_nothing,
-    check_input,
     tensors_for_tensors,
 )
+from similitude.scikit.input_check import InputCheck
 from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, demand_valid, proven, whole_gram
 from similitude.scikit.validation import (
     check_label_column,
@@ -22,10 +22,10 @@ from similitude.scikit.validation import (
 __all__ = [
     "CHECKED_OBJECTS",
     "FLOATS",
+    "InputCheck",
     "ScoreClassifier",
     "SimilarityEstimator",
     "all_or_nothing",
-    "check_input",
     "check_label_column",
     "check_labels",
     "check_targets",
