@@ -1,5 +1,6 @@
 """The sample sizes and bounds of the theory, each a function of numbers alone."""
 
+from similitude.theory import margin_perceptron_updates, perceptron_mistakes
 from similitude.theory.bounds import (
     combined_margin,
     compact_dimension,
@@ -9,8 +10,6 @@ from similitude.theory.bounds import (
     kernel_as_similarity,
     landmarks,
     margin_perceptron_sample,
-    margin_perceptron_updates,
-    perceptron_mistakes,
     practical_landmarks,
     reasonable_landmarks,
     separable_sample,

@@ -1,6 +1,6 @@
 """Every error and warning that a user may want to catch."""
 
-from similitude.support.errors import (
+from similitude.support import (
     CheckpointError,
     CheckpointWarning,
     ClusterError,

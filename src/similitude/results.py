@@ -1,5 +1,5 @@
 """What the library returns: frozen results that print themselves, and the grades of their statements."""
 
-from similitude.support.results import ESTIMATE, HELD_OUT, NONE, PROVEN, Curve, Estimate, Guarantee, Result
+from similitude.support import ESTIMATE, HELD_OUT, NONE, PROVEN, Curve, Estimate, Guarantee, Result
 
 __all__ = ["ESTIMATE", "HELD_OUT", "NONE", "PROVEN", "Curve", "Estimate", "Guarantee", "Result"]

@@ -7,7 +7,7 @@ import pickle
 from typing import Any
 
 from similitude.compute.engines import Engine, Tile
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 
 def check_engine(engine: Engine) -> None:

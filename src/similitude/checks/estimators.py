@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from similitude.checks.comparing import same
-from similitude.compute.encodings import check_objects, take
-from similitude.support.fingerprints import digest
+from similitude.compute import check_objects, take
+from similitude.support import digest
 
 Check = Callable[[Any, Any, Any], None]
 

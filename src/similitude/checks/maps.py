@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from similitude.checks.comparing import same
 from similitude.checks.estimators import shared_checks
-from similitude.support.results import GRADES, PROVEN, Guarantee
+from similitude.support import GRADES, PROVEN, Guarantee
 
 
 def check_map(feature_map: Any, X: Any, y: Any = None) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from similitude.checks.processes import in_new_process
-from similitude.persistence import load, save
-from similitude.persistence.model_files import functions_of, model_bytes
+from similitude.persistence import functions_of, load, model_bytes, save
 from similitude.similarity import Similarity
 
 METHODS = ("predict", "predict_proba", "decision_function", "transform")

@@ -15,7 +15,7 @@ from similitude.checks.comparing import same, tolerance
 from similitude.checks.processes import in_new_process
 from similitude.compute import as_matrix, as_objects, check_objects, count, is_sparse, rows, take
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity, check_claims
-from similitude.support.fingerprints import digest
+from similitude.support import digest
 
 KINDS = ("vectors", "strings", "graphs", "series", "sets", "table", "indices", "any")
 """The kinds of objects that a similarity may declare."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from similitude.support.errors import missing_extra
+from similitude.support import missing_extra
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -11,7 +11,7 @@ from similitude.cli.output import Computation, Terminal, with_interval
 
 if TYPE_CHECKING:
     from similitude.goodness import Goodness
-    from similitude.support.results import Curve
+    from similitude.support import Curve
 
 EXAMPLE = "assess genes.csv --label class --similarity 'spectrum(p=4)'"
 

@@ -12,7 +12,7 @@ from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
     from similitude.selection import Selection
-    from similitude.support.results import Estimate
+    from similitude.support import Estimate
 
 EXAMPLE = "compare genes.csv --label class --similarity 'spectrum(p=4)' --similarity edit"
 

@@ -8,7 +8,7 @@ import typer
 
 from similitude.cli.output import Computation, Terminal
 from similitude.cli.saved_models import ModelOptions, SavedModel
-from similitude.support.errors import brief
+from similitude.support import brief
 
 if TYPE_CHECKING:
     from similitude.estimators import Explanation

@@ -46,7 +46,7 @@ def fit(
     run: Computation,
 ) -> None:
     """Learn to predict a column from the objects of a file, and save the model."""
-    from similitude.support.atomic_write import check_place
+    from similitude.support import check_place
 
     check_not_read(output, given.file)
     if output == "-":

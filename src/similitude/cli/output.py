@@ -24,7 +24,7 @@ from similitude.cli.options import AsJson, EngineSettings
 
 if TYPE_CHECKING:
     from similitude.compute.engines import LocalEngine
-    from similitude.support.results import Estimate
+    from similitude.support import Estimate
 
 MIN_WIDTH = 72
 """Tables are at least this many characters wide, however narrow the terminal."""

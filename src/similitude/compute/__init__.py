@@ -29,6 +29,7 @@ from similitude.compute.encodings import (
     tensor_in,
 )
 from similitude.compute.hints import Hints, Profile, Term, profile_of
+from similitude.compute.strips import concatenated, run_on_strips, strips
 
 __all__ = [
     "FLOATS",
@@ -45,6 +46,7 @@ __all__ = [
     "check_columns",
     "check_fits",
     "check_objects",
+    "concatenated",
     "count",
     "finite_block",
     "first_nonfinite",
@@ -61,7 +63,9 @@ __all__ = [
     "namespace",
     "profile_of",
     "rows",
+    "run_on_strips",
     "stacked",
+    "strips",
     "take",
     "tensor_in",
 ]

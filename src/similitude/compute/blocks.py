@@ -18,7 +18,7 @@ import numpy as np
 from similitude.compute import loops
 from similitude.compute.encodings import FLOATS, Encoding, as_numpy, count, first_nonfinite, namespace, rows, tensor_in
 from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
-from similitude.support.errors import PairError, brief
+from similitude.support import PairError, brief
 
 T = TypeVar("T")
 

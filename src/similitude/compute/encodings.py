@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support.errors import brief
-from similitude.support.fingerprints import digest
+from similitude.support import brief, digest
 
 Encoding = Any
 Rows = slice | np.ndarray

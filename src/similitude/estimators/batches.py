@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import take
+from similitude.compute import take
 from similitude.compute.engines import EncodedBatch, Engine, with_progress
 from similitude.data.sources import (
     Batch,
@@ -23,11 +23,11 @@ from similitude.data.sources import (
 from similitude.estimators.passes import Marks, features_of, sums_over
 from similitude.estimators.rows import MOST_HELD_OUT, PILOT, Design, Sampling
 from similitude.estimators.targets import Targets
-from similitude.landmarks.feature_union import FeatureUnion
+from similitude.landmarks import FeatureUnion
 from similitude.linear import Moments
 from similitude.scikit import check_weights
 from similitude.similarity import Similarity
-from similitude.support.errors import SourceError
+from similitude.support import SourceError
 
 Check = Callable[..., Any]
 """Validates the objects of a batch: ``check(objects, reset=first)``."""

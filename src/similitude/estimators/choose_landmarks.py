@@ -7,17 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import check_objects, join, rows, take
+from similitude.compute import check_objects, join, rows, take
 from similitude.estimators.distributed import DistributedRows
 from similitude.estimators.options import FitOptions
 from similitude.estimators.rows import MOST_HELD_OUT, PILOT, TrainingRows
-from similitude.landmarks.distributed import AMONG_ALL, choose_among_all, describe_choice
-from similitude.landmarks.guarantees import at_most
-from similitude.landmarks.landmarks import UNLABELED, Landmarks, interleaved
-from similitude.landmarks.rules import Pool, choose
+from similitude.landmarks import (
+    AMONG_ALL,
+    UNLABELED,
+    Landmarks,
+    Pool,
+    at_most,
+    choose,
+    choose_among_all,
+    describe_choice,
+    interleaved,
+)
 from similitude.linear import n_fitted
-from similitude.support.errors import objects_at
-from similitude.support.randomness import generator
+from similitude.support import generator, objects_at
 
 FIRST, PER_CLASS = 100, 20
 """Landmarks to start with: at least this many, and at least this many for each class."""

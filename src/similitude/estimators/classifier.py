@@ -9,17 +9,17 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.compute.encodings import as_numpy, is_tensor
+from similitude.compute import as_numpy, is_tensor
 from similitude.compute.engines import Engine
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import ClassTargets, class_codes, class_weights
-from similitude.learners.calibration import probabilities, temperature
+from similitude.learners import probabilities, temperature
 from similitude.linear import LinearModel, Trial, fit_classes
 from similitude.scikit import all_or_nothing, check_labels, check_weights
-from similitude.support.results import ESTIMATE, Estimate
-from similitude.theory.intervals import clopper_pearson
+from similitude.support import ESTIMATE, Estimate
+from similitude.theory import clopper_pearson
 
 
 class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import join, take
+from similitude.compute import join, take
 from similitude.compute.engines import DistributedEngine, Engine, Handle, PartialSums, sum_batches
 from similitude.data.sources import key_order, random_keys
 from similitude.estimators.batches import Sampled, sample_size
@@ -25,13 +25,11 @@ from similitude.estimators.partitions import (
 from similitude.estimators.passes import Marks
 from similitude.estimators.rows import MOST_HELD_OUT, Design, Sampling
 from similitude.estimators.targets import Targets
-from similitude.landmarks.distributed import Collection, check_alike, key_below
-from similitude.landmarks.feature_union import FeatureUnion
-from similitude.landmarks.partitions import Candidates
+from similitude.landmarks import Candidates, Collection, FeatureUnion, check_alike, key_below
 from similitude.linear import Moments
-from similitude.scikit.input_check import InputCheck
+from similitude.scikit import InputCheck
 from similitude.similarity import Similarity
-from similitude.support.fingerprints import digest
+from similitude.support import digest
 
 GROUP = 16
 """Partitions whose sums are added on workers; the sums of groups are added, and checkpointed, by the client."""

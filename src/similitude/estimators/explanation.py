@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding
+from similitude.compute import Encoding
 from similitude.estimators.model import LandmarkModel
-from similitude.support.errors import brief
-from similitude.support.results import Result
+from similitude.support import Result, brief
 
 SHOWN = 5
 """Landmarks that a printed explanation names."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import as_numpy, rows
+from similitude.compute import as_numpy, rows
 from similitude.compute.engines import remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.choose_landmarks import LandmarkChoice
@@ -22,13 +22,9 @@ from similitude.estimators.options import FitOptions
 from similitude.estimators.passes import check_features_fit, features_of
 from similitude.estimators.products import solve_by_products
 from similitude.estimators.rows import Design, TrainingRows
-from similitude.landmarks.feature_union import FeatureUnion
-from similitude.landmarks.features import LandmarkFeatures
-from similitude.landmarks.landmarks import Landmarks
-from similitude.landmarks.representation import PROJECTION, Representation
+from similitude.landmarks import PROJECTION, FeatureUnion, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel, Moments, Ridge, Trial
-from similitude.support.errors import pairs_at
-from similitude.support.fingerprints import digest
+from similitude.support import digest, pairs_at
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,17 +7,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, as_numpy, itemsize, rows
+from similitude.compute import Blocks, Encoding, as_numpy, itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.landmarks.features import LandmarkFeatures, in_double, in_floats, sided
-from similitude.landmarks.landmarks import Landmarks
-from similitude.landmarks.projection import Factor, factor_of_landmarks
-from similitude.landmarks.representation import EXAMINED, PROJECTION, choose_representation, not_projected
+from similitude.landmarks import (
+    EXAMINED,
+    PROJECTION,
+    Factor,
+    LandmarkFeatures,
+    Landmarks,
+    choose_representation,
+    factor_of_landmarks,
+    in_double,
+    in_floats,
+    not_projected,
+    sided,
+)
 from similitude.linear import Moments, Ridge, Trial
 from similitude.similarity import Similarity
-from similitude.support.errors import pairs_at
-from similitude.support.results import ESTIMATE, Curve
+from similitude.support import ESTIMATE, Curve, pairs_at
 
 
 class SampleFeatures:

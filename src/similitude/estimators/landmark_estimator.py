@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute.encodings import (
+from similitude.compute import (
     Encoding,
     as_numpy,
     as_objects,
@@ -39,16 +39,18 @@ from similitude.estimators.products import MANY, reads_memory_map
 from similitude.estimators.rows import PILOT, Sampling, TrainingRows, draw_seed
 from similitude.estimators.scales import choose_scales, n_models, open_scales
 from similitude.estimators.targets import Targets
-from similitude.landmarks.features import LandmarkFeatures
-from similitude.landmarks.guarantees import guarantee_for_classes
-from similitude.landmarks.landmarks import Landmarks, check_positions
-from similitude.landmarks.representation import Representation
-from similitude.landmarks.rules import RULES
+from similitude.landmarks import (
+    RULES,
+    LandmarkFeatures,
+    Landmarks,
+    Representation,
+    check_positions,
+    guarantee_for_classes,
+)
 from similitude.linear import LinearModel, Trial
-from similitude.scikit import SimilarityEstimator, all_or_nothing
-from similitude.scikit.input_check import InputCheck
+from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing
 from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
-from similitude.support.results import Guarantee
+from similitude.support import Guarantee
 
 SIDES = ("auto", "left", "right", "both")
 

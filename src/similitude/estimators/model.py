@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, count, in_precision
+from similitude.compute import Encoding, concatenated, count, in_precision, run_on_strips
 from similitude.compute.engines import Engine
-from similitude.compute.strips import concatenated, run_on_strips
-from similitude.landmarks.features import LandmarkFeatures, lengths
+from similitude.landmarks import LandmarkFeatures, lengths
 
 
 @dataclass(frozen=True, eq=False)

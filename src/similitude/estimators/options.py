@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from similitude.compute.engines import Engine
-from similitude.landmarks.landmarks import Landmarks
+from similitude.landmarks import Landmarks
 from similitude.similarity import Similarity
 
 

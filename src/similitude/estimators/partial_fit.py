@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import itemsize
+from similitude.compute import itemsize
 from similitude.compute.engines import Engine
 from similitude.estimators.fit import fit_with_held_out
 from similitude.estimators.passes import features_of
 from similitude.estimators.rows import MOST_HELD_OUT
-from similitude.landmarks.feature_union import FeatureUnion
-from similitude.landmarks.features import LandmarkFeatures
+from similitude.landmarks import FeatureUnion, LandmarkFeatures
 from similitude.linear import HELD_OUT, LinearModel, Moments, Trial
-from similitude.support.randomness import generator
+from similitude.support import generator
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import join, take
+from similitude.compute import join, take
 from similitude.data.sources import (
     Batch,
     errors_in_batch,
@@ -19,10 +19,9 @@ from similitude.data.sources import (
 from similitude.estimators.batches import SourceRows, batch_weights
 from similitude.estimators.passes import features_of
 from similitude.estimators.targets import Targets
-from similitude.landmarks.feature_union import FeatureUnion
-from similitude.landmarks.partitions import Look
+from similitude.landmarks import FeatureUnion, Look
 from similitude.linear import Moments
-from similitude.scikit.input_check import InputCheck
+from similitude.scikit import InputCheck
 from similitude.similarity import Similarity
 
 

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.blocks import check_fits
-from similitude.compute.encodings import Encoding, as_numpy
+from similitude.compute import Encoding, as_numpy, check_fits, concatenated, run_on_strips, strips
 from similitude.compute.engines import EncodedBatch, Engine, PartialSums, partial_sums, sum_batches
-from similitude.compute.strips import concatenated, run_on_strips, strips
-from similitude.landmarks.feature_union import FeatureUnion
+from similitude.landmarks import FeatureUnion
 from similitude.linear import Moments
-from similitude.support.errors import pairs_at
+from similitude.support import pairs_at
 
 Marks = Callable[[], dict[str, str]]
 """Describes what the sums of a pass belong to, for its checkpoint."""

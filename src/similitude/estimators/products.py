@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, count
+from similitude.compute import Encoding, count
 from similitude.compute.engines import Engine
 from similitude.linear import LinearModel, Trial, fit_by_products
 from similitude.scikit import FLOATS

@@ -13,7 +13,7 @@ from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import NumberTargets
 from similitude.linear import LinearModel, Trial, fit_numbers
 from similitude.scikit import all_or_nothing, check_targets, check_weights
-from similitude.support.results import ESTIMATE, Estimate
+from similitude.support import ESTIMATE, Estimate
 
 
 class SimilarityRegressor(RegressorMixin, LandmarkEstimator):

@@ -10,16 +10,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, itemsize, rows
+from similitude.compute import Encoding, itemsize, rows
 from similitude.compute.engines import EncodedBatch, Engine
 from similitude.data.sources import MAX_BATCH_ROWS, key_order, random_keys
 from similitude.estimators.passes import Marks, features_where_computed, sums_over
-from similitude.landmarks.feature_union import FeatureUnion
-from similitude.landmarks.landmarks import Landmarks
+from similitude.landmarks import FeatureUnion, Landmarks
 from similitude.linear import HELD_OUT, Moments, n_fitted
 from similitude.similarity import Similarity
-from similitude.support.errors import NotAKernelError, pairs_at
-from similitude.support.randomness import generator
+from similitude.support import NotAKernelError, generator, pairs_at
 
 PILOT = 20_000
 """Most rows on which the number of landmarks is chosen; a fit to more rows then makes one pass over all of them."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from similitude.compute.encodings import take
+from similitude.compute import take
 from similitude.estimators.choose_landmarks import LandmarkChoice
 from similitude.estimators.landmark_count import SampleFeatures, Validation, best_level
 from similitude.estimators.options import FitOptions

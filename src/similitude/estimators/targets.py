@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from similitude.scikit import check_label_column, check_targets
-from similitude.support.errors import brief
+from similitude.support import brief
 
 
 def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:

@@ -10,8 +10,7 @@ import numpy as np
 
 from similitude.goodness.resampling import by_jackknife, effective_size, jackknife_variance
 from similitude.scikit import encode_labels, read_labels
-from similitude.support.errors import PairError, brief
-from similitude.support.results import ESTIMATE, Estimate
+from similitude.support import ESTIMATE, Estimate, PairError, brief
 from similitude.theory import LEVEL
 
 CENTERING_ROUNDING = 64 * float(np.finfo(np.float64).eps)

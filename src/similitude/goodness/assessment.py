@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import check_objects
+from similitude.compute import check_objects
 from similitude.compute.engines import Engine
 from similitude.goodness.alignments import estimated_alignments
 from similitude.goodness.class_means import WeakGoodness, weak_goodness
@@ -20,8 +20,7 @@ from similitude.goodness.sampling import AssessedSimilarity, Labels, SamplingPla
 from similitude.goodness.separability import Separability, separability
 from similitude.goodness.weight_programs import Comparison
 from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, certify, fit
-from similitude.support.randomness import generator
-from similitude.support.results import ESTIMATE, Estimate, Result
+from similitude.support import ESTIMATE, Estimate, Result, generator
 from similitude.theory import LEVEL
 
 EPSILONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)

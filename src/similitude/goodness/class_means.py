@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from similitude.goodness.resampling import by_jackknife, effective_size, jackknife_variance
-from similitude.support.results import ESTIMATE, Estimate, Result
+from similitude.support import ESTIMATE, Estimate, Result
 from similitude.theory import LEVEL
 
 PRINTED_CLASSES = 6

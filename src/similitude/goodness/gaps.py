@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.support.results import Curve
+from similitude.support import Curve
 
 
 def class_similarities(

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import as_matrix
-from similitude.compute.encodings import check_objects
+from similitude.compute import as_matrix, check_objects
 from similitude.compute.engines import Engine
-from similitude.learners.separator import row_norms
+from similitude.learners import row_norms
 from similitude.learners.svm import LargestMargin
 from similitude.scikit import read_labels
-from similitude.support.errors import brief
-from similitude.support.results import HELD_OUT, Curve, Result
+from similitude.support import HELD_OUT, Curve, Result, brief
 from similitude.theory import LEVEL, clopper_pearson, dkw_radius
 from similitude.validity import Validity
 

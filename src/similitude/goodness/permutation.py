@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from similitude.goodness.alignments import centered_matrix
-from similitude.support.results import ESTIMATE, Estimate
+from similitude.support import ESTIMATE, Estimate
 from similitude.theory import LEVEL, clopper_pearson
 
 PERMUTATIONS = 999

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from similitude.goodness.gaps import gaps, largest_gap, ranks
-from similitude.support.results import ESTIMATE, Estimate
+from similitude.support import ESTIMATE, Estimate
 from similitude.theory import LEVEL
 
 BOOTSTRAP_REPLICATES = 500

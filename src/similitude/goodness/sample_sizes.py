@@ -10,7 +10,7 @@ from similitude.goodness.class_means import WeakGoodness
 from similitude.goodness.gaps import StrongGoodness
 from similitude.goodness.separability import Separability
 from similitude.goodness.weighted import WeightedGoodness
-from similitude.support.results import Curve, Result
+from similitude.support import Curve, Result
 from similitude.theory import BALCAN_BLUM, BALCAN_BLUM_VEMPALA, DELTA, bounds
 
 SHARE_BELOW_GAP = 0.1

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.blocks import check_fits
-from similitude.compute.encodings import Encoding, check_objects, count, keys, take
+from similitude.compute import Encoding, check_fits, check_objects, count, keys, take
 from similitude.compute.engines import Engine
 from similitude.scikit import SimilarityEstimator, encode_labels, read_labels
 from similitude.similarity import Precomputed, Similarity, as_similarity
-from similitude.support.errors import brief, pairs_at
+from similitude.support import brief, pairs_at
 
 PAIRS_LIMIT = 2000
 """Largest number of examples for which all pairs are computed."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.compute.encodings import take
+from similitude.compute import take
 from similitude.goodness.margins import MarginCurve, error_at_margin
 from similitude.goodness.sampling import SamplingPlan, Similarities
 from similitude.goodness.weighted import share
@@ -15,8 +15,7 @@ from similitude.learners import KernelSVC
 from similitude.learners.svm import nearest_point, separates
 from similitude.scikit import CHECKED_OBJECTS, proven
 from similitude.similarity import Precomputed
-from similitude.support.errors import NotAKernelError
-from similitude.support.results import Estimate, Result
+from similitude.support import Estimate, NotAKernelError, Result
 from similitude.validity import Validity, check_gram
 
 COSTS = (1.0, 10.0, 100.0)

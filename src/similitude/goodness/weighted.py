@@ -10,7 +10,7 @@ from similitude.goodness.gaps import enclosed, largest_gap
 from similitude.goodness.margins import REACHED
 from similitude.goodness.resampling import bounded_mean
 from similitude.goodness.weight_programs import Comparison, Programs, hinge, stretched
-from similitude.support.results import ESTIMATE, HELD_OUT, Curve, Estimate
+from similitude.support import ESTIMATE, HELD_OUT, Curve, Estimate
 from similitude.theory import LEVEL, clopper_pearson
 
 NUS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75)

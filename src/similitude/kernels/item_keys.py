@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support.fingerprints import digest
+from similitude.support import digest
 
 
 def item_keys(items: Iterable[Any]) -> np.ndarray:

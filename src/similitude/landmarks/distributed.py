@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import join, join_all, rows, take
+from similitude.compute import join, join_all, rows, take
 from similitude.compute.engines import DistributedEngine, Handle, LocalEngine
 from similitude.landmarks.partitions import Apart, Candidates, Look, Proposed, Standing, Turn, Unexplained, propose
 from similitude.landmarks.pivots import FEWEST, Residual
 from similitude.landmarks.rules import Nearest, Pool
 from similitude.similarity import Similarity
-from similitude.support.errors import SourceError, objects_at
+from similitude.support import SourceError, objects_at
 
 SPARE = 10.0
 """Standard deviations by which more rows are drawn than needed: too few once in 10^20 times."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding
+from similitude.compute import Encoding
 from similitude.landmarks.features import LandmarkFeatures, side_by_side
 from similitude.landmarks.partial_projection import n_leading
 from similitude.linear import Moments

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from similitude.compute.blocks import BlockTask
-from similitude.compute.encodings import (
+from similitude.compute import (
+    BlockTask,
     Encoding,
     as_numpy,
     count,
@@ -28,7 +28,7 @@ from similitude.compute.encodings import (
 from similitude.landmarks.landmarks import Landmarks
 from similitude.landmarks.projection import solve_rows, solver
 from similitude.similarity import Hints, Similarity
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 
 @dataclass(frozen=True, eq=False)

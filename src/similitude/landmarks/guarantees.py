@@ -12,7 +12,7 @@ import numpy as np
 
 from similitude.landmarks.landmarks import GIVEN, UNLABELED, Landmarks
 from similitude.landmarks.representation import PROJECTION, Representation
-from similitude.support.results import NONE, PROVEN, Guarantee
+from similitude.support import NONE, PROVEN, Guarantee
 from similitude.theory import bounds
 
 DEFAULT = 100

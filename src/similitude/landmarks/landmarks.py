@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, rows, take
+from similitude.compute import Encoding, rows, take
 from similitude.similarity import Similarity
 
 GIVEN, UNLABELED = "given", "unlabeled"

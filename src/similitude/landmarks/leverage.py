@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import eigh
 
-from similitude.compute.encodings import Encoding, rows
+from similitude.compute import Encoding, rows
 from similitude.landmarks.pivots import Exactness, refuse
-from similitude.support.errors import pairs_at
+from similitude.support import pairs_at
 
 if TYPE_CHECKING:
     from similitude.landmarks.rules import Pool

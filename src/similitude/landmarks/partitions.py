@@ -2,7 +2,7 @@
 
 To choose among all rows, a rule gives every row a weight, its squared distance from the landmarks so far. Each row is
 proposed a random number of times, Poisson with mean `rate` times its weight. Whatever the rate, the proposals of all
-partitions in random order are then independent draws in proportion to the weights, and no partition needs to know errors_in_batch
+partitions in random order are then independent draws in proportion to the weights, and no partition needs to know about
 the others.
 """
 
@@ -15,15 +15,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, as_numpy, join, join_all, take
+from similitude.compute import Encoding, as_numpy, join, join_all, take
 from similitude.compute.engines import LocalEngine
 from similitude.data.sources import Batch, errors_in_batch, errors_in_partition, partition_source, random_keys
 from similitude.landmarks.pivots import ROUNDING, Exactness
 from similitude.landmarks.projection import solve_rows, solver
 from similitude.landmarks.rules import Pool
-from similitude.scikit.input_check import InputCheck
+from similitude.scikit import InputCheck
 from similitude.similarity import Similarity
-from similitude.support.errors import objects_at, pairs_at
+from similitude.support import objects_at, pairs_at
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Look:
     inputs: dict[str, Any] = field(default_factory=dict)
 
 
-def look(check: InputCheck, number: int, *columns: Any) -> Look:
+def look_at_partition(check: InputCheck, number: int, *columns: Any) -> Look:
     """Count and validate the rows of a partition."""
     check, found = check.copy(), Look(number)
     with errors_in_partition(number):
@@ -64,7 +64,7 @@ def look(check: InputCheck, number: int, *columns: Any) -> Look:
     return found
 
 
-def draw(check: InputCheck, seed: int, below: int, number: int, start: int, *columns: Any) -> Any:
+def sample_partition(check: InputCheck, seed: int, below: int, number: int, start: int, *columns: Any) -> Any:
     """Return objects, labels and positions of the rows of a partition with small keys; None if there are none."""
     with errors_in_partition(number):
         source = partition_source(*columns)

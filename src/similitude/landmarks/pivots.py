@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from similitude.compute.blocks import Blocks, BlockTask
-from similitude.compute.encodings import (
+from similitude.compute import (
+    Blocks,
+    BlockTask,
     Encoding,
     as_numpy,
     count,
@@ -34,7 +35,7 @@ from similitude.compute.engines import format_bytes
 from similitude.landmarks.projection import solve_rows, solver
 from similitude.scikit import whole_gram
 from similitude.similarity import Hints, Similarity
-from similitude.support.errors import NotAKernelError, pairs_at
+from similitude.support import NotAKernelError, pairs_at
 from similitude.validity import Tolerance, asymmetric_pair, check_gram
 
 if TYPE_CHECKING:

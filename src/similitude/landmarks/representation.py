@@ -8,7 +8,7 @@ import numpy as np
 
 from similitude.landmarks.projection import rounding_of
 from similitude.similarity import Similarity
-from similitude.support.results import Result
+from similitude.support import Result
 
 PROJECTION, SIMILARITIES = "projection", "similarities"
 

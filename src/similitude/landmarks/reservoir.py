@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import check_objects, join, take
+from similitude.compute import check_objects, join, take
 
 
 class Reservoir:

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, as_numpy, count, rows
+from similitude.compute import Blocks, Encoding, as_numpy, count, rows
 from similitude.compute.engines import Engine
 from similitude.landmarks.leverage import leverage
 from similitude.landmarks.pivots import Exactness, refuse, rpcholesky, sample
 from similitude.similarity import Similarity
-from similitude.support.errors import PairError, pairs_at
+from similitude.support import PairError, pairs_at
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ k-means (``KernelKMeans``) and votes of labeled examples (``SimilarityVote``, ``
 ``AlignmentVote``). ``KreinSVC`` and the votes take similarities that are not kernels.
 """
 
+from similitude.learners.calibration import probabilities, temperature
 from similitude.learners.clusters import KernelKMeans
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
 from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
-from similitude.learners.separator import SeparatorLP
+from similitude.learners.separator import SeparatorLP, row_norms
 from similitude.learners.svm import KernelSVC, KernelSVR, KreinSVC
 from similitude.learners.svm.sgd import KernelSGDSVC
 from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilarityVote
@@ -37,4 +38,7 @@ __all__ = [
     "SimilarityKNeighborsRegressor",
     "SimilarityVote",
     "WeakSimilarityVote",
+    "probabilities",
+    "row_norms",
+    "temperature",
 ]

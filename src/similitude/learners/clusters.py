@@ -10,11 +10,12 @@ from scipy.linalg import solve_triangular
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from similitude.compute.blocks import Blocks, check_fits
-from similitude.compute.encodings import (
+from similitude.compute import (
+    Blocks,
     Encoding,
     as_numpy,
     beside,
+    check_fits,
     check_objects,
     count,
     in_precision,
@@ -29,9 +30,7 @@ from similitude.learners.neighbor_search import SquaredLengths, squared_lengths
 from similitude.maps import ProjectionMap
 from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
 from similitude.similarity import Similarity
-from similitude.support.errors import NotAKernelError
-from similitude.support.randomness import generator
-from similitude.support.validation import check_integer, check_nonnegative
+from similitude.support import NotAKernelError, check_integer, check_nonnegative, generator
 
 CLUSTER_LANDMARKS = 500
 """Default number of landmarks if the Gram matrix does not fit."""

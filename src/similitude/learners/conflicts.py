@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from similitude.support.errors import InseparableError
+from similitude.support import InseparableError
 
 NAMED_CONFLICTS = 10
 """Largest number of conflicting examples named in an error message."""

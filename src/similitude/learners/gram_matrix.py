@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute.blocks import check_fits
-from similitude.compute.encodings import (
+from similitude.compute import (
     Encoding,
     as_numpy,
+    check_fits,
     check_objects,
     in_precision,
     itemsize,
@@ -21,7 +21,7 @@ from similitude.compute.encodings import (
 from similitude.compute.engines import Engine
 from similitude.scikit import CHECKED_OBJECTS, demand_valid, proven, whole_gram
 from similitude.similarity import Similarity
-from similitude.support.randomness import generator
+from similitude.support import generator
 from similitude.validity import Validity, check_gram
 
 WITNESS_OBJECTS = 200

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, as_numpy, check_objects, itemsize, rows, take
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, itemsize, rows, take
 from similitude.scikit import SimilarityEstimator
 
 

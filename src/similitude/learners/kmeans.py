@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.compute.encodings import as_numpy, beside, namespace
-from similitude.landmarks.pivots import draw
+from similitude.compute import as_numpy, beside, namespace
+from similitude.landmarks import draw
 
 SAME_POINT = 64 * float(np.finfo(np.float64).eps)
 """A squared distance below this part of the squared lengths is rounding."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from similitude.compute.encodings import as_numpy, beside, namespace
+from similitude.compute import as_numpy, beside, namespace
 from similitude.learners.gram_matrix import Objects, unit_of
 
 STRIP = 512

@@ -1,17 +1,17 @@
 """The convex losses that RepresenterClassifier and RepresenterRegressor take."""
 
-from similitude.linear.losses import (
+from similitude.linear import (
     LOSSES,
     EpsilonInsensitive,
     Hinge,
     Huber,
     Logistic,
     Loss,
+    OwnLoss,
     Quantile,
     Squared,
     SquaredHinge,
 )
-from similitude.linear.own_loss import OwnLoss
 
 __all__ = [
     "LOSSES",

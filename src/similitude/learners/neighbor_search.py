@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, as_numpy, beside, count, itemsize, namespace
+from similitude.compute import Encoding, as_numpy, beside, count, itemsize, namespace
 from similitude.compute.engines import Tile
 from similitude.similarity import Similarity
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 ZERO_DISTANCE = 8
 """A squared distance below this many machine epsilons of K(x, x) + K(z, z) + 2 |K(x, z)| is zero."""

@@ -10,15 +10,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, as_numpy, check_objects, count, is_tensor, itemsize
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, is_tensor, itemsize
 from similitude.compute.engines import Engine, Tile
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice, SquaredLengths
 from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
-from similitude.support.errors import brief
-from similitude.support.validation import check_integer
+from similitude.support import brief, check_integer
 
 
 class BaseNeighbors(KernelLearner):

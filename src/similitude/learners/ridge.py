@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 
-from similitude.compute.encodings import as_numpy
+from similitude.compute import as_numpy
 from similitude.compute.engines import Engine
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.least_squares import Centered, Fit, Units, solve_all, solve_one
 from similitude.scikit import all_or_nothing, check_labels, check_targets, check_weights, tensors_for_tensors
-from similitude.support.errors import brief
+from similitude.support import brief
 from similitude.validity import Validity
 
 GRID = np.geomspace(1e-6, 1e4, 20)

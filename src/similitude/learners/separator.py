@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from similitude.compute.encodings import is_sparse
+from similitude.compute import is_sparse
 from similitude.learners.conflicts import inseparable, smallest_conflict
 from similitude.scikit import ScoreClassifier
 

@@ -3,24 +3,49 @@
 from similitude.linear.held_out import HELD_OUT, LEAVE_ONE_OUT, Trial, n_fitted
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import fit_by_products
+from similitude.linear.losses import (
+    LOSSES,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Loss,
+    Quantile,
+    Squared,
+    SquaredHinge,
+)
 from similitude.linear.model import LinearModel
 from similitude.linear.model import LinearModel as Linear
 from similitude.linear.moments import Moments
+from similitude.linear.own_loss import OwnLoss, as_loss, check_convex, named_function
 from similitude.linear.penalty_choice import fit_classes, fit_numbers
 from similitude.linear.ridge import PENALTIES, Ridge
 
 __all__ = [
     "HELD_OUT",
     "LEAVE_ONE_OUT",
+    "LOSSES",
     "PENALTIES",
+    "EpsilonInsensitive",
+    "Hinge",
+    "Huber",
     "Linear",
     "LinearModel",
+    "Logistic",
+    "Loss",
     "Moments",
+    "OwnLoss",
+    "Quantile",
     "Ridge",
+    "Squared",
+    "SquaredHinge",
     "Trial",
+    "as_loss",
+    "check_convex",
     "fit_by_products",
     "fit_classes",
     "fit_numbers",
     "l2_path",
     "n_fitted",
+    "named_function",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from similitude.compute.encodings import as_numpy, namespace
+from similitude.compute import as_numpy, namespace
 
 EPS = float(np.finfo(np.float64).eps)
 

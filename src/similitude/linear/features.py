@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from similitude.compute.encodings import as_numpy, beside, in_precision, itemsize, namespace
+from similitude.compute import as_numpy, beside, in_precision, itemsize, namespace
 from similitude.linear.cholesky import ShiftedFactors
 from similitude.linear.model import LinearModel
 from similitude.linear.strips import OFF_CENTER, products, strips, zeros

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, as_numpy, count, in_precision, moved, namespace, rows
+from similitude.compute import Encoding, as_numpy, count, in_precision, moved, namespace, rows
 from similitude.compute.engines import format_bytes
 from similitude.linear.cholesky import solve
 from similitude.linear.held_out import Trial

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.compute.encodings import namespace
+from similitude.compute import namespace
 from similitude.linear.losses import Line
 
 MOST_TRIALS = 60

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import namespace
+from similitude.compute import namespace
 from similitude.similarity import Parametric
-from similitude.support.validation import check_nonnegative, check_positive, check_share
+from similitude.support import check_nonnegative, check_positive, check_share
 
 PRIOR = 1e-3
 """Added to each class frequency before its logarithm becomes the starting intercept."""

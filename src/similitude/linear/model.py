@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import as_numpy, beside
+from similitude.compute import as_numpy, beside
 from similitude.linear.strips import products
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from similitude.compute.encodings import in_precision, namespace
+from similitude.compute import in_precision, namespace
 from similitude.linear.strips import OFF_CENTER
 
 SAMPLED, STRIP = 256, 2048

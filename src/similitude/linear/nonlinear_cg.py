@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import as_numpy, namespace
+from similitude.compute import as_numpy, namespace
 from similitude.linear.cholesky import EPS, factorize, solve
 from similitude.linear.features import Features
 from similitude.linear.line_search import line_minimum

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.linear.losses import LOSSES, Loss
-from similitude.support.errors import brief
+from similitude.support import brief
 
 PROBED_TARGETS, PROBED_SCORES = 25, 41
 """Number of targets and scores on which a user's loss is probed."""

@@ -13,7 +13,7 @@ from similitude.linear.l1_penalty import l1_path, largest_penalty
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic
 from similitude.linear.model import LinearModel
-from similitude.support.randomness import generator
+from similitude.support import generator
 
 L2_PENALTIES = 10.0 ** np.arange(1.0, -8.01, -1.0)
 """Strengths of the l2 penalty, relative to the trace of the features' Gram matrix, in decreasing order."""

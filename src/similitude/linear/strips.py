@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import in_precision, namespace
+from similitude.compute import in_precision, namespace
 
 STRIP_BYTES = 2**22
 """Bytes of a strip of rows in float64: it stays in the CPU cache while it is used."""

@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.engines import Engine
-from similitude.landmarks.features import LandmarkFeatures
-from similitude.landmarks.guarantees import COMPACT, DEFAULT, Ask, at_most, positive_whole
-from similitude.landmarks.landmarks import Landmarks
+from similitude.landmarks import COMPACT, DEFAULT, Ask, LandmarkFeatures, Landmarks, at_most, positive_whole
 from similitude.maps.projection import ProjectionMap
 from similitude.maps.sketches import KINDS, Sketch
 from similitude.similarity import Similarity
-from similitude.support.randomness import generator
-from similitude.support.results import Guarantee
+from similitude.support import Guarantee, generator
 from similitude.theory import bounds
 
 

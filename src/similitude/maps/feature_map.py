@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute.blocks import Blocks, check_fits
-from similitude.compute.encodings import join_all, take
+from similitude.compute import Blocks, check_fits, join_all, take
 from similitude.compute.engines import LocalEngine, distributed_engine, is_distributed
 from similitude.data.sources import (
     Source,
@@ -28,12 +27,9 @@ from similitude.data.sources import (
     random_keys,
     read_ahead,
 )
-from similitude.landmarks.distributed import Collection, check_alike, key_below
-from similitude.landmarks.partitions import Candidates, draw, look
-from similitude.scikit import SimilarityEstimator, tensors_for_tensors
-from similitude.scikit.input_check import InputCheck
-from similitude.support.randomness import generator
-from similitude.support.results import Guarantee
+from similitude.landmarks import Candidates, Collection, check_alike, key_below, look_at_partition, sample_partition
+from similitude.scikit import InputCheck, SimilarityEstimator, tensors_for_tensors
+from similitude.support import Guarantee, generator
 
 SAMPLE = 20_000
 """Most rows of a source or a collection that a map is fitted to."""
@@ -171,12 +167,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         k = len(columns[0])
         check = InputCheck(self, engine.memory)
         checks = [engine.broadcast(check)] * k
-        looks = list(engine.collect(engine.map(look, checks, range(k), *columns)))
+        looks = list(engine.collect(engine.map(look_at_partition, checks, range(k), *columns)))
         self.__dict__.update(check_alike(looks).inputs)
         sizes = np.array([one.n for one in looks])
         starts, n = np.cumsum(sizes) - sizes, int(sizes.sum())
         limits = [seed] * k, [key_below(SAMPLE, n)] * k
-        parts = list(engine.collect(engine.map(draw, checks, *limits, range(k), starts.tolist(), *columns)))
+        parts = list(engine.collect(engine.map(sample_partition, checks, *limits, range(k), starts.tolist(), *columns)))
         parts = [part for part in parts if part is not None]
         places = np.concatenate([part[2] for part in parts])
         kept = np.sort(key_order(random_keys(places, seed))[:SAMPLE])

@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import as_matrix, loops
-from similitude.compute.blocks import Blocks, check_fits
-from similitude.compute.encodings import Encoding, itemsize, namespace
+from similitude.compute import Blocks, Encoding, as_matrix, check_fits, itemsize, loops, namespace
 from similitude.compute.engines import Engine
 from similitude.maps.feature_map import FeatureMap
 from similitude.maps.frequencies import Draw, Law, Matrix, Structured, law_of
 from similitude.maps.sketches import Written, whole_number
 from similitude.similarity import as_similarity
-from similitude.support.randomness import generator
-from similitude.support.results import NONE, PROVEN, Guarantee
+from similitude.support import NONE, PROVEN, Guarantee, generator
 
 KINDS = ("plain", "orthogonal", "structured")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, is_sparse
+from similitude.compute import Encoding, is_sparse
 from similitude.compute.engines import one_blas_thread
 from similitude.kernels import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.kernels.vectors import IDENTITY, pairwise

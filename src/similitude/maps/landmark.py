@@ -7,19 +7,31 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, check_objects, itemsize, rows, take
+from similitude.compute import Blocks, Encoding, check_objects, itemsize, rows, take
 from similitude.compute.engines import Engine
-from similitude.landmarks.distributed import AMONG_ALL, choose_among_all, describe_choice
-from similitude.landmarks.features import LandmarkFeatures, sided
-from similitude.landmarks.guarantees import DEFAULT, SEPARABLE, Ask, Promise, at_most, positive_whole
-from similitude.landmarks.landmarks import GIVEN, Landmarks, check_positions
-from similitude.landmarks.reservoir import Reservoir
-from similitude.landmarks.rules import Pool, choose
+from similitude.landmarks import (
+    AMONG_ALL,
+    DEFAULT,
+    GIVEN,
+    SEPARABLE,
+    Ask,
+    LandmarkFeatures,
+    Landmarks,
+    Pool,
+    Promise,
+    Reservoir,
+    at_most,
+    check_positions,
+    choose,
+    choose_among_all,
+    describe_choice,
+    positive_whole,
+    sided,
+)
 from similitude.maps.feature_map import SAMPLE, FeatureMap, FitSample
 from similitude.scikit import all_or_nothing
 from similitude.similarity import Precomputed, Similarity
-from similitude.support.randomness import generator
+from similitude.support import generator
 
 
 class LandmarkedMap(FeatureMap):

@@ -11,17 +11,14 @@ from scipy import fft
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import as_matrix
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, itemsize
+from similitude.compute import Blocks, Encoding, as_matrix, itemsize
 from similitude.compute.engines import Engine
 from similitude.kernels import Cosine, Linear, Polynomial
 from similitude.kernels.vectors import inner, unit_rows
 from similitude.maps.feature_map import FeatureMap
 from similitude.maps.sketches import Written, random_signs, strips, whole_number
 from similitude.similarity import Power, Scaled, Shifted, as_similarity
-from similitude.support.randomness import generator
-from similitude.support.results import PROVEN, Guarantee
+from similitude.support import PROVEN, Guarantee, generator
 
 BATCH = 2**19
 """Bytes of features that are computed at once: many rows for each Fourier transform, and still in the cache."""

@@ -6,13 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.blocks import Blocks, check_fits
-from similitude.compute.encodings import as_numpy, itemsize, take
+from similitude.compute import Blocks, as_numpy, check_fits, itemsize, take
 from similitude.compute.engines import Engine
-from similitude.landmarks.features import FeatureBlocks, LandmarkFeatures, in_double
-from similitude.landmarks.guarantees import WIDE, Ask
-from similitude.landmarks.landmarks import Landmarks
-from similitude.landmarks.projection import DOUBLE, SINGLE, Factor, factorize
+from similitude.landmarks import (
+    DOUBLE,
+    SINGLE,
+    WIDE,
+    Ask,
+    Factor,
+    FeatureBlocks,
+    LandmarkFeatures,
+    Landmarks,
+    factorize,
+    in_double,
+)
 from similitude.maps.landmark import LandmarkedMap
 from similitude.scikit import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.similarity import Similarity

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from similitude.compute import loops
-from similitude.compute.encodings import Encoding, count, is_sparse, is_tensor
+from similitude.compute import Encoding, count, is_sparse, is_tensor, loops
 from similitude.kernels.vectors import inner
 from similitude.similarity import Hints
 

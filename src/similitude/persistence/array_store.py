@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.persistence.container import ALIGNMENT, ARRAYS, Entry
-from similitude.support.errors import SavedModelError
+from similitude.support import SavedModelError
 
 
 def _aligned(position: int) -> int:

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.support.atomic_write import complete_file
-from similitude.support.errors import SavedModelError
+from similitude.support import SavedModelError, complete_file
 
 VERSION = (1, 0)
 """The version of the format: files of another major version or a later minor version are refused."""

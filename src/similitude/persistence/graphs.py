@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.persistence.plain_forms import Parts, PlainForm, library
-from similitude.support.errors import SavedModelError
+from similitude.support import SavedModelError
 
 
 def _networkx_parts(graph: Any) -> Parts:

@@ -12,7 +12,7 @@ from similitude.compute.engines import Engine
 from similitude.persistence.reencode import with_encodings, without_encodings
 from similitude.persistence.registry import UPGRADES, class_of, is_registered
 from similitude.similarity import Parametric
-from similitude.support.errors import SavedModelError, brief
+from similitude.support import SavedModelError, brief
 
 OF_THE_ENGINE = ("_engine_of_tensors",)
 """Attributes that describe the engine of a fit; like the engine itself they are not stored."""

@@ -22,8 +22,7 @@ from similitude.persistence.container import (
     write_file,
 )
 from similitude.persistence.user_code import Needed, SuppliedCode, fingerprint_version, read_needed
-from similitude.support.errors import SavedModelError, brief
-from similitude.support.results import Result
+from similitude.support import Result, SavedModelError, brief
 
 PACKAGES = ("similitude", "numpy", "scipy", "scikit-learn")
 

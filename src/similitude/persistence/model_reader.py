@@ -10,7 +10,7 @@ from similitude.persistence.array_store import ArrayReader
 from similitude.persistence.container import ARRAYS, Content
 from similitude.persistence.model_writer import FORMS
 from similitude.persistence.user_code import SuppliedCode
-from similitude.support.errors import SavedModelError
+from similitude.support import SavedModelError
 
 READERS: dict[str, Callable[[Any, Any], Any]] = {
     **python_values.READERS,

@@ -12,7 +12,7 @@ from similitude.persistence import graphs, instances, numpy_values, python_value
 from similitude.persistence.array_store import ArrayWriter
 from similitude.persistence.plain_forms import PlainForm, type_key
 from similitude.persistence.user_code import RequiredCode
-from similitude.support.errors import SavedModelError
+from similitude.support import SavedModelError
 
 Node = dict[str, Any]
 

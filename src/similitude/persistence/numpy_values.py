@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.persistence.plain_forms import Parts, PlainForm
-from similitude.support.errors import SavedModelError
+from similitude.support import SavedModelError
 
 GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 SEED_PARTS = ("entropy", "spawn_key", "pool_size", "n_children_spawned")

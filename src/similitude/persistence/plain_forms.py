@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from similitude.support.errors import SavedModelError
+from similitude.support import SavedModelError
 
 Parts = dict[str, Any]
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.persistence.plain_forms import Parts, PlainForm, attributes
-from similitude.support.errors import SavedModelError
-from similitude.support.fingerprints import digest
+from similitude.support import SavedModelError, digest
 
 PACKED = 32
 """Number of items from which on strings, bytes, integers or floats in a container are stored as arrays."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from similitude.compute.encodings import count
+from similitude.compute import count
 from similitude.similarity import Similarity
-from similitude.support.errors import SavedModelError
+from similitude.support import SavedModelError
 
 ENCODED = {"_support": "support_objects_", "_landmarks": "landmarks_"}
 """The attributes of estimators that are encodings, and the attributes with the objects that they encode."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.persistence.plain_forms import Parts, PlainForm, attributes, library, type_key
 from similitude.persistence.python_values import standard_zone
-from similitude.support.errors import SavedModelError
+from similitude.support import SavedModelError
 
 NULLABLE = re.compile(r"U?Int(8|16|32|64)|Float(32|64)|boolean|str|string\[\w+\]|[\w\[\]():, =/+-]{1,80}\[pyarrow\]")
 """The dtypes of pandas whose columns are stored as their values and the places of the missing ones."""

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from similitude.support.errors import SavedModelError, brief
-from similitude.support.fingerprints import digest
+from similitude.support import SavedModelError, brief, digest
 
 OMITTED = {"__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__", "_abc_impl"}
 

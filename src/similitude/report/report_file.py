@@ -11,7 +11,7 @@ from typing import Any
 
 from similitude.compute.engines import Engine
 from similitude.report.findings import Findings, investigate
-from similitude.support.atomic_write import check_place, complete_file
+from similitude.support import check_place, complete_file
 
 FORMATS = ("html", "txt", "json")
 

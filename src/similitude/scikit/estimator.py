@@ -10,21 +10,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from similitude.compute import as_matrix
-from similitude.compute.encodings import (
-    Encoding,
-    as_numpy,
-    check_objects,
-    is_table,
-    is_tensor,
-    moved,
-    namespace,
-    take,
-)
+from similitude.compute import Encoding, as_matrix, as_numpy, check_objects, is_table, is_tensor, moved, namespace, take
 from similitude.compute.engines import Engine, TorchEngine, check_device, current_engine, engine_for, is_distributed
 from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, proven
 from similitude.similarity import Precomputed, Similarity, as_similarity
-from similitude.support.randomness import generator
+from similitude.support import generator
 from similitude.validity import Validity
 
 FLOATS = (np.float64, np.float32)

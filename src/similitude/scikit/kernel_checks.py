@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, as_numpy
+from similitude.compute import Blocks, Encoding, as_numpy
 from similitude.compute.engines import Engine
 from similitude.similarity import Similarity
-from similitude.support.errors import NotAKernelError
+from similitude.support import NotAKernelError
 from similitude.validity import Validity, check_gram
 
 CHECKED_OBJECTS = 500

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
-from similitude.compute.encodings import as_numpy, is_tensor
-from similitude.support.errors import brief
+from similitude.compute import as_numpy, is_tensor
+from similitude.support import brief
 
 
 def check_labels(estimator: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:

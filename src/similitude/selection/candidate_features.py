@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from similitude.landmarks.features import LandmarkFeatures, lengths
-from similitude.landmarks.landmarks import Landmarks
-from similitude.landmarks.projection import factor_of_landmarks
-from similitude.landmarks.representation import (
+from similitude.landmarks import (
     EXAMINED,
     PROJECTION,
     SIMILARITIES,
+    LandmarkFeatures,
+    Landmarks,
     Representation,
     choose_representation,
+    factor_of_landmarks,
+    lengths,
 )
 from similitude.selection.landmark_similarities import LandmarkSimilarities
 from similitude.similarity import Similarity

@@ -9,7 +9,7 @@ from typing import Any
 
 from similitude.compute import as_matrix
 from similitude.similarity import Similarity, as_similarity
-from similitude.support.errors import ExpressionError, NotAKernelError, PairError, brief
+from similitude.support import ExpressionError, NotAKernelError, PairError, brief
 
 
 @dataclass(frozen=True, eq=False)

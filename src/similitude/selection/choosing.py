@@ -11,7 +11,7 @@ import numpy as np
 
 from similitude.compute import check_objects, itemsize
 from similitude.compute.engines import DistributedEngine, Engine, LocalEngine, current_engine
-from similitude.landmarks.representation import Representation
+from similitude.landmarks import Representation
 from similitude.selection.candidate_features import features_of, with_and_without_normalization
 from similitude.selection.candidates import NamedSimilarity, distinct, naming, validated
 from similitude.selection.cross_validation import HeldOutErrors, cross_validate
@@ -22,8 +22,7 @@ from similitude.selection.sample_sizes import SampleSizes, affordable, sample_la
 from similitude.selection.selection_result import Row, Selection
 from similitude.selection.targets import CLASSIFICATION, SelectionTargets
 from similitude.similarity import remembered_images
-from similitude.support.randomness import generator
-from similitude.support.results import Estimate
+from similitude.support import Estimate, generator
 
 ROWS = 20_000
 """Largest number of examples that are used."""

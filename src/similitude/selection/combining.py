@@ -21,8 +21,7 @@ from similitude.selection.sample_sizes import affordable, sample_landmarks, samp
 from similitude.selection.side_by_side import SideBySide
 from similitude.selection.targets import REGRESSION, SelectionTargets
 from similitude.similarity import Similarity, remembered_images
-from similitude.support.errors import NotAKernelError
-from similitude.support.randomness import generator
+from similitude.support import NotAKernelError, generator
 from similitude.validity import check_gram
 
 WAYS = ("uniform", "alignment", "easymkl", "concatenate")

@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.linear import Moments
 from similitude.selection.targets import SelectionTargets
-from similitude.support.errors import brief
+from similitude.support import brief
 
 MAX_PARTS = 24
 """Largest number of parts of the examples whose sums are kept."""

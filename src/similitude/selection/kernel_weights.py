@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from similitude.linear import l2_path
-from similitude.linear.losses import SquaredHinge
+from similitude.linear import SquaredHinge, l2_path
 
 FLAT = 1e-10
 """If centered features are shorter than this share of the features, they are rounding: the kernel is constant."""

@@ -12,10 +12,9 @@ import numpy as np
 from similitude.compute import Blocks, Encoding, as_matrix, check_objects, itemsize, rows, take
 from similitude.compute.engines import Engine
 from similitude.kernels.vectors import DistanceSimilarity
-from similitude.landmarks.features import in_double, in_floats
-from similitude.landmarks.landmarks import Landmarks
+from similitude.landmarks import Landmarks, in_double, in_floats
 from similitude.similarity import Hints, Pullback, Similarity
-from similitude.support.errors import pairs_at
+from similitude.support import pairs_at
 
 
 @dataclass(frozen=True, eq=False)

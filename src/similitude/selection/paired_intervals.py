@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.support.results import ESTIMATE, Estimate
+from similitude.support import ESTIMATE, Estimate
 from similitude.theory import clopper_pearson
 
 LEVEL = 0.95

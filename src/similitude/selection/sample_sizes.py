@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.compute.engines import Engine, format_bytes
 from similitude.goodness import stratified
-from similitude.landmarks.landmarks import interleaved
+from similitude.landmarks import interleaved
 from similitude.selection.targets import SelectionTargets
 
 MIN_SIZE = 50

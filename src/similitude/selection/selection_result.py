@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from similitude.landmarks.representation import Representation
+from similitude.landmarks import Representation
 from similitude.selection.targets import CLASSIFICATION
 from similitude.similarity import Similarity
-from similitude.support.results import Estimate, Result
+from similitude.support import Estimate, Result
 
 MAX_NAME = 60
 """Largest number of characters of a name that are printed."""

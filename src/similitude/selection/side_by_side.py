@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.compute import Encoding, is_sparse, itemsize, namespace
 from similitude.similarity import PSD, SYMMETRIC, Hints, Similarity
-from similitude.support.errors import UnresolvedError
+from similitude.support import UnresolvedError
 
 
 class SideBySide(Similarity):

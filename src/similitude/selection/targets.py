@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.estimators.targets import class_codes
+from similitude.estimators import class_codes
 from similitude.scikit import read_labels
-from similitude.support.errors import brief
+from similitude.support import brief
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
 

@@ -14,7 +14,7 @@ import numpy as np
 from similitude.compute import Encoding, Hints, as_objects, stacked
 from similitude.similarity.claims import SYMMETRIC, check_claims
 from similitude.similarity.contract import Similarity
-from similitude.support.errors import PairError, brief
+from similitude.support import PairError, brief
 
 
 def as_similarity(similarity: Any) -> Similarity:

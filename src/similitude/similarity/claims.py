@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from similitude.support.results import Result
+from similitude.support import Result
 
 SYMMETRIC = "SYMMETRIC"
 PSD = "PSD"

@@ -29,7 +29,7 @@ from similitude.compute.engines import Engine, engine_for
 from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
 from similitude.similarity.feature_space import finite_diagonal, kernel_distance
 from similitude.similarity.parameters import Parametric
-from similitude.support.errors import UnresolvedError, brief
+from similitude.support import UnresolvedError, brief
 
 
 class Similarity(Parametric, ABC):

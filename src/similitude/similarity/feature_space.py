@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_numpy, count, first_nonfinite, namespace
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 
 def finite_diagonal(k: Any, A: Encoding) -> Any:

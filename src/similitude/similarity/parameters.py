@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import is_sparse, is_table
-from similitude.support.fingerprints import digest
+from similitude.support import digest
 
 
 class Parametric:

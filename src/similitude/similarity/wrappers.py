@@ -11,7 +11,7 @@ from similitude.compute import Encoding, as_numpy, namespace, profile_of
 from similitude.similarity.algebra import Claims, hints_of_parts, in_brackets
 from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
 from similitude.similarity.contract import Similarity, image
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 
 class Wrapped(Similarity):

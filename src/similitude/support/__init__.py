@@ -1,1 +1,60 @@
 """What every room may use: errors, results, validation, fingerprints, randomness, atomic writes."""
+
+from similitude.support.atomic_write import check_place, complete_file
+from similitude.support.errors import (
+    CheckpointError,
+    CheckpointWarning,
+    ClusterError,
+    ExpressionError,
+    FileError,
+    InseparableError,
+    NotAKernelError,
+    PairError,
+    SavedModelError,
+    SourceError,
+    UnresolvedError,
+    brief,
+    missing_extra,
+    objects_at,
+    pairs_at,
+)
+from similitude.support.fingerprints import digest
+from similitude.support.randomness import generator
+from similitude.support.results import ESTIMATE, GRADES, HELD_OUT, NONE, PROVEN, Curve, Estimate, Guarantee, Result
+from similitude.support.validation import check_integer, check_nonnegative, check_number, check_positive, check_share
+
+__all__ = [
+    "ESTIMATE",
+    "GRADES",
+    "HELD_OUT",
+    "NONE",
+    "PROVEN",
+    "CheckpointError",
+    "CheckpointWarning",
+    "ClusterError",
+    "Curve",
+    "Estimate",
+    "ExpressionError",
+    "FileError",
+    "Guarantee",
+    "InseparableError",
+    "NotAKernelError",
+    "PairError",
+    "Result",
+    "SavedModelError",
+    "SourceError",
+    "UnresolvedError",
+    "brief",
+    "check_integer",
+    "check_nonnegative",
+    "check_number",
+    "check_place",
+    "check_positive",
+    "check_share",
+    "complete_file",
+    "digest",
+    "generator",
+    "missing_extra",
+    "objects_at",
+    "pairs_at",
+]

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 
-from similitude.support.errors import brief
-from similitude.support.validation import check_integer, check_number, check_positive
+from similitude.support import brief, check_integer, check_number, check_positive
 
 __all__ = [
     "combined_margin",

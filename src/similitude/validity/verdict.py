@@ -10,8 +10,7 @@ import numpy as np
 
 from similitude.compute import Blocks, as_objects, check_objects, count, rows, take
 from similitude.similarity import Precomputed, Proof, Similarity, as_similarity
-from similitude.support.randomness import generator
-from similitude.support.results import Result
+from similitude.support import Result, generator
 from similitude.validity.search import search
 from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, negative_direction, smallest_negative_set
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.loops import worst_triple
-from similitude.support.errors import brief
-from similitude.support.results import Result
+from similitude.support import Result, brief
 
 _NUMBERS = ("no", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 

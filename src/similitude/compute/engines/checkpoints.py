@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support.errors import CheckpointError, CheckpointWarning
+from similitude.support import CheckpointError, CheckpointWarning
 
 MAGIC = "similitude checkpoint"
 

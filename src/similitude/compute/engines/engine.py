@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 from similitude.compute.encodings import Encoding, rows
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 Tile = tuple[slice, slice]
 """The rows and the columns of one tile of a matrix; both slices have integer start and stop."""

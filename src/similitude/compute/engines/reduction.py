@@ -11,7 +11,7 @@ from similitude.compute.encodings import Encoding
 from similitude.compute.engines.checkpoints import Checkpoint
 from similitude.compute.engines.engine import Engine, Task, Tile
 from similitude.compute.engines.progress import with_progress
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support.errors import brief
+from similitude.support import brief
 
 GENERATED = "none needed: the data are generated"
 """The license of a generated data set."""

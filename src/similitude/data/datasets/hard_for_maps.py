@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.support.randomness import generator
+from similitude.support import generator
 
 
 @dataclass(frozen=True)

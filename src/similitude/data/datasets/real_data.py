@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.data.datasets.dataset import Dataset
-from similitude.support.errors import brief, missing_extra
+from similitude.support import brief, missing_extra
 
 
 class _About(NamedTuple):

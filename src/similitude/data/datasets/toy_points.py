@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from similitude.data.datasets.dataset import GENERATED, Dataset, check_size
-from similitude.support.errors import brief
-from similitude.support.randomness import generator
+from similitude.support import brief, generator
 
 
 def beyond_two(n: int = 100, random_state: int | np.random.Generator | None = None) -> Dataset:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from similitude.data.datasets.dataset import GENERATED, Dataset, check_size
-from similitude.support.errors import brief
-from similitude.support.randomness import generator
+from similitude.support import brief, generator
 
 
 @dataclass(frozen=True)

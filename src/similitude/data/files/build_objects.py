@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude.data.files.column_types import COLUMN_TYPES, Column, as_floats
 from similitude.data.files.file_errors import import_optional, listed, wrong_cell
-from similitude.support.errors import FileError, brief
+from similitude.support import FileError, brief
 
 FITTING_TYPES = {
     "vectors": ("integer", "number", "boolean", "numbers"),

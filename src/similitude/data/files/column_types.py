@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.data.files.file_errors import import_optional, wrong_cell
-from similitude.support.errors import FileError
+from similitude.support import FileError
 
 COLUMN_TYPES = {
     "integer": "numbers", "number": "numbers", "boolean": "true and false", "text": "text", "numbers":

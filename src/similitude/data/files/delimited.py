@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from similitude.data.files.file_errors import import_optional, listed, separator_hint
 from similitude.data.files.utf8 import check_utf8
-from similitude.support.errors import FileError
+from similitude.support import FileError
 
 BLOCKS = (1 << 22, 1 << 26, 1 << 30)
 """Bytes that are parsed at a time: more if a row is longer."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.data.files.schema import Data, Request, Schema
 from similitude.data.files.utf8 import lines
-from similitude.support.errors import FileError, brief
+from similitude.support import FileError, brief
 
 HEADER = "header"
 """The name of the label that is the last word of the header."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
-from similitude.support.errors import FileError, brief
+from similitude.support import FileError, brief
 
 
 @contextmanager

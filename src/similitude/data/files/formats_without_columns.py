@@ -13,7 +13,7 @@ from similitude.data.files.open_file import OpenFile, check_memory
 from similitude.data.files.schema import Data, Request, Schema
 from similitude.data.files.ts_series import read_ts
 from similitude.data.files.tu_graphs import read_tu
-from similitude.support.errors import FileError
+from similitude.support import FileError
 
 
 def read_without_columns(file: OpenFile, rows: int | None, request: Request, schema: Schema | None) -> Iterator[Data]:

@@ -22,7 +22,7 @@ from similitude.data.files.column_types import (
 )
 from similitude.data.files.file_errors import import_optional, listed, unknown_column
 from similitude.data.files.schema import Data, Request, Schema
-from similitude.support.errors import FileError
+from similitude.support import FileError
 
 PANDAS_INDEX = re.compile("__index_level_[0-9]+__")
 """The name of an unnamed pandas index in Parquet and Arrow files: it numbers the rows and describes none."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from similitude.data.files.file_errors import listed, unknown_column
 from similitude.data.files.schema import Data, Request, Schema
-from similitude.support.errors import FileError, brief
+from similitude.support import FileError, brief
 
 SPARSE_KEYS = ("data", "indices", "indptr", "shape")
 """The parts of a sparse matrix, as ``scipy.sparse.save_npz`` names them."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from similitude.data.files.file_errors import did_you_mean, errors_in_file, import_optional, listed
-from similitude.support.errors import FileError
+from similitude.support import FileError
 
 STANDARD_INPUT = "-"
 GZIP = b"\x1f\x8b"

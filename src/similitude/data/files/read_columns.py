@@ -13,7 +13,7 @@ from similitude.data.files.build_objects import GRAPH_PARTS
 from similitude.data.files.file_errors import import_optional
 from similitude.data.files.open_file import OpenFile
 from similitude.data.files.utf8 import lines
-from similitude.support.errors import FileError, brief
+from similitude.support import FileError, brief
 
 Cells = dict[str, Any]
 """The cells of each column by its name: an Arrow array, or a list."""

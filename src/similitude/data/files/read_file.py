@@ -13,7 +13,7 @@ from similitude.data.files.interpret_columns import apply_schema, infer
 from similitude.data.files.open_file import TABULAR, OpenFile, check_memory, open_file
 from similitude.data.files.read_columns import read_columns
 from similitude.data.files.schema import Data, Request, Schema
-from similitude.support.errors import FileError, brief
+from similitude.support import FileError, brief
 
 
 def read(

@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.data.files.column_types import COLUMN_TYPES
 from similitude.data.files.file_errors import did_you_mean, listed
-from similitude.support.errors import FileError, brief
+from similitude.support import FileError, brief
 
 KINDS = ("vectors", "strings", "graphs", "series", "sets", "table")
 """Kinds of objects that a file may hold."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from similitude.data.files.schema import Data, Schema
 from similitude.data.files.utf8 import lines
-from similitude.support.errors import FileError, brief
+from similitude.support import FileError, brief
 
 
 def read_ts(stream: BinaryIO) -> Data:

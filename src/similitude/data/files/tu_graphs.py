@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.data.files.file_errors import listed
 from similitude.data.files.schema import Data, Schema
-from similitude.support.errors import FileError, brief
+from similitude.support import FileError, brief
 
 IGNORED = ("node_attributes", "edge_attributes", "graph_attributes")
 

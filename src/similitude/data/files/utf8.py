@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from similitude.support.errors import FileError
+from similitude.support import FileError
 
 
 def lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:

@@ -18,8 +18,7 @@ import numpy as np
 
 from similitude.data.files.file_errors import import_optional, listed
 from similitude.data.files.open_file import ENDINGS, TABULAR
-from similitude.support.atomic_write import check_place, complete_file
-from similitude.support.errors import FileError
+from similitude.support import FileError, check_place, complete_file
 
 STANDARD_OUTPUT = "-"
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.data.sources.batch import Batch
-from similitude.support.errors import SourceError
+from similitude.support import SourceError
 
 
 class SliceReader:

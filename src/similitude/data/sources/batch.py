@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import is_sparse, is_table, join
-from similitude.support.errors import SourceError, brief
+from similitude.compute import is_sparse, is_table, join
+from similitude.support import SourceError, brief
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import is_sparse, is_table
+from similitude.compute import is_sparse, is_table
 
 MAX_BATCH_ROWS = 65_536
 """The default number of rows of a batch, and the largest under a memory budget."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.data.sources.source import Source
-from similitude.support.errors import PairError, SourceError
+from similitude.support import PairError, SourceError
 
 
 @contextmanager

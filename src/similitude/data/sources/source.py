@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.compute.encodings import is_table
+from similitude.compute import is_table
 from similitude.data.sources.array_readers import ShardReader, SliceReader, memory_map
 from similitude.data.sources.arrow_reader import ArrowReader, arrow_dataset, from_arrow
 from similitude.data.sources.batch import Batch, rebatched, with_one_schema
 from similitude.data.sources.batch_size import MAX_BATCH_ROWS, batch_rows
-from similitude.support.errors import SourceError, brief
+from similitude.support import SourceError, brief
 
 SIZED_ROWS = 256
 """Number of rows from which the size of a row is estimated."""

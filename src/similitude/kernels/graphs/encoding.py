@@ -11,8 +11,7 @@ from similitude.compute import as_objects
 from similitude.kernels.graphs.parsing import ParsedGraph, is_one_graph, parse_graph
 from similitude.kernels.ragged import ragged_rows, starts_of
 from similitude.kernels.tables.cells import is_missing
-from similitude.support.errors import brief
-from similitude.support.fingerprints import digest
+from similitude.support import brief, digest
 
 UNLABELED = 0
 """The label of all nodes or edges of a graph without labels."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.compute import is_sparse
-from similitude.support.errors import brief
+from similitude.support import brief
 
 
 class ParsedGraph(NamedTuple):

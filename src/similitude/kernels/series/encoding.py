@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude.compute import FLOATS, as_objects, check_objects, first_nonfinite, is_column, is_sparse, is_table
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
-from similitude.support.errors import brief
+from similitude.support import brief
 
 
 class Series(Ragged):

@@ -13,7 +13,7 @@ from similitude.kernels.histograms import Histograms
 from similitude.kernels.item_keys import item_keys
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
 from similitude.kernels.tables.cells import is_missing
-from similitude.support.errors import brief
+from similitude.support import brief
 
 
 class ItemSets(Ragged):

@@ -8,7 +8,7 @@ import numpy as np
 
 from similitude.compute import as_objects
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
-from similitude.support.errors import brief
+from similitude.support import brief
 
 
 class Letters(Ragged):

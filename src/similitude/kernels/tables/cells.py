@@ -13,7 +13,7 @@ import numpy as np
 
 from similitude.compute import as_objects, check_columns, check_objects, is_column, is_table, take
 from similitude.kernels.item_keys import item_keys
-from similitude.support.errors import brief
+from similitude.support import brief
 
 ANY_KIND = ("mixed", "missing")
 """Kinds of columns that do not restrict later ones."""

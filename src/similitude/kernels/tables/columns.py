@@ -12,7 +12,7 @@ import numpy as np
 from similitude.compute import Encoding
 from similitude.kernels.tables.cells import ANY_KIND, column, kind_of_values, known_of, missing_cells
 from similitude.similarity import Maximum, Minimum, Product, Scaled, Similarity, Sum, as_similarity
-from similitude.support.errors import brief
+from similitude.support import brief
 
 HOWS = {"mean": np.add, "sum": np.add, "product": np.multiply, "max": np.maximum, "min": np.minimum}
 """The ways to combine the values of the columns."""

@@ -22,7 +22,7 @@ from similitude.kernels.tables.cells import (
     seconds,
 )
 from similitude.similarity import SYMMETRIC, UNIT_KERNEL, Similarity
-from similitude.support.errors import brief
+from similitude.support import brief
 
 CATEGORIES = ("number", "text", "bytes", "mixed")
 """Kinds of values that are compared for equality; of numbers only True and False."""

@@ -9,7 +9,7 @@ import numpy as np
 from similitude.compute import Encoding, Hints, as_objects, check_objects, is_column, rows, take
 from similitude.kernels.tables.cells import keys_of, missing_cells, order_of
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity, check_number
-from similitude.support.errors import brief
+from similitude.support import brief
 
 
 def _single(objects: Any) -> Any:

@@ -24,7 +24,7 @@ from similitude.compute import (
 )
 from similitude.kernels.vectors.sparse import sparse_inner, sparse_sums
 from similitude.similarity import Similarity
-from similitude.support.randomness import generator
+from similitude.support import generator
 
 DIRECT = 32
 """Dimension up to which vectors are compared entry by entry rather than through a matrix product."""

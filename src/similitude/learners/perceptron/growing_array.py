@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, as_objects, count, is_sparse, is_table, join
+from similitude.compute import Encoding, as_objects, count, is_sparse, is_table, join
 
 
 class GrowingArray:

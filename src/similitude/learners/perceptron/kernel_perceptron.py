@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.compute.blocks import BlockTask
-from similitude.compute.encodings import Encoding, is_sparse, rows, take
+from similitude.compute import BlockTask, Encoding, is_sparse, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.perceptron.growing_array import can_be_extended, contents, extended, growing
@@ -23,8 +22,7 @@ from similitude.learners.perceptron.training import (
 from similitude.learners.perceptron.update_rules import TIES, Rule, perceptron_rule
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on
 from similitude.similarity import Similarity, as_similarity
-from similitude.support.errors import UnresolvedError, brief
-from similitude.support.validation import check_integer
+from similitude.support import UnresolvedError, brief, check_integer
 
 WITNESS_EXAMPLES = 1000
 """Largest number of remembered examples that are searched for a witness against the kernel."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from similitude.compute.encodings import Encoding, itemsize
+from similitude.compute import Encoding, itemsize
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.perceptron.mistake_bounds import update_bound
@@ -16,7 +16,7 @@ from similitude.learners.perceptron.training import EncodedExamples, PerceptronT
 from similitude.learners.perceptron.update_rules import BinaryRule
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels
 from similitude.similarity import Similarity
-from similitude.support.validation import check_integer
+from similitude.support import check_integer
 
 PRODUCT_ROUNDING = {8: 1e-10, 4: 1e-5}
 """A product counts as 1 if it is below 1 by at most this, given the bytes of a kernel value."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.compute.encodings import itemsize
+from similitude.compute import itemsize
 from similitude.compute.loops import add_rows, perceptron_pass
 from similitude.learners.perceptron.training import EncodedExamples
 from similitude.learners.perceptron.update_rules import BinaryRule, Rule
 from similitude.scikit import CHECKED_OBJECTS
-from similitude.support.results import ESTIMATE, NONE, Result
-from similitude.theory.bounds import margin_perceptron_updates, perceptron_mistakes
+from similitude.support import ESTIMATE, NONE, Result
+from similitude.theory import margin_perceptron_updates, perceptron_mistakes
 
 SEARCHED_EXAMPLES = 1000
 """Largest number of examples among which a separator is sought for the bound alone."""

@@ -9,8 +9,7 @@ from scipy.special import log_expit, logsumexp
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from similitude.compute.blocks import check_fits
-from similitude.compute.encodings import check_objects
+from similitude.compute import check_fits, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.representer.minimization import Risk
@@ -22,8 +21,7 @@ from similitude.learners.representer.regularizers import (
     minimize_regularized,
 )
 from similitude.learners.representer.spans import Span, span_of_landmarks, span_of_objects
-from similitude.linear.losses import Logistic, Loss
-from similitude.linear.own_loss import as_loss, check_convex
+from similitude.linear import Logistic, Loss, as_loss, check_convex
 from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
@@ -31,7 +29,7 @@ from similitude.scikit import (
     check_targets,
     check_weights,
 )
-from similitude.support.validation import check_integer, check_positive
+from similitude.support import check_integer, check_positive
 
 EXACT = 2000
 """Objects up to which ``n_landmarks="auto"`` uses the span of all of them."""
@@ -247,7 +245,7 @@ class RepresenterRegressor(RegressorMixin, Representer):
     Examples
     --------
     >>> import numpy as np
-    >>> from similitude.linear.losses import Quantile
+    >>> from similitude.linear import Quantile
     >>> from similitude.learners.representer import RepresenterRegressor
     >>> X = np.linspace(0, 3, 50)[:, None]
     >>> y = np.sin(X[:, 0]) + np.tile([0.0, 0.1, 0.2, 0.3, 0.4], 10)

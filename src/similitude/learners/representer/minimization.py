@@ -15,7 +15,7 @@ import numpy as np
 
 from similitude.learners.representer.spans import Span
 from similitude.learners.svm.dual import BoxProblem, solve
-from similitude.linear.losses import Loss
+from similitude.linear import Loss
 
 BEYOND = 1e-6
 """Newton steps continue until the gap is smaller than the tolerance by this factor: it takes a step or two."""

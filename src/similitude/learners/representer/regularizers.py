@@ -16,10 +16,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from similitude.learners.representer.minimization import Minimizer, Risk, minimize
-from similitude.linear.own_loss import named_function
+from similitude.linear import named_function
 from similitude.similarity import Parametric
-from similitude.support.errors import brief
-from similitude.support.results import Result
+from similitude.support import Result, brief
 
 FINER = 0.1
 """Minimizers on the path are computed to this fraction of the tolerance, so that the search can tell them apart."""

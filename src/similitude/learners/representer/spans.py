@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 
-from similitude.compute.encodings import Encoding, as_numpy, check_objects, itemsize
+from similitude.compute import Encoding, as_numpy, check_objects, itemsize
 from similitude.compute.engines import Engine, one_blas_thread
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.svm.row_cache import KernelRows

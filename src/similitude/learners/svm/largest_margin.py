@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.blocks import Blocks, check_fits
-from similitude.compute.encodings import Encoding, check_objects, count, rows, take
+from similitude.compute import Blocks, Encoding, check_fits, check_objects, count, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.conflicts import inseparable
 from similitude.learners.svm.hard_margin import MARGIN_ROUNDING, conflict, separates

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.compute.blocks import check_fits
-from similitude.compute.encodings import Encoding, count, rows
+from similitude.compute import Encoding, check_fits, count, rows
 from similitude.compute.engines import Engine, format_bytes
 from similitude.compute.loops import add_rows
 from similitude.similarity import Similarity
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 LARGEST_SINGLE_ENTRY = 1e15
 """Vectors with larger entries stay in double precision: their squared lengths could overflow in single precision."""

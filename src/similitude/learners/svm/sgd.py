@@ -8,19 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from similitude.compute.encodings import itemsize, rows
+from similitude.compute import itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.representer.minimization import Risk, minimize_dual
 from similitude.learners.representer.spans import GramSpan
 from similitude.learners.svm.row_cache import KernelRows
-from similitude.linear.losses import Hinge
+from similitude.linear import Hinge
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels
 from similitude.similarity import Similarity
-from similitude.support.errors import brief
-from similitude.support.randomness import generator
-from similitude.support.results import NONE, PROVEN, Guarantee
-from similitude.support.validation import check_integer, check_positive
+from similitude.support import NONE, PROVEN, Guarantee, brief, check_integer, check_positive, generator
 
 STEPS_PER_EXAMPLE, MIN_STEPS = 10, 10_000
 """Default number of steps: ten per example, but at least 10,000."""

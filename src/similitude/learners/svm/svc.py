@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import column_or_1d
 
-from similitude.compute.encodings import Encoding, itemsize, rows
+from similitude.compute import Encoding, itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.learners.calibration import probabilities, temperature
 from similitude.learners.conflicts import inseparable
@@ -20,8 +20,7 @@ from similitude.learners.svm.hard_margin import ConflictError, solve_hard
 from similitude.learners.svm.row_cache import KernelRows, in_single_precision
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_weights, whole_gram
 from similitude.similarity import Similarity
-from similitude.support.errors import NotAKernelError
-from similitude.support.validation import check_positive
+from similitude.support import NotAKernelError, check_positive
 
 CALIBRATION_OBJECTS = 1000
 """Largest number of training objects that determine the scale of the probabilities of several classes."""

@@ -13,7 +13,7 @@ from similitude.learners.svm.dual import solve_svr
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.learners.svm.svc import BaseSVM
 from similitude.scikit import all_or_nothing, check_targets, check_weights
-from similitude.support.validation import check_nonnegative
+from similitude.support import check_nonnegative
 
 
 class KernelSVR(RegressorMixin, BaseSVM):

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, count
+from similitude.compute import Encoding, count
 from similitude.compute.engines import Engine
 from similitude.similarity import SYMMETRIC, Similarity
 

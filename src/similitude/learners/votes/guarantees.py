@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.similarity import as_similarity
-from similitude.support.results import NONE, PROVEN, Guarantee
+from similitude.support import NONE, PROVEN, Guarantee
 from similitude.theory import BALCAN_BLUM, DELTA, bounds
 
 DRAWN = "the similarity has values in [-1, 1], the examples of each class were drawn independently from its objects"

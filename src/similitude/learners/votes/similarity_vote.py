@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from similitude.compute.blocks import Blocks
-from similitude.compute.encodings import Encoding, as_objects, check_objects, itemsize
+from similitude.compute import Blocks, Encoding, as_objects, check_objects, itemsize
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.votes.guarantees import obstacle, of_alignment, of_vote
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_weights
 from similitude.similarity import Similarity
-from similitude.support.errors import brief
+from similitude.support import brief
 
 
 class BaseVote(ClassifierMixin, KernelLearner):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, as_objects, is_table, keys
+from similitude.compute import Encoding, as_objects, is_table, keys
 from similitude.compute.engines import Engine
 from similitude.learners.votes.class_pair_means import class_pair_means
 from similitude.learners.votes.guarantees import obstacle, of_weak_vote
@@ -14,8 +14,7 @@ from similitude.learners.votes.keyed_uniforms import keyed_uniforms
 from similitude.learners.votes.similarity_vote import BaseVote
 from similitude.scikit import all_or_nothing
 from similitude.similarity import Precomputed, Similarity
-from similitude.support.errors import brief
-from similitude.support.randomness import generator
+from similitude.support import brief, generator
 
 PROBABILITY_ROUNDING = 1e-6
 """By how much rounding may take a probability outside of [0, 1]."""

@@ -12,8 +12,7 @@ from similitude.compute import as_objects, check_columns, is_table, take
 from similitude.goodness import stratified
 from similitude.report.findings.inputs import Inputs, Item
 from similitude.similarity import Similarity
-from similitude.support.errors import brief
-from similitude.support.results import Result
+from similitude.support import Result, brief
 
 EXAMPLES = 6
 """Number of examples in the summary."""

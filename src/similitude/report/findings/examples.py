@@ -13,7 +13,7 @@ from similitude.goodness import Goodness
 from similitude.report.findings.held_out import HeldOutPredictions, class_scores
 from similitude.report.findings.inputs import Inputs, plain_label
 from similitude.report.findings.landmark_importance import LandmarkFinding, LandmarkRoles, ranked
-from similitude.support.results import Result
+from similitude.support import Result
 
 N_MISTAKES, N_CLOSE, N_TYPICAL = 25, 7, 18
 """Largest number of examples that are shown for each reason, beside the ten hardest."""

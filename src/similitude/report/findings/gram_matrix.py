@@ -11,8 +11,7 @@ from similitude.compute import take
 from similitude.compute.engines import current_engine
 from similitude.report.findings.inputs import Inputs
 from similitude.scikit import whole_gram
-from similitude.support.errors import pairs_at
-from similitude.support.results import Result
+from similitude.support import Result, pairs_at
 
 MAX_SAMPLE = 400
 """Largest number of examples whose Gram matrix is shown."""

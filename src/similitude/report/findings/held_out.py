@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.learners.calibration import probabilities
+from similitude.learners import probabilities
 from similitude.report.findings.inputs import Inputs
-from similitude.support.errors import pairs_at
-from similitude.support.results import ESTIMATE, HELD_OUT, Estimate
+from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
 from similitude.theory import clopper_pearson
 
 MIN_EXAMPLES = 40

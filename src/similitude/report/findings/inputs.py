@@ -13,9 +13,7 @@ from similitude.goodness import stratified
 from similitude.scikit import read_labels
 from similitude.selection import CLASSIFICATION, REGRESSION
 from similitude.similarity import Precomputed, Similarity, as_similarity
-from similitude.support.errors import brief
-from similitude.support.randomness import generator
-from similitude.support.results import Result
+from similitude.support import Result, brief, generator
 
 MAX_CLASSES = 100
 """Integers with at most this many distinct values are classes, if each has two examples on average."""

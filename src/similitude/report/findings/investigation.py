@@ -25,8 +25,7 @@ from similitude.report.findings.landmark_curve import LearningCurve, learning_cu
 from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles
 from similitude.report.findings.model_quality import ModelFindings, evaluate
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
-from similitude.support.errors import brief, pairs_at
-from similitude.support.results import Result
+from similitude.support import Result, brief, pairs_at
 from similitude.validity import Validity, check_kernel
 
 MAX_CHECKED = 500

@@ -10,7 +10,7 @@ import numpy as np
 from similitude.goodness import Goodness
 from similitude.report.findings.held_out import LEVEL, HeldOutPredictions, Split, predict_held_out
 from similitude.report.findings.inputs import Inputs
-from similitude.support.results import ESTIMATE, NONE, Curve, Result
+from similitude.support import ESTIMATE, NONE, Curve, Result
 from similitude.theory import bounds
 
 MAX_SIZES = 7

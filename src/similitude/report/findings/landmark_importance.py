@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, take
-from similitude.landmarks.features import lengths
-from similitude.landmarks.representation import PROJECTION
+from similitude.landmarks import PROJECTION, lengths
 from similitude.report.findings.held_out import Split
 from similitude.report.findings.inputs import Inputs
-from similitude.support.results import Result
+from similitude.support import Result
 
 MAX_EXAMPLES = 1000
 """Largest number of examples over which importance is averaged."""

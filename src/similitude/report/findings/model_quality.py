@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude.report.findings.held_out import LEVEL, HeldOutPredictions, Split
 from similitude.report.findings.inputs import Inputs
-from similitude.support.results import Curve, Estimate, Guarantee, Result
+from similitude.support import Curve, Estimate, Guarantee, Result
 from similitude.theory import clopper_pearson
 
 CONFUSIONS = 10

@@ -13,8 +13,7 @@ from similitude.compute.loops import IN_USE
 from similitude.report.findings.inputs import Inputs
 from similitude.similarity import Similarity
 from similitude.similarity.expressions import parse
-from similitude.support.errors import ExpressionError
-from similitude.support.results import Result
+from similitude.support import ExpressionError, Result
 
 PACKAGES = ("similitude", "numpy", "scipy", "scikit-learn")
 

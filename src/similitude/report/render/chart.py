@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support.results import Curve
+from similitude.support import Curve
 
 BLUE, ORANGE, PURPLE = 0, 1, 2
 """The first colors of the palette; each renderer has its own shades."""

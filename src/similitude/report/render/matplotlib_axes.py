@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from similitude.report.render.chart import INK, QUIET, SOFT_INK, Axis, Chart, Marks
-from similitude.support.errors import missing_extra
+from similitude.support import missing_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,7 +17,7 @@ from similitude.report.render.chart import Chart
 from similitude.report.render.drawings.html_snippets import full_repr, number
 from similitude.report.render.gram_image import GramImage
 from similitude.report.render.vega import CONFIG, vega_lite
-from similitude.support.errors import missing_extra
+from similitude.support import missing_extra
 
 try:
     from jinja2 import Environment, StrictUndefined

@@ -11,7 +11,7 @@ import numpy as np
 
 from similitude.report.findings import MISTAKE, ExampleFinding, Findings
 from similitude.report.render import sentences
-from similitude.support.errors import brief
+from similitude.support import brief
 from similitude.validity import Validity
 
 WIDTH = 100

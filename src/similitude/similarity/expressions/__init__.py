@@ -5,7 +5,7 @@ from __future__ import annotations
 from similitude.similarity import Similarity
 from similitude.similarity.expressions.building import NAMES, Builder, FromModule
 from similitude.similarity.expressions.scanning import SPACES, pointed
-from similitude.support.errors import ExpressionError
+from similitude.support import ExpressionError
 
 __all__ = ["DEFAULTS", "NAMES", "ExpressionError", "parse"]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from similitude import kernels
 from similitude.similarity import Similarity
 from similitude.similarity.expressions.scanning import DEEPEST, Scanner, parts_of
-from similitude.support.errors import brief
+from similitude.support import brief
 
 NAMES: dict[str, type[Similarity]] = {
     "columns": kernels.Columns,

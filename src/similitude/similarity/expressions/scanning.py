@@ -9,7 +9,7 @@ import sys
 import unicodedata
 from typing import Any, NamedTuple
 
-from similitude.support.errors import ExpressionError, brief
+from similitude.support import ExpressionError, brief
 
 DEEPEST = 50
 """Maximum nesting of similarities, brackets and signs."""

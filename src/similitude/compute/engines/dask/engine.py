@@ -22,7 +22,7 @@ from similitude.compute.engines.distributed import DistributedEngine, Handle
 from similitude.compute.engines.engine import Target, Task, Tile, check_checkpoint, compute_tile, deliver
 from similitude.compute.engines.local import available_cores, one_blas_thread
 from similitude.compute.engines.progress import with_progress
-from similitude.support.errors import ClusterError, missing_extra
+from similitude.support import ClusterError, missing_extra
 
 try:
     import dask

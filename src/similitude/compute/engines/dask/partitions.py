@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.engines.distributed import Handle, is_distributed
-from similitude.support.errors import brief
+from similitude.support import brief
 
 
 def partitions_of(X: Any) -> list[Handle]:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from similitude.compute.encodings import Encoding, count, rows
-from similitude.support.errors import PairError
+from similitude.support import PairError
 
 
 def in_halves_if_needed(

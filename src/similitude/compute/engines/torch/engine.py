@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from similitude.compute.encodings import Encoding, as_numpy, moved, tensor_in
 from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, deliver, parse_bytes, tile_inputs
 from similitude.compute.engines.local import LocalEngine
-from similitude.support.errors import PairError, missing_extra
+from similitude.support import PairError, missing_extra
 
 if TYPE_CHECKING:
     import torch
