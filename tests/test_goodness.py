@@ -20,7 +20,7 @@ from similitude.datasets import iris, promoters
 from similitude.errors import PairError
 from similitude.goodness import alignment, assess, sampling
 from similitude.goodness.assessment import EPSILONS, strong_goodness
-from similitude.goodness.class_means import balanced_gamma, mean_matrix, plain_gamma, weak_goodness
+from similitude.goodness.class_means import balanced_gamma, plain_gamma, weak_goodness
 from similitude.goodness.gaps import class_similarities, enclosed, gaps, largest_gap
 from similitude.goodness.permutation import permutation_test
 from similitude.goodness.resampling import bounded_mean
@@ -69,8 +69,13 @@ def test_figure_3_1_fails_on_half_of_the_positives():
         assert masses @ (values < 0) == pytest.approx(epsilon)
 
 
+def of_distribution(K, codes, masses):
+    """Compare the objects of a finite distribution with each other, including themselves."""
+    return Comparison(K, codes, codes, masses / masses.sum(), masses)
+
+
 def test_figure_3_1_weights():
-    figure = Comparison.of_distribution(FIGURE, CLASSES, MASSES)
+    figure = of_distribution(FIGURE, CLASSES, MASSES)
     assert figure.gaps(np.array([0.0, 1.0, 0.5])).min() == pytest.approx(0.25)
     assert figure.gaps(Programs(figure).widest()).min() == pytest.approx(0.25)
     for a in (0.0, 0.3, 1.0):  # the optimum is not unique
@@ -79,14 +84,15 @@ def test_figure_3_1_weights():
 
 @pytest.mark.parametrize(("gamma", "loss"), [(0.25, 0.0), (0.3, 0.0625), (0.5, 0.1875), (1.0, 0.28125)])
 def test_figure_3_1_hinge(gamma, loss):
-    figure = Comparison.of_distribution(FIGURE, CLASSES, MASSES)
+    figure = of_distribution(FIGURE, CLASSES, MASSES)
     weights = Programs(figure).least_hinge(gamma)
     assert MASSES @ hinge(figure.gaps(weights), gamma) == pytest.approx(loss, abs=1e-7)
 
 
 def test_footnote_7():
     x, labels, masses = np.array([1.0, -1, 1, -1]), np.array([1, 1, 0, 0]), np.array([3.0, 1, 1, 3]) / 8
-    means = mean_matrix(np.outer(x, x), labels, masses)
+    share = np.eye(2)[labels] * masses[:, None] / np.bincount(labels, masses)
+    means = share.T @ np.outer(x, x) @ share
     np.testing.assert_allclose(means, [[0.25, -0.25], [-0.25, 0.25]])
     assert plain_gamma(means, np.array([0.5, 0.5])) == pytest.approx(0.5) == balanced_gamma(means)
     values = gaps(class_similarities(np.outer(x, x), labels, masses), labels)
@@ -218,7 +224,7 @@ def test_tolerant_weights_have_the_best_mean_of_the_lowest_gaps(seed, nu):
 
 
 def test_tiny_gaps_do_not_get_lost_in_tolerances():
-    part, tiny = (Comparison.of_distribution(s * FIGURE, CLASSES, MASSES) for s in (1.0, 1e-9))
+    part, tiny = (of_distribution(s * FIGURE, CLASSES, MASSES) for s in (1.0, 1e-9))
     for weights in (Programs(tiny).widest(), Programs(tiny).tolerant(0.1)):
         assert part.gaps(weights).min() == pytest.approx(0.25)
 

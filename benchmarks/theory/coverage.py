@@ -16,7 +16,7 @@ from benchmarks.theory.chances import contradicts
 from benchmarks.theory.nouns import Experiment, Finding
 from similitude.goodness.alignments import estimated_alignments, ideal
 from similitude.goodness.assessment import EPSILONS, strong_goodness
-from similitude.goodness.class_means import balanced_gamma, mean_matrix, plain_gamma, weak_goodness
+from similitude.goodness.class_means import balanced_gamma, plain_gamma, weak_goodness
 from similitude.goodness.gaps import class_similarities, gaps, largest_gap
 from similitude.goodness.sampling import Labels, plan
 from similitude.goodness.weight_programs import Comparison, hinge
@@ -69,7 +69,8 @@ class Population:
 
     def means(self) -> np.ndarray:
         """Return the means of classes to classes (Definition 5)."""
-        return mean_matrix(self.K, self.codes, self.masses)
+        share = np.eye(self.codes.max() + 1)[self.codes] * self.masses[:, None] / np.bincount(self.codes, self.masses)
+        return share.T @ self.K @ share
 
     def alignments(self) -> tuple[float, float]:
         """Return the plain and the centered alignment."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.goodness.gaps import class_similarities
 from similitude.goodness.resampling import by_jackknife, effective_size, jackknife_variance
 from similitude.support import ESTIMATE, Estimate, Result
 from similitude.theory import LEVEL
@@ -57,24 +56,6 @@ class WeakGoodness(Result):
                 cells = [f"{b} {self.means[a, i]:.4g}" for i, b in enumerate(names)]
                 lines.append(f"  mean similarity of {row} to " + ", to ".join(cells))
         return "\n".join(lines)
-
-
-def mean_matrix(K: np.ndarray, codes: np.ndarray, masses: np.ndarray | None = None) -> np.ndarray:
-    r"""Return :math:`E[K(x, x') \mid x \in a, x' \in b]` for every two classes.
-
-    With `masses`, the probability of each object, the means are those of the distribution, including x' = x; without,
-    those of a sample, in which no example is paired with itself.
-
-    >>> x, l = np.array([1.0, -1.0, 1.0, -1.0]), np.array([1, 1, 0, 0])  # on a line, 75 % of each class on its side
-    >>> mean_matrix(np.outer(x, x), l, masses=np.array([3.0, 1.0, 1.0, 3.0]))
-    array([[ 0.25, -0.25],
-           [-0.25,  0.25]])
-    """
-    itself = np.arange(len(codes)) if masses is None else None
-    rows = class_similarities(K, codes, masses, itself=itself)
-    weights = np.ones(len(codes)) if masses is None else masses
-    member = np.eye(rows.shape[1])[codes] * weights[:, None]
-    return (member / member.sum(axis=0)).T @ rows
 
 
 def plain_gamma(means: np.ndarray, shares: np.ndarray, sizes: np.ndarray | None = None) -> float:

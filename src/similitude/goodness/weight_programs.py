@@ -34,11 +34,6 @@ class Comparison:
         """Compare equally weighted examples."""
         return cls(K, own, columns, np.full(len(own), 1 / len(own)), np.ones(len(columns)), itself)
 
-    @classmethod
-    def of_distribution(cls, K: np.ndarray, codes: np.ndarray, masses: np.ndarray) -> Comparison:
-        """Compare the objects of a finite distribution with each other, including themselves."""
-        return cls(K, codes, codes, masses / masses.sum(), masses)
-
     @property
     def n_classes(self) -> int:
         """The number of classes among the columns."""

@@ -5,7 +5,6 @@ from similitude.scikit.estimator import (
     ScoreClassifier,
     SimilarityEstimator,
     all_or_nothing,
-    check_input,
     tensors_for_tensors,
 )
 from similitude.scikit.input_check import InputCheck
@@ -27,7 +26,6 @@ __all__ = [
     "ScoreClassifier",
     "SimilarityEstimator",
     "all_or_nothing",
-    "check_input",
     "check_label_column",
     "check_labels",
     "check_targets",

@@ -211,8 +211,3 @@ class ScoreClassifier(ClassifierMixin):
         """
         scores = self.decision_function(X)
         return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
-
-
-def check_input(estimator: SimilarityEstimator, X: Any, *, reset: bool) -> Any:
-    """Validate objects as the estimator's own ``fit`` (`reset`) or ``predict`` does."""
-    return estimator._checked(X, reset=reset)

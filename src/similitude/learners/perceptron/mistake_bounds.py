@@ -44,7 +44,7 @@ class MistakeBound(Result):
         A margin attained by some separator of the examples, less rounding. The largest margin may be larger, and its
         bound smaller.
     reason : str
-        Where the margin comes from, or why there is no bound.
+        The origin of the margin, or why there is no bound.
     grade : str
         ESTIMATE, since further examples may have a smaller margin than this sample; NONE without a bound.
     """
@@ -120,8 +120,8 @@ def known_margin(
 def _pairs_of_classes(G: np.ndarray, y: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return several classes as one binary problem with positive examples only, by Kesler's construction."""
     example, other = np.nonzero(np.arange(k) != y[:, None])
-    beside = np.eye(k)[y[example]] - np.eye(k)[other]
-    return G[np.ix_(example, example)] * (beside @ beside.T), np.ones(len(example))
+    blocks = np.eye(k)[y[example]] - np.eye(k)[other]
+    return G[np.ix_(example, example)] * (blocks @ blocks.T), np.ones(len(example))
 
 
 def _attained_by_margin_perceptron(G: np.ndarray, y: np.ndarray) -> float | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +10,7 @@ from similitude.compute import Blocks, BlockTask, Encoding, count, itemsize, row
 from similitude.compute.engines import Engine
 from similitude.learners.perceptron.update_rules import Rule
 from similitude.similarity import Similarity
-from similitude.support import PairError
+from similitude.support import pairs_at
 
 SCORED_EXAMPLES = 4096
 """Examples whose scores are computed at once, in tiles."""
@@ -53,7 +51,8 @@ class EncodedExamples:
         if self.gram is not None:
             return self.gram[part, part]
         few = rows(self.encoding, part)
-        with naming_pairs(part.start, np.arange(part.start, part.stop)):
+        here = range(part.start, part.stop)
+        with pairs_at(here, here):
             K = np.asarray(BlockTask(self.kernel)(few, few))
         return K if self.lengths is None else K / self.lengths[part, None] / self.lengths[part]
 
@@ -72,7 +71,7 @@ class EncodedExamples:
         if not len(positions) or not n:
             return np.zeros((n, *weights.shape[1:]))
         some = rows(self.encoding, part)
-        with naming_pairs(part.start, positions):
+        with pairs_at(range(part.start, part.stop), positions):
             if self.cheap and n * len(positions) <= ONE_BLOCK_VALUES:
                 return np.asarray(np.asarray(BlockTask(self.kernel)(some, others)) @ weights)
             return Blocks(self.kernel, some, others, engine=self.engine, itemsize=itemsize(some)).times(weights)
@@ -94,15 +93,6 @@ class EncodedExamples:
     def gram_fits(self) -> bool:
         """Tell whether the Gram matrix takes at most half of the memory budget."""
         return 2 * len(self) ** 2 * itemsize(self.encoding) <= self.engine.budget
-
-
-@contextmanager
-def naming_pairs(start: int, positions: np.ndarray) -> Iterator[None]:
-    """Make errors name a pair by positions among all examples."""
-    try:
-        yield
-    except PairError as error:
-        raise PairError(start + error.i, int(positions[error.j]), error.problem) from error.__cause__
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ class BaseSVM(KernelLearner):
 
 
 class BaseSVC(ScoreClassifier, BaseSVM):
-    """Support vector classification, one-vs-one. A subclass says where the rows of the Gram matrix come from."""
+    """Support vector classification, one-vs-one. A subclass provides the rows of the Gram matrix."""
 
     hard: bool
     class_weight: Any
