@@ -28,6 +28,7 @@ from similitude.compute.encodings import (
     take,
     tensor_in,
 )
+from similitude.compute.engines.engine import format_bytes
 from similitude.compute.hints import Hints, Profile, Term, profile_of
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "count",
     "finite_block",
     "first_nonfinite",
+    "format_bytes",
     "in_precision",
     "is_column",
     "is_sparse",

@@ -85,7 +85,7 @@ def finite_block(values: Any, shape: tuple[int, int], name: Callable[[], str]) -
         raise TypeError(f"{name()} gave values of type {values.dtype}, expected real numbers")
     bad = first_nonfinite(values)
     if bad is not None:
-        raise PairError(*bad, f"{name()} is {float(values[bad])}, not a finite number")
+        raise PairError(bad[0], bad[1], f"{name()} is {float(values[bad])}, not a finite number")
     return values
 
 

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import check_objects, is_sparse, itemsize, rows
+from similitude.compute import check_objects, format_bytes, is_sparse, itemsize, rows
 from similitude.compute.engines import current_engine
-from similitude.compute.engines.engine import format_bytes
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.sets import Intersection
 from similitude.kernels.strings import Gapped, Mismatch, Spectrum

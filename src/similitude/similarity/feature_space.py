@@ -17,7 +17,7 @@ def finite_diagonal(k: Any, A: Encoding) -> Any:
         raise ValueError(f"{k!r} gave a diagonal of shape {tuple(values.shape)}, expected {(count(A),)}")
     bad = first_nonfinite(values)
     if bad is not None:
-        raise PairError(*bad, *bad, f"{k!r} is {float(values[bad])}, not a finite number")
+        raise PairError(bad[0], bad[0], f"{k!r} is {float(values[bad])}, not a finite number")
     return values
 
 
