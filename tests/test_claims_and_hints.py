@@ -153,6 +153,11 @@ def test_a_node_that_subtracts_is_refuted_not_proven(node, parts):
     assert check_kernel(1.0 + subtracts * Gaussian(1.0), X).verdict != "VALID"
 
 
+def test_the_premises_of_a_proof_belong_to_it():
+    declared = FromPairs(lambda x, z: -1.0, claims=["SYMMETRIC", "PSD"])
+    assert says_nothing(below(declared + declared, premises=lambda self: ()))
+
+
 def test_a_node_takes_a_changed_multiple_for_what_it_is():
     class Halved(Scaled):
         def combine(self, *values):

@@ -28,6 +28,7 @@ from similitude.compute.encodings import (
     take,
     tensor_in,
 )
+from similitude.compute.engines.engine import format_bytes
 from similitude.compute.hints import Hints, Profile, Term, profile_of
 from similitude.compute.strips import concatenated, run_on_strips, strips
 
@@ -50,6 +51,7 @@ __all__ = [
     "count",
     "finite_block",
     "first_nonfinite",
+    "format_bytes",
     "in_precision",
     "is_column",
     "is_sparse",

@@ -78,7 +78,7 @@ class Node(Similarity):
     Equal leaves of the tree of nodes are encoded once, and computed once per tile.
     """
 
-    computed_by = (*Similarity.computed_by, "combine")
+    stated_for = (*Similarity.stated_for, "combine")
 
     @abstractmethod
     def combine(self, *values: Any) -> Any:

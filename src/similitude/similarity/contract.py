@@ -41,8 +41,8 @@ class Similarity(Parametric, ABC):
     similarities is not.)
 
     Claims, reason and hints hold for the code of the class that states them. A subclass that overrides ``encode``,
-    ``block``, ``diagonal`` (or ``combine`` of a node) without stating them again has no claims, no reason, and only
-    those hints that restrict an engine.
+    ``block``, ``diagonal`` or another method in `stated_for`, and does not state them again, has no claims, no reason,
+    and only those hints that restrict an engine.
 
     Attributes
     ----------
@@ -56,8 +56,8 @@ class Similarity(Parametric, ABC):
         Parameters that `resolve` fixes from data; they are unresolved while they are a string or None.
     hints : Hints
         What an engine may know to compute faster; optional.
-    computed_by : tuple of str
-        The methods that determine the values, for which claims, reason and hints are stated.
+    stated_for : tuple of str
+        The methods that determine the values and the proof, for which claims, reason and hints are stated.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Similarity(Parametric, ABC):
     reason: str | None = None
     objects: str = "any"
     resolves: tuple[str, ...] = ()
-    computed_by: ClassVar[tuple[str, ...]] = ("encode", "block", "diagonal")
+    stated_for: ClassVar[tuple[str, ...]] = ("encode", "block", "diagonal", "parts", "premises")
 
     @property
     def hints(self) -> Hints:
@@ -361,13 +361,13 @@ def _is_operand(other: Any) -> bool:
 
 
 def _stated_for_other_code(cls: type[Similarity], name: str) -> bool:
-    """Tell whether a class inherits claims, reason or hints from one that computes its values by other methods."""
+    """Tell whether a class inherits claims, reason or hints from one that has other methods in `stated_for`."""
     stated_by = next(base for base in cls.__mro__ if name in vars(base))
     stated = vars(stated_by)[name]
     declared = isinstance(stated, property) and stated.fset is not None  # by the caller of the constructor
     if stated_by is Similarity or declared:
         return False
-    return any(getattr(cls, method, None) is not getattr(stated_by, method, None) for method in cls.computed_by)
+    return any(getattr(cls, method, None) is not getattr(stated_by, method, None) for method in cls.stated_for)
 
 
 def _cautions(hints: Any) -> Any:

@@ -64,7 +64,7 @@ class VectorSimilarity(Similarity):
 
     objects = "vectors"
     sums: str = "product"
-    computed_by = (*Similarity.computed_by, "form", "sums")
+    stated_for = (*Similarity.stated_for, "form", "sums")
 
     def form(self) -> Form:
         """Return the function of the sum, by default the identity."""
