@@ -105,7 +105,10 @@ def solve(
         if len(rows) < len(working) or not (place == np.arange(len(working))).all():
             block = np.ascontiguousarray(block[np.ix_(place, place)])
         inner_tolerance = max(tolerance * 0.5, violation * 0.1)
-        steps += _minimize_within(problem, block, working, beta, residual, inner_tolerance)
+        moving, most = beta[working], STEPS_PER_VARIABLE * len(working)
+        low, high = problem.low[working], problem.high[working]
+        steps += smo(block, residual[working], moving, low, high, inner_tolerance, most, problem.keep_sum)
+        beta[working] = moving
         moved = np.bincount(problem.example[working], beta[working] - before, minlength=examples)
         which = np.flatnonzero(moved)
         change[:] = 0.0
@@ -134,22 +137,6 @@ def _warn(violation: float, tolerance: float) -> None:
         ConvergenceWarning,
         stacklevel=2,
     )
-
-
-def _minimize_within(
-    problem: BoxProblem,
-    block: np.ndarray,
-    working: np.ndarray,
-    beta: np.ndarray,
-    residual: np.ndarray,
-    tolerance: float,
-) -> int:
-    """Minimize over the working set alone, given K between its variables; return the number of steps."""
-    u, moving = residual[working], beta[working]
-    most = STEPS_PER_VARIABLE * len(working)
-    steps = smo(block, u, moving, problem.low[working], problem.high[working], tolerance, most, problem.keep_sum)
-    beta[working] = moving
-    return steps
 
 
 def _working_set(
