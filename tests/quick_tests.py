@@ -51,7 +51,7 @@ QUICK = {
         test_linear::squared_hinge_by_a_general_solver test_linear::sparse_squares_by_scikit_learn
     """,
     "learners": """
-        test_svm::the_model_is_that_of_libsvm test_svm::regression_is_that_of_libsvm
+        test_svm::it_is_the_solution_of_libsvm test_svm::regression_is_that_of_libsvm
         test_perceptron::mistakes_are_those_of_the_perceptron_on_explicit_features
         test_ridge::every_lam_and_its_leave_one_out_error_are_those_of_refits
         test_representer::the_squared_error_is_ridge test_sgd::every_step_is_the_naive_one

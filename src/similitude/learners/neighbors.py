@@ -205,16 +205,7 @@ class SimilarityKNeighborsClassifier(ClassifierMixin, BaseNeighbors):
 
     @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the share of each class in the votes of the nearest.
-
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n, classes)
-        """
+        """Return the share of each class in the votes of the nearest, of shape (n, classes)."""
         which, weights = self._weighted_neighbors(X)
         n, classes = len(which), len(self.classes_)
         cells = np.arange(n)[:, None] * classes + self._codes[which]
@@ -222,12 +213,7 @@ class SimilarityKNeighborsClassifier(ClassifierMixin, BaseNeighbors):
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class with the most votes; on a tie the first in ``classes_``.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
+        """Return the class with the most votes; on a tie the first in ``classes_``."""
         shares = as_numpy(self.predict_proba(X))
         return self.classes_[shares.argmax(axis=1)]
 
@@ -276,15 +262,6 @@ class SimilarityKNeighborsRegressor(RegressorMixin, BaseNeighbors):
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
-        """Return the weighted mean of the nearest objects' targets.
-
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n,) or (n, outputs)
-        """
+        """Return the weighted mean of the nearest objects' targets, of shape (n,) or (n, outputs)."""
         which, weights = self._weighted_neighbors(X)
         return np.einsum("nk,nk...->n...", weights, self._targets[which])

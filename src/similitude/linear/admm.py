@@ -47,11 +47,9 @@ FAINT = 1e-12
 class Rho:
     """The parameters of the augmented Lagrangian, adapted as the method runs and kept along a path of penalties.
 
-    Attributes
-    ----------
-    weights, scores : float
-        Factors of half the squared distance between the two copies of weights (times the spread of each feature) and
-        of scores.
+    They are factors of half the squared distance between the two copies of weights (times the spread of each feature)
+    and of scores.
+
     """
 
     weights: float
@@ -59,14 +57,7 @@ class Rho:
 
 
 class ADMM:
-    """The method on a working set, from a starting point.
-
-    Parameters
-    ----------
-    objective : L1Objective
-    point : L1Point
-    rho : Rho
-    """
+    """The method on a working set, from a starting point."""
 
     def __init__(self, objective: L1Objective, point: L1Point, rho: Rho) -> None:
         self.objective, self.rho = objective, rho

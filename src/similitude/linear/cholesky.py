@@ -22,10 +22,8 @@ MOST_FACTORS = 4
 class ShiftedFactors:
     """Approximate inverses of gram + shift I, for shifts on a geometric grid; the last few factors are kept.
 
-    Parameters
-    ----------
-    gram : array or tensor of shape (d, d)
-        Of an array, the upper triangle is read.
+    Of a matrix that is an array, the upper triangle is read.
+
     """
 
     def __init__(self, gram: Any) -> None:

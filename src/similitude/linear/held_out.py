@@ -20,25 +20,13 @@ def n_fitted(n: int) -> int:
 
 @dataclass(frozen=True)
 class Trial:
-    """Held-out rows under a model that was not fitted to them.
+    """Held-out rows under a model that was not fitted to them."""
 
-    Attributes
-    ----------
-    lam : float
-        The penalty.
-    scores : array of shape (n, k)
-        Their scores.
-    losses : array of shape (n,)
-        Their losses, summed over outputs.
-    loss, deviation : float
-        The weighted mean loss and its standard error.
-    """
-
-    lam: float
-    scores: np.ndarray
-    losses: np.ndarray
-    loss: float
-    deviation: float
+    lam: float  # the penalty
+    scores: np.ndarray  # of shape (n, outputs)
+    losses: np.ndarray  # of each row, summed over outputs
+    loss: float  # their weighted mean
+    deviation: float  # its standard error
 
     @classmethod
     def of(cls, lam: float, scores: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:

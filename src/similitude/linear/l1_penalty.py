@@ -111,13 +111,8 @@ def _centered(
 class WorkingSets:
     """A path of penalties, each solved on a growing working set of features, starting from the previous solution.
 
-    Parameters
-    ----------
-    features : Features
-    loss : WeightedLoss
-    start : array of shape (outputs,)
-        The best constant scores.
-    tolerance : float
+    The first one starts from the best constant scores.
+
     """
 
     def __init__(self, features: Features, loss: WeightedLoss, start: np.ndarray, tolerance: float) -> None:

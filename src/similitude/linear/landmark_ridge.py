@@ -128,16 +128,10 @@ def _best_penalty(
 
 
 class LandmarkRidge:
-    """Ridge regression on K(rows, landmarks), for any penalty, on a device.
+    """Ridge regression on K(rows, landmarks), for any penalty, on a device; see :func:`fit_by_products`.
 
-    Parameters
-    ----------
-    operator : KernelOperator
-        K of the rows with the landmarks, see :func:`fit_by_products`.
-    Y : array or tensor of shape (n, outputs)
-    weights : array or tensor of shape (n,)
-    gram : tensor of shape (m, m), optional
-        K(L, L) in float64, if known.
+    `gram` is K(L, L) in float64, if known.
+
     """
 
     def __init__(self, operator: Any, Y: Any, weights: Any, gram: Any = None) -> None:

@@ -18,37 +18,24 @@ SAMPLED, STRIP = 256, 2048
 
 @dataclass
 class Moments:
-    r"""Weighted sums over rows, in float64 whatever the precision of the features: the normal equations.
+    """Weighted sums over rows, in float64 whatever the precision of the features: the normal equations.
 
     With features :math:`f_i`, targets :math:`y_i` and weights :math:`s_i` these suffice for ridge regression with an
     intercept at every penalty. They can be added: the moments of two parts of the data add up to those of both.
 
-    Attributes
-    ----------
-    weight : float
-        :math:`\sum_i s_i`.
-    features, targets : array of shape (d,), (k,)
-        :math:`\sum_i s_i f_i` and :math:`\sum_i s_i y_i`.
-    gram, cross : array of shape (d, d), (d, k)
-        :math:`\sum_i s_i f_i f_i^\top` and :math:`\sum_i s_i f_i y_i^\top`.
-    eps : float
-        The relative rounding error of the products.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> F, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> both = Moments.of(F[:2], Y[:2], np.ones(2)) + Moments.of(F[2:], Y[2:], np.ones(1))
     >>> both.gram, both.cross
     (array([[14.]]), array([[11.]]))
+
     """
 
-    weight: float
-    features: np.ndarray
-    targets: np.ndarray
-    gram: np.ndarray
-    cross: np.ndarray
-    eps: float = float(np.finfo(np.float64).eps)
+    weight: float  # the sum of s_i
+    features: np.ndarray  # of s_i f_i, shape (d,)
+    targets: np.ndarray  # of s_i y_i, shape (k,)
+    gram: np.ndarray  # of s_i f_i f_i', shape (d, d)
+    cross: np.ndarray  # of s_i f_i y_i', shape (d, k)
+    eps: float = float(np.finfo(np.float64).eps)  # the relative rounding error of the products
 
     @classmethod
     def of(cls, F: Any, Y: Any, weights: Any) -> Moments:

@@ -71,14 +71,7 @@ def minimize_path(
 
 
 class L2Objective:
-    """A loss plus a penalty on the squared weights, and its preconditioner.
-
-    Parameters
-    ----------
-    features : Features
-    loss : WeightedLoss
-    penalty : float
-    """
+    """A loss plus a penalty on the squared weights, and its preconditioner."""
 
     def __init__(self, features: Features, loss: WeightedLoss, penalty: float) -> None:
         self.features, self.loss, self.penalty = features, loss, penalty
@@ -147,13 +140,9 @@ class L2Objective:
 class Descent:
     """Conjugate gradient steps from V to the minimum; outputs that have converged drop out, several at a time.
 
-    Parameters
-    ----------
-    objective : L2Objective
-    V, Z : array
-        The starting point and its scores; both are overwritten with the result.
-    rough : bool
-        Whether updates of scores and gradients are computed in the precision of the features.
+    The starting point V and its scores Z are overwritten with the result. Rough updates of scores and gradients are
+    computed in the precision of the features.
+
     """
 
     def __init__(self, objective: L2Objective, V: Any, Z: Any, *, rough: bool) -> None:

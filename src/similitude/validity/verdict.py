@@ -205,16 +205,9 @@ def check_gram(
 ) -> Validity:
     """Judge a similarity by a Gram matrix that is already computed.
 
-    Parameters
-    ----------
-    similarity : Similarity
-        The resolved similarity that gave the values.
-    values : array
-        K(x_i, x_j) of all ordered pairs of these objects, none of them mirrored.
-    objects : sequence
-    positions : array of int
-        The positions of the objects among the `out_of` objects that they were sampled from.
-    out_of : int
+    `values` are K(x_i, x_j) of all ordered pairs of these objects, none of them mirrored; `positions` are those of the
+    objects among the `out_of` objects that they were sampled from.
+
     """
     return _judge(similarity, similarity.proof(), _SampledObjects(objects, positions, out_of), values, scan=False)
 

@@ -15,11 +15,9 @@ class GrowingArray:
     `extended` returns another instance that shares the buffer: only the newest one may be extended, or an older one
     if all newer ones are discarded.
 
-    Examples
-    --------
-    >>> first = GrowingArray(np.array([1., 2.]))
-    >>> first.extended(np.array([3.])).rows
+    >>> GrowingArray(np.array([1., 2.])).extended(np.array([3.])).rows
     array([1., 2., 3.])
+
     """
 
     def __init__(self, buffer: np.ndarray, size: int | None = None) -> None:

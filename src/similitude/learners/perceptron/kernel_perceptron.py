@@ -209,28 +209,14 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
         return self._count(int(wrong))
 
     def predict_one(self, x: Any) -> Any:
-        """Return the class of one object, or None before any training.
-
-        Parameters
-        ----------
-        x : object
-        """
+        """Return the class of one object, or None before any training."""
         if not hasattr(self, "n_seen_"):
             return None
         score = self._scores_of_one(self._encode_one(x)[1], self.dual_coef_)[0]
         return self.classes_.tolist()[int(score >= 0) if score.ndim == 0 else int(score.argmax())]
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the score of each object, or one score per class for several classes.
-
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n,) or (n, n_classes)
-        """
+        """Return the score of each object, or one score per class for several classes."""
         with np.errstate(over="ignore", invalid="ignore"):
             return check_finite(self._weighted(X))
 

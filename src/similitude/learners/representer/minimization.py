@@ -40,24 +40,13 @@ EPS = np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class Risk:
-    """A weighted mean of losses to be minimized over a span.
-
-    Attributes
-    ----------
-    loss : Loss
-    y, weights : array of float64
-        Targets, and weights that sum to 1.
-    span : Span
-    tolerance : float
-        The largest acceptable duality gap.
-    most_steps : int
-    """
+    """A weighted mean of losses to be minimized over a span."""
 
     loss: Loss
     y: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray  # they sum to 1
     span: Span
-    tolerance: float
+    tolerance: float  # the largest acceptable duality gap
     most_steps: int
 
     def mean(self, scores: np.ndarray) -> float:
@@ -67,30 +56,16 @@ class Risk:
 
 @dataclass(frozen=True)
 class Minimizer:
-    """The solution for a multiplier mu: a point w, and slopes g that bound the minimum from below.
-
-    Attributes
-    ----------
-    mu : float
-    point, scores : array
-        w, and <w, phi(x_i)>.
-    slopes : array
-        g, one per example.
-    squared_norm, dual_squared_norm : float
-        |w|^2 and |w_g|^2.
-    mean_loss, conjugate : float
-        The weighted means of the losses at the scores, and of their conjugates at the slopes.
-    steps : int
-    """
+    """The solution for a multiplier mu: a point w, and slopes g that bound the minimum from below."""
 
     mu: float
     point: np.ndarray
-    scores: np.ndarray
-    slopes: np.ndarray
-    squared_norm: float
-    dual_squared_norm: float
-    mean_loss: float
-    conjugate: float
+    scores: np.ndarray  # <w, phi(x_i)>
+    slopes: np.ndarray  # g, one per example
+    squared_norm: float  # |w|^2
+    dual_squared_norm: float  # |w_g|^2
+    mean_loss: float  # the weighted mean of the losses at the scores
+    conjugate: float  # that of their conjugates at the slopes
     steps: int
 
     @property
@@ -250,15 +225,8 @@ class Envelope(Loss):
     r"""The Moreau envelope :math:`M(f) = \min_z L(y, z) + (f + w s - z)^2 / (2w)` of a loss shifted by slopes s.
 
     It is convex and smooth for any L; its derivative is :math:`(f + w s - z) / w` at the minimizing z, which is a
-    slope of L at z.
+    slope of L at z. The smaller the width w, the closer it is to the loss.
 
-    Parameters
-    ----------
-    loss : Loss
-    width : float
-        w; the smaller, the closer to the loss.
-    slopes : array
-        s, one per example.
     """
 
     smooth = True

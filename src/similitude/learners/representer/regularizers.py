@@ -282,14 +282,8 @@ class ScaledRegularizer:
 class PathSearch:
     """A search along the path of minimizers w(mu).
 
-    Parameters
-    ----------
-    risk : Risk
-    penalty : ScaledRegularizer
-    at_zero : float
-        The mean loss at w = 0.
-    size : float
-        A norm at which scores are as large as targets.
+    `at_zero` is the mean loss at w = 0, `size` a norm at which scores are as large as targets.
+
     """
 
     def __init__(self, risk: Risk, penalty: ScaledRegularizer, at_zero: float, size: float) -> None:

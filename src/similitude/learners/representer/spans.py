@@ -29,13 +29,7 @@ LARGER_SHIFTS = 10.0 ** np.arange(0, 9, 2)
 
 
 class GramSpan:
-    """The span of all training objects, by their Gram matrix.
-
-    Parameters
-    ----------
-    G : array of shape (n, n)
-        In float64; it is scaled in place.
-    """
+    """The span of all training objects, by their Gram matrix in float64, which is scaled in place."""
 
     def __init__(self, G: np.ndarray) -> None:
         self.scale = float(G.diagonal().max(initial=0.0)) or 1.0
@@ -88,15 +82,7 @@ class GramSpan:
 
 
 class LandmarkSpan:
-    """The span of landmarks, chosen by randomly pivoted Cholesky, with features in an orthonormal basis of it.
-
-    Parameters
-    ----------
-    X : sequence of objects
-    landmarks : ProjectionMap
-        Fitted to X.
-    engine : Engine
-    """
+    """The span of landmarks, with features in an orthonormal basis of it by a ProjectionMap fitted to X."""
 
     def __init__(self, X: Any, landmarks: ProjectionMap, engine: Engine) -> None:
         F = np.array(landmarks.transform(X), dtype=np.float64)

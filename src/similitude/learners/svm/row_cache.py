@@ -24,19 +24,10 @@ COMPARED_OBJECTS = 200
 
 
 class KernelRows:
-    """Rows of K(x_i, x_j), cached in at most half of the engine's memory.
+    """Rows of K(x_i, x_j) for a symmetric kernel, cached in at most half of the engine's memory.
 
-    Parameters
-    ----------
-    kernel : Similarity
-        Must be symmetric.
-    encoding : encoding
-        All n objects.
-    engine : Engine
-    dtype : dtype
-        The precision of the rows.
-    positions : array of int, optional
-        Positions of the objects in the user's X, for errors that name a pair.
+    `positions` are those of the objects in the user's X, for errors that name a pair.
+
     """
 
     def __init__(
