@@ -16,7 +16,7 @@ from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice, SquaredLengths
 from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
-from similitude.support import brief, check_integer
+from similitude.support import brief, check_choice, check_integer
 
 
 class BaseNeighbors(KernelLearner):
@@ -92,10 +92,8 @@ class BaseNeighbors(KernelLearner):
         return self.kernel_, self._support
 
     def _check_params(self) -> None:
-        if not (callable(self.weights) or (isinstance(self.weights, str) and self.weights in ("uniform", "distance"))):
-            raise ValueError(
-                f"weights must be 'uniform', 'distance' or a function of distances, got {brief(self.weights)}"
-            )
+        if not callable(self.weights):
+            check_choice("weights", self.weights, ("uniform", "distance"), otherwise="a function of distances")
 
     def _check_number(self, wanted: Any, without_itself: bool = False, n: int | None = None) -> int:
         wanted = check_integer("n_neighbors", wanted)

@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 from similitude.compute import in_precision, namespace
 from similitude.linear.strips import OFF_CENTER
 
-SAMPLED, STRIP = 256, 2048
+SAMPLED, SHIFTED_STRIP = 256, 2048
 """Rows by which it is decided whether features are far from centered, and rows that are then shifted at once."""
 
 
@@ -43,7 +43,7 @@ class Moments:
         shift = _shift(F)
         if not shift.any():
             return cls._of(F, Y, weights)
-        cuts = [slice(start, start + STRIP) for start in range(0, F.shape[0], STRIP)]
+        cuts = [slice(start, start + SHIFTED_STRIP) for start in range(0, F.shape[0], SHIFTED_STRIP)]
         total = cls._of(F[cuts[0]] - shift, Y[cuts[0]], weights[cuts[0]])
         for cut in cuts[1:]:
             total += cls._of(F[cut] - shift, Y[cut], weights[cut])

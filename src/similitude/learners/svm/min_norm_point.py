@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, lapack
 
-SMALLEST_PIVOT = 10 * float(np.finfo(np.float64).eps)
+DOUBLE_EPS = float(np.finfo(np.float64).eps)
+
+SMALLEST_PIVOT = 10 * DOUBLE_EPS
 """A corner of unit length counts as affinely dependent on n others if its squared distance is below n times this."""
 
-DISTANCE_ROUNDING = 4 * float(np.finfo(np.float64).eps)
+DISTANCE_ROUNDING = 4 * DOUBLE_EPS
 """Relative rounding error of a squared distance."""
 
 FIRST_BATCH = 16
