@@ -12,7 +12,6 @@ from similitude.compute import as_numpy, beside, in_precision, itemsize, namespa
 from similitude.linear.cholesky import ShiftedFactors
 from similitude.linear.model import LinearModel
 from similitude.linear.strips import OFF_CENTER, products, strips, zeros
-from similitude.linear.weighted_loss import check_weights
 
 
 class Features:
@@ -34,8 +33,8 @@ class Features:
     """
 
     def __init__(self, F: Any, weights: np.ndarray) -> None:
-        self.F = check_features(F)
-        self.weights = self.placed(check_weights(weights, len(F)))
+        self.F = F
+        self.weights = self.placed(np.asarray(weights, dtype=np.float64))
         self.total = float(self.weights.sum())
         self.mean = zeros((F.shape[1],), F)
         for rows, strip in strips(F):
@@ -130,12 +129,3 @@ def _plus_gram(total: Any, strip: Any, weights: Any) -> Any:
         strip *= np.sqrt(weights)[:, None]
         return dsyrk(1.0, strip.T, beta=1.0, c=total, overwrite_c=1)
     return total + (strip * weights[:, None]).T @ strip
-
-
-def check_features(F: Any) -> Any:
-    """Validate a matrix of floats with at least one row and one column."""
-    if F.ndim != 2 or str(F.dtype).rsplit(".", 1)[-1] not in ("float32", "float64"):
-        raise ValueError(f"features must be a matrix of float32 or float64, got shape {tuple(F.shape)} of {F.dtype}")
-    if min(F.shape) == 0:
-        raise ValueError(f"features need at least one row and one column, got shape {tuple(F.shape)}")
-    return F

@@ -75,7 +75,7 @@ def l1_path(
     >>> none.weights.ravel(), one.weights.ravel().round(6)
     (array([0., 0.]), array([0.5, 0. ]))
     """
-    features, (whole, start, shift) = Features(F, weights), _centered(loss, targets, weights, len(F))
+    features, (whole, start, shift) = Features(F, weights), _centered(loss, targets, weights)
     search = WorkingSets(features, whole, start, tolerance)
     for lam in check_penalties(penalties):
         found = search.minimize(float(lam))
@@ -87,7 +87,7 @@ def largest_penalty(F: np.ndarray, targets: np.ndarray, weights: np.ndarray, los
 
     It is the largest norm of a feature's gradient at w = 0 and the best intercepts.
     """
-    features, (whole, start, _) = Features(F, weights), _centered(loss, targets, weights, len(F))
+    features, (whole, start, _) = Features(F, weights), _centered(loss, targets, weights)
     slopes = whole.slopes(np.tile(start, (len(F), 1)))
     sizes = row_norms(features.combine(slopes)[:-1])
     rounding = 8 * EPS * np.sqrt(features.total * features.spread) * row_norms(slopes).max()
@@ -96,10 +96,10 @@ def largest_penalty(F: np.ndarray, targets: np.ndarray, weights: np.ndarray, los
 
 
 def _centered(
-    loss: Loss, targets: np.ndarray, weights: np.ndarray, n: int
+    loss: Loss, targets: np.ndarray, weights: np.ndarray
 ) -> tuple[WeightedLoss, np.ndarray, np.ndarray | float]:
     """Return the data term, its best constant scores, and the means subtracted from the targets of the squared loss."""
-    whole = WeightedLoss.of(loss, targets, weights, n)
+    whole = WeightedLoss.of(loss, targets, weights)
     best, _ = whole.start()
     if not isinstance(loss, Squared):
         return whole, best, 0.0

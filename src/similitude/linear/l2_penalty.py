@@ -57,7 +57,7 @@ def l2_path(
     >>> strong.weights.round(3), weak.weights.round(3)
     (array([[0.333]]), array([[1.]]))
     """
-    features, whole = Features(F, weights), WeightedLoss.of(loss, targets, weights, len(F))
+    features, whole = Features(F, weights), WeightedLoss.of(loss, targets, weights)
     lams, outputs = check_penalties(penalties), whole.targets.shape[1]
     if loss.couples_outputs:
         for found in minimize_path(features, whole, lams, tolerance):

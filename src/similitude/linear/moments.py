@@ -83,14 +83,9 @@ class Moments:
         return cls(**found)
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(
-            self.weight + other.weight,
-            self.features + other.features,
-            self.targets + other.targets,
-            self.gram + other.gram,
-            self.cross + other.cross,
-            max(self.eps, other.eps),
-        )
+        total = self.moved(lambda array: array + 0.0)
+        total += other
+        return total
 
     def __iadd__(self, other: Moments) -> Moments:
         self.weight += other.weight

@@ -57,6 +57,13 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
     return weights
 
 
+def check_class_weights(classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
+    """Require an example of positive weight in each class, given the class numbers and weights of all examples."""
+    missing = np.bincount(codes, weights > 0) == 0
+    if missing.any():
+        raise ValueError(f"class {classes[missing].tolist()[0]!r} has examples of weight zero only: leave it out")
+
+
 def _target(estimator: Any, y: Any) -> Any:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
