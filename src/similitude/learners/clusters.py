@@ -229,7 +229,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
         With ``"precomputed"``, K(x, x) of new objects is unknown; the value of the training objects is used if it is
         the same for all of them, otherwise an error is raised.
-
         """
         k, A = self._ask(X)
         if self._lengths is not None:

@@ -17,19 +17,13 @@ from similitude.linear.strips import OFF_CENTER, products, strips, zeros
 class Features:
     """Weighted rows x of features, centered at their weighted mean m; weights w and intercept b are stacked, b last.
 
-    With x - m for x, the best intercept hardly depends on w, and the Gram matrix is a good model of the curvature.
-    The minimum is the same: the intercept of the features themselves is b - m' w.
+    With x - m for x, the best intercept hardly depends on w, and the Gram matrix is a good model of the curvature. The
+    minimum is the same: the intercept of the features themselves is b - m' w.
 
-    Products are accumulated in float64 strip by strip, so results for float32 features are those of the same numbers
-    in float64. Rough products, in the precision of the features, only serve to update scores and gradients after a
-    step: their relative error, about 1e-6 of the update, vanishes with the steps.
-
-    Parameters
-    ----------
-    F : array or tensor of shape (n, d), float32 or float64
-        The work is done where it is: on NumPy, or on the device of a tensor.
-    weights : array of shape (n,)
-        Non-negative, not all zero.
+    Products are accumulated in float64 strip by strip, so results for float32 features are those of the same numbers in
+    float64. Rough products, in the precision of the features, only serve to update scores and gradients after a step:
+    their relative error, about 1e-6 of the update, vanishes with the steps. The work is done where F is: on NumPy, or
+    on the device of a tensor.
     """
 
     def __init__(self, F: Any, weights: np.ndarray) -> None:

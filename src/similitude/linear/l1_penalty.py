@@ -46,29 +46,11 @@ def l1_path(
     r"""Yield the minimizer of :math:`\sum_i s_i L(y_i, f(x_i)) + \lambda \sum_j |w_j|_2` for each penalty.
 
     :math:`w_j` holds the weights of feature j for all outputs; the intercepts are not penalized. Weights are exactly
-    zero where those of the minimizer are.
+    zero where those of the minimizer are. Targets are -1 or +1 for the squared hinge, numbers for the squared loss; a
+    weight of 2 is the same as the row twice. Decreasing penalties are fastest, as each minimizer is found starting from
+    the previous one. The tolerance is the largest duality gap, relative to the objective at w = 0; the `gap` of a model
+    is an upper bound: the objective less that of a feasible point of the dual, in float64.
 
-    Parameters
-    ----------
-    F : array of shape (n, d), float32 or float64
-    targets : array of shape (n,) or (n, outputs)
-        y: -1 or +1 for the squared hinge, numbers for the squared loss.
-    weights : array of shape (n,)
-        s, non-negative: 2 is the same as the row twice, 0 the same as no row.
-    penalties : sequence of float
-        Positive; decreasing is fastest, as each minimizer is found starting from the previous one.
-    loss : SquaredHinge or Squared
-    tolerance : float
-        Maximum duality gap, relative to the objective at w = 0.
-
-    Yields
-    ------
-    LinearModel
-        Its `gap` is an upper bound: the objective less that of a feasible point of the dual, in float64.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> F = np.array([[-2.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [2.0, 1.0]])
     >>> largest = largest_penalty(F, F[:, 0], np.ones(4), Squared())
     >>> none, one = l1_path(F, F[:, 0], np.ones(4), [largest, largest / 2], Squared(), tolerance=1e-9)
@@ -112,7 +94,6 @@ class WorkingSets:
     """A path of penalties, each solved on a growing working set of features, starting from the previous solution.
 
     The first one starts from the best constant scores.
-
     """
 
     def __init__(self, features: Features, loss: WeightedLoss, start: np.ndarray, tolerance: float) -> None:

@@ -27,7 +27,6 @@ class Moments:
     >>> both = Moments.of(F[:2], Y[:2], np.ones(2)) + Moments.of(F[2:], Y[2:], np.ones(1))
     >>> both.gram, both.cross
     (array([[14.]]), array([[11.]]))
-
     """
 
     weight: float  # the sum of s_i

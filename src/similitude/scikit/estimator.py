@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from similitude.compute import Encoding, as_matrix, as_numpy, check_objects, is_table, is_tensor, moved, namespace, take
 from similitude.compute.engines import Engine, TorchEngine, check_device, current_engine, engine_for, is_distributed
-from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, proven
+from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on
 from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support import generator
 from similitude.validity import Validity
@@ -185,9 +185,9 @@ class SimilarityEstimator(BaseEstimator):
 
     def _demand_kernel(self, k: Similarity, X: Any, A: Encoding, random_state: Any = None) -> Validity:
         """Return the verdict by proof or from at most 500 objects; raise NotAKernelError if there is a witness."""
-        validity = proven(k)
-        if validity is not None:
-            return validity
+        proof = k.proof()
+        if proof.holds:
+            return Validity("VALID", proof)
         n = check_objects(X)
         chosen = np.sort(generator(random_state).permutation(n)[:CHECKED_OBJECTS])
         objects = take(X, chosen)

@@ -10,14 +10,9 @@ from similitude.scikit.estimator import SimilarityEstimator
 
 
 class InputCheck:
-    """Validate objects as an estimator does; called as ``check(objects, reset=first)``.
+    """Validate objects as an estimator does; called as ``check(objects, reset=first)``, with the memory of one worker.
 
-    Parameters
-    ----------
-    estimator : SimilarityEstimator
-        Its parameters are not needed afterwards.
-    memory : int or str
-        The memory budget of one worker.
+    The parameters of the estimator are not needed afterwards.
     """
 
     def __init__(self, estimator: SimilarityEstimator, memory: int | str) -> None:

@@ -71,17 +71,8 @@ def _target(estimator: Any, y: Any) -> Any:
 
 
 def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read the labels of `n` examples from exactly two classes.
+    """Read the labels of `n` examples from exactly two classes: return both in sorted order, and a sign per example.
 
-    Returns
-    -------
-    classes : array of shape (2,)
-        The labels in sorted order.
-    signs : array of shape (n,)
-        -1.0 for the first class and +1.0 for the second.
-
-    Examples
-    --------
     >>> two_classes(["no", "yes", "no"], 3)
     (array(['no', 'yes'], dtype='<U3'), array([-1.,  1., -1.]))
     """

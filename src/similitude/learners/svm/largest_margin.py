@@ -29,7 +29,6 @@ class LargestMargin(SimilarityEstimator):
     >>> model = LargestMargin("linear").fit([[0.0, 1.0], [0.0, -2.0]], ["a", "b"])
     >>> model.normalized_margin([[3.0, -4.0]])
     array([0.8])
-
     """
 
     def __init__(

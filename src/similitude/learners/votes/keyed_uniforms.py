@@ -17,7 +17,6 @@ def keyed_uniforms(seed: int, keys: np.ndarray) -> np.ndarray:
     >>> a, b, again = keyed_uniforms(1, np.array([7, 8, 7], dtype=np.uint64))
     >>> bool(a == keyed_uniforms(1, np.array([7], dtype=np.uint64))[0]), bool(a == again)
     (True, False)
-
     """
     bits = _mixed(_mixed(keys ^ np.uint64(seed)) + occurrences(keys) * _STEP)
     return (bits >> np.uint64(11)) * 2.0**-53
