@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 
 from similitude.compute.engines import Engine
@@ -84,7 +84,7 @@ class LeastSquares(KernelLearner):
         return self._weighted(X) + self.intercept_
 
 
-class KernelRidge(RegressorMixin, LeastSquares):
+class KernelRidge(MultiOutputMixin, RegressorMixin, LeastSquares):
     r"""Ridge regression on a kernel, with exact leave-one-out to choose its penalty.
 
     Minimizes :math:`\sum_i s_i (y_i - \langle w, \phi(x_i)\rangle - b)^2 + \lambda |w|^2` over w and an unpenalized
@@ -140,11 +140,6 @@ class KernelRidge(RegressorMixin, LeastSquares):
         self.lam = lam
         self.fit_intercept = fit_intercept
         self.engine = engine
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import log_expit, logsumexp
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from similitude.compute import check_fits, check_objects
@@ -222,7 +222,7 @@ class RepresenterClassifier(ScoreClassifier, Representer):
         return _probabilities(self.decision_function(X))
 
 
-class RepresenterRegressor(RegressorMixin, Representer):
+class RepresenterRegressor(MultiOutputMixin, RegressorMixin, Representer):
     r"""Regression with any convex loss and any non-decreasing function of the norm.
 
     Minimizes :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)`; see :class:`RepresenterClassifier`. With the
@@ -252,11 +252,6 @@ class RepresenterRegressor(RegressorMixin, Representer):
     >>> bool(0.75 < np.mean(y <= high + 1e-6) <= 1)
     True
     """
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresenterRegressor:
