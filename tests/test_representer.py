@@ -626,4 +626,3 @@ def test_a_fit_that_fails_leaves_it_as_it_was():
 def test_certificates_are_results():
     certificate = RepresenterClassifier().fit(X, LABELS).optimality_
     assert certificate.to_dict()["name"] == "duality gap" and certificate.met
-    assert Optimality.worst([Optimality("a", 1.0, 2.0), Optimality("b", 1.0, 0.5)]).name == "b"

@@ -18,7 +18,7 @@ from similitude.linear.losses import (
 )
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Moments
-from similitude.linear.own_loss import OwnLoss, as_loss, check_convex, named_function
+from similitude.linear.own_loss import OwnLoss, as_instance, as_loss, check_convex, named_function
 from similitude.linear.penalty_choice import fit_classes, fit_numbers
 from similitude.linear.ridge import PENALTIES, Ridge
 
@@ -40,6 +40,7 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "Trial",
+    "as_instance",
     "as_loss",
     "check_convex",
     "fit_by_products",

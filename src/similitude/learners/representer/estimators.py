@@ -14,7 +14,6 @@ from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.representer.minimization import Risk
 from similitude.learners.representer.regularizers import (
-    Optimality,
     Regularizer,
     SquaredNorm,
     as_regularizer,
@@ -95,7 +94,8 @@ class Representer(KernelLearner):
         self.solver_ = f"{span.described}; {_method(loss, regularizer)}"
         self.objective_ = scalar_or_array([one.objective for one in found])
         self.norm_ = scalar_or_array([one.norm for one in found])
-        self.optimality_ = Optimality.worst([one.optimality for one in found])
+        optimalities = [one.optimality for one in found]
+        self.optimality_ = max(optimalities, key=lambda one: one.value / max(one.tolerance, 1e-300))
         self.n_iter_ = max(1, sum(one.steps for one in found))
         coefficients = span.coefficients(np.stack([one.minimizer.point for one in found], axis=1))
         self._keep(X, A, coefficients[:, 0] if y.ndim == 1 else coefficients)
