@@ -27,7 +27,6 @@ from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
 from similitude.learners.losses import EpsilonInsensitive, Huber, Logistic, OwnLoss, Quantile
 from similitude.learners.representer import (
     Norm,
-    Optimality,
     OwnRegularizer,
     RepresenterClassifier,
     RepresenterRegressor,
