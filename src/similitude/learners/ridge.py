@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from similitude.scikit import (
     check_weights,
     tensors_for_tensors,
 )
-from similitude.support import brief
+from similitude.support import check_nonnegative
 
 
 class LeastSquares(KernelLearner):
@@ -38,15 +37,10 @@ class LeastSquares(KernelLearner):
         lam = self.lam
         if isinstance(lam, str) and lam == "auto":
             return None
-        several = isinstance(lam, (Sequence, np.ndarray)) and not isinstance(lam, str)
-        if several or (isinstance(lam, Real) and not isinstance(lam, bool)):
-            try:
-                lams = np.array(lam, dtype=np.float64)
-            except (TypeError, ValueError):
-                lams = np.array(np.nan)
-            if lams.ndim <= 1 and lams.size and np.isfinite(lams).all() and (lams >= 0).all():
-                return lams if several else float(lams)
-        raise ValueError(f"lam must be a number >= 0, a list of them, or 'auto', got {brief(lam)}")
+        several = isinstance(lam, Sequence) or (isinstance(lam, np.ndarray) and lam.ndim > 0)
+        if several and not isinstance(lam, str) and len(lam):
+            return np.array([check_nonnegative("each lam", one) for one in lam])
+        return check_nonnegative("lam", lam, otherwise="a list of them or 'auto'")
 
     def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray, sample_weight: Any) -> None:
         """Fit coefficients for y, or for each of its columns, and keep the examples that have a weight."""

@@ -78,9 +78,7 @@ class BoxSolution:
     beta: np.ndarray
     residual: np.ndarray  # t - K beta
     intercept: float  # the residual of all variables strictly inside the box; 0 without the constraint on the sum
-    violation: float  # of the optimality conditions
     rounds: int  # number of working sets
-    steps: int  # number of steps within them
 
 
 def solve(
@@ -121,23 +119,19 @@ def solve(
         if look is not None:
             look(beta, residual)
         if steps > MAX_STEPS:
-            _warn(violation, tolerance)
+            warnings.warn(
+                f"stopped after {MAX_STEPS:,} steps: optimality is violated by {violation:.2g}, not {tolerance:.2g}; "
+                f"bring the kernel's values to about 1 (scale the vectors, or use kernel.normalized()), or lower C",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
             break
         if value - old <= NEGLIGIBLE_GAIN * abs(value):
             if not len(last):
                 break  # even the worst violators bring no gain
             working = working[:0]
         last = working
-    return BoxSolution(beta, residual, intercept, violation, rounds, steps)
-
-
-def _warn(violation: float, tolerance: float) -> None:
-    warnings.warn(
-        f"stopped after {MAX_STEPS:,} steps: optimality is violated by {violation:.2g}, not {tolerance:.2g}; bring the "
-        f"kernel's values to about 1 (scale the vectors, or use kernel.normalized()), or lower C",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
+    return BoxSolution(beta, residual, intercept, rounds)
 
 
 def _working_set(
