@@ -16,7 +16,7 @@ _GAMMA, _MIX = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np
 
 
 def random_keys(ranks: np.ndarray, seed: int | np.ndarray) -> np.ndarray:
-    """Return a random 64-bit number for each rank, given a seed or one for each (Steele, Lea, Flood 2014, SplitMix64).
+    """Return a random 64-bit number for each rank, given one seed or a seed for each (Steele, Lea and Flood 2014, SplitMix64).
 
     >>> bool((random_keys(np.arange(5), 1)[2:4] == random_keys(np.arange(2, 4), 1)).all())
     True
