@@ -146,7 +146,7 @@ LANDMARK_PARAMETERS = [
     ({"landmark_indices": [0.5]}, ValueError, "list of positions"),
     ({"landmark_indices": []}, ValueError, "list of positions"),
     ({"landmark_indices": 3}, ValueError, "list of positions"),
-    ({"n_landmarks": 0}, ValueError, "n_landmarks must be a whole number >= 1 or 'auto', got 0"),
+    ({"n_landmarks": 0}, ValueError, "n_landmarks must be an integer >= 1 or 'auto', got 0"),
     ({"n_landmarks": 2.5}, ValueError, "n_landmarks must be"),
     ({"n_landmarks": True}, ValueError, "n_landmarks must be"),
     ({"n_landmarks": "many"}, ValueError, "n_landmarks must be"),

@@ -52,7 +52,7 @@ def _described(name: str, cls: Any) -> dict[str, Any]:
         objects = cls.objects if isinstance(cls.objects, str) else "any"
         return {**found, "objects": objects, "claims": None, "kernel": None, "reason": None}
     k = cls()
-    return {**found, "objects": k.objects, "claims": sorted(k.claims), "kernel": k.proof().holds, "reason": k.reason}
+    return {**found, "objects": k.objects, "claims": sorted(k.claims), "kernel": k.proven, "reason": k.reason}
 
 
 def _call(one: dict[str, Any]) -> str:

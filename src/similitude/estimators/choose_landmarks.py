@@ -141,7 +141,7 @@ def _pilot(options: FitOptions, data: TrainingRows, most: int) -> int:
 
 def _rows_that_fit(options: FitOptions, data: TrainingRows, n_landmarks: int) -> int:
     """Return how many rows of features fit into the memory budget beside three Gram matrices."""
-    one_sided = options.side in ("left", "right") or all([k.proof().holds for k in data.similarities])
+    one_sided = options.side in ("left", "right") or data.proven
     width = n_landmarks * (1 if one_sided else 2) * len(data.similarities)
     left = options.engine.budget - 3 * 8 * width**2
     return max(0, left) // (ARRAYS * width * data.itemsize)
@@ -151,8 +151,7 @@ def _drawn(options: FitOptions, X: Any, data: TrainingRows, labels: np.ndarray |
     """Return landmarks chosen by the rule, as many as may be needed."""
     rng, rule = generator(options.random_state), options.rule
     if rule == "auto":
-        proven = all([k.proof().holds for k in data.similarities])
-        rule = "uniform" if proven or labels is None or options.unlabeled is not None else "stratified"
+        rule = "uniform" if data.proven or labels is None or options.unlabeled is not None else "stratified"
     if options.unlabeled is not None:
         return _from_pool(options, data, rule, most, rng)
     candidates = data.order[: max(most, min(PILOT, n_fitted(data.n)))]

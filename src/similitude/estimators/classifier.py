@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from similitude.compute import as_numpy, is_tensor
 from similitude.compute.engines import Engine
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.options import FitOptions
-from similitude.estimators.targets import ClassTargets, class_codes, class_weights
+from similitude.estimators.targets import ClassTargets
 from similitude.linear import LinearModel, Trial, fit_classes, probabilities, temperature
-from similitude.scikit import all_or_nothing, check_labels, check_weights
+from similitude.scikit import all_or_nothing, check_labels, check_weights, class_codes, class_weights
 from similitude.support import ESTIMATE, Estimate
 from similitude.theory import clopper_pearson
 
@@ -263,7 +263,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         list of Explanation
             For two classes the score of ``classes_[1]``, for several that of the predicted class.
         """
-        self._check_fitted()
+        check_is_fitted(self)
         scores = self._scores(X)
         decided = class_numbers(scores)
         columns = np.zeros(len(decided), dtype=np.intp) if scores.shape[1] == 1 else decided

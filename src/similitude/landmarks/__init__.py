@@ -19,18 +19,21 @@ from similitude.landmarks.guarantees import (
     Promise,
     at_most,
     guarantee_for_classes,
-    positive_whole,
 )
 from similitude.landmarks.landmarks import GIVEN, UNLABELED, Landmarks, check_positions, interleaved
 from similitude.landmarks.partitions import Candidates, Look, look_at_partition, sample_partition
 from similitude.landmarks.pivots import draw
-from similitude.landmarks.projection import DOUBLE, SINGLE, Factor, factor_of_landmarks, factorize
-from similitude.landmarks.representation import (
+from similitude.landmarks.projection import (
+    DOUBLE,
     EXAMINED,
     PROJECTION,
     SIMILARITIES,
+    SINGLE,
+    Factor,
     Representation,
     choose_representation,
+    factor_of_landmarks,
+    factorize,
     not_projected,
 )
 from similitude.landmarks.reservoir import Reservoir
@@ -81,7 +84,6 @@ __all__ = [
     "lengths",
     "look_at_partition",
     "not_projected",
-    "positive_whole",
     "sample_partition",
     "sided",
 ]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from similitude.landmarks.landmarks import GIVEN, UNLABELED, Landmarks
-from similitude.landmarks.representation import PROJECTION, Representation
+from similitude.landmarks.projection import PROJECTION, Representation
 from similitude.support import NONE, PROVEN, Guarantee
 from similitude.theory import bounds
 
@@ -34,41 +33,21 @@ TAU, EPSILON = 0.5, 0.1
 
 @dataclass(frozen=True)
 class Ask:
-    """What is asked of a map: error `epsilon` at `margin` with probability 1 - `delta`."""
+    """What is asked of a map: error `epsilon` at `margin` (None: the best possible) with probability 1 - `delta`."""
 
-    epsilon: float | None
-    margin: float | None
-    delta: float | None
+    epsilon: float = 0.1
+    margin: float | None = None
+    delta: float = DELTA
 
     @classmethod
     def of(cls, epsilon: float | None, margin: float | None, delta: float | None) -> Ask:
         """Validate the parameters of a map; epsilon and margin go together."""
         if (epsilon is None) != (margin is None):
             raise ValueError(f"epsilon and margin go together, got epsilon={epsilon!r} and margin={margin!r}")
-        ask = cls(epsilon, margin, delta)
-        if ask.complete or delta is not None:
-            bounds.landmarks(*ask.numbers())
+        ask = cls(0.1 if epsilon is None else epsilon, margin, DELTA if delta is None else delta)
+        if margin is not None or delta is not None:
+            bounds.landmarks(ask.epsilon, 1.0 if margin is None else margin, ask.delta)
         return ask
-
-    @property
-    def complete(self) -> bool:
-        """Whether a margin was given."""
-        return self.margin is not None
-
-    def numbers(self) -> tuple[float, float, float]:
-        """Return epsilon, the margin and delta; by default an error of 0.1 with probability 0.95."""
-        return (
-            0.1 if self.epsilon is None else self.epsilon,
-            1.0 if self.margin is None else self.margin,
-            0.05 if self.delta is None else self.delta,
-        )
-
-
-def positive_whole(name: str, value: Any) -> int:
-    """Validate a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1 or None, got {value!r}")
-    return int(value)
 
 
 def at_most(name: str, wanted: int, available: int, of: str) -> int:
@@ -100,22 +79,22 @@ class Promise:
     outcome: str
     share: float = 1.0
 
-    def landmarks(self, ask: Ask) -> int:
-        """Return how many landmarks the theorem asks for."""
-        epsilon, margin, delta = ask.numbers()
-        return bounds.landmarks(self.share * epsilon, margin, self.share * delta)
+    def landmarks(self, ask: Ask, margin: float) -> int:
+        """Return how many landmarks the theorem asks for at a margin."""
+        return bounds.landmarks(self.share * ask.epsilon, margin, self.share * ask.delta)
 
     def made(self, ask: Ask, drawn: int, why_not: str | None) -> Guarantee:
         """Return the guarantee for a number of draws; `why_not` says if anything else prevents one.
 
         If no margin was given, it is the smallest one for which the draws suffice.
         """
-        epsilon, _, delta = ask.numbers()
-        margin = ask.margin if ask.complete else smallest_margin(drawn, self.share * epsilon, self.share * delta)
+        epsilon, margin, delta = ask.epsilon, ask.margin, ask.delta
+        if margin is None:
+            margin = smallest_margin(drawn, self.share * epsilon, self.share * delta)
         numbers = {"landmarks_drawn": float(drawn), "epsilon": epsilon, "delta": delta}
         if margin is None:
             return no_guarantee(f"{drawn} landmarks are too few for any margin", self.theorem, numbers)
-        needed = self.landmarks(replace(ask, margin=margin))
+        needed = self.landmarks(ask, margin)
         numbers |= {
             "margin": margin,
             "landmarks_theorem": float(needed),
@@ -181,7 +160,7 @@ def guarantee_for_classes(
     if names == {PROJECTION}:
         chosen = f"the theorem is about independent draws, these were chosen by {landmarks.rule!r}"
         why_not = None if landmarks.rule in INDEPENDENT else chosen
-        return WIDE.made(Ask(None, None, DELTA / choices), len(landmarks), why_not)
+        return WIDE.made(Ask(delta=DELTA / choices), len(landmarks), why_not)
     return _similarities(representations, landmarks, n_classes, choices, min(scales) / max(scales))
 
 

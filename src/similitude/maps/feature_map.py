@@ -12,24 +12,22 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import Blocks, check_fits, join_all, take
-from similitude.compute.engines import LocalEngine, distributed_engine, is_distributed
+from similitude.compute import Blocks, check_fits, in_memory, is_distributed, join_all, take
+from similitude.compute.engines import LocalEngine, distributed_engine
 from similitude.data.sources import (
     Source,
     StableSample,
     check_sample_fits,
     errors_in_batch,
     errors_in_partition,
-    key_order,
     looks_like_source,
     partition_objects,
     partition_source,
-    random_keys,
     read_ahead,
 )
 from similitude.landmarks import Candidates, Collection, check_alike, key_below, look_at_partition, sample_partition
 from similitude.scikit import InputCheck, SimilarityEstimator, tensors_for_tensors
-from similitude.support import Guarantee, generator
+from similitude.support import Guarantee, generator, key_order, random_keys
 
 SAMPLE = 20_000
 """Most rows of a source or a collection that a map is fitted to."""
@@ -84,6 +82,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         -------
         array of shape (n, d)
         """
+        if in_memory(X):
+            return self.features(X).whole()
         if is_distributed(X):
             return self._transform_lazily(X)
         if self._precomputed or not looks_like_source(X):
@@ -135,6 +135,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
 
     def _fit_sample(self, X: Any, y: Any = None) -> FitSample:
         """Return what the map is fitted to: X in memory, or a uniform sample of a source or collection."""
+        if in_memory(X):
+            return FitSample(X, y)
         distributed = is_distributed(X)
         given = self.landmark_indices is not None
         if self._precomputed or not (distributed or looks_like_source(X)) or (given and isinstance(X, np.memmap)):

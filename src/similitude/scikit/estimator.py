@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,8 +11,19 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from similitude.compute import Encoding, as_matrix, as_numpy, check_objects, is_table, is_tensor, moved, namespace, take
-from similitude.compute.engines import Engine, TorchEngine, check_device, current_engine, engine_for, is_distributed
+from similitude.compute import (
+    Encoding,
+    as_matrix,
+    as_numpy,
+    check_objects,
+    is_distributed,
+    is_table,
+    is_tensor,
+    moved,
+    namespace,
+    take,
+)
+from similitude.compute.engines import Engine, TorchEngine, check_device, current_engine, engine_for
 from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, proven
 from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support import generator
@@ -62,10 +74,11 @@ class SimilarityEstimator(BaseEstimator):
     n_features_in_: int
     notes_: list[str]
     _takes_tensors = False
+    _role: str
 
-    @property
-    def _role(self) -> str:
-        return "kernel" if hasattr(self, "kernel") else "similarity"
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._role = "kernel" if "kernel" in inspect.signature(cls).parameters else "similarity"
 
     @property
     def _precomputed(self) -> bool:
@@ -99,10 +112,15 @@ class SimilarityEstimator(BaseEstimator):
 
     def _kind(self) -> str:
         """Return the kind of objects that the similarity takes; ``"matrix"`` for a precomputed one."""
-        if self._precomputed:
+        given = getattr(self, self._role)
+        if isinstance(given, Similarity):
+            return given.objects
+        if isinstance(given, str) and given == "precomputed":
             return "matrix"
+        if callable(given):
+            return "any"
         try:
-            return as_similarity(getattr(self, self._role)).objects
+            return as_similarity(given).objects
         except (TypeError, ValueError):  # reported with its reason when the similarity is used
             return "any"
 

@@ -150,7 +150,7 @@ def _weighted_sum(
         with naming(one.name):
             k = one.similarity
             sizes[place] = float(similarities.diagonal(k).mean())
-            if how != "uniform" or not k.proof().holds:
+            if how != "uniform" or not k.proven:
                 F = _projected(k, similarities)
                 if sizes[place] > 0:
                     features[place] = F / np.sqrt(sizes[place])
@@ -182,7 +182,7 @@ def _projected(k: Similarity, similarities: LandmarkSimilarities) -> np.ndarray:
     M = similarities.landmark_gram(k, K)
     data = similarities.data
     some = np.arange(len(M))[:CHECKED_OBJECTS]
-    if not k.proof().holds:
+    if not k.proven:
         objects = take(similarities.landmarks.objects, some)
         validity = check_gram(k, M[np.ix_(some, some)], objects, data.landmarks[some], check_objects(data.X))
         demand_valid(validity, ADVICE)

@@ -277,6 +277,11 @@ class Similarity(Parametric, ABC):
         unproven = "declared PSD, not proven" if claimed else "nothing is known of it"
         return Proof(repr(self), holds, self.reason or unproven, premises)
 
+    @property
+    def proven(self) -> bool:
+        """Whether it is a kernel by proof."""
+        return self.reason is not None and {SYMMETRIC, PSD} <= self.claims and self.proof().holds
+
     # The algebra: each operation returns a small node (see algebra.py and wrappers.py).
 
     def __add__(self, other: Any) -> Similarity:

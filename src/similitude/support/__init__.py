@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         pairs_at,
     )
     from similitude.support.fingerprints import digest
-    from similitude.support.randomness import generator
+    from similitude.support.randomness import generator, key_order, random_keys
     from similitude.support.results import ESTIMATE, GRADES, HELD_OUT, NONE, PROVEN, Curve, Estimate, Guarantee, Result
     from similitude.support.validation import (
         check_integer,
@@ -58,7 +58,7 @@ _HOMES = {
         "pairs_at",
     ),
     "fingerprints": ("digest",),
-    "randomness": ("generator",),
+    "randomness": ("generator", "key_order", "random_keys"),
     "results": (
         "ESTIMATE",
         "GRADES",
@@ -111,9 +111,11 @@ __all__ = [
     "complete_file",
     "digest",
     "generator",
+    "key_order",
     "missing_extra",
     "objects_at",
     "pairs_at",
+    "random_keys",
 ]
 
 
