@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -301,7 +302,7 @@ class LandmarkEstimator(SimilarityEstimator):
         if choice.note is not None:
             self.notes_.append(choice.note)
         data, n_scales = choice.rows, 1
-        if any([k.unresolved() for k in similarities]):
+        if not all(map(operator.is_, similarities, data.similarities)):  # one of them was resolved on the data
             data, n_scales = choose_scales(data, choice, options)
         fitted = fit_ridge(data, choice, options)
         if (options.loss, options.penalty) != RIDGE:

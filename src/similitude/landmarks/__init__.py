@@ -9,7 +9,17 @@ from similitude.landmarks.distributed import (
     key_below,
 )
 from similitude.landmarks.feature_union import FeatureUnion
-from similitude.landmarks.features import FeatureBlocks, LandmarkFeatures, in_double, in_floats, lengths, sided
+from similitude.landmarks.features import (
+    GIVEN,
+    UNLABELED,
+    FeatureBlocks,
+    LandmarkFeatures,
+    Landmarks,
+    in_double,
+    in_floats,
+    lengths,
+    sided,
+)
 from similitude.landmarks.guarantees import (
     COMPACT,
     DEFAULT,
@@ -20,7 +30,6 @@ from similitude.landmarks.guarantees import (
     at_most,
     guarantee_for_classes,
 )
-from similitude.landmarks.landmarks import GIVEN, UNLABELED, Landmarks, check_positions, interleaved
 from similitude.landmarks.partitions import Candidates, Look, look_at_partition, sample_partition
 from similitude.landmarks.pivots import draw
 from similitude.landmarks.projection import (
@@ -37,7 +46,7 @@ from similitude.landmarks.projection import (
     not_projected,
 )
 from similitude.landmarks.reservoir import Reservoir
-from similitude.landmarks.rules import RULES, Pool, choose
+from similitude.landmarks.rules import RULES, Pool, check_positions, choose, interleaved
 
 __all__ = [
     "AMONG_ALL",

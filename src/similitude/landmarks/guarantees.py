@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.landmarks.landmarks import GIVEN, UNLABELED, Landmarks
+from similitude.landmarks.features import GIVEN, UNLABELED, Landmarks
 from similitude.landmarks.projection import PROJECTION, Representation
 from similitude.support import NONE, PROVEN, Guarantee
 from similitude.theory import bounds
