@@ -326,7 +326,7 @@ LANDMARK_MAP = [
     ({"landmark_indices": [0], "n_components": 2}, ValueError, "n_components asks for 2 landmarks but 1 were given"),
     ({"engine": 2}, *ENGINE),
     *[
-        ({"n_components": bad}, ValueError, "n_components must be a whole number >= 1")
+        ({"n_components": bad}, ValueError, "n_components must be an integer >= 1")
         for bad in (0, 2.5, True, "many")
     ],
 ]
