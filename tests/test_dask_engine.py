@@ -210,7 +210,7 @@ def test_bags_of_strings(client):
     assert asked.compute().tolist() == found.predict(texts[:50]).tolist()
 
 
-def test_few_rows_several_outputs_and_other_heads(client):
+def test_few_rows_several_outputs_and_other_losses(client):
     X, y = in_memory()
     few, engine = slice(0, 2 * ROWS), DaskEngine(client)
     dX, dy = collection()

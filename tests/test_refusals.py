@@ -769,8 +769,16 @@ FUNCTIONS = [
         "validity",
         lambda asked, use: use(asked),
         [
-            (lambda asked: check_kernel(asked, WORDS, effort="huge"), ValueError, "effort must be 'normal' or 'high'"),
-            (lambda asked: repair(asked, WORDS, how="hope"), ValueError, "how must be 'clip', 'flip', 'shift'"),
+            (
+                lambda asked: check_kernel(asked, WORDS, effort="huge"),
+                ValueError,
+                "effort must be one of 'normal'",
+            ),
+            (
+                lambda asked: repair(asked, WORDS, how="hope"),
+                ValueError,
+                "how must be one of 'clip', 'flip'",
+            ),
             (lambda asked: repair(Precomputed(np.triu(np.ones((2, 2)))), range(2)), ValueError, "symmetrized"),
         ],
     ),

@@ -198,7 +198,7 @@ def test_weights_are_repetitions(loss):
     assert np.allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-4)
 
 
-def test_roads_agree():
+def test_spans_agree():
     """A straight loss by its dual and by its envelopes, a smooth one by Newton steps and by envelopes."""
     for name, own in (
         ("hinge", OWN_HINGE),

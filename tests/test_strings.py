@@ -376,5 +376,5 @@ def test_explicit_features_of_strings_that_share_none():
 def test_a_linear_learner_on_explicit_features():
     X, y = promoters()
     k = Spectrum(4).normalized()
-    machine = LinearSVC(C=10.0, random_state=0).fit(explicit_map(k, X[::2]), y[::2])
-    assert machine.score(explicit_map(k, X[1::2], like=X[::2]), y[1::2]) > 0.7
+    svm = LinearSVC(C=10.0, random_state=0).fit(explicit_map(k, X[::2]), y[::2])
+    assert svm.score(explicit_map(k, X[1::2], like=X[::2]), y[1::2]) > 0.7

@@ -193,13 +193,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     @tensors_for_tensors
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Find clusters of objects, and return the cluster of each.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            See `fit`.
-        """
+        """Find clusters of objects, and return the cluster of each; see `fit`."""
         return self.fit(X, y, sample_weight).labels_
 
     def _best(self, space: InnerProducts, weights: np.ndarray, rng: np.random.Generator) -> Clustering:
@@ -227,29 +221,17 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
-        """Return the nearest cluster of every object.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
+        """Return the nearest cluster of every object."""
         k, A = self._ask(X)
         return self._apart(k, A).argmin(axis=1)
 
     @tensors_for_tensors
     def transform(self, X: Any) -> np.ndarray:
-        """Return the distances from every object to every center.
+        """Return the distances from every object to every center, of shape (n, n_clusters).
 
         With ``"precomputed"``, K(x, x) of new objects is unknown; the value of the training objects is used if it is
         the same for all of them, otherwise an error is raised.
 
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n, n_clusters)
         """
         k, A = self._ask(X)
         if self._lengths is not None:

@@ -60,28 +60,13 @@ class FeatureInnerProducts:
 
 @dataclass(frozen=True)
 class Clustering:
-    """A partition, and the centers that its objects are nearest to.
+    """A partition, and the centers that its objects are nearest to."""
 
-    Attributes
-    ----------
-    labels : array of int
-        The nearest center of each object.
-    members : array of int
-        The partition whose weighted means are the centers; equal to `labels` at convergence.
-    norms : array
-        The squared length of each center, infinite for a cluster without members.
-    squares : array
-        The squared distance of each object from its center.
-    inertia : float
-        The weighted sum of these.
-    n_iter : int
-    """
-
-    labels: Any
-    members: Any
-    norms: Any
-    squares: Any
-    inertia: float
+    labels: Any  # the nearest center of each object
+    members: Any  # the partition whose weighted means are the centers; equal to `labels` at convergence
+    norms: Any  # the squared length of each center, infinite for a cluster without members
+    squares: Any  # the squared distance of each object from its center
+    inertia: float  # the weighted sum of these
     n_iter: int
 
     def as_arrays(self) -> Clustering:

@@ -157,16 +157,7 @@ class KernelRidge(RegressorMixin, LeastSquares):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the prediction for every object.
-
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n,) or (n, outputs)
-        """
+        """Return the prediction for every object, of shape (n,) or (n, outputs)."""
         return self._scores(X)
 
 
@@ -247,21 +238,11 @@ class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
         return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the predicted code of every object: one number for two classes, one per class for several.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
+        """Return the predicted code of every object: one number for two classes, one per class for several."""
         return self._scores(X)
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of every object.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
+        """Return the class of every object."""
         scores = as_numpy(self.decision_function(X))
         return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]

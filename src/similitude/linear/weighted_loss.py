@@ -13,19 +13,11 @@ from similitude.linear.losses import Line, Loss
 
 @dataclass(frozen=True)
 class WeightedLoss:
-    """The function of scores Z, of shape (n, outputs), that sums weights times losses.
-
-    Attributes
-    ----------
-    loss : Loss
-    targets : array or tensor of shape (n, outputs)
-    weights : array or tensor of shape (n,)
-        Non-negative: 2 is the same as the row twice, 0 the same as no row.
-    """
+    """The function of scores Z, of shape (n, outputs), that sums weights times losses."""
 
     loss: Loss
     targets: Any
-    weights: Any
+    weights: Any  # 2 is the same as the row twice, 0 the same as no row
 
     @classmethod
     def of(cls, loss: Loss, targets: Any, weights: Any, n: int) -> WeightedLoss:

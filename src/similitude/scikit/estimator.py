@@ -222,10 +222,6 @@ class ScoreClassifier(ClassifierMixin):
 
         With two classes it is ``classes_[1]`` where the score is >= 0, otherwise the class with the largest score, the
         first one on a tie.
-
-        Parameters
-        ----------
-        X : sequence of objects
         """
         scores = self.decision_function(X)
         return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]

@@ -33,18 +33,7 @@ def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> V
 def demand_kernel_on(
     k: Similarity, A: Encoding, objects: Any, positions: np.ndarray, n: int, engine: Engine
 ) -> Validity:
-    """Return the verdict from the Gram matrix of some objects; raise NotAKernelError if there is a witness.
-
-    Parameters
-    ----------
-    k : Similarity
-    A : encoding
-        Of these objects.
-    objects, positions
-        The objects, and their positions among all `n`.
-    n : int
-    engine : Engine
-    """
+    """Return the verdict from the Gram matrix of some of n objects; raise NotAKernelError if there is a witness."""
     return demand_valid(check_gram(k, as_numpy(whole_gram(k, A, engine)), objects, positions, n))
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from similitude.support.randomness import generator, key_order, random_keys
     from similitude.support.results import ESTIMATE, GRADES, HELD_OUT, NONE, PROVEN, Curve, Estimate, Guarantee, Result
     from similitude.support.validation import (
+        check_choice,
         check_integer,
         check_nonnegative,
         check_number,
@@ -71,6 +72,7 @@ _HOMES = {
         "Result",
     ),
     "validation": (
+        "check_choice",
         "check_integer",
         "check_nonnegative",
         "check_number",
@@ -102,6 +104,7 @@ __all__ = [
     "SourceError",
     "UnresolvedError",
     "brief",
+    "check_choice",
     "check_integer",
     "check_nonnegative",
     "check_number",

@@ -6,13 +6,11 @@ import numpy as np
 
 from similitude.learners.conflicts import smallest_conflict
 from similitude.learners.svm.dual import SVMSolution, span_distances
-from similitude.learners.svm.min_norm_point import HullPoint, nearest_point
+from similitude.learners.svm.min_norm_point import DOUBLE_EPS, HullPoint, nearest_point
 from similitude.learners.svm.row_cache import KernelRows
 
 MARGIN_ROUNDING = 32
 """A squared margin below this many machine epsilons of the squared lengths counts as zero (1e-7 in float64)."""
-
-FLOAT64_EPSILON = float(np.finfo(np.float64).eps)
 
 
 class ConflictError(Exception):
@@ -45,12 +43,12 @@ def solve_hard(K: np.ndarray, sign: np.ndarray, fit_intercept: bool) -> SVMSolut
     return SVMSolution(coefficients, intercept, squared, squared / 2, gap, scores - coefficients * spans, 1)
 
 
-def separates(point: HullPoint, eps: float = FLOAT64_EPSILON) -> bool:
+def separates(point: HullPoint, eps: float = DOUBLE_EPS) -> bool:
     """Tell whether the nearest point is off the origin by more than rounding, so that its direction separates."""
     return point.square > MARGIN_ROUNDING * eps * point.reach and point.lows.sum() > 0
 
 
-def conflict(Q: np.ndarray, groups: np.ndarray, point: HullPoint, eps: float = FLOAT64_EPSILON) -> np.ndarray:
+def conflict(Q: np.ndarray, groups: np.ndarray, point: HullPoint, eps: float = DOUBLE_EPS) -> np.ndarray:
     """Return a few corners whose hull contains the origin (for two groups: whose hulls meet), within rounding."""
     pair = _opposite_pair(Q, groups, MARGIN_ROUNDING * eps)
     if pair is not None:

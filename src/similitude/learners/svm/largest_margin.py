@@ -27,21 +27,10 @@ from similitude.validity import Validity, check_gram
 class LargestMargin(SimilarityEstimator):
     """The separator of two classes with the largest margin; `similitude.margin` documents the problem.
 
-    Attributes
-    ----------
-    value_, gap_, intercept_ : float
-    dual_coef_ : array of shape (n,)
-    support_ : array of int
-    classes_ : array of shape (2,)
-    validity_ : Validity
-    kernel_ : Similarity
-
-    Examples
-    --------
-    >>> from similitude.learners.svm import LargestMargin
     >>> model = LargestMargin("linear").fit([[0.0, 1.0], [0.0, -2.0]], ["a", "b"])
     >>> model.normalized_margin([[3.0, -4.0]])
     array([0.8])
+
     """
 
     def __init__(

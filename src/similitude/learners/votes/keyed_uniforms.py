@@ -9,22 +9,15 @@ _MIXERS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.ui
 
 
 def keyed_uniforms(seed: int, keys: np.ndarray) -> np.ndarray:
-    """Return a number in [0, 1) for each object, determined by the seed and the object's key.
+    """Return a number in [0, 1) for each object, determined by the seed, up to 2^64 - 1, and the object's key.
 
     A key that is repeated gets different numbers, which are practically independent. (The mixing of bits is that of
     Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.)
 
-    Parameters
-    ----------
-    seed : int
-        From 0 to 2^64 - 1.
-    keys : array of uint64
-
-    Examples
-    --------
     >>> a, b, again = keyed_uniforms(1, np.array([7, 8, 7], dtype=np.uint64))
     >>> bool(a == keyed_uniforms(1, np.array([7], dtype=np.uint64))[0]), bool(a == again)
     (True, False)
+
     """
     bits = _mixed(_mixed(keys ^ np.uint64(seed)) + occurrences(keys) * _STEP)
     return (bits >> np.uint64(11)) * 2.0**-53

@@ -41,16 +41,7 @@ class BaseVote(ClassifierMixin, KernelLearner):
         return Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A)).times(self.dual_coef_)
 
     def mean_similarities(self, X: Any) -> np.ndarray:
-        """Return the mean similarity of every object to the examples of each class, weighted if there are weights.
-
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n, classes)
-        """
+        """Return the mean similarity of every object to the examples of each class, weighted if there are weights."""
         return self._sums(*self._ask(X)) / self.totals_
 
 
@@ -139,12 +130,7 @@ class SimilarityVote(ScoreClassifier, BaseVote):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return how much more similar each object is to ``classes_[1]``; for several classes the mean of each.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
+        """Return how much more similar each object is to ``classes_[1]``; for several classes the mean of each."""
         means = self.mean_similarities(X)
         return means[:, 1] - means[:, 0] if len(self.classes_) == 2 else means
 
@@ -205,12 +191,7 @@ class AlignmentVote(ScoreClassifier, BaseVote):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the mean of labels times similarities: one score for two classes, one per class for several.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
+        """Return the mean of labels times similarities: one score for two classes, one per class for several."""
         sums = self._sums(*self._ask(X))
         if len(self.classes_) == 2:
             return (sums[:, 1] - sums[:, 0]) / self.totals_.sum()
