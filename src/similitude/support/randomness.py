@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def generator(random_state: Any = None) -> np.random.Generator:
@@ -13,6 +14,8 @@ def generator(random_state: Any = None) -> np.random.Generator:
     >>> bool(generator(3).random() == generator(3).random())
     True
     """
+    import numpy as np
+
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):

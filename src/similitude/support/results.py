@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import html
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 PROVEN = "PROVEN"
 """The theorem's size is met; its assumption is stated as an assumption."""
@@ -127,10 +128,8 @@ class Guarantee(Result):
 def _plain(value: Any) -> Any:
     if isinstance(value, Result):
         return value.to_dict()
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return value.item()
+    if hasattr(value, "tolist"):  # an array or a scalar of NumPy
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
