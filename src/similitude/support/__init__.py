@@ -25,7 +25,18 @@ from similitude.support.errors import (
 )
 from similitude.support.fingerprints import digest
 from similitude.support.randomness import generator
-from similitude.support.results import ESTIMATE, GRADES, HELD_OUT, NONE, PROVEN, Curve, Estimate, Guarantee, Result
+from similitude.support.results import (
+    ESTIMATE,
+    GRADES,
+    HELD_OUT,
+    NONE,
+    PROVEN,
+    Curve,
+    Estimate,
+    Guarantee,
+    Result,
+    plain,
+)
 from similitude.support.validation import (
     check_choice,
     check_integer,
@@ -70,4 +81,5 @@ __all__ = [
     "missing_extra",
     "objects_at",
     "pairs_at",
+    "plain",
 ]
