@@ -534,7 +534,7 @@ def test_batches_of_every_format(put, tmp_path):
 
 @pytest.mark.parametrize("rows", [0, -1, 2.5, True, "3"])
 def test_batches_need_a_number_of_rows(put, rows):
-    with pytest.raises(ValueError, match="rows must be a positive integer"):
+    with pytest.raises(ValueError, match="rows must be an integer >= 1"):
         next(files.batches(put("x.csv", "a\n1\n"), rows=rows))
 
 

@@ -325,10 +325,7 @@ LANDMARK_MAP = [
     ({"landmarks": "unifrom_"}, ValueError, "did you mean 'uniform'"),
     ({"landmark_indices": [0], "n_components": 2}, ValueError, "n_components asks for 2 landmarks but 1 were given"),
     ({"engine": 2}, *ENGINE),
-    *[
-        ({"n_components": bad}, ValueError, "n_components must be an integer >= 1")
-        for bad in (0, 2.5, True, "many")
-    ],
+    *[({"n_components": bad}, ValueError, "n_components must be an integer >= 1") for bad in (0, 2.5, True, "many")],
 ]
 SIZES = [
     ({"epsilon": 0.0, "margin": 0.5, "delta": 0.1}, ValueError, "epsilon must be a number in"),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import typer
 
-from similitude.cli.errors import REFUTED, SUCCESS, exit_code
+from similitude.cli.errors import REFUTED, SUCCESS
 from similitude.cli.output import Terminal
 
 
@@ -81,6 +81,8 @@ def write_files(folder: Path) -> None:
 
 def show(step: Step) -> None:
     """Print the question and the command, and run it."""
+    from similitude.cli.app import exit_code
+
     print(step.words)
     Terminal(sys.stdout).say(f"$ similitude {step.command}", "bold green")
     sys.stdout.flush()

@@ -10,7 +10,8 @@ import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import TrainingData, TrainingOptions, check_not_read
 from similitude.cli.options import Seed
-from similitude.cli.output import Computation, Terminal, plain, with_interval
+from similitude.cli.output import Computation, Terminal, with_interval
+from similitude.support import check_place, plain
 
 EXAMPLE = "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"
 
@@ -46,8 +47,6 @@ def fit(
     run: Computation,
 ) -> None:
     """Learn to predict a column from the objects of a file, and save the model."""
-    from similitude.support import check_place
-
     check_not_read(output, given.file)
     if output == "-":
         raise UsageError("a model needs a file: -o model.sim")
@@ -77,7 +76,7 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
         "label": data.schema.label,
         "rows": len(data.labels),
         "seed": seed,
-        "schema": data.schema,
+        "schema": data.schema.to_dict(),
         "fitted_similarity": repr(model.similarity_),
         "loss": model.loss_,
         "penalty": model.penalty_,
@@ -92,7 +91,7 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
         found["classes"] = model.classes_
     else:
         found["constant_error"] = model.constant_error_  # on the held-out rows
-    about: dict[str, Any] = plain(found)
+    about: dict[str, Any] = plain(found, finite=True)
     return about
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 import re
 import sys
@@ -21,6 +20,7 @@ from rich.table import Table
 import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.options import AsJson, EngineSettings
+from similitude.support import plain
 
 if TYPE_CHECKING:
     from similitude.compute.engines import LocalEngine
@@ -53,7 +53,9 @@ class Output:
     def result(self, document: dict[str, Any], show: Callable[[Terminal], None]) -> None:
         """Write the result: the document as JSON, or what `show` prints."""
         if self.as_json:
-            print(json.dumps(plain({**document, "notes": self.notes}), indent=2, allow_nan=False), flush=True)
+            print(
+                json.dumps(plain({**document, "notes": self.notes}, finite=True), indent=2, allow_nan=False), flush=True
+            )
         else:
             show(Terminal(sys.stdout))
             sys.stdout.flush()
@@ -185,27 +187,6 @@ def printable(text: object) -> str:
     'red: \\x1b[31m'
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON can represent it; numbers that are not finite become null, other objects text.
-
-    >>> plain({"a": float("nan"), 2: (1.5, {"b"})})
-    {'a': None, '2': [1.5, ['b']]}
-    """
-    if hasattr(value, "to_dict"):
-        value = value.to_dict()
-    elif hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (set, frozenset)):
-        value = sorted(value, key=str)
-    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else str(value)
 
 
 def with_interval(estimate: Estimate, share: bool = False) -> str:

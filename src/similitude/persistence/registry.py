@@ -98,8 +98,3 @@ def class_of(name: Any) -> Any:
     if not isinstance(name, str) or name not in MODULES:
         return None
     return getattr(importlib.import_module(MODULES[name]), name)
-
-
-def is_registered(cls: type) -> bool:
-    """Tell whether a class is in the list."""
-    return class_of(cls.__name__) is cls

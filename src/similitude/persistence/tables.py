@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.persistence.plain_forms import Parts, PlainForm, attributes, library, type_key
-from similitude.persistence.python_values import standard_zone
+from similitude.persistence.standard_forms import standard_zone
 from similitude.support import SavedModelError
 
 NULLABLE = re.compile(r"U?Int(8|16|32|64)|Float(32|64)|boolean|str|string\[\w+\]|[\w\[\]():, =/+-]{1,80}\[pyarrow\]")

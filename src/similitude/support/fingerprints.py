@@ -10,11 +10,9 @@ import weakref
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational, Real
+from numbers import Integral, Rational, Real
 from types import CodeType
 from typing import Any
-
-import numpy as np
 
 
 def digest(value: Any, size: int = 8) -> bytes:
@@ -38,6 +36,8 @@ def _framed(piece: bytes) -> bytes:
 
 def _spell(value: Any, seen: tuple[int, ...] = ()) -> Iterator[bytes]:
     """Yield a value in pieces; what holds others says first how many: ((1,), 2) is not ((1, 2),)."""
+    import numpy as np
+
     if isinstance(value, (Real, Decimal, np.bool_)):
         yield _spell_number(value)
         return
@@ -63,7 +63,7 @@ def _spell(value: Any, seen: tuple[int, ...] = ()) -> Iterator[bytes]:
 
 def _spell_number(value: Any) -> bytes:
     """Return equal bytes for equal numbers of any type: as a float where one holds the number, else as a fraction."""
-    if isinstance(value, np.integer):
+    if isinstance(value, Integral):
         value = int(value)  # NumPy would compare it as a float
     try:
         number = float(value)
@@ -78,6 +78,8 @@ def _spell_number(value: Any) -> bytes:
 
 
 def _spell_array(value: Any) -> Iterator[bytes]:
+    import numpy as np
+
     csr = value.tocsr() if hasattr(value, "tocsr") else None
     for array in (np.asarray(value),) if csr is None else (csr.data, csr.indices, csr.indptr):
         yield f"{array.dtype} {tuple(value.shape)}".encode()

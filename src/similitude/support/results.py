@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 PROVEN = "PROVEN"
 """The theorem's size is met; its assumption is stated as an assumption."""
@@ -33,7 +35,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain dicts, lists, numbers and strings."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return {field.name: _plain(getattr(self, field.name)) for field in fields}
+        return {field.name: plain(getattr(self, field.name)) for field in fields}
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
@@ -124,15 +126,20 @@ class Guarantee(Result):
         return f"{self.grade}: {self.statement}{assumption}{theorem}" + (f"\n  {numbers}" if numbers else "")
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any, *, finite: bool = False) -> Any:
+    """Return a value as dicts, lists, numbers and strings; with `finite`, numbers that are not finite become None.
+
+    >>> plain({"error": float("nan"), 2: (1.5, Estimate)}, finite=True)
+    {'error': None, '2': [1.5, "<class 'similitude.support.results.Estimate'>"]}
+    """
     if isinstance(value, Result):
-        return value.to_dict()
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return value.item()
+        value = value.to_dict()
+    elif hasattr(value, "tolist"):  # an array or a scalar of NumPy
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item, finite=finite) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item, finite=finite) for key, item in value.items()}
+    if finite and isinstance(value, float) and not math.isfinite(value):
+        return None
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
