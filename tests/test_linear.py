@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from similitude.linear import LinearModel, nonlinear_cg
 from similitude.linear.cholesky import ShiftedFactors
 from similitude.linear.l1_penalty import l1_path, largest_penalty
-from similitude.linear.l2_penalty import TOLERANCE, l2_path
+from similitude.linear.l2_penalty import OBJECTIVE_TOLERANCE, l2_path
 from similitude.linear.line_search import line_minimum
 from similitude.linear.losses import Logistic, MultinomialLogistic, Squared, SquaredHinge
 
@@ -577,7 +577,7 @@ def test_steps_are_few():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nonlinear_cg.Descent, "_turn", counted)
         for found in squared_hinge(F, 2 * codes - 1, np.ones(1500), [10.0, 1.0, 0.1]):
-            assert found.gap <= TOLERANCE
+            assert found.gap <= OBJECTIVE_TOLERANCE
     assert len(steps) <= 120
 
 

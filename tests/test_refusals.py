@@ -802,11 +802,11 @@ FUNCTIONS = [
                 (
                     lambda d=d: explicit_map(Gaussian(sigma=1.0), SAMPLE, d),
                     ValueError,
-                    "degree must be a whole number >= 0",
+                    "degree must be an integer >= 0",
                 )
                 for d in (-1, 2.5, "3", True)
             ],
-            (lambda: explicit_dimension(Linear(), 2.5), ValueError, "n_features must be a whole number >= 0"),
+            (lambda: explicit_dimension(Linear(), 2.5), ValueError, "n_features must be an integer >= 0"),
             (lambda: explicit_map(Polynomial(degree=0), SAMPLE), ValueError, "degree must be a whole number >= 1"),
             (lambda: explicit_dimension(Gaussian(sigma=-1.0), 3, degree=2), ValueError, "sigma must be"),
             (lambda: explicit_map(Linear() + Gaussian(), SAMPLE, degree=2), UnresolvedError, "k2__sigma.*resolve"),

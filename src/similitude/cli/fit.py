@@ -12,8 +12,6 @@ from similitude.cli.inputs import TrainingData, TrainingOptions, check_not_read
 from similitude.cli.options import Seed
 from similitude.cli.output import Computation, Terminal, plain, with_interval
 
-EXAMPLE = "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"
-
 ModelOut = Annotated[
     str, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write, for instance model.sim.")
 ]

@@ -31,6 +31,7 @@ from similitude.compute.encodings import (
 from similitude.compute.engines.engine import format_bytes
 from similitude.compute.hints import Hints, Profile, Term, profile_of
 from similitude.compute.strips import concatenated, run_on_strips, strips
+from similitude.compute.versions import show_versions
 
 __all__ = [
     "FLOATS",
@@ -66,6 +67,7 @@ __all__ = [
     "profile_of",
     "rows",
     "run_on_strips",
+    "show_versions",
     "stacked",
     "strips",
     "take",

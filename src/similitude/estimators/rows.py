@@ -15,7 +15,7 @@ from similitude.compute.engines import EncodedBatch, Engine
 from similitude.data.sources import MAX_BATCH_ROWS, key_order, random_keys
 from similitude.estimators.passes import Marks, features_where_computed, sums_over
 from similitude.landmarks import FeatureUnion, Landmarks
-from similitude.linear import HELD_OUT, Moments, n_fitted
+from similitude.linear import HELD_OUT_SHARE, Moments, n_fitted
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, generator, pairs_at
 
@@ -139,7 +139,7 @@ class TrainingRows:
 
     def held_out(self) -> np.ndarray:
         """Return the positions of the rows that a pass over all rows holds out."""
-        return np.sort(self.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT * self.n)))))
+        return np.sort(self.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT_SHARE * self.n)))))
 
     @contextmanager
     def located(self, landmarks: Landmarks | None = None) -> Iterator[None]:

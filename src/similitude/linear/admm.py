@@ -21,7 +21,7 @@ from similitude.linear.losses import Squared
 MOST_ROUNDS = 100
 """Maximum number of rounds on one working set; about ten are usual."""
 
-STEPS = 20
+STEPS_PER_ROUND = 20
 """Steps of a round, after which the duality gap is computed."""
 
 MOST_CHANGE = 4.0
@@ -118,7 +118,7 @@ class ADMM:
         """Take some steps; return the last ratio of residuals and the point reached."""
         if not self.quadratic:
             self._sums = self._scored = None
-        for _ in range(STEPS):
+        for _ in range(STEPS_PER_ROUND):
             ratio = self._step()
         V = np.vstack([self.sparse, np.zeros(self.sparse.shape[1])])
         return ratio, self.objective.at(V, self.features.scores(V))

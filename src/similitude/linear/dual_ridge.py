@@ -13,10 +13,10 @@ from similitude.compute import as_numpy, beside, namespace
 from similitude.linear.cholesky import solve, upper_factor
 from similitude.linear.strips import zeros
 
-GRID = np.geomspace(1e-6, 1e4, 20)
+RELATIVE_PENALTIES = np.geomspace(1e-6, 1e4, 20)
 """The penalties that are tried if none is given, relative to the mean eigenvalue of the centered Gram matrix."""
 
-STRIP = 512
+GRAM_STRIP = 512
 """Rows of an n x n matrix that are worked on at once."""
 
 IN_SPAN = 1e-10
@@ -83,7 +83,9 @@ def fit_dual_ridge(
     problem = Centered.of(K, Y - mean, weights, fit_intercept)
     del K
     with np.errstate(over="ignore", under="ignore"):
-        lams = GRID * (problem.mean_eigenvalue() * (kernel * weight)) if lam is None else np.atleast_1d(lam)
+        lams = (
+            RELATIVE_PENALTIES * (problem.mean_eigenvalue() * (kernel * weight)) if lam is None else np.atleast_1d(lam)
+        )
         scaled, chosen, errors = np.minimum(lams / kernel / weight, 1e300), 0, None
         single = isinstance(lam, float)
         solution = problem.solve(float(scaled[0])) if single else None
@@ -141,8 +143,8 @@ class Centered:
         image = K @ mirror
         half = 2.0 * image - 2.0 * (mirror @ image) * mirror
         left, right = xp.stack([mirror, half], axis=1), xp.stack([half, mirror])
-        for start in range(0, len(K), STRIP):
-            K[start : start + STRIP] -= left[start : start + STRIP] @ right
+        for start in range(0, len(K), GRAM_STRIP):
+            K[start : start + GRAM_STRIP] -= left[start : start + GRAM_STRIP] @ right
         targets = targets - 2.0 * xp.outer(mirror, mirror @ targets)
         matrix = np.array(K[1:, 1:], order="F") if isinstance(K, np.ndarray) else K[1:, 1:].clone()
         return cls(matrix, targets[1:], mirror, float(K[0, 0]), K[0, 1:] + 0.0, root)
@@ -159,8 +161,8 @@ class Centered:
         full = zeros((len(self.mirror), V.shape[1]), V)
         full[1:] = V
         along = self.mirror[1:] @ V
-        for start in range(0, len(full), STRIP):
-            full[start : start + STRIP] -= namespace(V).outer(2.0 * self.mirror[start : start + STRIP], along)
+        for start in range(0, len(full), GRAM_STRIP):
+            full[start : start + GRAM_STRIP] -= namespace(V).outer(2.0 * self.mirror[start : start + GRAM_STRIP], along)
         return full
 
     def intercept(self, solution: Any) -> np.ndarray:
@@ -227,8 +229,8 @@ def _left_out(W: Any, inverses: Any, spanned: Any, along: Any) -> Any:
     c = (W @ (inverses[:, :, None] * along[:, None, :]).reshape(-1, lams * outputs)).reshape(n, lams, outputs)
     own, outside = xp.empty_like(c[:, :, 0]), xp.empty_like(c[:, :, 0])
     missing = xp.where(spanned, xp.zeros_like(inverses), 1.0)
-    for start in range(0, n, STRIP):
-        strip = slice(start, start + STRIP)
+    for start in range(0, n, GRAM_STRIP):
+        strip = slice(start, start + GRAM_STRIP)
         squares = W[strip] ** 2
         own[strip] = squares @ inverses
         outside[strip] = squares @ missing

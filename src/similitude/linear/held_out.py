@@ -9,13 +9,13 @@ import numpy as np
 LEAVE_ONE_OUT = 5_000
 """Rows up to which each is evaluated by a model of all others; with more rows, a part is held out."""
 
-HELD_OUT = 0.2
+HELD_OUT_SHARE = 0.2
 """The part of many rows that is held out."""
 
 
 def n_fitted(n: int) -> int:
     """Return the number of training rows while choices are made; n under leave-one-out."""
-    return n if n <= LEAVE_ONE_OUT else n - round(HELD_OUT * n)
+    return n if n <= LEAVE_ONE_OUT else n - round(HELD_OUT_SHARE * n)
 
 
 @dataclass(frozen=True)

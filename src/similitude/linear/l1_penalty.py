@@ -21,13 +21,13 @@ from similitude.linear.losses import Loss, Squared
 from similitude.linear.model import LinearModel
 from similitude.linear.weighted_loss import WeightedLoss
 
-TOLERANCE = 1e-3
+GAP_TOLERANCE = 1e-3
 """Maximum duality gap, relative to the objective at w = 0."""
 
 MOST_SETS = 30
 """Maximum number of working sets for one penalty; one to three are usual."""
 
-FEWEST = 50
+MIN_WORKING_SET = 50
 """Features that may join a working set, if it does not hold more already."""
 
 SCALING = 1.5
@@ -41,7 +41,7 @@ def l1_path(
     penalties: object,
     loss: Loss,
     *,
-    tolerance: float = TOLERANCE,
+    tolerance: float = GAP_TOLERANCE,
 ) -> Iterator[LinearModel]:
     r"""Yield the minimizer of :math:`\sum_i s_i L(y_i, f(x_i)) + \lambda \sum_j |w_j|_2` for each penalty.
 
@@ -153,7 +153,7 @@ class WorkingSets:
         """Add the wanted features with the largest gradients to the working set; return whether there were any."""
         size = row_norms(self.gradient[:-1])
         more = np.flatnonzero(wanted & ~working)
-        most = max(FEWEST, int(working.sum()))
+        most = max(MIN_WORKING_SET, int(working.sum()))
         working[more[np.argsort(-size[more], kind="stable")][:most]] = True
         if 2 * working.sum() > len(working):  # copying that many columns would save little
             working[:] = True

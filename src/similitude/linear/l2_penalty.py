@@ -13,7 +13,7 @@ from similitude.linear.model import LinearModel
 from similitude.linear.nonlinear_cg import minimize_path
 from similitude.linear.weighted_loss import WeightedLoss
 
-TOLERANCE = 3e-6
+OBJECTIVE_TOLERANCE = 3e-6
 """How far the objective may be above its minimum, by an estimate, relative to its value at w = 0."""
 
 MOST_OUTPUTS = 64
@@ -21,7 +21,7 @@ MOST_OUTPUTS = 64
 
 
 def l2_path(
-    F: Any, targets: Any, weights: Any, penalties: object, loss: Loss, *, tolerance: float = TOLERANCE
+    F: Any, targets: Any, weights: Any, penalties: object, loss: Loss, *, tolerance: float = OBJECTIVE_TOLERANCE
 ) -> Iterator[LinearModel]:
     r"""Yield the minimizer of :math:`\sum_i s_i L(y_i, f(x_i)) + \lambda |w|^2` for each penalty.
 

@@ -37,16 +37,16 @@ CHOSEN_ON = 20
 START, STRIDE = 1e-6, 2
 """The penalty that is tried first, relative to the trace, and the stride between those tried next: a decade."""
 
-TOLERANCE = 1e-3
+GRADIENT_TOLERANCE = 1e-3
 """The gradient at which steps end, relative to the one at zero, both in the norm of the preconditioner."""
 
-MOST_STEPS = 50
+MAX_RIDGE_STEPS = 50
 """Maximum number of steps."""
 
-ROUGHLY: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
+COMPARISON_ACCURACY: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
 """The accuracy with which penalties are compared."""
 
-PATIENCE = 8
+STALLED_STEPS = 8
 """Steps without a smaller gradient after which only rounding is left."""
 
 JITTER = {4: 1e-8, 8: 1e-15}
@@ -96,7 +96,7 @@ def fit_by_products(
 
     def approximate(lam: float, nearest: LinearModel | None) -> LinearModel:
         factor = ridge.factor(moments, lam * moments.weight / part.total)
-        return part.iterate(lam, factor, nearest or ridge.solve(moments, factor), **ROUGHLY)
+        return part.iterate(lam, factor, nearest or ridge.solve(moments, factor), **COMPARISON_ACCURACY)
 
     lam, without = _best_penalty(approximate, trial_of, ridge.spread * part.total)
     fitted = weights.copy()
@@ -238,7 +238,12 @@ class LandmarkRidge:
         return right, self.operator.transposed_times(s[:, None])[:, 0] / self.total, middle
 
     def iterate(
-        self, lam: float, factor: Any, start: LinearModel, steps: int = MOST_STEPS, tolerance: float = TOLERANCE
+        self,
+        lam: float,
+        factor: Any,
+        start: LinearModel,
+        steps: int = MAX_RIDGE_STEPS,
+        tolerance: float = GRADIENT_TOLERANCE,
     ) -> LinearModel:
         """Return the minimizer for a penalty by conjugate gradients from another model; `gap` is the relative gradient.
 
@@ -277,7 +282,7 @@ def conjugate_gradients(
     z, r, p = xp.zeros_like(goal), residual.clone(), preconditioner(residual)
     squares, reference = (r * p).sum(0), (goal * preconditioner(goal)).sum(0).clamp(min=1e-300)
     best, found, since, taken = float((squares / reference).max()), z, 0, 0
-    while taken < steps and best > tolerance**2 and since < PATIENCE:
+    while taken < steps and best > tolerance**2 and since < STALLED_STEPS:
         q = matrix(p)
         along = (p * q).sum(0)
         length = xp.where(along > 0, squares / along, 0.0)

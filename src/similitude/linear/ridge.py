@@ -19,7 +19,7 @@ PENALTIES = 10.0 ** np.arange(-9.0, 1.01, 0.5)
 BY_EIGENVECTORS = 2000
 """Features up to which one eigendecomposition serves all penalties; beyond, a Cholesky factor each is cheaper."""
 
-STRIP = 2048
+RIDGE_STRIP = 2048
 """Rows worked on at once."""
 
 DETERMINED = 1e-8
@@ -87,9 +87,9 @@ class ByCholesky:
         def leverages(lam: float) -> np.ndarray:
             solve = strsm if F.dtype == np.float32 else dtrsm
             U, found = self._factor(lam)[0].astype(F.dtype, order="F"), np.empty(len(F), F.dtype)
-            for start in range(0, len(F), STRIP):
-                V = solve(1.0, U, F[start : start + STRIP].T, trans_a=1)  # |U'^-1 f|^2
-                found[start : start + STRIP] = np.einsum("ij,ij->j", V, V)
+            for start in range(0, len(F), RIDGE_STRIP):
+                V = solve(1.0, U, F[start : start + RIDGE_STRIP].T, trans_a=1)  # |U'^-1 f|^2
+                found[start : start + RIDGE_STRIP] = np.einsum("ij,ij->j", V, V)
             return found
 
         return scores, leverages

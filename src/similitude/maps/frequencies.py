@@ -16,7 +16,7 @@ from similitude.kernels.vectors import IDENTITY, pairwise
 from similitude.maps.sketches import hadamard, padded, random_signs, strips
 from similitude.similarity import Scaled
 
-SHORTEST = 64
+MIN_DIMENSION = 64
 """Dimension to which shorter vectors are padded before structured transforms: their directions are then many."""
 
 FASTEST = 1e18
@@ -98,7 +98,7 @@ class Draw:
 
     def structured(self) -> Structured:
         """Return frequencies whose directions are rows of products H D H D H D."""
-        size = max(SHORTEST, padded(self.d))
+        size = max(MIN_DIMENSION, padded(self.d))
         signs = random_signs(self.rng, (3, size * math.ceil(self.m / size)), np.dtype(np.float64))
         lengths = np.sqrt(self.rng.chisquare(size, self.m)) * self._scales()
         return Structured(signs, size, lengths / size**1.5)

@@ -19,12 +19,10 @@ from similitude.maps.feature_map import FeatureMap
 from similitude.maps.sketches import Written, random_signs, strips, whole_number
 from similitude.similarity import Power, Scaled, Shifted, as_similarity
 from similitude.support import PROVEN, Guarantee, generator
+from similitude.theory import DELTA
 
 BATCH = 2**19
 """Bytes of features that are computed at once: many rows for each Fourier transform, and still in the cache."""
-
-DELTA = 0.05
-"""The probability of failure at which a guarantee is stated."""
 
 
 class PolynomialSketchMap(FeatureMap):

@@ -25,7 +25,7 @@ from similitude.support import SavedModelError, complete_file
 VERSION = (1, 0)
 """The version of the format: files of another major version or a later minor version are refused."""
 
-MANIFEST, MODEL, ARRAYS = NAMES = ("manifest.json", "model.json", "arrays.bin")
+MANIFEST, MODEL, ARRAYS = ENTRY_NAMES = ("manifest.json", "model.json", "arrays.bin")
 ALIGNMENT = 64
 _COMMENT = re.compile(rb"similitude (\d{1,9})\.(\d{1,9}) manifest ([0-9a-f]{64}) content ([0-9a-f]{64})\Z")
 _LONGEST_COMMENT = 200
@@ -198,7 +198,7 @@ def _entries(file: Any, view: memoryview, path: Any) -> dict[str, memoryview]:
         raise SavedModelError(f"{path} does not have the layout of a saved model: {error}") from error
     entries: dict[str, memoryview] = {}
     at = 0
-    if [info.orig_filename for info in infos] != list(NAMES):
+    if [info.orig_filename for info in infos] != list(ENTRY_NAMES):
         raise SavedModelError(f"{path} does not have the entries of a saved model: similitude did not write it")
     for info in infos:
         name = info.orig_filename

@@ -124,7 +124,7 @@ def _made(cls: Any, attributes: dict[str, Any]) -> Any:
     return made
 
 
-READERS = {
+INSTANCE_READERS = {
     "object": _read_object,
     "own": lambda r, node: _read(r, node, r.user_code.take(node["type"])),
     "function": lambda r, node: r.user_code.take(node["name"]),

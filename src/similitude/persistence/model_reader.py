@@ -13,9 +13,9 @@ from similitude.persistence.user_code import SuppliedCode
 from similitude.support import SavedModelError
 
 READERS: dict[str, Callable[[Any, Any], Any]] = {
-    **python_values.READERS,
-    **numpy_values.READERS,
-    **instances.READERS,
+    **python_values.PYTHON_READERS,
+    **numpy_values.NUMPY_READERS,
+    **instances.INSTANCE_READERS,
 }
 """How nodes are read, by their kind."""
 

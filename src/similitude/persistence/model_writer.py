@@ -16,10 +16,15 @@ from similitude.support import SavedModelError
 
 Node = dict[str, Any]
 
-WRITERS: dict[str, Callable[[Any, Any, str], Node]] = {**python_values.WRITERS, **numpy_values.WRITERS}
+WRITERS: dict[str, Callable[[Any, Any, str], Node]] = {**python_values.PYTHON_WRITERS, **numpy_values.NUMPY_WRITERS}
 """The types with nodes of their own, by package and name."""
 
-FORMS: dict[str, PlainForm] = {**python_values.FORMS, **numpy_values.FORMS, **graphs.FORMS, **tables.FORMS}
+FORMS: dict[str, PlainForm] = {
+    **python_values.PYTHON_FORMS,
+    **numpy_values.NUMPY_FORMS,
+    **graphs.GRAPH_FORMS,
+    **tables.TABLE_FORMS,
+}
 """The types that are stored as plain parts, by package and name."""
 
 

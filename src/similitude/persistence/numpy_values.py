@@ -126,16 +126,16 @@ def _dtype_parts(value: np.dtype) -> Parts:
     return {"text": value.str}
 
 
-WRITERS = {"numpy.ndarray": write_array, "numpy.memmap": _write_memmap, "torch.Tensor": _write_tensor}
+NUMPY_WRITERS = {"numpy.ndarray": write_array, "numpy.memmap": _write_memmap, "torch.Tensor": _write_tensor}
 
-READERS = {
+NUMPY_READERS = {
     "array": lambda r, node: r.arrays.take(node),
     "objects": _read_objects,
     "texts": _read_texts,
     "scalar": _read_scalar,
 }
 
-FORMS = {
+NUMPY_FORMS = {
     "numpy.Generator": PlainForm(_generator_parts, _generator),
     "numpy.RandomState": PlainForm(_random_state_parts, _random_state),
     **{

@@ -112,20 +112,20 @@ def _timezone(offset: timedelta, name: str) -> timezone:
     return unnamed if unnamed.tzname(None) == name else timezone(offset, name)
 
 
-WRITERS = {
+PYTHON_WRITERS = {
     **{f"builtins.{name}": _write_container for name in CONTAINERS},
     "builtins.dict": _write_dict,
     "builtins.type": _write_type,
     "abc.ABCMeta": _write_type,
 }
 
-READERS = {
+PYTHON_READERS = {
     **dict.fromkeys(CONTAINERS, _read_container),
     "dict": _read_dict,
     "type": lambda r, node: TYPES[node["name"]],
 }
 
-FORMS = {
+PYTHON_FORMS = {
     "builtins.int": PlainForm(lambda value: {"hex": f"{value:x}"}, lambda hex: int(hex, 16)),
     "builtins.float": PlainForm(lambda value: {"text": repr(value)}, lambda text: float(text)),
     "builtins.complex": PlainForm(attributes("real", "imag"), complex),

@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from similitude.support.randomness import generator
     from similitude.support.results import ESTIMATE, GRADES, HELD_OUT, NONE, PROVEN, Curve, Estimate, Guarantee, Result
     from similitude.support.validation import (
+        check_choice,
         check_integer,
         check_nonnegative,
         check_number,
         check_positive,
         check_share,
     )
+    from similitude.support.versions import core_versions, package_version
 
 _HOMES = {
     "atomic_write": (
@@ -71,12 +73,14 @@ _HOMES = {
         "Result",
     ),
     "validation": (
+        "check_choice",
         "check_integer",
         "check_nonnegative",
         "check_number",
         "check_positive",
         "check_share",
     ),
+    "versions": ("core_versions", "package_version"),
 }
 """Names by module, imported when they are asked for: the command line starts without NumPy."""
 
@@ -102,6 +106,7 @@ __all__ = [
     "SourceError",
     "UnresolvedError",
     "brief",
+    "check_choice",
     "check_integer",
     "check_nonnegative",
     "check_number",
@@ -109,10 +114,12 @@ __all__ = [
     "check_positive",
     "check_share",
     "complete_file",
+    "core_versions",
     "digest",
     "generator",
     "missing_extra",
     "objects_at",
+    "package_version",
     "pairs_at",
 ]
 

@@ -16,7 +16,7 @@ from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, neg
 
 VALID, INVALID, UNKNOWN = "VALID", "INVALID", "UNKNOWN"
 
-SAMPLE = {"normal": 1000, "high": 4000}
+GRAM_OBJECTS = {"normal": 1000, "high": 4000}
 """The largest number of objects whose whole Gram matrix is examined, by effort."""
 
 SCAN_LIMIT = 500
@@ -120,7 +120,7 @@ def check_kernel(
     (0, 1, 2)
     """
     k = as_similarity(similarity)
-    if effort not in SAMPLE:
+    if effort not in GRAM_OBJECTS:
         raise ValueError(f"effort must be 'normal' or 'high', got {effort!r}")
     k.check_params()
     proof = k.proof()
@@ -132,7 +132,7 @@ def check_kernel(
     X = _default_sample(k, rng) if X is None else X
     if X is None:
         return Validity(UNKNOWN, proof, effort="the algebra of kernels only; pass objects X to examine more")
-    return _examine(k, proof, _SampledObjects.of(X, SAMPLE[effort], rng), effort, mutate, rng)
+    return _examine(k, proof, _SampledObjects.of(X, GRAM_OBJECTS[effort], rng), effort, mutate, rng)
 
 
 def _default_sample(k: Similarity, rng: np.random.Generator) -> Any:

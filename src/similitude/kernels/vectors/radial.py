@@ -20,7 +20,8 @@ from similitude.kernels.vectors.pairwise import (
     pairwise,
     vector_profile,
 )
-from similitude.similarity import UNIT_KERNEL, check_positive
+from similitude.similarity import UNIT_KERNEL
+from similitude.support import check_positive
 
 FINITE = Hints(finite=True, on_tensors=True, profile=vector_profile)
 

@@ -34,7 +34,7 @@ from similitude.support import check_integer, check_positive
 EXACT = 2000
 """Objects up to which ``n_landmarks="auto"`` uses the span of all of them."""
 
-LANDMARKS = 500
+AUTO_LANDMARKS = 500
 """Landmarks that ``n_landmarks="auto"`` uses for more objects."""
 
 
@@ -78,7 +78,7 @@ class Representer(KernelLearner):
         check_convex(loss, y)
         n = check_objects(X)
         weights = check_weights(sample_weight, n)
-        auto = LANDMARKS if n > EXACT else n
+        auto = AUTO_LANDMARKS if n > EXACT else n
         m = n if self.n_landmarks is None else auto if isinstance(self.n_landmarks, str) else min(n, self.n_landmarks)
         check_fits(n, m, 8, self._engine)
         k, X, A = self._start(X, self.random_state, sample_weight)

@@ -29,13 +29,11 @@ FEWEST_ROUNDS = 20
 MOST_STALLED = 10
 """Newton steps, or envelopes, in a row without progress before giving up."""
 
-SHORTEST = 2.0**-40
+SHORTEST_STEP = 2.0**-40
 """The smallest fraction of a Newton step that is tried."""
 
 HALVINGS = 1100
 """Maximum number of bisections for a proximal point; about 55 unless slopes are absurd."""
-
-EPS = np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
@@ -176,7 +174,7 @@ def _newton_step(
     slope = float(v @ (slopes * along)) + across
     here, part = risk.mean(scores), 1.0
     slack = 1e-14 * (abs(here) + abs(across))
-    while part >= SHORTEST:
+    while part >= SHORTEST_STEP:
         there = scores + part * along
         rise = risk.mean(there) - here + part * across + part**2 * square
         if rise <= 1e-4 * part * slope + slack:  # false if it is not finite
@@ -283,7 +281,9 @@ class Envelope(Loss):
         least = np.minimum(np.abs(c), np.abs(other)) + 1e-3 * np.abs(c).mean()
         for _ in range(HALVINGS):
             middle = low + (high - low) / 2
-            if (high - low <= EPS * np.maximum(least, np.maximum(np.abs(low), np.abs(high)))).all():
+            if (
+                high - low <= np.finfo(np.float64).eps * np.maximum(least, np.maximum(np.abs(low), np.abs(high)))
+            ).all():
                 break
             above = middle + self.width * self.loss.derivative(y, middle) > c
             low, high = np.where(above, low, middle), np.where(above, middle, high)

@@ -21,7 +21,7 @@ from similitude.scikit import CHECKED_OBJECTS
 from similitude.similarity import Similarity, as_similarity
 from similitude.validity import Validity
 
-STRIP = 8192
+FEATURE_STRIP = 8192
 """Rows of features that are weighted at once."""
 
 LARGER_SHIFTS = 10.0 ** np.arange(0, 9, 2)
@@ -125,8 +125,8 @@ class LandmarkSpan:
     def newton(self, curvature: np.ndarray, b: np.ndarray, mu: float) -> np.ndarray:
         """Return the minimizer of sum_i (curvature_i f_i^2 / 2 - b_i f_i) + mu |w|^2: (F' D F + 2 mu) w = F' b."""
         H = np.zeros((self.F.shape[1],) * 2)
-        for start in range(0, len(self.F), STRIP):
-            some = slice(start, start + STRIP)
+        for start in range(0, len(self.F), FEATURE_STRIP):
+            some = slice(start, start + FEATURE_STRIP)
             H += (self.F[some].T * curvature[some]) @ self.F[some]
         return _solve_shifted(H, self.F.T @ b, 2 * mu)
 
