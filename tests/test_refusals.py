@@ -72,6 +72,20 @@ ENGINE = (TypeError, "engine must be an Engine")
 WHOLE = (ValueError, "must be a whole number >= 1")
 
 
+class SquaredGaussian(Gaussian):
+    """A Gaussian kernel in name, with other values."""
+
+    def block(self, A, B):
+        return super().block(A, B) ** 2
+
+
+class CubedLinear(Linear):
+    """A linear kernel in name, with other values."""
+
+    def block(self, A, B):
+        return super().block(A, B) ** 3
+
+
 class Refusal(NamedTuple):
     """Something that is not supported: how it is asked for with a similarity that must not be called, and the error."""
 
@@ -370,6 +384,10 @@ MAPS = [
                 for kernel in (Linear(), Cosine(), -1.0 * Gaussian(), lambda x, z: 1.0, "precomputed")
             ],
             *[
+                ({"kernel": kernel}, TypeError, r"not of their subclasses, got .*SquaredGaussian\(sigma=1.0\)")
+                for kernel in (SquaredGaussian(1.0), 2.0 * SquaredGaussian(1.0))
+            ],
+            *[
                 ({"kernel": Laplace(norm=1), "kind": kind}, ValueError, "use kind='plain'")
                 for kind in ("orthogonal", "structured")
             ],
@@ -392,6 +410,10 @@ MAPS = [
                     max,
                     "precomputed",
                 )
+            ],
+            *[
+                ({"kernel": kernel}, TypeError, r"not subclasses of them, got .*CubedLinear\(\)")
+                for kernel in (CubedLinear(), 2.0 * CubedLinear(), CubedLinear() ** 2, CubedLinear() + 1.0)
             ],
             *[
                 ({"kernel": kernel}, ValueError, "negative coefficient")

@@ -259,6 +259,16 @@ class OtherVectors(Gaussian):
         return 2 * super().encode(objects)
 
 
+class OtherDistances(Gaussian):
+    def distances(self, A, B, out=None):
+        return 2 * super().distances(A, B, out)
+
+
+class OtherFunction(Gaussian):
+    def of_distances(self, D):
+        return super().of_distances(D) ** 2
+
+
 def test_only_those_that_are_functions_of_one_distance_share_it():
     def square(x):
         return [x**2]
@@ -275,8 +285,10 @@ def test_only_those_that_are_functions_of_one_distance_share_it():
         Gaussian(sigma=1.0).pullback(lambda x: [x]),
         Laplace(sigma=3.0, norm=1),
         Gaussian(sigma=1.0) + Linear(),
+        OtherDistances(sigma=1.0),
+        OtherFunction(sigma=1.0),
     ]
-    assert families(given) == [[0, 3], [1], [2, 9], [4], [5], [6, 7], [8], [10]]
+    assert families(given) == [[0, 3], [1], [2, 9], [4], [5], [6, 7], [8], [10], [11], [12]]
     assert OtherFormula(sigma=1.0).shared_distances() is None is OtherVectors(sigma=1.0).shared_distances()
 
 

@@ -75,8 +75,9 @@ class DistanceSimilarity(VectorSimilarity):
 
     def shared_distances(self) -> str | None:
         """Return the name of the distances, equal for all that can share them; None if a subclass changes them."""
-        cls, usual = type(self), VectorSimilarity
-        return self.sums if cls.block is usual.block and cls.encode is usual.encode else None
+        cls, usual = type(self), DistanceSimilarity
+        methods = ("encode", "block", "distances", "of_distances")
+        return self.sums if all(getattr(cls, name) is getattr(usual, name) for name in methods) else None
 
 
 class Gaussian(DistanceSimilarity):
