@@ -72,6 +72,20 @@ ENGINE = (TypeError, "engine must be an Engine")
 WHOLE = (ValueError, "must be a whole number >= 1")
 
 
+class SquaredGaussian(Gaussian):
+    """A Gaussian kernel in name, with other values."""
+
+    def block(self, A, B):
+        return super().block(A, B) ** 2
+
+
+class CubedLinear(Linear):
+    """A linear kernel in name, with other values."""
+
+    def block(self, A, B):
+        return super().block(A, B) ** 3
+
+
 class Refusal(NamedTuple):
     """Something that is not supported: how it is asked for with a similarity that must not be called, and the error."""
 
@@ -367,6 +381,10 @@ MAPS = [
                 for kernel in (Linear(), Cosine(), -1.0 * Gaussian(), lambda x, z: 1.0, "precomputed")
             ],
             *[
+                ({"kernel": kernel}, TypeError, r"not of their subclasses, got .*SquaredGaussian\(sigma=1.0\)")
+                for kernel in (SquaredGaussian(1.0), 2.0 * SquaredGaussian(1.0))
+            ],
+            *[
                 ({"kernel": Laplace(norm=1), "kind": kind}, ValueError, "use kind='plain'")
                 for kind in ("orthogonal", "structured")
             ],
@@ -389,6 +407,10 @@ MAPS = [
                     max,
                     "precomputed",
                 )
+            ],
+            *[
+                ({"kernel": kernel}, TypeError, r"not subclasses of them, got .*CubedLinear\(\)")
+                for kernel in (CubedLinear(), 2.0 * CubedLinear(), CubedLinear() ** 2, CubedLinear() + 1.0)
             ],
             *[
                 ({"kernel": kernel}, ValueError, "negative coefficient")
@@ -807,11 +829,11 @@ FUNCTIONS = [
                 (
                     lambda d=d: explicit_map(Gaussian(sigma=1.0), SAMPLE, d),
                     ValueError,
-                    "degree must be a whole number >= 0",
+                    "degree must be an integer >= 0",
                 )
                 for d in (-1, 2.5, "3", True)
             ],
-            (lambda: explicit_dimension(Linear(), 2.5), ValueError, "n_features must be a whole number >= 0"),
+            (lambda: explicit_dimension(Linear(), 2.5), ValueError, "n_features must be an integer >= 0"),
             (lambda: explicit_map(Polynomial(degree=0), SAMPLE), ValueError, "degree must be a whole number >= 1"),
             (lambda: explicit_dimension(Gaussian(sigma=-1.0), 3, degree=2), ValueError, "sigma must be"),
             (lambda: explicit_map(Linear() + Gaussian(), SAMPLE, degree=2), UnresolvedError, "k2__sigma.*resolve"),

@@ -32,6 +32,7 @@ from similitude.compute.encodings import (
 )
 from similitude.compute.engines.engine import format_bytes
 from similitude.compute.hints import Hints, Profile, Term, profile_of
+from similitude.compute.versions import show_versions
 
 __all__ = [
     "FLOATS",
@@ -69,6 +70,7 @@ __all__ = [
     "profile_of",
     "rows",
     "run_on_strips",
+    "show_versions",
     "stacked",
     "strips",
     "take",

@@ -164,7 +164,7 @@ class Blocks:
         if path.exists():
             raise FileExistsError(f"{path} exists already: choose another path or remove it first")
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
-        dtype = as_numpy(self._corner()).dtype
+        dtype = as_numpy(self.corner()).dtype
         try:
             out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=self.shape)
             self.whole(out)
@@ -174,7 +174,7 @@ class Blocks:
             part.unlink(missing_ok=True)
         return np.lib.format.open_memmap(path, mode="r+")
 
-    def _corner(self) -> Any:
+    def corner(self) -> Any:
         """Return the first value, or the first row where rows are computed whole, which shows the type of all."""
         columns = self.B if self.whole_rows else rows(self.B, slice(0, 1))
         return self.task.similarity.block(rows(self.A, slice(0, 1)), columns)
@@ -263,7 +263,7 @@ class _Matrix:
         self.lock = threading.Lock()
         self.in_place = False
         if blocks.task.fills and tensor_in(blocks.A) is None and tensor_in(blocks.B) is None:
-            corner = blocks._corner()
+            corner = blocks.corner()
             if isinstance(corner, np.ndarray):
                 self._allocate(corner)
                 same = self.values.dtype == corner.dtype

@@ -87,6 +87,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     lam_ : float
         The strength of the penalty, chosen by exact leave-one-out up to 5,000 rows and on held-out rows beyond.
     intercept_ : array
+    temperature_ : float
+        Scores are divided by it before they are turned into probabilities; 1 for the logistic loss.
     n_similarity_calls_ : int
         The number of landmarks with a weight: the similarity evaluations per prediction.
 
@@ -212,7 +214,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """Keep what held-out rows show: the scale of probabilities, and the error."""
         numbers, counted = class_numbers(codes), weights > 0
         logistic = self.loss_ == "logistic"
-        self._temperature = 1.0 if logistic else temperature(_decision(trial.scores), numbers, weights)
+        self.temperature_ = 1.0 if logistic else temperature(_decision(trial.scores), numbers, weights)
         wrong = int((class_numbers(trial.scores) != numbers)[counted].sum())
         low, high = clopper_pearson(wrong, int(counted.sum()))
         self.held_out_error_ = Estimate(wrong / max(1, int(counted.sum())), float(low), float(high), 0.95, ESTIMATE)
@@ -249,7 +251,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         -------
         array of shape (n, classes)
         """
-        return self._predictions(X, "predict_proba", lambda s: probabilities(_decision(s), self._temperature))
+        return self._predictions(X, "predict_proba", lambda s: probabilities(_decision(s), self.temperature_))
 
     def explain(self, X: Any) -> list[Explanation]:
         """Return for every object what each landmark added to the score of its prediction.

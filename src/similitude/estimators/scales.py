@@ -18,10 +18,10 @@ from similitude.similarity import Similarity, remembered_images
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the median that are tried."""
 
-ROWS = 5_000
+SCALE_ROWS = 5_000
 """Most rows on which scales are compared."""
 
-LANDMARKS = 1_000
+SCALE_LANDMARKS = 1_000
 """Most landmarks with which scales are compared."""
 
 
@@ -42,9 +42,9 @@ def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOption
     names = [open_scales(k) for k in options.similarities]
     if not any(names):
         return data, 1
-    which, n_train = data.pilot(min(ROWS, choice.pilot))
+    which, n_train = data.pilot(min(SCALE_ROWS, choice.pilot))
     validation = Validation(data.Y[which], data.weights[which], n_train)
-    first = choice.landmarks.only(np.arange(min(LANDMARKS, len(choice.landmarks), n_train)))
+    first = choice.landmarks.only(np.arange(min(SCALE_LANDMARKS, len(choice.landmarks), n_train)))
     objects = take(choice.X, which)
 
     def loss(k: Similarity) -> float:

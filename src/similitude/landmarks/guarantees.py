@@ -12,7 +12,7 @@ import numpy as np
 from similitude.landmarks.features import GIVEN, UNLABELED, Landmarks
 from similitude.landmarks.projection import PROJECTION, Representation
 from similitude.support import NONE, PROVEN, Guarantee
-from similitude.theory import bounds
+from similitude.theory import DELTA, bounds
 
 DEFAULT = 100
 """Number of landmarks if none is given."""
@@ -24,10 +24,7 @@ IMPROVED = 'Balcan, Blum and Srebro, "Improved guarantees for learning via simil
 INDEPENDENT = ("uniform", UNLABELED, GIVEN)
 """Rules whose landmarks may be independent draws."""
 
-DELTA = 0.05
-"""The probability with which a guarantee may fail."""
-
-TAU, EPSILON = 0.5, 0.1
+TAU, HINGE_EPSILON = 0.5, 0.1
 """The share of objects assumed reasonable to compare with, and the additional hinge loss."""
 
 
@@ -201,20 +198,20 @@ def _similarities(
 
 def _reasonable(drawn: int, delta: float, n_classes: int) -> Guarantee:
     """Return the guarantee for landmarks drawn without looking at labels, if half of all objects are reasonable."""
-    numbers = {"landmarks": float(drawn), "tau": TAU, "epsilon": EPSILON, "delta": delta}
-    needed = bounds.reasonable_landmarks(TAU, 1.0, EPSILON, delta)
+    numbers = {"landmarks": float(drawn), "tau": TAU, "epsilon": HINGE_EPSILON, "delta": delta}
+    needed = bounds.reasonable_landmarks(TAU, 1.0, HINGE_EPSILON, delta)
     if drawn < needed:
         reason = f"{drawn} landmarks are too few for any margin, {needed:,} would do for a margin of 1"
         return no_guarantee(reason, IMPROVED, numbers)
     low, high = 1e-3, 1.0
     for _ in range(40):
         middle = math.sqrt(low * high)
-        enough = bounds.reasonable_landmarks(TAU, middle, EPSILON, delta) <= drawn
+        enough = bounds.reasonable_landmarks(TAU, middle, HINGE_EPSILON, delta) <= drawn
         low, high = (low, middle) if enough else (middle, high)
     whose = "" if n_classes == 2 else ", for each class against the others,"
     statement = (
         f"with probability {1 - delta:g}{whose} some linear function of the features with weights of absolute sum "
-        f"{1 / high:.4g} has a hinge loss of at most L + {EPSILON:g}"
+        f"{1 / high:.4g} has a hinge loss of at most L + {HINGE_EPSILON:g}"
     )
     assumption = (
         f"the similarity is within [-1, 1] and, compared with the reasonable half of all objects, has a hinge loss "

@@ -10,7 +10,7 @@ import numpy as np
 from similitude.compute.engines import Engine
 from similitude.landmarks import COMPACT, DEFAULT, Ask, LandmarkFeatures, Landmarks, at_most
 from similitude.maps.projection import ProjectionMap
-from similitude.maps.sketches import KINDS, Sketch
+from similitude.maps.sketches import SKETCH_KINDS, Sketch
 from similitude.similarity import Similarity
 from similitude.support import Guarantee, check_integer, generator
 from similitude.theory import bounds
@@ -91,8 +91,8 @@ class CompactMap(ProjectionMap):
         self.projection = projection
 
     def _check_params(self) -> Ask:
-        if self.projection not in KINDS:
-            raise ValueError(f"projection must be one of {', '.join(KINDS)}, got {self.projection!r}")
+        if self.projection not in SKETCH_KINDS:
+            raise ValueError(f"projection must be one of {', '.join(SKETCH_KINDS)}, got {self.projection!r}")
         if self.n_components is not None:
             check_integer("n_components", self.n_components, otherwise="None")
         return super()._check_params()

@@ -29,7 +29,7 @@ from similitude.landmarks import Candidates, Collection, check_alike, key_below,
 from similitude.scikit import InputCheck, SimilarityEstimator, tensors_for_tensors
 from similitude.support import Guarantee, generator, key_order, random_keys
 
-SAMPLE = 20_000
+MAX_FITTED_ROWS = 20_000
 """Most rows of a source or a collection that a map is fitted to."""
 
 
@@ -152,7 +152,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
     def _sample_of_source(self, X: Any, y: Any, seed: int) -> FitSample:
         source = X if isinstance(X, Source) else Source(X, y)
         source.require_passes(2, "one to see how large rows are, one to draw a sample")
-        ends, budget = StableSample(SAMPLE, 0, seed), self._engine.budget
+        ends, budget = StableSample(MAX_FITTED_ROWS, 0, seed), self._engine.budget
         labeled = False
         for batch in read_ahead(source.batches(source.batch_rows(budget))):
             with errors_in_batch(batch):
@@ -173,11 +173,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         self.__dict__.update(check_alike(looks).inputs)
         sizes = np.array([one.n for one in looks])
         starts, n = np.cumsum(sizes) - sizes, int(sizes.sum())
-        limits = [seed] * k, [key_below(SAMPLE, n)] * k
+        limits = [seed] * k, [key_below(MAX_FITTED_ROWS, n)] * k
         parts = list(engine.collect(engine.map(sample_partition, checks, *limits, range(k), starts.tolist(), *columns)))
         parts = [part for part in parts if part is not None]
         places = np.concatenate([part[2] for part in parts])
-        kept = np.sort(key_order(random_keys(places, seed))[:SAMPLE])
+        kept = np.sort(key_order(random_keys(places, seed))[:MAX_FITTED_ROWS])
         labels = None if y is None else np.concatenate([part[1] for part in parts])[kept]
         collection = Collection(engine, Candidates(InputCheck(self, engine.memory)), columns, sizes, seed)
         return FitSample(take(join_all([part[0] for part in parts]), kept), labels, places[kept], collection)

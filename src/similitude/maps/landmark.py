@@ -27,7 +27,7 @@ from similitude.landmarks import (
     describe_choice,
     sided,
 )
-from similitude.maps.feature_map import SAMPLE, FeatureMap, FitSample
+from similitude.maps.feature_map import MAX_FITTED_ROWS, FeatureMap, FitSample
 from similitude.scikit import all_or_nothing
 from similitude.similarity import Precomputed, Similarity
 from similitude.support import check_integer, generator
@@ -77,8 +77,8 @@ class LandmarkedMap(FeatureMap):
             return self._given(k, X, A, ask).relocated(given.places)
         if given.collection is not None:
             n = int(given.collection.sizes.sum())
-            self.notes_.append(describe_choice(self._rule, SAMPLE, n))
-            if n > SAMPLE and self._rule in AMONG_ALL:
+            self.notes_.append(describe_choice(self._rule, MAX_FITTED_ROWS, n))
+            if n > MAX_FITTED_ROWS and self._rule in AMONG_ALL:
                 objects, places = choose_among_all(self._rule, k, given.collection, self._number(ask, n))
                 return Landmarks(objects, places, k.encode_checked(objects, "X"), rule=self._rule)
         pool = Pool(k, A, self._engine, labels, generator(self.random_state), X)

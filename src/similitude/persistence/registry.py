@@ -44,9 +44,8 @@ kernels.tables.gower: Gower
 kernels.tables.values: Equal OrMissing Ordinal
 kernels.vectors.products: Cosine HistogramIntersection Linear Polynomial Sigmoid
 kernels.vectors.radial: Gaussian Laplace Matern RationalQuadratic
-landmarks.features: LandmarkFeatures
-landmarks.landmarks: Landmarks
-landmarks.representation: Representation
+landmarks.features: LandmarkFeatures Landmarks
+landmarks.projection: Representation
 landmarks.reservoir: Reservoir
 learners.clusters: KernelKMeans
 learners.neighbor_search: SquaredLengths

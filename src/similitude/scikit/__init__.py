@@ -1,13 +1,13 @@
 """What scikit-learn expects of an estimator: the base class, and validation of input, labels, targets and weights."""
 
 from similitude.scikit.estimator import (
-    FLOATS,
+    FLOAT_DTYPES,
+    InputCheck,
     ScoreClassifier,
     SimilarityEstimator,
     all_or_nothing,
     tensors_for_tensors,
 )
-from similitude.scikit.input_check import InputCheck
 from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, demand_valid, proven, whole_gram
 from similitude.scikit.validation import (
     check_label_column,
@@ -23,7 +23,7 @@ from similitude.scikit.validation import (
 
 __all__ = [
     "CHECKED_OBJECTS",
-    "FLOATS",
+    "FLOAT_DTYPES",
     "InputCheck",
     "ScoreClassifier",
     "SimilarityEstimator",

@@ -45,6 +45,7 @@ from similitude.support.validation import (
     check_positive,
     check_share,
 )
+from similitude.support.versions import core_versions, package_version
 
 __all__ = [
     "ESTIMATE",
@@ -76,11 +77,13 @@ __all__ = [
     "check_positive",
     "check_share",
     "complete_file",
+    "core_versions",
     "digest",
     "generator",
     "key_order",
     "missing_extra",
     "objects_at",
+    "package_version",
     "pairs_at",
     "plain",
     "random_keys",

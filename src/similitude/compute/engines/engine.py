@@ -157,8 +157,11 @@ def deliver(result: Any, tile: Tile, target: Target | None) -> Any:
     return None
 
 
-_UNITS = {"": 1, **{letter: 1000**i for i, letter in enumerate("KMGT", 1)}}
-_UNITS |= {f"{letter}I": 1024**i for i, letter in enumerate("KMGT", 1)}
+_UNITS = {
+    "": 1,
+    **{letter: 1000**i for i, letter in enumerate("KMGT", 1)},
+    **{f"{letter}I": 1024**i for i, letter in enumerate("KMGT", 1)},
+}
 
 
 @lru_cache(maxsize=64)
