@@ -95,12 +95,6 @@ def test_features_do_what_those_of_arrays_do(monkeypatch, dtype, far):
     assert torch.isfinite(given).all()
 
 
-@pytest.mark.parametrize("F", [torch.zeros(3), torch.zeros(3, 2, dtype=torch.float16), torch.zeros(3, 0)])
-def test_what_are_no_features_is_refused(F):
-    with pytest.raises(ValueError, match="features"):
-        list(l2_path(F, np.ones((3, 1)), np.ones(3), [1.0], SquaredHinge()))
-
-
 def vectors(n, dtype=np.float64, seed=0):
     return np.abs(np.random.default_rng(seed).normal(size=(n, 4))).astype(dtype)
 

@@ -293,7 +293,7 @@ def test_labels_are_looked_at_before_the_first_kernel_call():
     for labels in (["a"] * 8, ["a", "b"], [*THEIRS[:7], None], None, np.r_[np.zeros(7), np.nan]):
         with pytest.raises(ValueError, match=r"y|class|label|inconsistent"):
             KernelSVC(never).fit(WORDS, labels)
-    with pytest.raises(ValueError, match="positive weight"):
+    with pytest.raises(ValueError, match="weight zero only"):
         KernelSVC(never).fit(WORDS, THEIRS, [0.0] * 4 + [1.0] * 4)
 
 

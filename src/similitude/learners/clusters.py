@@ -11,13 +11,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 
 from similitude.compute import (
-    Blocks,
     Encoding,
     as_numpy,
     beside,
     check_fits,
     check_objects,
-    count,
     in_precision,
     itemsize,
     namespace,
@@ -231,7 +229,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
         With ``"precomputed"``, K(x, x) of new objects is unknown; the value of the training objects is used if it is
         the same for all of them, otherwise an error is raised.
-
         """
         k, A = self._ask(X)
         if self._lengths is not None:
@@ -248,7 +245,4 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _apart(self, k: Similarity, A: Encoding) -> np.ndarray:
         """Return the squared distances from every object to every center, minus K(x, x)."""
-        if not len(self.support_):  # every center is the origin
-            return np.tile(self.center_norms_, (count(A), 1))
-        blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
-        return self.center_norms_ - 2 * as_numpy(blocks.times(self.dual_coef_))
+        return self.center_norms_ - 2 * self._sums(k, A)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -15,36 +15,23 @@ SAME_POINT = 64 * float(np.finfo(np.float64).eps)
 """A squared distance below this part of the squared lengths is rounding."""
 
 
-class InnerProducts(Protocol):
-    """Objects as vectors, accessed by inner products; arrays, or tensors on a device."""
-
-    lengths: Any
-    """The squared length of every object."""
-
-    def rows(self, which: Any) -> Any:
-        """Return the inner products of some objects with all objects, of shape (len(which), n)."""
-
-    def with_sums(self, which: Any, weights: Any) -> Any:
-        """Return the inner products of all objects with weighted sums of some; weights of shape (len(which), sums)."""
-
-
 class GramInnerProducts:
-    """Inner products by the Gram matrix of the objects."""
+    """Inner products of objects by their Gram matrix, an array or a tensor; ``lengths`` are squared lengths."""
 
     def __init__(self, K: Any) -> None:
         self.K, self.lengths = K, K.diagonal()
 
     def rows(self, which: Any) -> Any:
-        """Return rows of K."""
+        """Return the inner products of some objects with all objects, of shape (len(which), n)."""
         return self.K[which]
 
     def with_sums(self, which: Any, weights: Any) -> Any:
-        """Return weighted sums of columns of K."""
+        """Return the inner products of all objects with weighted sums of some; weights of shape (len(which), sums)."""
         return (self.K if len(which) == len(self.K) else self.K[which]).T @ weights
 
 
 class FeatureInnerProducts:
-    """Inner products by explicit features."""
+    """Inner products of objects by explicit features, an array or a tensor."""
 
     def __init__(self, F: Any) -> None:
         self.F, self.lengths = F, namespace(F).einsum("ij,ij->i", F, F)
@@ -56,6 +43,9 @@ class FeatureInnerProducts:
     def with_sums(self, which: Any, weights: Any) -> Any:
         """Return inner products with weighted sums of features."""
         return self.F @ (self.F[which].T @ weights)
+
+
+InnerProducts = GramInnerProducts | FeatureInnerProducts
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,6 @@ class Rho:
 
     They are factors of half the squared distance between the two copies of weights (times the spread of each feature)
     and of scores.
-
     """
 
     weights: float

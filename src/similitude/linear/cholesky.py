@@ -23,7 +23,6 @@ class ShiftedFactors:
     """Approximate inverses of gram + shift I, for shifts on a geometric grid; the last few factors are kept.
 
     Of a matrix that is an array, the upper triangle is read.
-
     """
 
     def __init__(self, gram: Any) -> None:

@@ -49,7 +49,6 @@ def fit_dual_ridge(
     Of several `lam` the one with the smallest leave-one-out error is chosen, the largest one on a tie; None: of a grid.
     `eps` is the relative rounding error of K; `refuse_negative` is called with an eigenvector of a negative eigenvalue
     that is too large for rounding, and may raise.
-
     """
     kernel, weight, target = unit_of(as_numpy(K.diagonal())), unit_of(weights), unit_of(Y)
     if kernel != 1.0:
@@ -79,7 +78,6 @@ class Centered:
     :math:`M = \operatorname{diag}(r) K \operatorname{diag}(r)` and the targets :math:`t = r y`. The intercept may
     add any multiple of u. A reflection H with :math:`H u = -e_1` makes that the first coordinate, which fits exactly;
     what remains is plain ridge regression in the others. Without an intercept there is nothing to reflect.
-
     """
 
     matrix: Any  # H M H, without its first row and column if there is an intercept

@@ -67,17 +67,9 @@ def fit_by_products(
 ) -> tuple[LinearModel, Trial]:
     """Return the model of all rows with the penalty that is best for the held-out rows, and how these fared.
 
-    Parameters
-    ----------
-    operator : KernelOperator
-        K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it.
-    Y : array of shape (n, outputs)
-    weights : array of shape (n,)
-    order : array of int
-        The rows with a weight in random order; the held-out rows are its last ones.
-    held : array of int
-        The held-out rows. The penalty is chosen on the first rows of the order: as a noise level of the targets it
-        does not depend on the number of rows.
+    The operator is K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it. `order` holds the
+    rows with a weight in random order, with the held-out rows `held` last. The penalty is chosen on the first rows of
+    the order: as a noise level of the targets it does not depend on the number of rows.
     """
     ridge, m = LandmarkRidge(operator, Y, weights), operator.shape[1]
     learned, judged = order[: len(order) - len(held)], ridge.only(held)
@@ -131,7 +123,6 @@ class LandmarkRidge:
     """Ridge regression on K(rows, landmarks), for any penalty, on a device; see :func:`fit_by_products`.
 
     `gram` is K(L, L) in float64, if known.
-
     """
 
     def __init__(self, operator: Any, Y: Any, weights: Any, gram: Any = None) -> None:

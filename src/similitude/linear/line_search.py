@@ -19,7 +19,6 @@ def line_minimum(derivatives: Line, start: np.ndarray, flat: float, floor: np.nd
 
     >>> line_minimum(lambda t: (t**3 - 8.0, 3 * t**2), np.zeros(1), 1e-12).round(6)
     array([2.])
-
     """
     xp, t = namespace(start), start
     low, high, goal = (xp.full_like(t, value) for value in (-np.inf, np.inf, np.nan))

@@ -21,7 +21,6 @@ class LinearModel:
     >>> LinearModel(np.array([[1.0], [2.0]]), np.array([0.5])).scores(np.eye(2, dtype=np.float32))
     array([[1.5],
            [2.5]])
-
     """
 
     weights: np.ndarray  # w, of shape (features, outputs), float64

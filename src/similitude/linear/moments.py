@@ -27,7 +27,6 @@ class Moments:
     >>> both = Moments.of(F[:2], Y[:2], np.ones(2)) + Moments.of(F[2:], Y[2:], np.ones(1))
     >>> both.gram, both.cross
     (array([[14.]]), array([[11.]]))
-
     """
 
     weight: float  # the sum of s_i
@@ -83,14 +82,9 @@ class Moments:
         return cls(**found)
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(
-            self.weight + other.weight,
-            self.features + other.features,
-            self.targets + other.targets,
-            self.gram + other.gram,
-            self.cross + other.cross,
-            max(self.eps, other.eps),
-        )
+        total = self.moved(lambda array: array + 0.0)
+        total += other
+        return total
 
     def __iadd__(self, other: Moments) -> Moments:
         self.weight += other.weight

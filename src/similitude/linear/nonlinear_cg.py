@@ -142,7 +142,6 @@ class Descent:
 
     The starting point V and its scores Z are overwritten with the result. Rough updates of scores and gradients are
     computed in the precision of the features.
-
     """
 
     def __init__(self, objective: L2Objective, V: Any, Z: Any, *, rough: bool) -> None:

@@ -103,7 +103,6 @@ class Ridge:
     >>> F, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> Ridge(Moments.of(F, Y, np.ones(3))).fit(lam=1.0).scores(np.array([[4.0]])).round(4)
     array([[2.3333]])
-
     """
 
     def __init__(self, moments: Moments, only: float | None = None) -> None:
@@ -146,7 +145,6 @@ class Ridge:
 
         `near` is a penalty, relative to the trace, from which to descend. Without it all penalties are tried if an
         eigendecomposition makes that cheap; else the descent starts in the middle.
-
         """
         trials: dict[int, Trial | None] = {}
 

@@ -10,6 +10,7 @@ from similitude.scikit.estimator import (
 )
 from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, demand_valid, proven, whole_gram
 from similitude.scikit.validation import (
+    check_class_weights,
     check_label_column,
     check_labels,
     check_targets,
@@ -28,6 +29,7 @@ __all__ = [
     "ScoreClassifier",
     "SimilarityEstimator",
     "all_or_nothing",
+    "check_class_weights",
     "check_label_column",
     "check_labels",
     "check_targets",

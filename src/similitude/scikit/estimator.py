@@ -25,7 +25,7 @@ from similitude.compute import (
     take,
 )
 from similitude.compute.engines import Engine, LocalEngine, TorchEngine, check_device, current_engine, engine_for
-from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, proven
+from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on
 from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support import generator
 from similitude.validity import Validity
@@ -204,9 +204,9 @@ class SimilarityEstimator(BaseEstimator):
 
     def _demand_kernel(self, k: Similarity, X: Any, A: Encoding, random_state: Any = None) -> Validity:
         """Return the verdict by proof or from at most 500 objects; raise NotAKernelError if there is a witness."""
-        validity = proven(k)
-        if validity is not None:
-            return validity
+        proof = k.proof()
+        if proof.holds:
+            return Validity("VALID", proof)
         n = check_objects(X)
         chosen = np.sort(generator(random_state).permutation(n)[:CHECKED_OBJECTS])
         objects = take(X, chosen)
@@ -264,5 +264,5 @@ class ScoreClassifier(ClassifierMixin):
         With two classes it is ``classes_[1]`` where the score is >= 0, otherwise the class with the largest score, the
         first one on a tie.
         """
-        scores = self.decision_function(X)
+        scores = as_numpy(self.decision_function(X))
         return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]

@@ -19,7 +19,7 @@ CHECKED_OBJECTS = 500
 def proven(k: Similarity) -> Validity | None:
     """Return the verdict VALID if the similarity is proven to be a kernel, else None."""
     proof = k.proof()
-    return Validity("VALID", proof, effort="the algebra of kernels, no data needed") if proof.holds else None
+    return Validity("VALID", proof) if proof.holds else None
 
 
 def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> Validity:

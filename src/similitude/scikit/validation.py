@@ -58,6 +58,13 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
     return weights
 
 
+def check_class_weights(classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
+    """Require an example of positive weight in each class, given the class numbers and weights of all examples."""
+    missing = np.bincount(codes, weights > 0) == 0
+    if missing.any():
+        raise ValueError(f"class {classes[missing].tolist()[0]!r} has examples of weight zero only: leave it out")
+
+
 def _target(estimator: Any, y: Any) -> Any:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
@@ -90,17 +97,8 @@ def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.nda
 
 
 def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read the labels of `n` examples from exactly two classes.
+    """Read the labels of `n` examples from exactly two classes: return both in sorted order, and a sign per example.
 
-    Returns
-    -------
-    classes : array of shape (2,)
-        The labels in sorted order.
-    signs : array of shape (n,)
-        -1.0 for the first class and +1.0 for the second.
-
-    Examples
-    --------
     >>> two_classes(["no", "yes", "no"], 3)
     (array(['no', 'yes'], dtype='<U3'), array([-1.,  1., -1.]))
     """

@@ -25,8 +25,8 @@ def generator(random_state: Any = None) -> np.random.Generator:
     return np.random.default_rng(0 if random_state is None else random_state)
 
 
-def random_keys(ranks: np.ndarray, seed: int) -> np.ndarray:
-    """Return a random 64-bit number for each rank (Steele, Lea and Flood 2014, SplitMix64).
+def random_keys(ranks: np.ndarray, seed: int | np.ndarray) -> np.ndarray:
+    """Return a random 64-bit number for each rank, by one seed or one for each (Steele, Lea and Flood 2014, SplitMix64).
 
     >>> import numpy as np
     >>> bool((random_keys(np.arange(5), 1)[2:4] == random_keys(np.arange(2, 4), 1)).all())

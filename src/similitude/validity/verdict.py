@@ -48,7 +48,7 @@ class Validity(Result):
     witness: Witness | None = None
     asymmetry: float | None = None
     min_eigenvalue: float | None = None
-    effort: str = ""
+    effort: str = "the algebra of kernels, no data needed"
 
     def in_short(self) -> str:
         """Return the reason for the verdict in a few words."""
@@ -124,7 +124,7 @@ def check_kernel(
     k.check_params()
     proof = k.proof()
     if proof.holds:
-        return Validity(VALID, proof, effort="the algebra of kernels, no data needed")
+        return Validity(VALID, proof)
     if mutate is not None and not callable(mutate):
         raise TypeError(f"mutate must be a function of an object, got {type(mutate).__name__}")
     rng = generator(random_state)
@@ -206,7 +206,6 @@ def check_gram(
 
     `values` are K(x_i, x_j) of all ordered pairs of these objects, none of them mirrored; `positions` are those of the
     objects among the `out_of` objects that they were sampled from.
-
     """
     return _judge(similarity, similarity.proof(), _SampledObjects(objects, positions, out_of), values, scan=False)
 

@@ -70,7 +70,6 @@ def mistake_bound(examples: EncodedExamples, y: np.ndarray, rule: Rule, attained
     """Return the bound (R / gamma)^2 of the perceptron, where gamma is the largest margin known to be attained.
 
     `attained` is the margin of its own hypothesis on all examples, if known.
-
     """
     margin, reason = known_margin(examples, y, rule, attained)
     if margin is None:

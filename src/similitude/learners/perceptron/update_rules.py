@@ -58,7 +58,6 @@ class MulticlassRule:
 
     Update unless the true class has the largest score alone or, with ``tie="ge0"``, only where argmax (the first on a
     tie) is wrong.
-
     """
 
     def __init__(self, k: int, tie: str) -> None:

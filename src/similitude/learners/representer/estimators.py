@@ -25,6 +25,7 @@ from similitude.linear import Logistic, Loss, as_loss, check_convex
 from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
+    check_class_weights,
     check_labels,
     check_targets,
     check_weights,
@@ -203,9 +204,7 @@ class RepresenterClassifier(ScoreClassifier, Representer):
         self._check_params()
         X = self._checked(X, reset=True)
         self.classes_, numbers = check_labels(self, X, y)
-        weights = check_weights(sample_weight, len(numbers))
-        if len(np.unique(numbers[weights > 0])) < len(self.classes_):
-            raise ValueError("every class needs an example of positive weight")
+        check_class_weights(self.classes_, numbers, check_weights(sample_weight, len(numbers)))
         signs = np.where(numbers[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
         self._learn(X, signs if len(self.classes_) > 2 else signs[:, 1], sample_weight)
         return self

@@ -224,7 +224,6 @@ class Envelope(Loss):
 
     It is convex and smooth for any L; its derivative is :math:`(f + w s - z) / w` at the minimizing z, which is a
     slope of L at z. The smaller the width w, the closer it is to the loss.
-
     """
 
     smooth = True

@@ -283,7 +283,6 @@ class PathSearch:
     """A search along the path of minimizers w(mu).
 
     `at_zero` is the mean loss at w = 0, `size` a norm at which scores are as large as targets.
-
     """
 
     def __init__(self, risk: Risk, penalty: ScaledRegularizer, at_zero: float, size: float) -> None:

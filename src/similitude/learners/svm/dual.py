@@ -33,7 +33,6 @@ class BoxProblem:
     r"""Minimize :math:`\frac12 \beta^\top K \beta - t^\top \beta` subject to :math:`l \le \beta \le h`.
 
     With `keep_sum`, also require that the sum of beta is 0, the dual constraint of an unpenalized intercept.
-
     """
 
     target: np.ndarray  # t, one entry per variable
@@ -64,7 +63,6 @@ def solve(
     these alone, and updates every residual with the rows of the variables that moved. The solver stops early if only
     rounding is left to gain, if `look`, called with beta and the residual after each round, raises, or with a warning
     after ten million steps.
-
     """
     n, examples = len(problem.target), len(K)
     beta, residual, change = np.zeros(n), problem.target.copy(), np.zeros(examples)

@@ -59,7 +59,6 @@ def nearest_point(Q: np.ndarray, groups: np.ndarray, gap: float = RELATIVE_GAP) 
     >>> point = nearest_point(np.eye(4), np.zeros(4, dtype=int))
     >>> point.square, point.weights
     (0.25, array([0.25, 0.25, 0.25, 0.25]))
-
     """
     hull = _Hull(Q, groups)
     point, batch = hull.start(), FIRST_BATCH

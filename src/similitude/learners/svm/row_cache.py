@@ -27,7 +27,6 @@ class KernelRows:
     """Rows of K(x_i, x_j) for a symmetric kernel, cached in at most half of the engine's memory.
 
     `positions` are those of the objects in the user's X, for errors that name a pair.
-
     """
 
     def __init__(

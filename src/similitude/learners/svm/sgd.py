@@ -206,7 +206,6 @@ class SGDRun:
 
     At step t, w is 1 / (mu t) times the sum over all violations so far. Scores are stored divided by the largest
     K(x, x), the `radius`.
-
     """
 
     def __init__(self, y: np.ndarray, mu: float, radius: float) -> None:

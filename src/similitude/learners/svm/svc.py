@@ -12,13 +12,19 @@ from sklearn.utils.validation import column_or_1d
 
 from similitude.compute import Encoding, itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.conflicts import inseparable
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.svm.dual import WORKING_SET, SVMSolution, solve_svc
-from similitude.learners.svm.hard_margin import ConflictError, solve_hard
+from similitude.learners.svm.hard_margin import solve_hard
 from similitude.learners.svm.row_cache import KernelRows, in_single_precision
 from similitude.linear import probabilities, temperature
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_weights, whole_gram
+from similitude.scikit import (
+    ScoreClassifier,
+    all_or_nothing,
+    check_class_weights,
+    check_labels,
+    check_weights,
+    whole_gram,
+)
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, check_positive
 
@@ -99,8 +105,7 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         self.classes_, codes = check_labels(self, X, y)
         class_weights = compute_class_weight(self.class_weight, classes=self.classes_, y=column_or_1d(y))
         weights = check_weights(sample_weight, len(codes)) * class_weights[codes]
-        if len(np.unique(codes[weights > 0])) < len(self.classes_):
-            raise ValueError("every class needs an example of positive weight")
+        check_class_weights(self.classes_, codes, weights)
         costs = self._costs(weights)
         k, X, A = self._begin(X, sample_weight)
         rows_of, to_prediction = self._rows(k, A, costs, shared=len(self.classes_) > 2)
@@ -111,7 +116,8 @@ class BaseSVC(ScoreClassifier, BaseSVM):
             members = np.flatnonzero((codes == first) | (codes == second))
             sign = np.where(codes[members] == second, 1.0, -1.0)
             if self.hard:
-                svm = self._solve_hard(rows_of(members), sign, members, codes)
+                labels = self.classes_[codes]
+                svm = solve_hard(rows_of(members).whole(), sign, self.fit_intercept, members, labels)
             else:
                 svm = solve_svc(rows_of(members), sign, costs[members], self.fit_intercept, self.tol)
             svms.append(svm)
@@ -121,15 +127,6 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         self.scale_ = self._scale(k, A, codes, weights, left_out)
         return self
-
-    def _solve_hard(self, K: KernelRows, sign: np.ndarray, members: np.ndarray, codes: np.ndarray) -> SVMSolution:
-        """Solve without violations; raise InseparableError with conflicting examples if that is impossible."""
-        try:
-            return solve_hard(K.whole(), sign, self.fit_intercept)
-        except ConflictError as conflict:
-            where = "" if self.fit_intercept else " through the origin"
-            what = f"a hyperplane{where} of the kernel's feature space with a margin above rounding"
-            raise inseparable(what, members[conflict.positions], self.classes_[codes]) from None
 
     def _scale(self, k: Similarity, A: Encoding, codes: np.ndarray, weights: np.ndarray, left_out: np.ndarray) -> float:
         """Return the scale of the probabilities, from leave-one-out scores of training objects."""

@@ -23,7 +23,6 @@ def class_pair_means(k: Similarity, A: Encoding, members: np.ndarray, engine: En
     >>> class_pair_means(Linear(), A, members, LocalEngine())
     (array([[ 3., -4.],
            [-4., nan]]), 9.0)
-
     """
     members, symmetric = members.astype(np.float64), SYMMETRIC in k.claims
     to_class, own, largest = np.zeros(members.shape), np.zeros(count(members)), 0.0
