@@ -232,6 +232,8 @@ def _parameters(model: Any) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
+    if value is None or isinstance(value, (bool, int, float)):
+        return repr(value)
     text = getattr(value, "__qualname__", None) if callable(value) else None
     return re.sub(r" at 0x[0-9a-f]+", "", text or brief(value))
 

@@ -11,12 +11,12 @@ import numpy as np
 from similitude.persistence import containers_and_arrays, graphs, instances, standard_forms, tables
 from similitude.persistence.containers_and_arrays import Described
 from similitude.persistence.file_format import ArrayWriter
-from similitude.persistence.plain_forms import PlainForm, type_key
+from similitude.persistence.plain_forms import PlainForm
 from similitude.persistence.user_code import RequiredCode
 from similitude.support import SavedModelError, brief
 
 FORMS: dict[str, PlainForm] = {**standard_forms.FORMS, **graphs.FORMS, **tables.FORMS}
-"""The types that are stored as plain parts, by package and name."""
+"""The types that are stored as plain parts, by package and name: ``fractions.Fraction``."""
 
 WRITERS: Mapping[str, Callable[[Any, Any, Any], Described]] = containers_and_arrays.WRITERS
 """The types with nodes of their own, by package and name."""
@@ -88,7 +88,8 @@ class ModelWriter:
             pending += reversed(inner)
 
     def _describe(self, value: Any, place: Place) -> Described:
-        key = type_key(type(value))
+        kind = type(value)
+        key = f"{kind.__module__.split('.')[0]}.{kind.__name__}"
         if key in WRITERS:
             return WRITERS[key](self, value, place)
         if key in FORMS:
