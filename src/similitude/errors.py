@@ -1,4 +1,4 @@
-"""Every error and warning that a user may want to catch."""
+"""The errors and warnings that a user may want to catch."""
 
 from similitude.support import (
     CheckpointError,

@@ -1,4 +1,4 @@
-"""Seeds, read the same way everywhere."""
+"""Random generators from seeds."""
 
 from __future__ import annotations
 
