@@ -80,6 +80,10 @@ class FileError(ValueError):
     """A file cannot be read or written; the message says what is wrong and what to do."""
 
 
+class FileTooLargeError(FileError):
+    """A file does not fit into memory, but can be read in batches."""
+
+
 class InseparableError(ValueError):
     """The classes cannot be separated, and a separator without errors was required.
 
