@@ -238,8 +238,7 @@ def doubled(tree):
 def huge_seed(tree):
     """A seed sequence whose pool would take petabytes."""
     names = ["entropy", "spawn_key", "pool_size", "n_children_spawned"]
-    tree.append({"is": "list", "parts": names})
-    tree.append({"is": "dict", "parts": [[len(tree) - 1], 1, 0, 10**15, 0]})
+    tree.append({"is": "dict", "parts": [*names, 1, 0, 10**15, 0]})
     tree.append({"is": "numpy.Generator", "names": ["name", "state", "seed"], "parts": ["PCG64", 0, [len(tree) - 1]]})
 
 
