@@ -7,6 +7,7 @@ import json
 import os
 import struct
 import tracemalloc
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -237,8 +238,7 @@ def doubled(tree):
 def huge_seed(tree):
     """A seed sequence whose pool would take petabytes."""
     names = ["entropy", "spawn_key", "pool_size", "n_children_spawned"]
-    tree.append({"is": "list", "parts": names})
-    tree.append({"is": "dict", "parts": [[len(tree) - 1], 1, 0, 10**15, 0]})
+    tree.append({"is": "dict", "parts": [*names, 1, 0, 10**15, 0]})
     tree.append({"is": "numpy.Generator", "names": ["name", "state", "seed"], "parts": ["PCG64", 0, [len(tree) - 1]]})
 
 
@@ -344,16 +344,26 @@ def replaced(kind, **parts):
     return change
 
 
+def retyped(kind, other):
+    """Return a change of the type of the first node of a kind."""
+    return lambda tree: next(node for node in tree if node["is"] == kind).update({"is": other})
+
+
+DAY = datetime(2020, 1, 1)
 FRAME = pd.DataFrame({"a": [1.5, 2.5], "b": pd.array([1, None], "Int64"), "c": pd.Categorical(["x", "y"])})
 TABLES = {
     "other index": (FRAME, replaced("pandas.RangeIndex", stop=10**15), "different lengths|cannot be read"),
     "other dtype": (FRAME, replaced("pandas.IntegerArray", dtype="object"), "no column of 'object'"),
     "other number": (FRAME, replaced("pandas.IntegerArray", values=5), "cannot be read"),
     "other codes": (FRAME, replaced("pandas.Categorical", codes=[1]), "different lengths|cannot be read"),
-    "other type": (pl.DataFrame({"a": [1.5]}), replaced("polars.Series", dtype='["Object"]'), "no type 'Object'"),
+    "other type": (pl.DataFrame({"a": [1.5]}), retyped("polars.Float64", "polars.Object"), "cannot be read"),
     "no type": (pl.Series([1.5]), replaced("polars.Series", dtype="os"), "cannot be read"),
-    "bad type": (pl.Series([1.5]), replaced("polars.Series", dtype='["Datetime", "years", null]'), "cannot be read"),
-    "no shape": (pl.Series([[1.5]]), replaced("polars.Series", dtype='["Array", ["Int8"], -5]'), "cannot be read"),
+    "bad type": (pl.Series([DAY]), replaced("polars.Datetime", time_unit="years"), "cannot be read"),
+    "no shape": (
+        pl.Series([[1.5]], dtype=pl.Array(pl.Float64, 1)),
+        replaced("polars.Array", size=-5),
+        "cannot be read",
+    ),
 }
 
 

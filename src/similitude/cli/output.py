@@ -17,7 +17,6 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.options import AsJson, EngineSettings
 from similitude.support import plain
@@ -86,8 +85,10 @@ class Computation(Output):
     @contextmanager
     def computing(self, progress: bool = True) -> Iterator[None]:
         """Use the engine, and write the library's warnings as notes."""
+        from similitude.compute.engines import use_engine
+
         engine = engine_of(self.engine, progress and is_animated(sys.stderr))
-        with similitude.use_engine(engine), warnings.catch_warnings(record=True) as caught:
+        with use_engine(engine), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
             yield
@@ -100,6 +101,8 @@ def engine_of(settings: str, progress: bool = False) -> LocalEngine:
     >>> engine_of("threads=2, memory=4GiB")
     LocalEngine(threads=2, processes=None, memory='4GiB', progress=False, checkpoint=None)
     """
+    from similitude.compute.engines import LocalEngine
+
     types: dict[str, Callable[[str], Any]] = {"threads": int, "processes": int, "memory": str, "checkpoint": str}
     found: dict[str, Any] = {}
     for part in filter(None, map(str.strip, settings.split(","))):
@@ -112,7 +115,7 @@ def engine_of(settings: str, progress: bool = False) -> LocalEngine:
         except ValueError:
             raise UsageError(f"--engine: {name} must be an integer, got {value!r}") from None
     try:
-        return similitude.engines.LocalEngine(**found, progress=progress)
+        return LocalEngine(**found, progress=progress)
     except ValueError as error:
         raise UsageError(f"--engine: {error}") from None
 

@@ -70,13 +70,16 @@ def _read_packed(r: Any, node: Any) -> list[Any]:
 
 
 def _write_dict(w: Any, value: Any, path: Any) -> Described:
-    return {"is": "dict"}, [(" (keys)", list(value)), *((f"[{key!r}]", item) for key, item in value.items())]
+    return {"is": "dict"}, [
+        *((" (keys)", key) for key in value),
+        *((f"[{key!r}]", item) for key, item in value.items()),
+    ]
 
 
 def _read_dict(r: Any, node: Any, parts: list[Any]) -> Any:
-    keys, *values = parts
-    r.check_hashing(1)
-    return dict(zip(keys, values, strict=True))
+    n_keys = len(parts) // 2
+    r.check_hashing(sum(type(key) is list for key in node.get("parts", ())[:n_keys]))
+    return dict(zip(parts[:n_keys], parts[n_keys:], strict=True))
 
 
 def _write_type(w: Any, value: Any, path: Any) -> Described:

@@ -58,7 +58,8 @@ def _is_transparent(value: Any) -> bool:
 
 def _stored(w: Any, state: State, path: Any) -> State:
     """Return the attributes to be stored: without encodings, the engine and metadata requests."""
-    state = {name: one for name, one in state.items() if name != OF_THE_ENGINE}
+    state = dict(state)
+    state.pop(OF_THE_ENGINE, None)
     if isinstance(_similarity(state), Similarity):  # for a matrix, the encoding is an array of positions in it
         if "support_objects_" in state:
             state.pop("_support", None)

@@ -222,11 +222,9 @@ def _checked_about(about: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _parameters(model: Any) -> dict[str, str]:
     """Return the constructor parameters as short strings that are the same in every process."""
-    if not hasattr(model, "get_params"):
-        return {}
-    return {name: _text(value) for name, value in model.get_params(deep=False).items()}
-
-
-def _text(value: Any) -> str:
-    text = getattr(value, "__qualname__", None) if callable(value) else None
-    return re.sub(r" at 0x[0-9a-f]+", "", text or brief(value))
+    found = {}
+    for name, value in model.get_params(deep=False).items() if hasattr(model, "get_params") else ():
+        is_number = value is None or isinstance(value, (bool, int, float))
+        text = getattr(value, "__qualname__", None) if callable(value) else None
+        found[name] = repr(value) if is_number else re.sub(r" at 0x[0-9a-f]+", "", text or brief(value))
+    return found

@@ -96,7 +96,7 @@ class ModelReader:
         return min(sys.maxsize, 1 + sum(one.n_values for one in self._used[:first]))
 
     def check_hashing(self, first: int | None = None) -> None:
-        """Refuse keys, the `first` parts or all, whose hashes take forever because they contain each other often."""
+        """Refuse keys, the `first` references or all, whose hashes take forever as they contain each other often."""
         if self._count(first) > max(LARGEST_KEY, len(self._built) + 1):
             raise SavedModelError("a key of a dict or an item of a set is nested too deeply")
 

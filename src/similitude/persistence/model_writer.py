@@ -10,7 +10,7 @@ import numpy as np
 from similitude.persistence import graphs, instances, standard_forms, tables
 from similitude.persistence.containers_and_arrays import WRITERS, Described, write_scalar
 from similitude.persistence.file_format import ArrayWriter
-from similitude.persistence.plain_forms import PlainForm, type_key
+from similitude.persistence.plain_forms import PlainForm
 from similitude.persistence.user_code import RequiredCode
 from similitude.support import SavedModelError, brief
 
@@ -65,11 +65,11 @@ class ModelWriter:
         kept = []  # so that the ids of written values are not used again
         while pending:
             value, place = pending[-1]
-            key = _key(value)
+            key = id(value)
             if key in described:  # its parts are written
                 node, parts = described.pop(key)
                 if parts:
-                    node["parts"] = [part if _is_simple(part) else [self._numbers[_key(part)]] for _, part in parts]
+                    node["parts"] = [part if _is_simple(part) else [self._numbers[id(part)]] for _, part in parts]
                 self._numbers[key] = len(self.nodes)
                 self.nodes.append(node)
             if key in self._numbers:
@@ -79,12 +79,13 @@ class ModelWriter:
             kept.append(value)
             inner = [(part, Place(place, last)) for last, part in parts if not _is_simple(part)]
             for part, where in inner:
-                if _key(part) in described:
+                if id(part) in described:
                     raise SavedModelError(f"{where} leads back to itself: a {type(part).__name__} that contains itself")
             pending += reversed(inner)
 
     def _describe(self, value: Any, place: Place) -> Described:
-        key = type_key(type(value))
+        kind = type(value)
+        key = f"{kind.__module__.split('.')[0]}.{kind.__name__}"
         if key in WRITERS:
             return WRITERS[key](self, value, place)
         if key in FORMS:
@@ -96,11 +97,6 @@ class ModelWriter:
         if isinstance(value, np.generic):
             return write_scalar(self, value, place)
         return instances.write(self, value, place)
-
-
-def _key(value: Any) -> int:
-    """Return what identifies a value: there may be several empty tuples."""
-    return 0 if type(value) is tuple and not value else id(value)
 
 
 def _is_simple(value: Any) -> bool:

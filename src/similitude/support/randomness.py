@@ -26,7 +26,7 @@ def generator(random_state: Any = None) -> np.random.Generator:
 
 
 def random_keys(ranks: np.ndarray, seed: int | np.ndarray) -> np.ndarray:
-    """Return a random 64-bit number for each rank, by one seed or one for each (Steele, Lea and Flood 2014, SplitMix64).
+    """Return a random 64-bit number for each rank, by one seed or one for each (Steele et al. 2014, SplitMix64).
 
     >>> import numpy as np
     >>> bool((random_keys(np.arange(5), 1)[2:4] == random_keys(np.arange(2, 4), 1)).all())

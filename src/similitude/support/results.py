@@ -1,4 +1,4 @@
-"""The manners of every result: frozen, readable, convertible."""
+"""The base class of results, the results that all rooms share, and the grades of guarantees."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     import numpy as np
 
 PROVEN = "PROVEN"
-"""The theorem's size is met; its assumption is stated as an assumption."""
+"""The sample is as large as the theorem demands; the assumption of the theorem is stated."""
 
 HELD_OUT = "HELD-OUT"
-"""An exact binomial interval on data that played no part in the choice."""
+"""An exact binomial interval on held-out data."""
 
 ESTIMATE = "ESTIMATE"
-"""A figure of the sample at hand, with an interval by resampling or none."""
+"""An estimate on the training sample, with an interval by resampling or none."""
 
 NONE = "NONE"
 """No theorem covers this case; the reason is given."""
@@ -27,13 +27,10 @@ GRADES = (PROVEN, HELD_OUT, ESTIMATE, NONE)
 
 
 class Result:
-    """A frozen dataclass that a person can read and a program can store.
-
-    Subclasses are frozen dataclasses that write ``__str__``.
-    """
+    """Base class of results: frozen dataclasses that define ``__str__``."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain dicts, lists, numbers and strings."""
+        """Return the result as dicts, lists, numbers and strings."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         return {field.name: plain(getattr(self, field.name)) for field in fields}
 
@@ -43,13 +40,13 @@ class Result:
 
 @dataclass(frozen=True)
 class Estimate(Result):
-    """A figure, an interval for it, and what stands behind the interval.
+    """An estimate with an interval, and the grade of the interval.
 
     Attributes
     ----------
     value, low, high : float
     level : float
-        The probability with which such an interval covers the truth.
+        The probability that such an interval contains the true value.
     grade : str
         PROVEN, HELD-OUT or ESTIMATE.
 
@@ -71,13 +68,13 @@ class Estimate(Result):
 
 @dataclass(frozen=True)
 class Curve(Result):
-    """A figure as a function of another, with an interval at each point.
+    """A curve with an interval at each point.
 
     Attributes
     ----------
     x, y, low, high : array
     level : float
-        The probability with which the interval at one point covers the truth.
+        The probability that the interval at one point contains the true value.
     grade : str
         PROVEN, HELD-OUT or ESTIMATE.
     """
@@ -97,18 +94,18 @@ class Curve(Result):
 
 @dataclass(frozen=True)
 class Guarantee(Result):
-    """What is promised, by which theorem, under which assumption.
+    """A guarantee: what holds, by which theorem, under which assumption.
 
     Attributes
     ----------
     statement : str
-        The promise, or why there is none.
+        What holds, or why there is no guarantee.
     theorem : str
-        Where it is proven.
+        The theorem and its source.
     assumption : str
-        What it rests on and no sample can show.
+        The assumption that no sample can verify.
     numbers : dict
-        The figures that enter.
+        The numbers in the statement.
     grade : str
         PROVEN, HELD-OUT, ESTIMATE or NONE.
     """

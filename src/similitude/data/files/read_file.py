@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 
+from similitude.data.files.columns_to_objects import apply_schema, infer
 from similitude.data.files.formats_without_columns import read_without_columns
-from similitude.data.files.interpret_columns import apply_schema, infer
 from similitude.data.files.open_file import TABULAR, OpenFile, check_memory, open_file
-from similitude.data.files.read_columns import read_columns
 from similitude.data.files.schema import Data, Request, Schema
+from similitude.data.files.tabular_formats import read_columns
 from similitude.support import FileError, check_integer
 
 
