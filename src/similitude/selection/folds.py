@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.linear import Moments
 from similitude.selection.targets import SelectionTargets
-from similitude.support import brief
+from similitude.support import brief, check_integer
 
 MAX_PARTS = 24
 """Largest number of parts of the examples whose sums are kept."""
@@ -70,9 +70,7 @@ def check_cv(cv: Any, targets: SelectionTargets) -> Any:
         )
     if hasattr(cv, "split") or isinstance(cv, Iterable):
         return cv
-    if isinstance(cv, bool) or cv < 2:
-        raise ValueError(f"cv must be at least 2 folds, got {cv!r}")
-    if cv > len(targets):
+    if check_integer("cv", cv, 2) > len(targets):
         raise ValueError(f"cv = {cv} folds of {len(targets)} examples: each fold needs an example")
     if targets.codes is not None and targets.classes is not None:
         sizes = np.bincount(targets.codes)

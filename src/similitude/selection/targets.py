@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude.estimators import class_codes
 from similitude.scikit import read_labels
-from similitude.support import brief
+from similitude.support import brief, check_choice
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
 
@@ -95,8 +95,8 @@ def _kind(values: np.ndarray, task: str | None) -> str:
     """Return the type of the targets for a task, or what scikit-learn calls them; other Python objects are labels."""
     from sklearn.utils.multiclass import type_of_target
 
-    if task not in (None, CLASSIFICATION, REGRESSION):
-        raise ValueError(f"task must be {CLASSIFICATION!r}, {REGRESSION!r} or None, got {task!r}")
+    if task is not None:
+        check_choice("task", task, (CLASSIFICATION, REGRESSION), otherwise="None")
     if task == REGRESSION and values.dtype.kind not in "fiub":
         raise ValueError(f"y holds {brief(values[0])}: regression needs numbers")
     if task == CLASSIFICATION and values.ndim > 1:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from similitude.support import Estimate
+
 LEVEL = 0.95
 """Default confidence level of intervals and bands."""
 
@@ -37,6 +39,12 @@ def clopper_pearson(successes: Any, trials: Any, level: float = LEVEL) -> tuple[
         low = np.where(k > 0, beta.ppf(tail, k, n - k + 1), 0.0)
         high = np.where(k < n, beta.ppf(1 - tail, k + 1, n - k), 1.0)
     return low, high
+
+
+def proportion(successes: float, trials: float, grade: str, level: float = LEVEL) -> Estimate:
+    """Return a share with its exact interval, as an estimate of this grade."""
+    low, high = clopper_pearson(successes, trials, level)
+    return Estimate(float(successes) / trials, float(low), float(high), level, grade)
 
 
 def dkw_radius(trials: int, level: float = LEVEL) -> float:

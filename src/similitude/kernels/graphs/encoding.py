@@ -9,9 +9,10 @@ import numpy as np
 
 from similitude.compute import as_objects
 from similitude.kernels.graphs.parsing import ParsedGraph, is_one_graph, parse_graph
+from similitude.kernels.item_keys import item_keys
 from similitude.kernels.ragged import ragged_rows, starts_of
-from similitude.kernels.tables.cells import is_missing
-from similitude.support import brief, digest
+from similitude.kernels.tables.cells import missing_cells
+from similitude.support import brief
 
 NO_LABEL = 0
 """The label of all nodes or edges of a graph without labels."""
@@ -28,7 +29,7 @@ class EncodedGraphs:
     node_starts, starts : array of int64
     neighbors : array of int32
     labels, edge_labels : array of uint64
-        A digest of the label of each node and of each entry of `neighbors`; 0 if a graph has no labels.
+        A key of the label of each node and of each entry of `neighbors`; 0 if a graph has no labels.
 
     Examples
     --------
@@ -78,22 +79,6 @@ class EncodedGraphs:
         return self.node_starts, self.starts, self.neighbors
 
 
-PLAIN = {str, int, float, bool, bytes}
-"""Labels of these types have equal digests if and only if they are equal."""
-
-
-def _digests(labels: list[Any]) -> np.ndarray:
-    """Return a 64-bit number per label, equal in all processes and batches; 0 for a missing label."""
-    if set(map(type, labels)) <= PLAIN:
-        known = {label: _digest(label) for label in set(labels)}
-        return np.array(list(map(known.__getitem__, labels)), np.uint64)
-    return np.array([_digest(label.item() if isinstance(label, np.generic) else label) for label in labels], np.uint64)
-
-
-def _digest(label: Any) -> int:
-    return NO_LABEL if is_missing(label) else int.from_bytes(digest(label), "little") or 1
-
-
 def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> EncodedGraphs:
     """Return graphs as concatenated arrays.
 
@@ -127,9 +112,9 @@ def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> EncodedGr
     owner = np.repeat(np.arange(len(parts)), counts)
     ends = np.concatenate([one.ends for one in parts])
     _check_ends(parts, ends, owner, sizes)
-    labels = _label_digests(parts, "node") if nodes else None
+    labels = _label_keys(parts, "node") if nodes else None
     labels = np.full(node_starts[-1], NO_LABEL, np.uint64) if labels is None else labels
-    adjacency = _adjacency(parts, ends, owner, node_starts, _label_digests(parts, "edge") if edges else None)
+    adjacency = _adjacency(parts, ends, owner, node_starts, _label_keys(parts, "edge") if edges else None)
     return EncodedGraphs(node_starts, labels, *adjacency)
 
 
@@ -147,8 +132,8 @@ def _check_ends(parts: list[ParsedGraph], ends: np.ndarray, owner: np.ndarray, s
         raise ValueError(f"graph {g} has a self-loop at node {node}: graph kernels take simple graphs, so remove it")
 
 
-def _label_digests(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
-    """Return the digests of the labels of all nodes or all given edges; None if no graph has any."""
+def _label_keys(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
+    """Return the keys of the labels of all nodes or all given edges; None if no graph has any."""
     own = [(one.labels, one.nodes) if of == "node" else (one.edge_labels, len(one.ends)) for one in parts]
     graphs = [g for g, (_, size) in enumerate(own) if size]
     labels = [own[g][0] for g in graphs]
@@ -158,15 +143,16 @@ def _label_digests(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
     if not all(labeled):
         without, having = graphs[labeled.index(False)], graphs[labeled.index(True)]
         raise ValueError(f"graph {without} has no {of} labels, graph {having} has: label all graphs or none")
-    values = _digests([label for some in labels for label in (some.tolist() if hasattr(some, "tolist") else some)])
-    missing = np.flatnonzero(values == NO_LABEL)
+    values = [label for some in labels for label in (some.tolist() if hasattr(some, "tolist") else some)]
+    plain = set(map(type, values)) <= {str, int}
+    missing = np.zeros(0, int) if plain else np.flatnonzero(missing_cells(values))
     if len(missing):
         starts = starts_of([len(some) for some in labels])
         which = int(np.searchsorted(starts, missing[0], side="right")) - 1
         g, at = graphs[which], int(missing[0] - starts[which])
         who = f"node {parts[g].name(at)}" if of == "node" else f"the edge between nodes {_pair(parts[g], at)}"
         raise ValueError(f"{who} of graph {g} has no label, other {of}s have one")
-    return values
+    return item_keys(values)
 
 
 def _pair(one: ParsedGraph, edge: int) -> str:

@@ -12,7 +12,7 @@ from similitude.compute import take
 from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
 from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
-from similitude.theory import LEVEL, clopper_pearson
+from similitude.theory import LEVEL, proportion
 
 MIN_EXAMPLES = 40
 """With fewer examples, cross-validation is repeated instead of holding out a part."""
@@ -148,8 +148,7 @@ class HeldOutPredictions:
         """Return the error rate with an exact interval, or the root mean squared error with a bootstrap interval."""
         if self.probabilities is not None:
             wrong, n = float((self.predicted != self.targets).sum(axis=1).mean()), len(self.targets)
-            low, high = clopper_pearson(wrong, n, LEVEL)
-            return Estimate(wrong / n, float(low), float(high), LEVEL, self.grade)
+            return proportion(wrong, n, self.grade)
         losses, drawn = self._losses(seed)
         return _bootstrap(float(np.sqrt(losses.mean())), np.sqrt(losses[drawn].mean(axis=1)))
 

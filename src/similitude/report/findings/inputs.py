@@ -13,7 +13,7 @@ from similitude.goodness import stratified
 from similitude.scikit import read_labels
 from similitude.selection import CLASSIFICATION, REGRESSION
 from similitude.similarity import Precomputed, Similarity, as_similarity
-from similitude.support import Result, brief, generator
+from similitude.support import Result, brief, check_choice, generator
 
 MAX_INTEGER_CLASSES = 100
 """Integers with at most this many distinct values are classes, if each has two examples on average."""
@@ -133,8 +133,7 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
 def _task(labels: np.ndarray, task: str | None) -> tuple[str, tuple[str, ...]]:
     """Return the task, inferred from the labels unless given, and a note on what was inferred."""
     if task is not None:
-        if task not in (CLASSIFICATION, REGRESSION):
-            raise ValueError(f"task must be {CLASSIFICATION!r} or {REGRESSION!r}, got {task!r}")
+        check_choice("task", task, (CLASSIFICATION, REGRESSION))
         return task, ()
     if labels.dtype.kind not in "fiu":
         return CLASSIFICATION, ()
