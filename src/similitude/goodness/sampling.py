@@ -181,22 +181,10 @@ def read_landmarks(landmarks: Any, labels: Labels) -> int | np.ndarray | None:
 
 @dataclass(frozen=True)
 class Similarities:
-    """The similarities of a sample.
+    """The similarities of the n objects of a sample, under a resolved similarity.
 
-    Attributes
-    ----------
-    similarity : Similarity
-        With data-dependent parameters resolved.
-    objects : sequence
-        The n objects that are used.
-    raw : array of shape (n, n)
-        Their similarities K(x_i, x_j).
-    wide : array of shape (n, n + e)
-        The same in double precision and divided by the scale, followed by the columns of other landmarks.
-    scale : float
-        The largest magnitude, at least 1.
-    copies : int
-        Number of objects that are exact copies of earlier ones.
+    ``raw`` are K(x_i, x_j); ``wide`` are the same in double precision, divided by ``scale``, the largest magnitude or
+    1, and followed by the columns of other landmarks. ``copies`` counts objects that are exact copies of earlier ones.
     """
 
     similarity: Similarity

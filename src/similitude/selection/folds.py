@@ -18,14 +18,7 @@ MAX_PARTS = 24
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """The folds of a cross-validation.
-
-    Attributes
-    ----------
-    pairs : list of (array of int, array of int)
-        For each fold the positions of its training and of its test examples.
-    description : str
-    """
+    """The folds of a cross-validation: the positions of training and of test examples for each, and a description."""
 
     pairs: list[tuple[np.ndarray, np.ndarray]]
     description: str
@@ -84,18 +77,9 @@ def check_cv(cv: Any, targets: SelectionTargets) -> Any:
 
 
 def make_folds(cv: Any, targets: SelectionTargets, rows: np.ndarray, rng: np.random.Generator) -> Folds:
-    """Return the folds of the sampled examples.
+    """Return the folds of the sampled examples, at these rows; `cv` was validated by `check_cv`.
 
-    Parameters
-    ----------
-    cv : int, splitter, or iterable of (train, test)
-        Pairs hold positions among all examples.
-    targets : SelectionTargets
-        Of all examples.
-    rows : array of int
-        Positions of the sampled examples.
-    rng : numpy.random.Generator
-        Shuffles if cv is a number.
+    Given pairs (train, test) hold positions among all examples; the generator shuffles if cv is a number.
     """
     here = targets.at(rows)
     if hasattr(cv, "split"):

@@ -16,18 +16,10 @@ CLASSIFICATION, REGRESSION = "classification", "regression"
 
 @dataclass(frozen=True, eq=False)
 class SelectionTargets:
-    """What is to be predicted.
+    """What is to be predicted: labels or numbers as given, and the columns Y that are fitted.
 
-    Attributes
-    ----------
-    task : {"classification", "regression"}
-    values : array
-        Labels or numbers as given.
-    Y : array of shape (n, k)
-        What is fitted: -1 and +1, one column for two classes and one per class for several; or the numbers.
-    classes : array or None
-    codes : array of int, or None
-        The class of each example, as a position in `classes`.
+    Y has -1 and +1, in one column for two classes and one per class for several, or the numbers. ``codes`` is the class
+    of each example as a position in ``classes``; both are None for regression.
     """
 
     task: str

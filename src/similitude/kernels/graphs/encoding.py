@@ -80,28 +80,17 @@ class EncodedGraphs:
 
 
 def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> EncodedGraphs:
-    """Return graphs as concatenated arrays.
+    """Return graphs as concatenated arrays, with the labels of nodes and of edges if they are asked for.
 
     Takes networkx graphs and igraph graphs (labels in the attribute ``"label"`` of nodes and edges), scipy sparse
     adjacency matrices, and tuples ``(edges,)``, ``(edges, node_labels)`` or ``(edges, node_labels, edge_labels)``.
     There `edges` are pairs of nodes or a sparse adjacency matrix. Nodes are numbers from 0, one per label (an integer
-    in place of the labels is the number of nodes), or the keys of a dict of labels. Edge labels are in the order of
-    the edges.
+    in place of the labels is the number of nodes), or the keys of a dict of labels. Edge labels are in the order of the
+    edges.
 
     An edge that is given more than once, in either direction, counts once, and must have one label. Weights of an
     adjacency matrix are ignored, but zero means no edge. Directed graphs, asymmetric matrices and self-loops are
-    refused, because their meaning would be a guess.
-
-    Parameters
-    ----------
-    objects : sequence of graphs
-    nodes, edges : bool
-        Whether to read the labels of nodes and of edges.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The message names the graph by its index, and the node.
+    refused, because their meaning would be a guess; the error names the graph by its index, and the node.
     """
     if is_one_graph(objects):
         raise TypeError(f"expected graphs, got a single one, {brief(objects)}: pass a list of graphs")

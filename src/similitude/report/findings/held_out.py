@@ -32,14 +32,8 @@ ERROR_RATE, ROOT_MEAN_SQUARE = "error rate", "root mean squared error"
 class Split:
     """Which examples are fitted to and which are held out.
 
-    Attributes
-    ----------
-    rounds : tuple
-        The folds of each round, as pairs (positions to fit to, positions held out). One round of one fold where a
-        part is held out.
-    tested : array of int
-        Sorted positions of all examples that are ever held out.
-    notes : tuple of str
+    ``rounds`` holds the folds of each round, as pairs (positions to fit to, positions held out): one round of one fold
+    if a part is held out. ``tested`` are the sorted positions of all examples that are ever held out.
     """
 
     rounds: tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...]
@@ -106,20 +100,10 @@ def _folds(inputs: Inputs, rest: np.ndarray, rng: np.random.Generator) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPredictions:
-    """Predictions for the tested examples by models that were not fitted to them.
+    """Predictions for the tested examples, at these positions in X, by models that were not fitted to them.
 
-    Attributes
-    ----------
-    tested : array of int
-        Positions in X.
-    scores : array of shape (rounds, n, classes) or (rounds, n)
-        Scores of the classes, or predicted numbers.
-    probabilities : array of shape (n, classes) or None
-        Mean over rounds; None for regression.
-    targets : array
-        Class codes, or numbers to predict.
-    grade : str
-        HELD-OUT or ESTIMATE.
+    ``scores`` has the shape (rounds, n, classes), or (rounds, n) for predicted numbers; ``probabilities`` (n, classes)
+    are means over rounds, None for regression; ``targets`` are class codes, or numbers to predict.
     """
 
     tested: np.ndarray

@@ -21,15 +21,7 @@ MAX_INTEGER_CLASSES = 100
 
 @dataclass(frozen=True)
 class Item(Result):
-    """One example.
-
-    Attributes
-    ----------
-    index : int
-        Its position in X.
-    object : object
-    label : label or float
-    """
+    """One example: its position in X, the object, and its label or number."""
 
     index: int
     object: Any

@@ -66,13 +66,7 @@ def _joined(histograms: list[Counter[int]]) -> Keyed:
 def shortest_paths(graphs: Structure, labels: Array) -> Keyed:
     """Return the histogram of (label, label, distance) over the unordered pairs of connected nodes of each graph.
 
-    A key is a hash of the triple.
-
-    Parameters
-    ----------
-    graphs : Structure
-    labels : array of uint64
-        One for each node.
+    A key is a hash of the triple; there is a uint64 label for each node.
     """
     node_starts = graphs[0]
     salted = _mix(labels + _GOLDEN)
