@@ -70,20 +70,11 @@ def stratified(codes: np.ndarray, size: int, rng: np.random.Generator, least: in
 class SamplingPlan:
     """The roles of the examples, chosen before the first similarity is computed.
 
-    Attributes
-    ----------
-    labels : Labels
-    used : array of int
-        Positions in X of the examples for which all pairs are computed.
-    codes : array of int
-        Their classes.
-    extra : array of int
-        Positions in X of landmarks that are not among them.
-    landmarks : array of int
-        The columns that get weights: positions in `used` followed by `extra`.
-    fit, choice, test : array of int
-        Positions in `used` of the examples to which weights are fitted, by which one of several fits is chosen, and on
-        which it is tested. Empty if there are too few examples.
+    ``used`` are the positions in X of the examples for which all pairs are computed, ``codes`` their classes, and
+    ``extra`` the positions of landmarks that are not among them. ``landmarks`` are the columns that get weights:
+    positions in ``used`` followed by ``extra``. ``fit``, ``choice`` and ``test`` are positions in ``used`` of the
+    examples to which weights are fitted, by which one of several fits is chosen, and on which it is tested; empty if
+    there are too few.
     """
 
     labels: Labels

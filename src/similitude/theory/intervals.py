@@ -14,19 +14,11 @@ LEVEL = 0.95
 
 
 def clopper_pearson(successes: Any, trials: Any, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return the exact two-sided interval for a probability.
+    r"""Return the exact two-sided interval for a probability, of numbers or arrays.
 
-    The ends are the :math:`p` for which the binomial tail beyond the observed count has probability
-    :math:`(1 - \text{level}) / 2`; the coverage is at least `level` for every true probability (Clopper and Pearson,
-    1934).
+    The ends are the :math:`p` for which the binomial tail beyond the observed count has probability :math:`(1 -
+    \text{level}) / 2`; the coverage is at least `level` for every true probability (Clopper and Pearson, 1934).
 
-    Parameters
-    ----------
-    successes, trials : int or array of int
-    level : float
-
-    Examples
-    --------
     >>> low, high = clopper_pearson(3, 100, level=0.9)
     >>> round(float(low), 4), round(float(high), 4)
     (0.0082, 0.0757)

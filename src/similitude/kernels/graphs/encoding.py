@@ -23,16 +23,8 @@ class EncodedGraphs:
 
     Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``; node v has the neighbors
     ``neighbors[starts[v]:starts[v + 1]]``, numbered within the graph and increasing, each edge in both directions.
+    ``labels`` and ``edge_labels`` are uint64 keys of the labels of each node and of each neighbor; 0 without labels.
 
-    Attributes
-    ----------
-    node_starts, starts : array of int64
-    neighbors : array of int32
-    labels, edge_labels : array of uint64
-        A key of the label of each node and of each entry of `neighbors`; 0 if a graph has no labels.
-
-    Examples
-    --------
     >>> path, triangle = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
     >>> graphs = as_graphs([path, triangle])
     >>> len(graphs), graphs.neighbors.tolist(), graphs[1:].neighbors.tolist()

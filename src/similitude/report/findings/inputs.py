@@ -35,21 +35,9 @@ class Item(Result):
 class Inputs:
     """The validated inputs of an investigation.
 
-    Attributes
-    ----------
-    similarity : Similarity
-        As given, possibly with parameters that depend on data.
-    X : sequence of objects
-    y : array
-        Labels, or numbers in float64.
-    task : {"classification", "regression"}
-    classes : array
-        Empty for regression.
-    codes : array of int
-        The class of each example as a position in `classes`; zeros for regression.
-    seed : int
-    notes : tuple of str
-        What was inferred about the labels.
+    The similarity is as given, possibly with parameters that depend on data; ``y`` holds labels, or numbers in float64;
+    ``codes`` is the class of each example as a position in ``classes`` (zeros and no classes for regression); ``notes``
+    say what was inferred about the labels.
     """
 
     similarity: Similarity

@@ -70,15 +70,9 @@ def of_products(products: Array, A: Array, B: Array, a: Array, b: Array, *form: 
 
 
 def of_sums(out: Array, A: Array, B: Array, terms: str, *form: Any) -> None:
-    """Write a function of sums over features into `out`.
+    """Write a function of sums over features of the rows of A and B into `out`.
 
-    Parameters
-    ----------
-    out : array of shape (n, m)
-    A, B : arrays of shape (n, d) and (m, d)
-        The vectors.
-    terms : str
-        What is summed: ``squared_difference``, ``absolute_difference`` or ``smaller`` (the smaller of two entries).
+    Summed are squared differences, absolute differences, or the smaller of two entries; see `TERMS`.
     """
     out[...] = 0
     for k in range(A.shape[1]):
