@@ -176,11 +176,14 @@ class Similarity(Parametric, ABC):
 
     def encode_checked(self, objects: Any, name: str = "X") -> Encoding:
         """Encode objects and check their number; an error begins with the name of the argument."""
-        with error_prefix(name):
+        try:
             encoded = self.encode(objects)
             if count(encoded) != check_objects(objects, name):
                 raise ValueError(f"{self!r} encoded {check_objects(objects)} objects as {count(encoded)}")
             return encoded
+        except (TypeError, ValueError):
+            with error_prefix(name):
+                raise
 
     def prepare(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> tuple[Similarity, Encoding]:
         """Return the similarity resolved on X, and X encoded, once for all later use."""
