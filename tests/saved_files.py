@@ -3,11 +3,9 @@
 A file that was released is never made again: it must load in every later version.
 """
 
-import io
 import json
 import sys
 import warnings
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +17,8 @@ from similitude.kernels import DTW, Gaussian, Gower, Jaccard, Linear, SharesAny,
 from similitude.learners import KernelPerceptron, KernelRidge, KernelSVC, SimilarityVote
 from similitude.maps import CompactMap, LandmarkMap
 from similitude.persistence import information
-from similitude.persistence.container import VERSION
-from similitude.persistence.model_files import model_bytes
+from similitude.persistence.file_format import VERSION
+from similitude.persistence.model_files import contents
 
 FOLDER = Path(__file__).parent / "saved"
 
@@ -43,10 +41,9 @@ def folder():
 def attributes(model):
     """Return the attributes of every instance in a model by the names of their classes."""
     found = {}
-    with zipfile.ZipFile(io.BytesIO(model_bytes(model))) as archive:
-        for node in json.loads(archive.read("model.json")):
-            if node["is"] == "object":
-                found.setdefault(node["type"], set()).update(node["attributes"])
+    for node in contents(model)[1]:
+        if node["is"] == "object":
+            found.setdefault(node["type"], set()).update(node["names"])
     return found
 
 

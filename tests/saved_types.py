@@ -70,12 +70,15 @@ def is_stored(cls):
 
 
 def table():
-    """Return the list as the registry should have it: a line per module."""
+    """Return the list as the registry should have it: a line per room, or per module if its room does not export it."""
     names = {}
-    for module, name in sorted(stored_classes()):
-        names.setdefault(module.removeprefix("similitude."), []).append(name)
+    for (module, name), cls in sorted(stored_classes().items()):
+        room = module.split(".")[1]
+        is_exported = getattr(importlib.import_module(f"similitude.{room}"), name, None) is cls
+        names.setdefault(room if is_exported else module.removeprefix("similitude."), []).append(name)
     lines = [
-        textwrap.wrap(f"{module}: {' '.join(found)}", 118, subsequent_indent="    ") for module, found in names.items()
+        textwrap.wrap(f"{place}: {' '.join(sorted(names[place]))}", 118, subsequent_indent="    ")
+        for place in sorted(names)
     ]
     return "\n" + "\n".join(part for line in lines for part in line) + "\n"
 

@@ -7,7 +7,8 @@ from cli_runs import run, write_csv
 from similitude import SimilarityClassifier
 from similitude.cli.inputs import TrainingOptions
 from similitude.cli.output import Output
-from similitude.data.files import needs_batches, open_file
+from similitude.data.files import open_file, read
+from similitude.errors import FileError, FileTooLargeError
 from similitude.sources import Source
 
 
@@ -23,7 +24,7 @@ def rows(tmp_path):
 
 def test_a_file_as_a_source(rows, monkeypatch):
     path, X, y = rows
-    monkeypatch.setattr(open_file, "memory_needed", lambda file: (10**15, 1))
+    monkeypatch.setattr(open_file, "_uncompressed_size", lambda file: 10**15)
     data = TrainingOptions(path, label="where", similarity="gaussian(sigma=1)").load(Output(True), may_stream=True)
     assert isinstance(data.objects, Source) and data.text == "gaussian(sigma=1)"
     assert np.array_equal(data.labels, y)
@@ -33,18 +34,20 @@ def test_a_file_as_a_source(rows, monkeypatch):
     np.testing.assert_allclose(found, model.fit(X, y).decision_function(X[:100]), atol=1e-9)
 
 
-def test_whether_a_file_is_read_in_batches(rows, monkeypatch, tmp_path):
+def test_a_file_that_is_too_large_says_whether_it_can_be_read_in_batches(rows, monkeypatch, tmp_path):
     np.savez(tmp_path / "rows.npz", X=rows[1], y=rows[2])
-    assert not needs_batches(rows[0])
-    monkeypatch.setattr(open_file, "memory_needed", lambda file: (10**15, 1))
-    assert needs_batches(rows[0])
-    assert not any(map(needs_batches, ("-", tmp_path, tmp_path / "rows.npz")))  # read whole, or refused
+    monkeypatch.setattr(open_file, "_uncompressed_size", lambda file: 10**15)
+    with pytest.raises(FileTooLargeError, match=r"rows\.csv: reading it takes about .* GiB"):
+        read(rows[0])
+    with pytest.raises(FileError, match=r"rows\.npz: reading it takes about .* GiB") as refused:
+        read(tmp_path / "rows.npz")  # is always read as a whole
+    assert type(refused.value) is FileError
 
 
 def test_fit_streams_and_says_so(rows, monkeypatch, tmp_path):
     pytest.importorskip("similitude.persistence")
     path, _X, _y = rows
-    monkeypatch.setattr(open_file, "memory_needed", lambda file: (10**15, 1))
+    monkeypatch.setattr(open_file, "_uncompressed_size", lambda file: 10**15)
     ask = ["--label", "where", "--landmarks", "20", "--similarity", "gaussian(sigma=1)"]
     done = run("fit", path, *ask, "-o", tmp_path / "m.sim", "--json")
     assert done.code == 0, done.err

@@ -216,7 +216,7 @@ def test_a_quotation_mark_that_is_never_closed_is_refused(put):
 
 
 def test_rows_longer_than_a_block_are_refused(put, monkeypatch):
-    monkeypatch.setattr("similitude.data.files.delimited.BLOCKS", (32, 64))
+    monkeypatch.setattr("similitude.data.files.tabular_formats.BLOCKS", (32, 64))
     refuses("a row is longer than", put("x.csv", "a,b\n" + "x" * 200 + ",1\n"))
 
 
@@ -511,7 +511,7 @@ def test_later_batches_are_read_as_the_first(put):
 
 
 def test_batches_of_small_blocks(put, monkeypatch):
-    monkeypatch.setattr("similitude.data.files.delimited.BLOCKS", (64, 1 << 20))
+    monkeypatch.setattr("similitude.data.files.tabular_formats.BLOCKS", (64, 1 << 20))
     long = {50: "y" * 100, 120: "z" * 300}
     path = put("x.csv", "a,b\n" + "".join(f'{i},"x{long.get(i, i)}\n"\n' for i in range(200)))
     pieces = list(files.batches(path, rows=7))
@@ -534,7 +534,7 @@ def test_batches_of_every_format(put, tmp_path):
 
 @pytest.mark.parametrize("rows", [0, -1, 2.5, True, "3"])
 def test_batches_need_a_number_of_rows(put, rows):
-    with pytest.raises(ValueError, match="rows must be a positive integer"):
+    with pytest.raises(ValueError, match="rows must be an integer >= 1"):
         next(files.batches(put("x.csv", "a\n1\n"), rows=rows))
 
 

@@ -3,13 +3,11 @@
 import contextlib
 import errno
 import hashlib
-import io
 import json
 import os
-import re
 import struct
 import tracemalloc
-import zipfile
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +23,7 @@ from similitude import load, save
 from similitude.errors import SavedModelError
 from similitude.kernels import Gaussian
 from similitude.learners import KernelRidge
-from similitude.persistence import container, information, registry
-from similitude.persistence.container import Entry, pack
+from similitude.persistence import file_format, information, registry
 from similitude.persistence.model_files import model_bytes
 
 X = np.random.default_rng(0).standard_normal((6, 2))
@@ -52,34 +49,46 @@ def refused(content, folder, match=None):
     assert peak < 100 * len(content) + 5_000_000
 
 
-def entries(content):
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+def parts_of(content):
+    """Return the manifest, the nodes and the arrays of a file as bytes."""
+    line = content.index(b"\n") + 1
+    _, _, manifest, nodes, arrays, _ = content[:line].split()
+    ends = line + int(manifest), line + int(manifest) + int(nodes), len(content) - 64
+    return {
+        "manifest": content[line : ends[0]],
+        "nodes": content[ends[0] : ends[1]],
+        "arrays": content[ends[2] - int(arrays) : ends[2]],
+    }
+
+
+def joined(manifest, nodes, arrays, version=b"1.0", sizes=None, digest=None):
+    """Return a file with a good SHA-256 made of any parts."""
+    sizes = b"%d %d %d" % (len(manifest), len(nodes), len(arrays)) if sizes is None else sizes
+    digest = hashlib.sha256(manifest).hexdigest().encode() if digest is None else digest
+    start = b"similitude %s %s %s\n" % (version, sizes, digest) + manifest + nodes
+    return sealed(start + b" " * (-len(start) % 64) + arrays + bytes(64))
 
 
 def forged(content, change):
-    """Return a file with a good SHA-256 in which the entries were changed."""
-    parts = entries(content)
+    """Return a file with a good SHA-256 in which the parts were changed."""
+    parts = parts_of(content)
     change(parts)
-    file = io.BytesIO()
-    manifest = parts.pop("manifest.json")
-    pack(file, manifest, [Entry(name, len(part), [part]) for name, part in parts.items()])
-    return file.getvalue()
+    return joined(**parts)
 
 
 def with_tree(content, change):
     """Return a file with a good SHA-256 in which the JSON of the model was changed."""
 
     def changed(parts):
-        tree = json.loads(parts["model.json"])
+        tree = json.loads(parts["nodes"])
         change(tree)
-        parts["model.json"] = json.dumps(tree).encode()
+        parts["nodes"] = json.dumps(tree).encode()
 
     return forged(content, changed)
 
 
 def sealed(content):
-    """Return a zip of any layout with a good SHA-256."""
+    """Return a file with a good SHA-256."""
     return content[:-64] + hashlib.sha256(content[:-64]).hexdigest().encode()
 
 
@@ -135,16 +144,6 @@ def test_what_is_no_saved_model(tmp_path, content):
     refused(content, tmp_path)
 
 
-def test_another_zip_and_a_packed_anew_file(tmp_path):
-    other = io.BytesIO()
-    with zipfile.ZipFile(other, "w") as archive:
-        archive.writestr("a", "b")
-    refused(other.getvalue(), tmp_path, "is not a saved model")
-    with zipfile.ZipFile(other, "a") as archive:
-        archive.comment = SMALL[-200:][SMALL[-200:].index(b"similitude") :]
-    refused(other.getvalue(), tmp_path, "SHA-256")
-
-
 def test_places_that_hold_no_file(tmp_path):
     for path, match in ((tmp_path, "it is not a regular file"), (tmp_path / "none.sim", "No such file")):
         for read in (load, information):
@@ -152,108 +151,32 @@ def test_places_that_hold_no_file(tmp_path):
                 read(path)
 
 
-# Hostile zips: the SHA-256 is right, the layout is not.
+# Hostile first lines: the SHA-256 is right, the line is not.
 
-
-def rezipped(change, content=SMALL):
-    """Return a zip made by other hands: ``change(archive, entries)`` writes the entries."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.comment = content[-200:][content[-200:].index(b"similitude") :]
-        change(archive, entries(content))
-    return sealed(file.getvalue())
-
-
-def info(name, **changes):
-    made = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-    made.external_attr = 0o644 << 16
-    for key, value in changes.items():
-        setattr(made, key, value)
-    return made
-
-
-def plain(archive, parts, skip=()):
-    for name, part in parts.items():
-        if name not in skip:
-            archive.writestr(info(name), part)
-
-
-def with_extra(name, **changes):
-    def write(archive, parts):
-        plain(archive, parts)
-        archive.writestr(info(name, **changes), b"payload")
-
-    return write
-
-
-def without(name):
-    return lambda archive, parts: plain(archive, parts, skip=(name,))
-
-
-def renamed(archive, parts):
-    parts["model.jsom"] = parts.pop("model.json")
-    plain(archive, parts)
-
-
-def deflated(archive, parts):
-    archive.writestr(info("manifest.json"), parts["manifest.json"])
-    archive.writestr(info("model.json"), b"[" + b" " * 10_000_000 + b"]", compress_type=zipfile.ZIP_DEFLATED)
-
-
-def backwards(archive, parts):
-    plain(archive, dict(reversed(list(parts.items()))))
-
-
-LAYOUTS = {
-    "extra": with_extra("notes.txt"),
-    "extra array": with_extra("arrays/0.npy"),
-    "traversal": with_extra("../../evil.npy"),
-    "absolute": with_extra("/etc/passwd"),
-    "drive": with_extra("C:\\evil.npy"),
-    "inside": with_extra("arrays/../manifest.json"),
-    "folder": with_extra("arrays/"),
-    "link": with_extra("arrays.bin.link", external_attr=0o120777 << 16),
-    "no arrays": without("arrays.bin"),
-    "no model": without("model.json"),
-    "no manifest": without("manifest.json"),
-    "renamed": renamed,
-    "bomb": deflated,
-    "backwards": backwards,
+PARTS = parts_of(SMALL)
+LENGTHS = [len(part) for part in PARTS.values()]
+LINES = {
+    "larger manifest": ({"sizes": b"%d %d %d" % (LENGTHS[0] + 1, LENGTHS[1] - 1, LENGTHS[2])}, "SHA-256"),
+    "smaller nodes": ({"sizes": b"%d %d %d" % (LENGTHS[0], LENGTHS[1] - 1, LENGTHS[2])}, "JSON|size"),
+    "larger arrays": ({"sizes": b"%d %d %d" % (LENGTHS[0], LENGTHS[1], 10**12)}, "its size is not"),
+    "negative": ({"sizes": b"%d %d -64" % (LENGTHS[0], LENGTHS[1] + 64)}, "not a saved model"),
+    "absurd": ({"sizes": b"9" * 40 + b" 1 1"}, "not a saved model"),
+    "other digest": ({"digest": b"0" * 64}, "manifest does not match"),
+    "no digest": ({"digest": b"zero"}, "not a saved model"),
+    "no version": ({"version": b"one"}, "not a saved model"),
+    "line never ends": ({"version": b"1.0" + b" " * 10_000}, "not a saved model"),
 }
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_hostile_layouts(name, tmp_path):
-    refused(rezipped(LAYOUTS[name]), tmp_path)
+@pytest.mark.parametrize("name", LINES)
+def test_hostile_first_lines(name, tmp_path):
+    change, match = LINES[name]
+    refused(joined(**PARTS, **change), tmp_path, match)
 
 
 def test_the_helper_makes_files_that_would_load(tmp_path):
-    (tmp_path / "file.sim").write_bytes(rezipped(plain))
-    assert load(tmp_path / "file.sim") == Gaussian(2.0)
-
-
-def test_a_duplicated_entry(tmp_path):
-    def write(archive, parts):
-        plain(archive, parts)
-        archive.writestr(info("model.json"), parts["model.json"])
-
-    with pytest.warns(UserWarning, match="Duplicate name"):
-        content = rezipped(write)
-    refused(content, tmp_path, "does not have the entries")
-
-
-def test_flags_sizes_and_places_in_the_directory(tmp_path):
-    content = SMALL
-    directory = content.index(b"PK\1\2")
-    fields = {8: b"\1\0", 10: b"\x08\0", 20: b"\xff\xff\xff\x7f", 24: b"\xff\xff\xff\x7f", 42: b"\7\0\0\0"}
-    for place, value in fields.items():
-        changed = bytearray(content)
-        changed[directory + place : directory + place + len(value)] = value
-        refused(sealed(bytes(changed)), tmp_path)
-    for place, value in {6: b"\1\0", 8: b"\x08\0", 26: b"\1\0", 28: b"\xff\xff", 30: b"M"}.items():
-        changed = bytearray(content)
-        changed[place : place + len(value)] = value
-        refused(sealed(bytes(changed)), tmp_path)
+    assert joined(**PARTS) == SMALL
+    assert forged(good(), lambda parts: None) == good()
 
 
 @settings(max_examples=150, deadline=None)
@@ -276,7 +199,24 @@ def node(**fields):
 
 
 def attribute(name, value):
-    return lambda tree: tree[-1]["attributes"].__setitem__(name, value)
+    """Return a change of one attribute of the model, or one more."""
+
+    def change(tree):
+        model = tree[-1]
+        state = {**dict(zip(model["names"], model["parts"], strict=True)), name: value}
+        model.update(names=list(state), parts=list(state.values()))
+
+    return change
+
+
+def without(name):
+    """Return a change that removes an attribute of the model."""
+
+    def change(tree):
+        place = tree[-1]["names"].index(name)
+        del tree[-1]["names"][place], tree[-1]["parts"][place]
+
+    return change
 
 
 def array(**fields):
@@ -290,37 +230,35 @@ def other_array(**fields):
 
 def doubled(tree):
     """Tuples of tuples: a key whose hash would take 2^60 steps."""
-    tree[:] = [{"is": "tuple", "items": [1, 2]}]
-    tree += [{"is": "tuple", "items": [[i], [i]]} for i in range(60)]
-    tree.append({"is": "set", "items": [[60]]})
+    tree[:] = [{"is": "tuple", "parts": [1, 2]}]
+    tree += [{"is": "tuple", "parts": [[i], [i]]} for i in range(60)]
+    tree.append({"is": "set", "parts": [[60]]})
 
 
 def huge_seed(tree):
     """A seed sequence whose pool would take petabytes."""
     names = ["entropy", "spawn_key", "pool_size", "n_children_spawned"]
-    tree.append({"is": "dict", "keys": {"items": names}, "values": [1, 0, 10**15, 0]})
-    seed = [len(tree) - 1]
-    tree.append({"is": "numpy.Generator", "parts": {"name": "PCG64", "state": 0, "seed": seed}})
+    tree.append({"is": "dict", "parts": [*names, 1, 0, 10**15, 0]})
+    tree.append({"is": "numpy.Generator", "names": ["name", "state", "seed"], "parts": ["PCG64", 0, [len(tree) - 1]]})
 
 
 CONTENTS = {
-    "unknown type": (node(**{"is": "object", "type": "Popen", "attributes": {}}), "no type 'Popen'"),
-    "a module": (node(**{"is": "object", "type": "os.system", "attributes": {}}), "no type"),
-    "no name": (node(**{"is": "object", "type": ["Gaussian"], "attributes": {}}), "no type"),
+    "unknown type": (node(**{"is": "object", "type": "Popen", "names": [], "parts": []}), "no type 'Popen'"),
+    "a module": (node(**{"is": "object", "type": "os.system", "names": [], "parts": []}), "no type"),
+    "no name": (node(**{"is": "object", "type": ["Gaussian"], "names": [], "parts": []}), "no type"),
     "unknown kind": (node(**{"is": "pickle", "data": "gASV"}), "pickle"),
     "no kind": (node(type="Gaussian"), "cannot be read"),
     "no node": (lambda tree: tree.append(5), "cannot be read"),
     "unknown attribute": (attribute("__class__", 1), "attribute '__class__'"),
     "a method": (attribute("predict", 1), "attribute 'predict', which cannot be set"),
     "a property": (attribute("_repr_html_", 1), "attribute '_repr_html_', which cannot be set"),
-    "another encoding": (lambda tree: tree[-1].update(encodings=["lam"]), "cannot be read"),
-    "missing attribute": (lambda tree: tree[-1]["attributes"].pop("kernel"), "has no 'kernel'"),
+    "missing attribute": (without("kernel"), "has no 'kernel'"),
     "a later place": (attribute("lam", [10**6]), "a later node"),
     "a negative place": (attribute("lam", [-1]), "a later node"),
     "two places": (attribute("lam", [0, 1]), "cannot be read"),
     "a dict as value": (attribute("lam", {"is": "set"}), "neither simple"),
     "function": (node(**{"is": "function", "name": "system"}), "does not list"),
-    "own class": (node(**{"is": "own", "type": "Popen", "attributes": {}}), "does not list"),
+    "own class": (node(**{"is": "own", "type": "Popen", "names": [], "parts": []}), "does not list"),
     "absurd shape": (array(shape=[10**9, 10**9]), "larger than what the file contains"),
     "overflowing shape": (array(shape=[2**40, 2**40]), "larger than"),
     "absurd size": (array(shape=[2**70]), "impossible dtype or shape"),
@@ -336,16 +274,16 @@ CONTENTS = {
     "dtype of dtypes": (other_array(dtype=[["a", [["b", 5]]]]), "no valid dtype"),
     "other order": (other_array(order="K"), "impossible dtype or shape"),
     "no nodes": (lambda tree: tree.clear(), "no model"),
-    "table": (node(**{"is": "polars.DataFrame", "parts": {"columns": 5}}), "cannot be read"),
-    "no state": (node(**{"is": "numpy.RandomState", "parts": {"state": 5}}), "cannot be read"),
+    "table": (node(**{"is": "polars.DataFrame", "names": ["columns"], "parts": [5]}), "cannot be read"),
+    "no state": (node(**{"is": "numpy.RandomState", "names": ["state"], "parts": [5]}), "cannot be read"),
     "generator": (
-        node(**{"is": "numpy.Generator", "parts": {"name": "seed", "state": 0, "seed": None}}),
+        node(**{"is": "numpy.Generator", "names": ["name", "state", "seed"], "parts": ["seed", 0, None]}),
         "no random generator",
     ),
     "huge seed": (huge_seed, "no random generator called 'PCG64' with such a seed"),
-    "other parts": (node(**{"is": "builtins.complex", "parts": {"real": 1, "code": 2}}), "cannot be read"),
+    "other parts": (node(**{"is": "builtins.complex", "names": ["real", "code"], "parts": [1, 2]}), "cannot be read"),
     "no parts": (node(**{"is": "builtins.complex"}), "cannot be read"),
-    "zone": (node(**{"is": "zoneinfo.ZoneInfo", "parts": {"key": "../../etc/passwd"}}), "cannot be read"),
+    "zone": (node(**{"is": "zoneinfo.ZoneInfo", "names": ["key"], "parts": ["../../etc/passwd"]}), "cannot be read"),
     "type": (node(**{"is": "type", "name": "eval"}), "cannot be read"),
 }
 
@@ -362,16 +300,16 @@ def test_hostile_content(name, tmp_path):
     ids=["deep", "empty", "nan", "inf", "huge number", "no utf-8", "cut", "null"],
 )
 def test_hostile_json(text, tmp_path):
-    refused(forged(SMALL, lambda parts: parts.update({"model.json": text})), tmp_path)
-    refused(forged(SMALL, lambda parts: parts.update({"manifest.json": text})), tmp_path)
+    refused(forged(SMALL, lambda parts: parts.update({"nodes": text})), tmp_path)
+    refused(forged(SMALL, lambda parts: parts.update({"manifest": text})), tmp_path)
     with pytest.raises(SavedModelError):
         information(tmp_path / "file.sim")
 
 
 def test_other_arrays(tmp_path):
-    arrays = entries(good())["arrays.bin"]
+    arrays = parts_of(good())["arrays"]
     for changed, match in ((arrays + bytes(64), "more arrays"), (arrays[:-8], "larger than"), (b"", "larger than")):
-        refused(forged(good(), lambda parts, changed=changed: parts.update({"arrays.bin": changed})), tmp_path, match)
+        refused(forged(good(), lambda parts, changed=changed: parts.update({"arrays": changed})), tmp_path, match)
 
 
 def test_a_key_that_takes_forever(tmp_path):
@@ -387,8 +325,8 @@ def test_repeated_strings_take_no_more_memory_than_they_have(tmp_path):
 
 def test_a_sparse_matrix_cannot_point_outside(tmp_path):
     def outside(parts):
-        assert parts["arrays.bin"][-16:] == np.arange(4, dtype=np.int32).tobytes()
-        parts["arrays.bin"] = parts["arrays.bin"][:-4] + struct.pack("<i", 10**6)
+        assert parts["arrays"][-16:] == np.arange(4, dtype=np.int32).tobytes()
+        parts["arrays"] = parts["arrays"][:-4] + struct.pack("<i", 10**6)
 
     refused(forged(good(sp.csr_array(np.eye(3))), outside), tmp_path, "csr_array")
 
@@ -400,21 +338,32 @@ def replaced(kind, **parts):
     """Return a change of the parts of the first node of a kind."""
 
     def change(tree):
-        next(node for node in tree if node["is"] == kind)["parts"].update(parts)
+        found = next(node for node in tree if node["is"] == kind)
+        found["parts"] = [parts.get(*one) for one in zip(found["names"], found["parts"], strict=True)]
 
     return change
 
 
+def retyped(kind, other):
+    """Return a change of the type of the first node of a kind."""
+    return lambda tree: next(node for node in tree if node["is"] == kind).update({"is": other})
+
+
+DAY = datetime(2020, 1, 1)
 FRAME = pd.DataFrame({"a": [1.5, 2.5], "b": pd.array([1, None], "Int64"), "c": pd.Categorical(["x", "y"])})
 TABLES = {
     "other index": (FRAME, replaced("pandas.RangeIndex", stop=10**15), "different lengths|cannot be read"),
     "other dtype": (FRAME, replaced("pandas.IntegerArray", dtype="object"), "no column of 'object'"),
     "other number": (FRAME, replaced("pandas.IntegerArray", values=5), "cannot be read"),
     "other codes": (FRAME, replaced("pandas.Categorical", codes=[1]), "different lengths|cannot be read"),
-    "other type": (pl.DataFrame({"a": [1.5]}), replaced("polars.Series", dtype='["Object"]'), "no type 'Object'"),
+    "other type": (pl.DataFrame({"a": [1.5]}), retyped("polars.Float64", "polars.Object"), "cannot be read"),
     "no type": (pl.Series([1.5]), replaced("polars.Series", dtype="os"), "cannot be read"),
-    "bad type": (pl.Series([1.5]), replaced("polars.Series", dtype='["Datetime", "years", null]'), "cannot be read"),
-    "no shape": (pl.Series([[1.5]]), replaced("polars.Series", dtype='["Array", ["Int8"], -5]'), "cannot be read"),
+    "bad type": (pl.Series([DAY]), replaced("polars.Datetime", time_unit="years"), "cannot be read"),
+    "no shape": (
+        pl.Series([[1.5]], dtype=pl.Array(pl.Float64, 1)),
+        replaced("polars.Array", size=-5),
+        "cannot be read",
+    ),
 }
 
 
@@ -429,7 +378,7 @@ def test_repeated_columns_take_no_more_memory_than_they_have(tmp_path):
         nodes = tree
         series = next(node for node in nodes if node["is"] == "pandas.Series")
         nodes += [series] * 3000
-        nodes.append({"is": "list", "items": [[len(nodes) - i] for i in range(1, 3001)]})
+        nodes.append({"is": "list", "parts": [[len(nodes) - i] for i in range(1, 3001)]})
 
     content = good(pd.Series(np.random.default_rng(0).random(20_000)))
     (tmp_path / "file.sim").write_bytes(with_tree(content, repeat))
@@ -441,7 +390,7 @@ def test_repeated_columns_take_no_more_memory_than_they_have(tmp_path):
 
 
 def of_version(content, version):
-    return sealed(re.sub(rb"similitude 1\.0 manifest", f"similitude {version} manifest".encode(), content))
+    return joined(**parts_of(content), version=version.encode())
 
 
 @pytest.mark.parametrize(
@@ -456,8 +405,8 @@ def test_other_versions_are_refused(version, advice, tmp_path):
 
 def test_a_later_minor_version_brings_older_files_up_to_date(tmp_path, monkeypatch):
     """As if ``Gaussian`` had gained an attribute and renamed another in version 1.1."""
-    (tmp_path / "old.sim").write_bytes(with_tree(SMALL, lambda tree: tree[-1].update(attributes={"s": 2.0})))
-    monkeypatch.setattr(container, "VERSION", (1, 1))
+    (tmp_path / "old.sim").write_bytes(with_tree(SMALL, lambda tree: tree[-1].update(names=["s"])))
+    monkeypatch.setattr(file_format, "VERSION", (1, 1))
     with pytest.raises(SavedModelError, match="has no 'sigma'"):
         load(tmp_path / "old.sim")
     upgrade = ((1, 0), lambda attributes: {"sigma": attributes["s"]})
@@ -474,7 +423,7 @@ def test_committed_files_of_every_version_load(path):
 
 
 def test_there_is_a_folder_of_committed_files_for_this_version():
-    assert (saved_files.FOLDER / "{}.{}".format(*container.VERSION)).is_dir()
+    assert (saved_files.FOLDER / "{}.{}".format(*file_format.VERSION)).is_dir()
 
 
 # Writing.
@@ -518,19 +467,10 @@ def test_a_link_is_followed(tmp_path):
     assert (tmp_path / "link.sim").is_symlink() and load(tmp_path / "model.sim") == Gaussian(1.0)
 
 
-def test_entries_beyond_four_gigabytes(tmp_path, monkeypatch):
-    """As if the limit of the older zip format were a kilobyte."""
-    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 1000)
-    array = np.random.default_rng(0).random(1000)
-    save([array], tmp_path / "array.sim")
-    assert (load(tmp_path / "array.sim")[0] == array).all()
-
-
-def test_ordinary_tools_can_look_inside(tmp_path):
-    save(MODEL, tmp_path / "model.sim")
-    with zipfile.ZipFile(tmp_path / "model.sim") as archive:
-        assert archive.testzip() is None
-        assert archive.namelist() == ["manifest.json", "model.json", "arrays.bin"]
-        nodes, content = json.loads(archive.read("model.json")), archive.read("arrays.bin")
-    first = next(node for node in nodes if node["is"] == "array")
-    assert (np.frombuffer(content, first["dtype"], np.prod(first["shape"])) == MODEL.dual_coef_).all()
+def test_ordinary_tools_can_look_inside():
+    line, rest = good().split(b"\n", 1)
+    manifest, end = json.JSONDecoder().raw_decode(rest.decode("latin-1"))
+    nodes, _ = json.JSONDecoder().raw_decode(rest.decode("latin-1")[end:])
+    assert line.startswith(b"similitude 1.0 ") and manifest["type"] == "KernelRidge"
+    first, arrays = next(node for node in nodes if node["is"] == "array"), parts_of(good())["arrays"]
+    assert (np.frombuffer(arrays, first["dtype"], np.prod(first["shape"])) == MODEL.dual_coef_).all()

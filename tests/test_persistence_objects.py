@@ -280,6 +280,11 @@ def test_generators_draw_on(tmp_path):
     assert (round_trip(state, tmp_path).randn(3) == state.randn(3)).all()
 
 
+def test_a_dict_of_many_arrays(tmp_path):
+    value = {f"key {i}": np.full(i, i) for i in range(40)}
+    assert same(round_trip(value, tmp_path), value)
+
+
 def test_what_is_shared_is_stored_once_and_comes_back_shared(tmp_path):
     big, words = np.zeros(100_000), ["word"] * 3
     value = {"a": big, "b": [big, words], "c": (words, words)}
@@ -345,12 +350,23 @@ def test_what_cannot_be_stored_is_named(value, place, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_nested_deeper_than_python_can(tmp_path):
+def test_nested_deeper_than_python_can_recurse(tmp_path):
     deep: list = []
-    for _ in range(100_000):
+    for _ in range(20_000):
         deep = [deep]
+    save(deep, tmp_path / "value.sim")
+    (back,), depth = load(tmp_path / "value.sim"), 1
+    while back:
+        (back,), depth = back, depth + 1
+    assert depth == 20_000
+
+
+def test_an_item_of_a_set_that_is_nested_too_deeply(tmp_path):
+    deep: tuple = ()
+    for _ in range(2_000):
+        deep = (deep,)
     with pytest.raises(SavedModelError, match="nested too deeply"):
-        save(deep, tmp_path / "value.sim")
+        save([{deep, "other"}], tmp_path / "value.sim")
 
 
 @pytest.mark.parametrize("missing", ["pandas", "networkx"])

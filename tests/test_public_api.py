@@ -79,7 +79,10 @@ def test_a_missing_extra_gives_one_line_with_the_pip_command():
     program = "import sys; sys.modules['typer'] = None\nfrom similitude.cli import main\nmain()"
     found = run(program)
     assert found.returncode == 1
-    assert found.stderr.strip() == "similitude: the command line needs an optional part: pip install 'similitude[cli]'"
+    assert (
+        found.stderr.strip()
+        == "similitude: the command line needs an optional dependency: pip install 'similitude[cli]'"
+    )
 
 
 def test_the_demo_goes_from_a_file_to_a_saved_model_and_shows_each_command(tmp_path):

@@ -182,4 +182,4 @@ def test_missing_matplotlib_is_one_line_with_the_command():
         "try:\n    figures.landmarks([])\nexcept ImportError as error:\n    print(error)\n"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told == "a figure needs an optional part: pip install 'similitude[report]'\n"
+    assert told == "a figure needs an optional dependency: pip install 'similitude[report]'\n"

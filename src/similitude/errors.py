@@ -1,4 +1,4 @@
-"""Every error and warning that a user may want to catch."""
+"""The errors and warnings that a user may want to catch."""
 
 from similitude.support import (
     CheckpointError,
@@ -6,6 +6,7 @@ from similitude.support import (
     ClusterError,
     ExpressionError,
     FileError,
+    FileTooLargeError,
     InseparableError,
     NotAKernelError,
     PairError,
@@ -20,6 +21,7 @@ __all__ = [
     "ClusterError",
     "ExpressionError",
     "FileError",
+    "FileTooLargeError",
     "InseparableError",
     "NotAKernelError",
     "PairError",

@@ -1,4 +1,4 @@
-"""What the library returns: frozen results that print themselves, and the grades of their statements."""
+"""The results that the library returns, and the grades of guarantees."""
 
 from similitude.support import ESTIMATE, HELD_OUT, NONE, PROVEN, Curve, Estimate, Guarantee, Result
 

@@ -1,8 +1,8 @@
 """The command line, ``similitude``.
 
-``app`` collects the commands, one module each; ``options`` defines the options that they share, ``inputs`` reads files,
-similarities and labels, ``output`` writes for people or as JSON, and ``errors`` turns exceptions into messages and exit
-codes.
+``app`` collects the commands, one module each, and runs one; ``options`` defines the options that they share,
+``inputs`` reads files, similarities and labels, ``output`` writes for people or as JSON, and ``errors`` turns
+exceptions into messages and exit codes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         import typer  # noqa: F401
     except ImportError:
         sys.exit(f"similitude: {missing_extra('cli', 'the command line')}")
-    from similitude.cli.errors import exit_code
+    from similitude.cli.app import exit_code
 
     sys.exit(exit_code(sys.argv[1:] if arguments is None else list(arguments)))

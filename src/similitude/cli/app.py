@@ -1,13 +1,21 @@
-"""The application: all commands, collected."""
+"""The application: all commands, and running one of them."""
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
+import traceback
 from typing import Annotated
 
 import typer
 
 from similitude.cli import assess, check, compare, demo, explain, fit, info, kernels, predict, report
+from similitude.cli.errors import CLOSED_PIPE, INTERRUPTED, SUCCESS, discard_output, message_of, report_error
 from similitude.cli.options import ungrouped
+
+COMPLETION = "_SIMILITUDE_COMPLETE"
+"""Set by the shell when it asks for completions."""
 
 EPILOG = (
     "Exit codes: 0 success, 1 invalid data or model, or failed work, 2 invalid command line, "
@@ -36,14 +44,62 @@ app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="rich", epilo
 app.callback()(similitude)
 app.command()(demo.demo)
 for command, example in (
-    (check.check, check.EXAMPLE),
-    (assess.assess, assess.EXAMPLE),
-    (compare.compare, compare.EXAMPLE),
-    (report.report, report.EXAMPLE),
-    (fit.fit, fit.EXAMPLE),
-    (predict.predict, predict.EXAMPLE),
-    (explain.explain, explain.EXAMPLE),
-    (info.info, info.EXAMPLE),
-    (kernels.kernels, kernels.EXAMPLE),
+    (check.check, "check genes.csv --label class --similarity 'spectrum(p=3) + 0.5*edit()'"),
+    (assess.assess, "assess genes.csv --label class --similarity 'spectrum(p=4)'"),
+    (compare.compare, "compare genes.csv --label class --similarity 'spectrum(p=4)' --similarity edit"),
+    (report.report, "report genes.csv --label class -o report.html"),
+    (fit.fit, "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"),
+    (predict.predict, "predict genes.sim new.csv -o predictions.csv --probabilities"),
+    (explain.explain, "explain genes.sim new.csv --row 3"),
+    (info.info, "info genes.sim"),
+    (kernels.kernels, "kernels spectrum"),
 ):
     app.command(epilog=f"Example: similitude {example}")(ungrouped(command))
+
+
+def exit_code(arguments: list[str]) -> int:
+    """Run the command line and return its exit code; errors are written to standard error, without a traceback.
+
+    ``--debug``, in any position, shows the traceback. With ``--json``, standard output gets a JSON object with the
+    message as well.
+    """
+    _prepare_streams()
+    debug = "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    try:
+        code = _run(arguments or ["--help"])
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        message, code = "interrupted", INTERRUPTED
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.EPIPE:
+            discard_output()
+            return CLOSED_PIPE
+        if debug:
+            traceback.print_exc()
+        message, code = message_of(error, debug)
+    report_error(message, code, "--json" in arguments)
+    return code
+
+
+def _prepare_streams() -> None:
+    """Escape characters that a stream cannot encode, and replace closed streams by the null device."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (open as long as the process)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _run(arguments: list[str]) -> int:
+    command = typer.main.get_command(app)
+    if COMPLETION in os.environ:
+        command(prog_name="similitude")  # answers the shell and exits
+    try:
+        with command.make_context("similitude", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    return SUCCESS

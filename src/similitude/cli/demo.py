@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import typer
 
-from similitude.cli.errors import REFUTED, SUCCESS, exit_code
+from similitude.cli.errors import REFUTED, SUCCESS
 from similitude.cli.output import Terminal
 
 
@@ -21,7 +21,7 @@ class Step(NamedTuple):
     command: str
 
 
-STEPS = (
+DEMO_STEPS = (
     Step(
         "DNA of a bacterium: genes.csv holds short sequences, and whether each starts a gene (+) or not (-).\n"
         "Two sequences are similar if few edits turn one into the other. Is this similarity a kernel?",
@@ -58,7 +58,7 @@ def demo() -> None:
     before = os.getcwd()
     os.chdir(folder)
     try:
-        for step in STEPS:
+        for step in DEMO_STEPS:
             show(step)
     finally:
         os.chdir(before)
@@ -81,6 +81,8 @@ def write_files(folder: Path) -> None:
 
 def show(step: Step) -> None:
     """Print the question and the command, and run it."""
+    from similitude.cli.app import exit_code
+
     print(step.words)
     Terminal(sys.stdout).say(f"$ similitude {step.command}", "bold green")
     sys.stdout.flush()

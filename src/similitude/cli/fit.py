@@ -6,13 +6,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import TrainingData, TrainingOptions, check_not_read
 from similitude.cli.options import Seed
-from similitude.cli.output import Computation, Terminal, plain, with_interval
-
-EXAMPLE = "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"
+from similitude.cli.output import Computation, Terminal, with_interval
+from similitude.support import Estimate, check_place, plain
 
 ModelOut = Annotated[
     str, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write, for instance model.sim.")
@@ -46,7 +44,9 @@ def fit(
     run: Computation,
 ) -> None:
     """Learn to predict a column from the objects of a file, and save the model."""
-    from similitude.support import check_place
+    from similitude.data.sources import Source
+    from similitude.estimators import SimilarityClassifier, SimilarityRegressor
+    from similitude.persistence import save
 
     check_not_read(output, given.file)
     if output == "-":
@@ -54,16 +54,16 @@ def fit(
     check_place(output)
     data = given.load(run, may_stream=True)
     classes = data.task == "classification"
-    model = (similitude.SimilarityClassifier if classes else similitude.SimilarityRegressor)(
+    model = (SimilarityClassifier if classes else SimilarityRegressor)(
         data.similarity, n_landmarks=landmarks or "auto", loss=loss, penalty=penalty, random_state=seed
     )
     with run.computing():
-        if isinstance(data.objects, similitude.sources.Source):
+        if isinstance(data.objects, Source):
             model.fit(data.objects)
         else:
             model.fit(data.objects, data.labels)
     about = _about(model, data, seed)
-    similitude.save(model, output, about=about)
+    save(model, output, about=about)
     run.result({"command": "fit", "model": output, **about}, lambda terminal: _show(terminal, about, output))
 
 
@@ -77,7 +77,7 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
         "label": data.schema.label,
         "rows": len(data.labels),
         "seed": seed,
-        "schema": data.schema,
+        "schema": data.schema.to_dict(),
         "fitted_similarity": repr(model.similarity_),
         "loss": model.loss_,
         "penalty": model.penalty_,
@@ -92,7 +92,7 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
         found["classes"] = model.classes_
     else:
         found["constant_error"] = model.constant_error_  # on the held-out rows
-    about: dict[str, Any] = plain(found)
+    about: dict[str, Any] = plain(found, finite=True)
     return about
 
 
@@ -113,7 +113,7 @@ def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
 
 
 def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
-    error, constant = similitude.results.Estimate(**about["held_out_error"]), about["constant_error"]
+    error, constant = Estimate(**about["held_out_error"]), about["constant_error"]
     if about["task"] == "classification":
         baseline = f"always the most frequent class: {100 * constant:.1f} %"
         return [("held-out error", with_interval(error, share=True)), ("", baseline)]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from similitude.cli.errors import UsageError
 from similitude.cli.options import File, Kind, Label, ObjectColumn, SimilarityText, TaskName, Trust
 from similitude.cli.output import Output
+from similitude.support import FileTooLargeError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,10 +48,13 @@ class FileOptions:
             raise UsageError(f"the similarities take different kinds of objects: {', '.join(sorted(kinds))}")
         kind: str | None = self.kind or next(iter(kinds), None)
         columns: dict[str, Any] = {"label": self.label, "object": self.object, "kind": kind}
-        if may_stream and files.needs_batches(self.file):
+        try:
+            with out.working(f"reading {self.file}"):
+                data = files.read(self.file, **columns)
+        except FileTooLargeError:
+            if not may_stream:
+                raise
             return self._streamed(out, columns)
-        with out.working(f"reading {self.file}"):
-            data = files.read(self.file, **columns)
         out.note(*data.notes)
         return data
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 import re
 import sys
@@ -18,9 +17,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.options import AsJson, EngineSettings
+from similitude.support import plain
 
 if TYPE_CHECKING:
     from similitude.compute.engines import LocalEngine
@@ -53,7 +52,9 @@ class Output:
     def result(self, document: dict[str, Any], show: Callable[[Terminal], None]) -> None:
         """Write the result: the document as JSON, or what `show` prints."""
         if self.as_json:
-            print(json.dumps(plain({**document, "notes": self.notes}), indent=2, allow_nan=False), flush=True)
+            print(
+                json.dumps(plain({**document, "notes": self.notes}, finite=True), indent=2, allow_nan=False), flush=True
+            )
         else:
             show(Terminal(sys.stdout))
             sys.stdout.flush()
@@ -84,8 +85,10 @@ class Computation(Output):
     @contextmanager
     def computing(self, progress: bool = True) -> Iterator[None]:
         """Use the engine, and write the library's warnings as notes."""
+        from similitude.compute.engines import use_engine
+
         engine = engine_of(self.engine, progress and is_animated(sys.stderr))
-        with similitude.use_engine(engine), warnings.catch_warnings(record=True) as caught:
+        with use_engine(engine), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
             yield
@@ -98,6 +101,8 @@ def engine_of(settings: str, progress: bool = False) -> LocalEngine:
     >>> engine_of("threads=2, memory=4GiB")
     LocalEngine(threads=2, processes=None, memory='4GiB', progress=False, checkpoint=None)
     """
+    from similitude.compute.engines import LocalEngine
+
     types: dict[str, Callable[[str], Any]] = {"threads": int, "processes": int, "memory": str, "checkpoint": str}
     found: dict[str, Any] = {}
     for part in filter(None, map(str.strip, settings.split(","))):
@@ -110,7 +115,7 @@ def engine_of(settings: str, progress: bool = False) -> LocalEngine:
         except ValueError:
             raise UsageError(f"--engine: {name} must be an integer, got {value!r}") from None
     try:
-        return similitude.engines.LocalEngine(**found, progress=progress)
+        return LocalEngine(**found, progress=progress)
     except ValueError as error:
         raise UsageError(f"--engine: {error}") from None
 
@@ -185,27 +190,6 @@ def printable(text: object) -> str:
     'red: \\x1b[31m'
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON can represent it; numbers that are not finite become null, other objects text.
-
-    >>> plain({"a": float("nan"), 2: (1.5, {"b"})})
-    {'a': None, '2': [1.5, ['b']]}
-    """
-    if hasattr(value, "to_dict"):
-        value = value.to_dict()
-    elif hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (set, frozenset)):
-        value = sorted(value, key=str)
-    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else str(value)
 
 
 def with_interval(estimate: Estimate, share: bool = False) -> str:

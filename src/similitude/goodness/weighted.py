@@ -9,9 +9,9 @@ import numpy as np
 from similitude.goodness.gaps import enclosed, largest_gap
 from similitude.goodness.margins import REACHED
 from similitude.goodness.resampling import bounded_mean
-from similitude.goodness.weight_programs import Comparison, Programs, hinge, stretched
+from similitude.goodness.weight_programs import Programs, WeightedSample, hinge, stretched
 from similitude.support import ESTIMATE, HELD_OUT, Curve, Estimate
-from similitude.theory import LEVEL, clopper_pearson
+from similitude.theory import LEVEL, clopper_pearson, proportion
 
 NUS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75)
 """Shares of examples that may fall short of the gap."""
@@ -142,7 +142,7 @@ class Fits:
         return self.weights[len(NUS) : len(NUS) + len(self.gammas)]
 
 
-def fit(comparison: Comparison) -> Fits:
+def fit(comparison: WeightedSample) -> Fits:
     """Fit weights to the similarities of examples to landmarks."""
     programs = Programs(comparison)
     plain = np.ones(len(comparison.columns))
@@ -154,9 +154,9 @@ def fit(comparison: Comparison) -> Fits:
 
 def certify(
     fits: Fits,
-    fitted: Comparison,
-    choice: Comparison,
-    test: Comparison,
+    fitted: WeightedSample,
+    choice: WeightedSample,
+    test: WeightedSample,
     landmarks: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[WeightedGoodness, HingeGoodness]:
@@ -177,10 +177,10 @@ def certify(
         landmarks=landmarks,
         weights=candidates[chosen],
         credit=fits.credit,
-        error=share((fresh[:, chosen] <= 0).sum(), n),
+        error=proportion((fresh[:, chosen] <= 0).sum(), n, HELD_OUT),
         error_at_gap=shares(at, (fresh[:, chosen, None] < at - REACHED * np.abs(at)).sum(axis=0), n),
         fits=np.stack([candidates[b] for b in best]),
-        vote_error=share((fresh[:, -1] <= 0).sum(), n),
+        vote_error=proportion((fresh[:, -1] <= 0).sum(), n, HELD_OUT),
         n_fitted=len(fitted.own),
         n_choice=len(choice.own),
         n_held_out=n,
@@ -188,7 +188,7 @@ def certify(
     return weighted, hinge_curve(fits, fitted, test, rng)
 
 
-def hinge_curve(fits: Fits, fitted: Comparison, test: Comparison, rng: np.random.Generator) -> HingeGoodness:
+def hinge_curve(fits: Fits, fitted: WeightedSample, test: WeightedSample, rng: np.random.Generator) -> HingeGoodness:
     """Return the hinge loss at each gamma, on the fitted examples and on others."""
     rows: list[tuple[float, ...]] = []
     for gamma, weights in zip(fits.gammas, fits.of_hinge, strict=True):
@@ -199,20 +199,14 @@ def hinge_curve(fits: Fits, fitted: Comparison, test: Comparison, rng: np.random
     return HingeGoodness(x, y, np.minimum(low, y), np.maximum(high, y), LEVEL, ESTIMATE, before)
 
 
-def _deepest(weights: np.ndarray, comparison: Comparison) -> float:
+def _deepest(weights: np.ndarray, comparison: WeightedSample) -> float:
     """Return how far below zero a gap can be with similarities in the observed range."""
     means = np.bincount(comparison.columns, weights) / np.bincount(comparison.columns)
     least, most = (comparison.K.min() * means).min(), (comparison.K.max() * means).max()
     return max(0.0, float(most - least))
 
 
-def share(count: int, n: int) -> Estimate:
-    """Return a proportion among n held-out examples, with its exact interval."""
-    low, high = clopper_pearson(count, n, LEVEL)
-    return Estimate(float(count) / n, float(low), float(high), LEVEL, HELD_OUT)
-
-
 def shares(at: np.ndarray, counts: np.ndarray, n: int) -> Curve:
-    """Return the same for several thresholds."""
+    """Return a proportion of n held-out examples at each threshold, with exact intervals."""
     low, high = clopper_pearson(counts, n, LEVEL)
     return Curve(at, counts / n, low, high, LEVEL, HELD_OUT)

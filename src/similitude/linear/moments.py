@@ -39,8 +39,8 @@ class Moments:
     @classmethod
     def of(cls, F: Any, Y: Any, weights: Any) -> Moments:
         """Return the moments of rows (arrays or tensors); products are computed in the precision of the features."""
-        shift = _shift(F)
-        if not shift.any():
+        shift = _shift(F) if F.dtype == namespace(F).float32 else None
+        if shift is None or not shift.any():
             return cls._of(F, Y, weights)
         cuts = [slice(start, start + SHIFTED_STRIP) for start in range(0, F.shape[0], SHIFTED_STRIP)]
         total = cls._of(F[cuts[0]] - shift, Y[cuts[0]], weights[cuts[0]])
@@ -127,8 +127,6 @@ def _shift(F: Any) -> Any:
     but its square, and rounding errors.
     """
     xp = namespace(F)
-    if F.dtype != xp.float32:
-        return xp.zeros(1, dtype=F.dtype)
     some = in_precision(F[:SAMPLED], xp.float64)
     mean = xp.mean(some, axis=0)
     far = mean**2 > OFF_CENTER * xp.var(some, axis=0)

@@ -1,4 +1,8 @@
-"""Instances of the library's own classes, from a closed list, and of classes that the user passes to ``load``."""
+"""Instances of the library's own classes, from a closed list, and of classes that the user passes to ``load``.
+
+Encodings are not stored, because they are private to a similarity and may look different in the next version: the
+similarity encodes the stored objects again when a model is loaded.
+"""
 
 from __future__ import annotations
 
@@ -8,38 +12,40 @@ import inspect
 from types import MemberDescriptorType
 from typing import Any
 
+from similitude.compute import count
 from similitude.compute.engines import Engine
-from similitude.persistence.registry import UPGRADES, class_of, is_registered
-from similitude.persistence.stored_encodings import with_encodings, without_encodings
-from similitude.similarity import Parametric
+from similitude.persistence.containers_and_arrays import Described
+from similitude.persistence.registry import UPGRADES, class_of
+from similitude.similarity import Parametric, Similarity
 from similitude.support import SavedModelError, brief
 
-OF_THE_ENGINE = ("_engine_of_tensors",)
-"""Attributes that describe the engine of a fit; like the engine itself they are not stored."""
+OF_THE_ENGINE = "_engine_of_tensors"
+"""The attribute that describes the engine of a fit; like the engine itself it is not stored."""
+
+State = dict[str, Any]
 
 
-def write(w: Any, value: Any, path: str) -> dict[str, Any]:
-    """Return the node of an instance of the library's or the user's classes, or of a function."""
+def write(w: Any, value: Any, path: Any) -> Described:
+    """Describe an instance of the library's or the user's classes, or a function."""
     cls = type(value)
-    is_ours = is_registered(cls)
+    is_ours = class_of(cls.__name__) is cls
     if isinstance(value, Engine):
         raise SavedModelError(f"{path} is an engine: it belongs to the machine and is not stored")
     if not is_ours and cls.__module__.split(".")[0] == "similitude":
         raise SavedModelError(f"{path} is a {cls.__name__}, which is not stored: save the model that made it")
     if not is_ours and not _is_transparent(value):
         if callable(value):
-            return w.user_code.node(value, path)
+            return w.user_code.node(value, path), []
         raise SavedModelError(
             f"{path} is a {cls.__module__}.{cls.__qualname__}, which cannot be stored: convert it to numbers, "
             f"strings, arrays, CSR matrices, tables, lists, dicts or sets, or make its class a dataclass"
         )
-    state, encodings = without_encodings(_state(value))
-    attributes = _attributes(w, state, path)
-    bad = next((name for name in attributes if not _may_have(cls, name)), None)
+    state = _stored(w, _state(value), path)
+    bad = next((name for name in state if not _may_have(cls, name)), None)
     if bad is not None:
         raise SavedModelError(f"{path} has an attribute {bad!r} in the place of a method or property: remove it")
     named = {"is": "object", "type": cls.__name__} if is_ours else {"is": "own", "type": w.user_code.name(cls, path)}
-    return {**named, "attributes": attributes, "encodings": encodings}
+    return {**named, "names": sorted(state)}, [(f".{name}", state[name]) for name in sorted(state)]
 
 
 def _is_transparent(value: Any) -> bool:
@@ -50,14 +56,48 @@ def _is_transparent(value: Any) -> bool:
     return is_named or dataclasses.is_dataclass(value) or hasattr(value, "get_params")
 
 
-def _attributes(w: Any, state: dict[str, Any], path: str) -> dict[str, Any]:
-    state = {name: one for name, one in state.items() if name not in OF_THE_ENGINE}
+def _stored(w: Any, state: State, path: Any) -> State:
+    """Return the attributes to be stored: without encodings, the engine and metadata requests."""
+    state = dict(state)
+    state.pop(OF_THE_ENGINE, None)
+    if isinstance(_similarity(state), Similarity):  # for a matrix, the encoding is an array of positions in it
+        if "support_objects_" in state:
+            state.pop("_support", None)
+        if hasattr(state.get("landmarks"), "encoding"):
+            state["landmarks"] = dataclasses.replace(state["landmarks"], encoding=None)
     if isinstance(state.get("engine"), Engine):
         w.notes.append(f"{path}.engine is not stored: the loaded model uses the default engine")
-        state = {**state, "engine": None}
+        state["engine"] = None
     if state.pop("_metadata_request", None) is not None:
         w.notes.append(f"{path}: metadata requests (set_fit_request and others) are not stored")
-    return {name: w.value(state[name], f"{path}.{name}") for name in sorted(state)}
+    return state
+
+
+def _with_encodings(state: State) -> State:
+    """Return the attributes of an object with its encodings."""
+    k = _similarity(state)
+    if isinstance(k, Similarity):
+        if "support_objects_" in state and "_support" not in state:
+            return {**state, "_support": _encoded(k, state["support_objects_"])}
+        landmarks: Any = state.get("landmarks")
+        if hasattr(landmarks, "encoding"):
+            return {**state, "landmarks": dataclasses.replace(landmarks, encoding=_encoded(k, landmarks.objects))}
+    return state
+
+
+def _similarity(state: State) -> Any:
+    """Return the similarity of an object: the fitted one of an estimator, or that of a part of a model."""
+    return state.get("kernel_", state.get("similarity_", state.get("similarity")))
+
+
+def _encoded(k: Similarity, objects: Any) -> Any:
+    if not count(objects):
+        return objects
+    try:
+        k.check_params()
+        return k.encode(objects)
+    except Exception as error:  # a user's function can raise anything
+        raise SavedModelError(f"{k!r} cannot encode the objects that were saved with it: {error}") from error
 
 
 def _state(value: Any) -> dict[str, Any]:
@@ -83,16 +123,16 @@ def _may_have(cls: Any, name: str) -> bool:
     return not name.startswith("__") and (settable or not hasattr(defined, "__get__"))
 
 
-def _read_object(r: Any, node: Any) -> Any:
+def _read_object(r: Any, node: Any, parts: list[Any]) -> Any:
     name = node["type"]
     cls = class_of(name)
     if cls is None:
         raise SavedModelError(f"there is no type {brief(name)} in saved models of this version")
-    return _read(r, node, cls, UPGRADES.get(name, ()))
+    return _read(r, node, parts, cls, UPGRADES.get(name, ()))
 
 
-def _read(r: Any, node: Any, cls: Any, upgrades: Any = ()) -> Any:
-    attributes = {key: r.value(written) for key, written in node["attributes"].items()}
+def _read(r: Any, node: Any, parts: list[Any], cls: Any, upgrades: Any = ()) -> Any:
+    attributes = dict(zip(node["names"], parts, strict=True))
     for last, change in upgrades:
         attributes = change(attributes) if r.version <= last else attributes
     bad = next((name for name in attributes if not _may_have(cls, name)), None)
@@ -100,7 +140,7 @@ def _read(r: Any, node: Any, cls: Any, upgrades: Any = ()) -> Any:
     if bad is not None or missing:
         problem = f"an attribute {bad!r}, which cannot be set" if bad is not None else f"no {missing[0]!r}"
         raise SavedModelError(f"a {cls.__name__} in the file has {problem}")
-    return _made(cls, with_encodings(attributes, node["encodings"]))
+    return _made(cls, _with_encodings(attributes))
 
 
 def _demanded(cls: Any) -> set[str]:
@@ -124,8 +164,8 @@ def _made(cls: Any, attributes: dict[str, Any]) -> Any:
     return made
 
 
-READERS = {
+INSTANCE_READERS = {
     "object": _read_object,
-    "own": lambda r, node: _read(r, node, r.user_code.take(node["type"])),
-    "function": lambda r, node: r.user_code.take(node["name"]),
+    "own": lambda r, node, parts: _read(r, node, parts, r.user_code.take(node["type"])),
+    "function": lambda r, node, parts: r.user_code.take(node["name"]),
 }

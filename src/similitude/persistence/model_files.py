@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import io
 import json
-import platform
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from similitude.persistence.container import (
-    MODEL,
-    Entry,
-    as_json,
-    from_json,
-    pack,
-    read_file,
-    read_manifest,
-    write_file,
-)
+from similitude.persistence.file_format import file_pieces, read_file, read_manifest, write_file
 from similitude.persistence.user_code import Needed, SuppliedCode, fingerprint_version, read_needed
-from similitude.support import Result, SavedModelError, brief
-
-PACKAGES = ("similitude", "numpy", "scipy", "scikit-learn")
+from similitude.support import Result, SavedModelError, brief, core_versions
 
 
 @dataclass(frozen=True)
@@ -75,8 +61,8 @@ class Information(Result):
 def save(model: Any, path: Any, *, about: Mapping[str, Any] | None = None) -> None:
     """Save a model, a map, a similarity or a result to one file.
 
-    The file is a zip of JSON and the bytes of arrays, with a SHA-256 of all its bytes. Nothing in it is pickled. It is
-    written atomically, and equal models give equal bytes. Your own functions and classes are stored by name and
+    The file is JSON and the bytes of arrays, with a SHA-256 of all its bytes. Nothing in it is pickled. It is written
+    atomically, and equal models give equal bytes. Your own functions and classes are stored by name and
     fingerprint only: `load` asks for them. The engine is not stored: it belongs to the machine. Tensors come back as
     NumPy arrays.
 
@@ -109,45 +95,34 @@ def save(model: Any, path: Any, *, about: Mapping[str, Any] | None = None) -> No
     write_file(path, *contents(model, about))
 
 
-def contents(model: Any, about: Mapping[str, Any] | None = None) -> tuple[bytes, list[Entry]]:
-    """Return the manifest and the other entries of a file."""
+def contents(model: Any, about: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], list[dict[str, Any]], Any]:
+    """Return the manifest, the nodes and the arrays of the file of a model."""
     from similitude.persistence.model_writer import ModelWriter
 
     about = _checked_about(about)
-    w = ModelWriter()
-    try:
-        last = w.value(model, "model")
-    except RecursionError as error:
-        raise SavedModelError("the model contains lists or dicts that are nested too deeply to be stored") from error
-    if not isinstance(last, list):
-        raise SavedModelError(f"{brief(model)} is not a model that can be saved")
+    w = ModelWriter(model)
     manifest = {
         "type": type(model).__name__,
         "parameters": _parameters(model),
-        "written_by": {"python": platform.python_version(), **{package: _version(package) for package in PACKAGES}},
+        "written_by": core_versions(),
         "functions": [asdict(one) for one in w.user_code.needed],
-        "fingerprints": fingerprint_version(),
+        "fingerprints": fingerprint_version() if w.user_code.needed else "",
         "about": about,
         "notes": w.notes,
     }
-    nodes = as_json(w.nodes)
-    return as_json(manifest), [Entry(MODEL, len(nodes), [nodes]), w.arrays.entry()]
+    return manifest, w.nodes, w.arrays
 
 
 def model_bytes(model: Any) -> bytes:
     """Return the bytes of the file that `save` would write: equal for what is equal bit for bit."""
-    file = io.BytesIO()
-    pack(file, *contents(model))
-    return file.getvalue()
+    return b"".join(file_pieces(*contents(model)))
 
 
 def functions_of(model: Any) -> dict[str, Any]:
     """Return the user's functions and classes that a model needs, by the names under which it is saved."""
     from similitude.persistence.model_writer import ModelWriter
 
-    w = ModelWriter()
-    w.value(model, "model")
-    return w.user_code.given
+    return ModelWriter(model).user_code.given
 
 
 def load(path: Any, *, functions: Mapping[str, Any] | None = None) -> Any:
@@ -191,7 +166,7 @@ def load(path: Any, *, functions: Mapping[str, Any] | None = None) -> Any:
     manifest = content.manifest
     given = SuppliedCode(manifest.get("functions"), functions, manifest.get("fingerprints"))
     try:
-        return ModelReader(content, given, from_json(content.entries[MODEL], MODEL)).model()
+        return ModelReader(content, given).model()
     except SavedModelError as error:
         raise SavedModelError(f"{path}: {error}") from error
 
@@ -218,12 +193,12 @@ def information(path: Any) -> Information:
     >>> found.type, found.parameters, found.about
     ('Gaussian', {'sigma': '2.0'}, {'purpose': 'an example'})
     """
-    tail, manifest, size = read_manifest(path)
+    version, size, manifest = read_manifest(path)
     try:
         return Information(
             str(manifest["type"]),
             {str(name): str(text) for name, text in manifest["parameters"].items()},
-            f"{tail.version[0]}.{tail.version[1]}",
+            "{}.{}".format(*version),
             {str(name): str(text) for name, text in manifest["written_by"].items()},
             read_needed(manifest["functions"]),
             dict(manifest["about"]),
@@ -247,21 +222,9 @@ def _checked_about(about: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _parameters(model: Any) -> dict[str, str]:
     """Return the constructor parameters as short strings that are the same in every process."""
-    if not hasattr(model, "get_params"):
-        return {}
-    return {name: _text(value) for name, value in model.get_params(deep=False).items()}
-
-
-def _text(value: Any) -> str:
-    text = getattr(value, "__qualname__", None) if callable(value) else None
-    return re.sub(r" at 0x[0-9a-f]+", "", text or brief(value))
-
-
-@functools.cache
-def _version(package: str) -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "unknown"
+    found = {}
+    for name, value in model.get_params(deep=False).items() if hasattr(model, "get_params") else ():
+        is_number = value is None or isinstance(value, (bool, int, float))
+        text = getattr(value, "__qualname__", None) if callable(value) else None
+        found[name] = repr(value) if is_number else re.sub(r" at 0x[0-9a-f]+", "", text or brief(value))
+    return found

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from similitude.persistence import instances, numpy_values, python_values
-from similitude.persistence.array_store import ArrayReader
-from similitude.persistence.container import ARRAYS, Content
+from similitude.persistence.containers_and_arrays import ARRAY_READERS
+from similitude.persistence.file_format import ArrayReader, Content
+from similitude.persistence.instances import INSTANCE_READERS
 from similitude.persistence.model_writer import FORMS
 from similitude.persistence.user_code import SuppliedCode
 from similitude.support import SavedModelError
 
-READERS: dict[str, Callable[[Any, Any], Any]] = {
-    **python_values.READERS,
-    **numpy_values.READERS,
-    **instances.READERS,
-}
+READERS: dict[str, Callable[[Any, Any, list[Any]], Any]] = {**ARRAY_READERS, **INSTANCE_READERS}
 """How nodes are read, by their kind."""
 
 MEMORY_PER_BYTE, MEMORY_FOR_ALL = 64, 64 * 2**20
@@ -43,16 +40,15 @@ class ModelReader:
     content : Content
     user_code : SuppliedCode
         The functions and classes that the user passed to ``load``.
-    nodes : list of dict
     """
 
-    def __init__(self, content: Content, user_code: SuppliedCode, nodes: Any) -> None:
-        if not isinstance(nodes, list):
-            raise SavedModelError("model.json is not a list of nodes")
+    def __init__(self, content: Content, user_code: SuppliedCode) -> None:
+        if not isinstance(content.nodes, list):
+            raise SavedModelError("the model is not a list of nodes")
         self.version, self.user_code = content.version, user_code
-        self.arrays = ArrayReader(content.entries[ARRAYS])
+        self.arrays = ArrayReader(content.arrays)
         self._left = MEMORY_PER_BYTE * content.size + MEMORY_FOR_ALL
-        self._nodes = nodes
+        self._nodes = content.nodes
         self._built: list[Built] = []
         self._used: list[Built] = []
 
@@ -78,14 +74,13 @@ class ModelReader:
         return self._built[-1].value
 
     def _value_of(self, node: Any) -> Any:
-        kind = node["is"]
+        kind, parts = node["is"], [self._value(written) for written in node.get("parts", ())]
         if kind in READERS:
-            return READERS[kind](self, node)
-        parts = {name: self.value(written) for name, written in node["parts"].items()}
+            return READERS[kind](self, node, parts)
         self.spend(sum(one.reach for one in self._used))
-        return FORMS[kind].make(**parts)
+        return FORMS[kind].make(**dict(zip(node["names"], parts, strict=True)))
 
-    def value(self, written: Any) -> Any:
+    def _value(self, written: Any) -> Any:
         """Return a simple value itself, and the value of a node for a reference ``[i]``."""
         if type(written) is not list:
             if type(written) is dict:
@@ -97,16 +92,12 @@ class ModelReader:
         self._used.append(self._built[place])
         return self._built[place].value
 
-    def values(self, written: Any) -> list[Any]:
-        """Return several values."""
-        return list(map(self.value, written))
+    def _count(self, first: int | None = None) -> int:
+        return min(sys.maxsize, 1 + sum(one.n_values for one in self._used[:first]))
 
-    def _count(self) -> int:
-        return 1 + sum(one.n_values for one in self._used)
-
-    def check_hashing(self) -> None:
-        """Refuse a key whose hash would take forever, because its parts contain each other many times."""
-        if self._count() > max(LARGEST_KEY, len(self._built) + 1):
+    def check_hashing(self, first: int | None = None) -> None:
+        """Refuse keys, the `first` references or all, whose hashes take forever as they contain each other often."""
+        if self._count(first) > max(LARGEST_KEY, len(self._built) + 1):
             raise SavedModelError("a key of a dict or an item of a set is nested too deeply")
 
     def spend(self, size: int) -> None:

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.persistence import graphs, instances, numpy_values, python_values, tables
-from similitude.persistence.array_store import ArrayWriter
-from similitude.persistence.plain_forms import PlainForm, type_key
+from similitude.persistence import graphs, instances, standard_forms, tables
+from similitude.persistence.containers_and_arrays import WRITERS, Described, write_scalar
+from similitude.persistence.file_format import ArrayWriter
+from similitude.persistence.plain_forms import PlainForm
 from similitude.persistence.user_code import RequiredCode
-from similitude.support import SavedModelError
+from similitude.support import SavedModelError, brief
 
-Node = dict[str, Any]
-
-WRITERS: dict[str, Callable[[Any, Any, str], Node]] = {**python_values.WRITERS, **numpy_values.WRITERS}
-"""The types with nodes of their own, by package and name."""
-
-FORMS: dict[str, PlainForm] = {**python_values.FORMS, **numpy_values.FORMS, **graphs.FORMS, **tables.FORMS}
+FORMS: dict[str, PlainForm] = {**standard_forms.STANDARD_FORMS, **graphs.GRAPH_FORMS, **tables.TABLE_FORMS}
 """The types that are stored as plain parts, by package and name."""
+
+
+class Place(NamedTuple):
+    """Where a value is in the model, written out only in messages: ``model.similarity_.k``."""
+
+    outer: Place | None
+    last: str
+
+    def __str__(self) -> str:
+        names = []
+        place: Place | None = self
+        while place is not None:
+            names.append(place.last)
+            place = place.outer
+        return "".join(reversed(names))
 
 
 class ModelWriter:
@@ -35,50 +45,63 @@ class ModelWriter:
         What comes back in another form.
     """
 
-    def __init__(self) -> None:
-        self.nodes: list[Node] = []
+    def __init__(self, model: Any) -> None:
+        self.nodes: list[dict[str, Any]] = []
         self.arrays = ArrayWriter()
         self.user_code = RequiredCode()
         self.notes: list[str] = []
-        self._places: dict[int, int] = {}
-        self._kept: list[Any] = []  # keeps the ids of written values from being used again
-        self._under_way: set[int] = set()
-
-    def value(self, value: Any, path: str) -> Any:
-        """Return a simple value itself, and a reference ``[i]`` to the node of any other."""
-        kind = type(value)
-        if value is None or kind is bool or kind is str:
-            return value
-        if (kind is int and -(2**63) <= value < 2**63) or (kind is float and math.isfinite(value)):
-            return value
-        key = 0 if kind is tuple and not value else id(value)  # there may be several empty tuples
-        if key not in self._places:
-            if key in self._under_way:
-                raise SavedModelError(f"{path} leads back to itself: a {kind.__name__} that contains itself")
-            self._under_way.add(key)
-            self.nodes.append(self._node(value, path))
-            self._under_way.discard(key)
-            self._places[key] = len(self.nodes) - 1
-            self._kept.append(value)
-        return [self._places[key]]
-
-    def values(self, values: Any, path: str) -> list[Any]:
-        """Return several values or references."""
-        return [self.value(value, f"{path}[{i}]") for i, value in enumerate(values)]
-
-    def _node(self, value: Any, path: str) -> Node:
-        key = type_key(type(value))
-        if key in WRITERS:
-            return WRITERS[key](self, value, path)
-        if key in FORMS:
-            return {"is": key, "parts": self._parts(FORMS[key], value, path)}
-        if isinstance(value, np.generic):
-            return numpy_values.write_scalar(self, value, path)
-        return instances.write(self, value, path)
-
-    def _parts(self, form: PlainForm, value: Any, path: str) -> Node:
+        self._numbers: dict[int, int] = {}  # of the nodes, by the ids of their values
+        if _is_simple(model):
+            raise SavedModelError(f"{brief(model)} is not a model that can be saved")
         try:
-            parts = form.parts(value)
-        except SavedModelError as error:
-            raise SavedModelError(f"{path} {error}") from error
-        return {name: self.value(part, f"{path}.{name}") for name, part in parts.items()}
+            self._write(model)
+        except RecursionError as error:
+            raise SavedModelError("the model contains keys that are nested too deeply to be stored") from error
+
+    def _write(self, model: Any) -> None:
+        """Write the nodes of a model, those of its parts first, with a stack instead of recursion."""
+        pending: list[tuple[Any, Place]] = [(model, Place(None, "model"))]
+        described: dict[int, Described] = {}
+        kept = []  # so that the ids of written values are not used again
+        while pending:
+            value, place = pending[-1]
+            key = id(value)
+            if key in described:  # its parts are written
+                node, parts = described.pop(key)
+                if parts:
+                    node["parts"] = [part if _is_simple(part) else [self._numbers[id(part)]] for _, part in parts]
+                self._numbers[key] = len(self.nodes)
+                self.nodes.append(node)
+            if key in self._numbers:
+                pending.pop()
+                continue
+            described[key] = node, parts = self._describe(value, place)
+            kept.append(value)
+            inner = [(part, Place(place, last)) for last, part in parts if not _is_simple(part)]
+            for part, where in inner:
+                if id(part) in described:
+                    raise SavedModelError(f"{where} leads back to itself: a {type(part).__name__} that contains itself")
+            pending += reversed(inner)
+
+    def _describe(self, value: Any, place: Place) -> Described:
+        kind = type(value)
+        key = f"{kind.__module__.split('.')[0]}.{kind.__name__}"
+        if key in WRITERS:
+            return WRITERS[key](self, value, place)
+        if key in FORMS:
+            try:
+                parts = FORMS[key].parts(value)
+            except SavedModelError as error:
+                raise SavedModelError(f"{place} {error}") from error
+            return {"is": key, "names": list(parts)}, [(f".{name}", part) for name, part in parts.items()]
+        if isinstance(value, np.generic):
+            return write_scalar(self, value, place)
+        return instances.write(self, value, place)
+
+
+def _is_simple(value: Any) -> bool:
+    """Tell whether JSON stores a value exactly: it has no node."""
+    kind = type(value)
+    if value is None or kind is bool or kind is str:
+        return True
+    return (kind is int and -(2**63) <= value < 2**63) or (kind is float and math.isfinite(value))

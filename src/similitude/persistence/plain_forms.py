@@ -27,16 +27,6 @@ def attributes(*names: str) -> Callable[[Any], Parts]:
     return lambda value: {name: getattr(value, name) for name in names}
 
 
-def type_key(kind: type) -> str:
-    """Return the name by which a type of another library is stored: its package and its own name.
-
-    >>> from fractions import Fraction
-    >>> type_key(Fraction)
-    'fractions.Fraction'
-    """
-    return f"{kind.__module__.split('.')[0]}.{kind.__name__}"
-
-
 def library(name: str) -> Any:
     """Import the library that some values of a model belong to."""
     try:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import functools
 import re
 from typing import Any
 
 import numpy as np
 
-from similitude.persistence.plain_forms import Parts, PlainForm, attributes, library, type_key
-from similitude.persistence.python_values import standard_zone
+from similitude.persistence.plain_forms import Parts, PlainForm, attributes, library
+from similitude.persistence.standard_forms import standard_zone
 from similitude.support import SavedModelError
 
 NULLABLE = re.compile(r"U?Int(8|16|32|64)|Float(32|64)|boolean|str|string\[\w+\]|[\w\[\]():, =/+-]{1,80}\[pyarrow\]")
 """The dtypes of pandas whose columns are stored as their values and the places of the missing ones."""
 
-POLARS_PARAMETERS = {
+POLARS_NUMBERS = tuple(f"{kind}{bits}" for kind in ("Int", "UInt", "Float") for bits in (8, 16, 32, 64))
+POLARS_TYPES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("Binary", "Boolean", "Categorical", "Date", "Int128", "Null", "String", "Time", "UInt128"), ()),
+    **dict.fromkeys(POLARS_NUMBERS, ()),
     "Array": ("inner", "size"),
     "Datetime": ("time_unit", "time_zone"),
     "Decimal": ("precision", "scale"),
@@ -24,14 +27,7 @@ POLARS_PARAMETERS = {
     "List": ("inner",),
     "Struct": ("fields",),
 }
-"""The types of polars that have parameters."""
-
-POLARS_NUMBERS = {f"{kind}{bits}" for kind in ("Int", "UInt", "Float") for bits in (8, 16, 32, 64)}
-POLARS_TYPES = {
-    *("Binary", "Boolean", "Categorical", "Date", "Int128", "Null", "String", "Time", "UInt128"),
-    *POLARS_NUMBERS,
-    *POLARS_PARAMETERS,
-}
+"""The types of polars, and their parameters."""
 
 
 def _with_missing(values: Any, missing: np.ndarray, blank: Any) -> Any:
@@ -48,7 +44,7 @@ def _with_missing(values: Any, missing: np.ndarray, blank: Any) -> Any:
 def _array(values: Any, what: str) -> Any:
     """Return the values of a Series or an Index: a NumPy array, or an array of pandas that has a plain form."""
     array = values.to_numpy() if isinstance(values.dtype, np.dtype) else values.array
-    if not isinstance(array, np.ndarray) and type_key(type(array)) not in FORMS:
+    if not isinstance(array, np.ndarray) and f"pandas.{type(array).__name__}" not in TABLE_FORMS:
         raise SavedModelError(f"{what} of {values.dtype}, which cannot be stored: convert to numbers, dates or strings")
     return array
 
@@ -129,57 +125,34 @@ def _timestamp(moment: Any, zone: Any) -> Any:
 # polars
 
 
-def _polars_type(dtype: Any) -> list[Any]:
-    """Return a type of polars as its name and parameters."""
-    name = dtype.base_type().__name__
-    if name not in POLARS_TYPES:
-        raise SavedModelError(f"has values of the type {dtype}, which cannot be stored: give them as a list instead")
-    return [name, *(_polars_parameter(getattr(dtype, one)) for one in POLARS_PARAMETERS.get(name, ()))]
-
-
-def _polars_parameter(value: Any) -> Any:
-    if hasattr(value, "base_type"):
-        return _polars_type(value)
-    if hasattr(value, "to_list"):
-        return value.to_list()
-    return [[one.name, _polars_type(one.dtype)] for one in value] if isinstance(value, list) else value
-
-
-def _read_polars_type(name: str, *parameters: Any) -> Any:
-    polars = library("polars")
-    if name not in POLARS_TYPES:
-        raise SavedModelError(f"polars has no type {str(name)[:40]!r}")
-    values = list(parameters)
-    for i, one in enumerate(POLARS_PARAMETERS.get(name, ())):
-        if one == "inner":
-            values[i] = _read_polars_type(*values[i])
-        elif one == "fields":
-            values[i] = [polars.Field(field, _read_polars_type(*dtype)) for field, dtype in values[i]]
-    return getattr(polars, name)(*values)
+def _polars_type(name: str, **parameters: Any) -> Any:
+    return getattr(library("polars"), name)(*(parameters[one] for one in POLARS_TYPES[name]))
 
 
 def _polars_parts(series: Any) -> Parts:
-    present, dtype = series.drop_nulls(), json.dumps(_polars_type(series.dtype))
-    if _is_counted(dtype):
+    kind = type(series.dtype).__name__
+    unstorable = SavedModelError(f"has values of the type {series.dtype}, which cannot be stored: cast them to another")
+    if kind not in POLARS_TYPES:
+        raise unstorable
+    present = series.drop_nulls()
+    if _is_counted(series.dtype):
         present = present.to_physical()
-    is_array = dtype[2:-2] in POLARS_NUMBERS
-    values = present.to_numpy() if is_array else present.to_list()
-    parts = {"name": series.name, "dtype": dtype, "values": values, "missing": series.is_null().to_numpy()}
+    values = present.to_numpy() if kind in POLARS_NUMBERS else present.to_list()
+    parts = {"name": series.name, "dtype": series.dtype, "values": values, "missing": series.is_null().to_numpy()}
     if not _polars_series(**parts).equals(series, check_dtypes=True, check_names=True):
-        raise SavedModelError(f"has values of the type {series.dtype}, which cannot be stored: cast them to another")
+        raise unstorable
     return parts
 
 
-def _polars_series(name: str, dtype: str, values: Any, missing: Any) -> Any:
+def _polars_series(name: str, dtype: Any, values: Any, missing: Any) -> Any:
     polars = library("polars")
-    kind = _read_polars_type(*json.loads(dtype))
-    storage = polars.Series([], dtype=kind).to_physical().dtype if _is_counted(dtype) else kind
-    return polars.Series(name, _with_missing(values, missing, None), dtype=storage).cast(kind)
+    storage = polars.Series([], dtype=dtype).to_physical().dtype if _is_counted(dtype) else dtype
+    return polars.Series(name, _with_missing(values, missing, None), dtype=storage).cast(dtype)
 
 
-def _is_counted(dtype: str) -> bool:
+def _is_counted(dtype: Any) -> bool:
     """Tell whether a type is stored as integers: dates and times, for Python's own have no nanoseconds."""
-    return bool(re.search("Date|Time|Duration", dtype)) and not re.search("Categorical|Decimal|Enum", dtype)
+    return bool(re.search("Date|Time|Duration", str(dtype))) and not re.search("Categorical|Decimal|Enum", str(dtype))
 
 
 _NULLABLE_ARRAYS = (
@@ -187,7 +160,7 @@ _NULLABLE_ARRAYS = (
     *("ArrowStringArray", "ArrowStringArrayNumpySemantics", "ArrowExtensionArray"),
 )
 
-FORMS = {
+TABLE_FORMS = {
     "pandas.DataFrame": PlainForm(_frame_parts, _frame),
     "pandas.Series": PlainForm(
         lambda value: {"values": _array(value, "is a column"), "index": value.index, "name": value.name}, _series
@@ -225,4 +198,10 @@ FORMS = {
         lambda value: {"columns": value.get_columns()}, lambda columns: library("polars").DataFrame(columns)
     ),
     "polars.Series": PlainForm(_polars_parts, _polars_series),
+    "polars.Field": PlainForm(attributes("name", "dtype"), lambda name, dtype: library("polars").Field(name, dtype)),
+    "polars.DataTypeClass": PlainForm(lambda value: {"type": value()}, lambda type: type),
+    **{
+        f"polars.{name}": PlainForm(attributes(*parameters), functools.partial(_polars_type, name))
+        for name, parameters in POLARS_TYPES.items()
+    },
 }

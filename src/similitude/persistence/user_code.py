@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from similitude.support import SavedModelError, brief, digest
@@ -78,18 +78,18 @@ def fingerprint_version() -> str:
     return fingerprint(_probe)
 
 
+@dataclass
 class RequiredCode:
     """Gives a unique name to every function and class of the user that a model needs."""
 
-    def __init__(self) -> None:
-        self.needed: list[Needed] = []
-        self.given: dict[str, Any] = {}
+    needed: list[Needed] = field(default_factory=list)
+    given: dict[str, Any] = field(default_factory=dict)
 
-    def node(self, value: Any, path: str) -> dict[str, Any]:
+    def node(self, value: Any, path: Any) -> dict[str, Any]:
         """Return the node of a function or class."""
         return {"is": "function", "name": self.name(value, path)}
 
-    def name(self, value: Any, path: str) -> str:
+    def name(self, value: Any, path: Any) -> str:
         """Return the name under which to pass it to ``load``: its own, numbered where several share it."""
         kind = "class" if isinstance(value, type) else "function"
         try:
@@ -102,7 +102,7 @@ class RequiredCode:
         if same is not None:
             return same.name
         name = plain if not alike else f"{plain} {len(alike) + 1}"
-        self.needed.append(Needed(name, kind, print_, path))
+        self.needed.append(Needed(name, kind, print_, str(path)))
         self.given[name] = value
         return name
 

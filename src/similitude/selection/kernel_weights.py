@@ -8,15 +8,13 @@ import numpy as np
 
 from similitude.linear import SquaredHinge, l2_path
 
-FLAT = 1e-10
+CONSTANT_SHARE = 1e-10
 """If centered features are shorter than this share of the features, they are rounding: the kernel is constant."""
-
-TINY = float(np.finfo(np.float64).tiny)
 
 SMOOTHING = 0.1
 """The share of the objective of EasyMKL that spreads the weights of examples."""
 
-TOLERANCE = 1e-8
+EASYMKL_TOLERANCE = 1e-8
 """Relative tolerance of the objective of EasyMKL."""
 
 
@@ -26,30 +24,18 @@ def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarr
     .. math:: \min_{v \ge 0} v^\top M v - 2 v^\top a, \qquad
               M_{kl} = \langle HK_kH, HK_lH \rangle, \quad a_k = \langle HK_kH, YY^\top \rangle
 
-    with :math:`H = I - \frac{1}{n} 11^\top`: the direction v maximizes the centered alignment of
-    :math:`\sum_k v_k K_k` with :math:`YY^\top` (Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based
-    on Centered Alignment", 2012, Proposition 9). With :math:`K_k = F_k F_k^\top`, :math:`M_{kl} = |F_k^\top H
-    F_l|^2` and :math:`a_k = |F_k^\top H Y|^2`, in the Frobenius norm.
+    with :math:`H = I - \frac{1}{n} 11^\top`: the direction v maximizes the centered alignment of :math:`\sum_k v_k K_k`
+    with :math:`YY^\top` (Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based on Centered Alignment",
+    2012, Proposition 9). With :math:`K_k = F_k F_k^\top`, :math:`M_{kl} = |F_k^\top H F_l|^2` and :math:`a_k =
+    |F_k^\top H Y|^2`, in the Frobenius norm. The weight of a kernel that is constant on these examples is zero.
 
-    Parameters
-    ----------
-    features : sequence of arrays of shape (n, d_k)
-    Y : array of shape (n, outputs)
-
-    Returns
-    -------
-    array of shape (kernels,)
-        Zero for a kernel that is constant on these examples.
-
-    Examples
-    --------
     >>> y = np.array([[1.0], [1.0], [-1.0], [-1.0]])
     >>> alignment_weights([y, np.array([[1.0], [-1.0], [1.0], [-1.0]])], y)
     array([0.25, 0.  ])
     """
     from scipy.optimize import nnls
 
-    Y = _centered(Y / max(float(np.abs(Y).max()), TINY))
+    Y = _centered(Y / max(float(np.abs(Y).max()), np.finfo(np.float64).tiny))
     if not Y.any():
         raise ValueError("y is constant: kernels cannot be aligned with it")
     centered, lengths = [], np.ones(len(features))
@@ -76,11 +62,11 @@ def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarr
 def _centered(F: np.ndarray) -> np.ndarray:
     """Return features minus their mean; exactly zero if only rounding remains."""
     C = F - F.mean(axis=0)
-    return C if np.linalg.norm(C) > FLAT * np.linalg.norm(F) else np.zeros_like(C)
+    return C if np.linalg.norm(C) > CONSTANT_SHARE * np.linalg.norm(F) else np.zeros_like(C)
 
 
 def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.ndarray:
-    r"""Return the weights of EasyMKL, one-vs-rest for several classes.
+    r"""Return the weights of EasyMKL, which add up to one; one-vs-rest for several classes.
 
     Over weights of the examples, which add up to one in each class, it minimizes
 
@@ -89,24 +75,10 @@ def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.nda
     where :math:`\bar K` is the mean of the kernels and :math:`\Lambda = 0.1`: the squared distance of two points in the
     hulls of the classes, pulled towards the means of the classes. A kernel then weighs as much as it contributes,
     :math:`\gamma^\top Y K_k Y \gamma`. (Aiolli and Donini, "EasyMKL: a scalable multiple kernel learning algorithm",
-    2015, section 3.) This is the dual of a support vector machine with squared hinge,
-    :math:`\sum_i \max(0, 1 - y_i f(x_i))^2 + \frac{\Lambda}{1 - \Lambda} |w|^2`, whose residuals are in proportion to
-    :math:`\gamma`; so it is solved in the features.
+    2015, section 3.) This is the dual of a support vector machine with squared hinge, :math:`\sum_i \max(0, 1 - y_i
+    f(x_i))^2 + \frac{\Lambda}{1 - \Lambda} |w|^2`, whose residuals are in proportion to :math:`\gamma`; so it is solved
+    in the features, which must be those of kernels with the same mean K(x, x).
 
-    Parameters
-    ----------
-    features : sequence of arrays of shape (n, d_k)
-        Of kernels with the same mean K(x, x).
-    signs : array of shape (n, outputs)
-        -1 and +1; for several classes one column each, and the weights are the mean over them.
-
-    Returns
-    -------
-    array of shape (kernels,)
-        Adding up to one.
-
-    Examples
-    --------
     >>> y = np.array([[1.0], [1.0], [-1.0], [-1.0]])
     >>> easymkl_weights([y, np.array([[1.0], [-1.0], [1.0], [-1.0]])], y).round(4)
     array([1., 0.])
@@ -116,7 +88,7 @@ def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.nda
     if F.shape[0] < F.shape[1]:
         F = np.ascontiguousarray(np.asarray(np.linalg.qr(F.T, mode="r")).T)  # the same dot products in fewer features
     penalty = SMOOTHING / (1 - SMOOTHING)
-    linear = next(l2_path(F, signs, np.ones(len(F)), [penalty], SquaredHinge(), tolerance=TOLERANCE))
+    linear = next(l2_path(F, signs, np.ones(len(F)), [penalty], SquaredHinge(), tolerance=EASYMKL_TOLERANCE))
     residuals = np.maximum(0.0, 1.0 - signs * linear.scores(F))
     weights = np.zeros(len(features))
     for column in range(signs.shape[1]):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from similitude.support import ESTIMATE, Estimate
-from similitude.theory import clopper_pearson
+from similitude.theory import LEVEL, clopper_pearson
 
-LEVEL = 0.95
-
-SYMMETRIC = 1e-6
+MIN_SKEWNESS = 1e-6
 """Skewness below which no correction is needed."""
 
 DRAWS = 4000
@@ -70,30 +68,21 @@ def around_mean(values: np.ndarray, steps: float) -> tuple[float, float]:
 
 def _untransformed(x: float, skewness: float, n: int) -> float:
     """Return the T whose transformed value is x."""
-    if abs(skewness) < SYMMETRIC:
+    if abs(skewness) < MIN_SKEWNESS:
         return x
     root = float(np.cbrt(1 + skewness * (x / np.sqrt(n) - skewness / (6 * n))))
     return float(3 * np.sqrt(n) / skewness * (root - 1))
 
 
 def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 1.0) -> list[Estimate]:
-    r"""Return by how much each candidate is worse than one of them, with simultaneous intervals for all pairs.
+    r"""Return by how much each candidate is worse than `best`, with simultaneous intervals for all pairs.
 
-    Errors are paired by example. An interval is the mean difference :math:`\pm c` standard errors, where c is the
-    quantile of the largest standardized difference between any two candidates whose errors have this covariance; for
-    two candidates it is that of Student's t. Because all pairs are covered simultaneously, so are those with the best
-    candidate, which was chosen by the same errors. (Hothorn, Bretz and Westfall, "Simultaneous Inference in General
-    Parametric Models", 2008.) See `around_mean` and `around_proportions`.
-
-    Parameters
-    ----------
-    errors : array of shape (n, candidates)
-    best : int
-        The candidate that all are compared with.
-    of_classes : bool
-        Whether errors are zeros and ones.
-    wider : float
-        Factor of the standard errors, see `widening`.
+    Errors, a column for each candidate, are paired by example. An interval is the mean difference :math:`\pm c`
+    standard errors, where c is the quantile of the largest standardized difference between any two candidates whose
+    errors have this covariance; for two candidates it is that of Student's t. Because all pairs are covered
+    simultaneously, so are those with the best candidate, which was chosen by the same errors. (Hothorn, Bretz and
+    Westfall, "Simultaneous Inference in General Parametric Models", 2008.) See `widening`, `around_mean` and
+    `around_proportions`.
     """
     steps, around = wider * _steps(errors), around_proportions if of_classes else around_mean
     found = []

@@ -1,86 +1,53 @@
-"""What every room may use: errors, results, validation, fingerprints, randomness, atomic writes."""
+"""What every room may use: errors, results, validation, fingerprints, randomness, atomic writes.
+
+Nothing here imports NumPy before it is used, so that the command line starts quickly.
+"""
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from similitude.support.atomic_write import check_place, complete_file
-    from similitude.support.errors import (
-        CheckpointError,
-        CheckpointWarning,
-        ClusterError,
-        ExpressionError,
-        FileError,
-        InseparableError,
-        NotAKernelError,
-        PairError,
-        SavedModelError,
-        SourceError,
-        UnresolvedError,
-        brief,
-        missing_extra,
-        objects_at,
-        pairs_at,
-    )
-    from similitude.support.fingerprints import digest
-    from similitude.support.randomness import generator
-    from similitude.support.results import ESTIMATE, GRADES, HELD_OUT, NONE, PROVEN, Curve, Estimate, Guarantee, Result
-    from similitude.support.validation import (
-        check_choice,
-        check_integer,
-        check_nonnegative,
-        check_number,
-        check_positive,
-        check_share,
-    )
-
-_HOMES = {
-    "atomic_write": (
-        "check_place",
-        "complete_file",
-    ),
-    "errors": (
-        "CheckpointError",
-        "CheckpointWarning",
-        "ClusterError",
-        "ExpressionError",
-        "FileError",
-        "InseparableError",
-        "NotAKernelError",
-        "PairError",
-        "SavedModelError",
-        "SourceError",
-        "UnresolvedError",
-        "brief",
-        "missing_extra",
-        "objects_at",
-        "pairs_at",
-    ),
-    "fingerprints": ("digest",),
-    "randomness": ("generator",),
-    "results": (
-        "ESTIMATE",
-        "GRADES",
-        "HELD_OUT",
-        "NONE",
-        "PROVEN",
-        "Curve",
-        "Estimate",
-        "Guarantee",
-        "Result",
-    ),
-    "validation": (
-        "check_choice",
-        "check_integer",
-        "check_nonnegative",
-        "check_number",
-        "check_positive",
-        "check_share",
-    ),
-}
-"""Names by module, imported when they are asked for: the command line starts without NumPy."""
+from similitude.support.atomic_write import check_place, complete_file
+from similitude.support.errors import (
+    CheckpointError,
+    CheckpointWarning,
+    ClusterError,
+    ExpressionError,
+    FileError,
+    FileTooLargeError,
+    InseparableError,
+    NotAKernelError,
+    PairError,
+    SavedModelError,
+    SourceError,
+    UnresolvedError,
+    brief,
+    error_prefix,
+    missing_extra,
+    objects_at,
+    pairs_at,
+)
+from similitude.support.fingerprints import digest
+from similitude.support.randomness import generator, key_order, random_keys
+from similitude.support.results import (
+    ESTIMATE,
+    GRADES,
+    HELD_OUT,
+    NONE,
+    PROVEN,
+    Curve,
+    Estimate,
+    Guarantee,
+    Result,
+    plain,
+)
+from similitude.support.validation import (
+    check_choice,
+    check_integer,
+    check_nonnegative,
+    check_number,
+    check_positive,
+    check_share,
+)
+from similitude.support.versions import core_versions, package_version
 
 __all__ = [
     "ESTIMATE",
@@ -95,6 +62,7 @@ __all__ = [
     "Estimate",
     "ExpressionError",
     "FileError",
+    "FileTooLargeError",
     "Guarantee",
     "InseparableError",
     "NotAKernelError",
@@ -112,16 +80,15 @@ __all__ = [
     "check_positive",
     "check_share",
     "complete_file",
+    "core_versions",
     "digest",
+    "error_prefix",
     "generator",
+    "key_order",
     "missing_extra",
     "objects_at",
+    "package_version",
     "pairs_at",
+    "plain",
+    "random_keys",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(f"similitude.support.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

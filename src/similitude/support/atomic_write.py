@@ -1,4 +1,4 @@
-"""Files that are complete or not there at all: written beside their place, and moved to it when done."""
+"""Atomic writes: a file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
-    """Return where a file is to be, links followed; refuse a place where none can be made, before any work.
+    """Return the path of a file to be written, with links resolved; fail early if it cannot be written.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def check_place(path: str | os.PathLike[str]) -> Path:
 
 @contextlib.contextmanager
 def complete_file(place: Path) -> Iterator[BinaryIO]:
-    """Open a new file beside its place, which takes it when all is written; on failure nothing is left of it."""
+    """Open a temporary file in the same folder, which replaces the file at the end; a failure leaves nothing behind."""
     beside = place.parent / f".similitude-{secrets.token_hex(8)}.part"
     try:
         with open(beside, "x+b") as file:
@@ -53,7 +53,7 @@ def complete_file(place: Path) -> Iterator[BinaryIO]:
 
 
 def _sync_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # not every system can: the file itself is on the disk
+    with contextlib.suppress(OSError):  # some systems cannot; the file itself has been synced
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -1,4 +1,4 @@
-"""What goes wrong between two objects, and how it is said."""
+"""The errors and warnings of the library, and a short form of any value for their messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _brief.maxlist = _brief.maxtuple = _brief.maxdict = _brief.maxset = _brief.maxfr
 
 
 def brief(value: Any) -> str:
-    """Write any object in one short line, for error messages and sentences.
+    """Return a value as one short line, for messages.
 
     >>> brief([1, 2, 3, 4, 5]), brief("kernel " * 20)
     ('[1, 2, 3, 4, ...]', "'kernel kernel kernel kernel...el kernel kernel kernel '")
@@ -26,7 +26,7 @@ def brief(value: Any) -> str:
     ):
         text = " ".join(str(value).split())
         return text if len(text) <= 100 else f"{text[:97]}..."
-    if getattr(value, "format", None) == "csr" and value.shape[0] == 1:  # a sparse row: its numbers by their places
+    if getattr(value, "format", None) == "csr" and value.shape[0] == 1:  # a sparse row: its values by column
         value = dict(zip(value.indices.tolist(), value.data.tolist(), strict=True))
     if hasattr(value, "shape") and hasattr(value, "tolist") and getattr(value, "ndim", 2) == 1:
         value = value.tolist()
@@ -34,14 +34,14 @@ def brief(value: Any) -> str:
 
 
 class PairError(ValueError):
-    """A similarity could not give a finite real number for one pair of objects.
+    """A similarity did not give a finite real number for a pair of objects.
 
     Parameters
     ----------
     i, j : int
-        Positions of the query and of the other object.
+        Positions of the two objects.
     problem : str
-        What was wrong with this pair.
+        What was wrong.
     """
 
     def __init__(self, i: int, j: int, problem: str) -> None:
@@ -52,45 +52,49 @@ class PairError(ValueError):
         return f"pair ({self.i}, {self.j}): {self.problem}"
 
     def moved(self, down: int, right: int) -> PairError:
-        """Name the same pair by its place in a larger matrix."""
+        """Return the error with the positions of the pair in a larger matrix."""
         return PairError(self.i + down, self.j + right, self.problem)
 
 
 class UnresolvedError(ValueError):
-    """A similarity still waits for data to fix a parameter such as ``sigma="median"``."""
+    """A similarity has a data-dependent parameter such as ``sigma="median"`` that is not resolved yet."""
 
 
 class CheckpointError(RuntimeError):
-    """A checkpoint that belongs to something else, is damaged, or cannot be written."""
+    """A checkpoint belongs to another computation, is damaged, or cannot be written."""
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written; the computation goes on."""
+    """A checkpoint could not be written; the computation continues without it."""
 
 
 class ClusterError(RuntimeError):
-    """The scheduler or the workers of a cluster are gone."""
+    """The scheduler or the workers of a cluster were lost."""
 
 
 class ExpressionError(ValueError):
-    """A text that says no similarity; the message shows it, with a caret under the character that is wrong."""
+    """A text does not describe a similarity; the message shows it with a caret below the error."""
 
 
 class FileError(ValueError):
-    """A file that cannot be read or written as asked: one or two lines that say what is wrong and what to do."""
+    """A file cannot be read or written; the message says what is wrong and what to do."""
+
+
+class FileTooLargeError(FileError):
+    """A file does not fit into memory, but can be read in batches."""
 
 
 class InseparableError(ValueError):
-    """A zero-noise separator was asked for, and none exists.
+    """The classes cannot be separated, and a separator without errors was required.
 
     Parameters
     ----------
     problem : str
-        What is missing, in words.
+        The message.
     conflicts : sequence of int
-        Positions of a few examples that no separator can all put on their own sides. Without any one of them the
-        others can be separated, where there are 100 of them at most. Examples at the origin are on no side of a
-        separator through it: where there are some, all of them are named, and no others.
+        Positions of a few examples that no separator classifies correctly at the same time. If there are at most 100,
+        the set is minimal: without any one of them the others can be separated. Examples at the origin are on no side
+        of a separator through it: if there are any, exactly these are named.
 
     Examples
     --------
@@ -112,13 +116,14 @@ class InseparableError(ValueError):
 
 
 class NotAKernelError(ValueError):
-    """A similarity that is not positive semi-definite was given where a kernel is needed.
+    """A similarity that is not positive semi-definite was used where a kernel is required.
 
     Parameters
     ----------
     problem : str
-    witness : Witness
-        The counterexample.
+        The message.
+    witness : Witness, optional
+        A counterexample.
     """
 
     def __init__(self, problem: str, witness: Any = None) -> None:
@@ -130,21 +135,39 @@ class NotAKernelError(ValueError):
 
 
 class SavedModelError(ValueError):
-    """A model cannot be saved, or a file does not hold one that can be loaded."""
+    """A model cannot be saved, or a file is not a saved model that can be loaded."""
 
 
 class SourceError(ValueError):
-    """A batch or shard that does not fit the others, or cannot be read: it is named."""
+    """A batch or shard does not match the others, or cannot be read; the message names it."""
 
 
 def missing_extra(extra: str, needed_for: str) -> ImportError:
-    """Say in one line which ``pip`` command brings an optional part."""
-    return ImportError(f"{needed_for} needs an optional part: pip install 'similitude[{extra}]'")
+    """Return the error for a missing optional dependency, with the ``pip`` command that installs it."""
+    return ImportError(f"{needed_for} needs an optional dependency: pip install 'similitude[{extra}]'")
+
+
+@contextmanager
+def error_prefix(prefix: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Begin messages of TypeError, ValueError and `kinds` with a prefix; errors of other classes pass unchanged.
+
+    >>> with error_prefix("column 'age'"):
+    ...     int("old")
+    Traceback (most recent call last):
+        ...
+    ValueError: column 'age': invalid literal for int() with base 10: 'old'
+    """
+    try:
+        yield
+    except Exception as error:
+        if type(error) not in (TypeError, ValueError, *kinds):
+            raise
+        raise type(error)(f"{prefix}: {error}") from error
 
 
 @contextmanager
 def pairs_at(rows: Any, columns: Any) -> Iterator[None]:
-    """Let a PairError name its pair by these positions of the rows and columns; None leaves a side as it is."""
+    """Name the pair of a PairError by these positions of rows and columns; None leaves a side unchanged."""
     try:
         yield
     except PairError as error:
@@ -155,7 +178,7 @@ def pairs_at(rows: Any, columns: Any) -> Iterator[None]:
 
 @contextmanager
 def objects_at(places: Any) -> Iterator[None]:
-    """Let an error name its pair, or the objects of its counterexample, by these positions in a larger data set."""
+    """Name the pair of an error, or the objects of its counterexample, by these positions in a larger data set."""
     try:
         with pairs_at(places, places):
             yield

@@ -1,4 +1,4 @@
-"""Spelling any value in bytes that are the same in every process, and the same for equal values."""
+"""Digests of any value that are the same in every process, and equal for equal values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import weakref
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational, Real
+from numbers import Integral, Rational, Real
 from types import CodeType
 from typing import Any
-
-import numpy as np
 
 
 def digest(value: Any, size: int = 8) -> bytes:
@@ -32,12 +30,14 @@ def digest(value: Any, size: int = 8) -> bytes:
 
 
 def _framed(piece: bytes) -> bytes:
-    """Return a piece behind its length, so that pieces one after the other are not taken for others."""
+    """Return a piece preceded by its length, so that no other sequence of pieces gives the same bytes."""
     return len(piece).to_bytes(8, "little") + piece
 
 
 def _spell(value: Any, seen: tuple[int, ...] = ()) -> Iterator[bytes]:
-    """Yield a value in pieces; what holds others says first how many: ((1,), 2) is not ((1, 2),)."""
+    """Yield a value in pieces; a container starts with its number of items, so that ((1,), 2) is not ((1, 2),)."""
+    import numpy as np
+
     if isinstance(value, (Real, Decimal, np.bool_)):
         yield _spell_number(value)
         return
@@ -53,7 +53,7 @@ def _spell(value: Any, seen: tuple[int, ...] = ()) -> Iterator[bytes]:
     elif value is None or isinstance(value, (str, bytes, type)):
         yield repr(value).encode()
     elif isinstance(value, weakref.ReferenceType):
-        return  # what it points to is no part of it
+        return  # its target is not part of it
     else:
         parts = list(_ingredients(value))
         yield str(len(parts)).encode()
@@ -63,7 +63,7 @@ def _spell(value: Any, seen: tuple[int, ...] = ()) -> Iterator[bytes]:
 
 def _spell_number(value: Any) -> bytes:
     """Return equal bytes for equal numbers of any type: as a float where one holds the number, else as a fraction."""
-    if isinstance(value, np.integer):
+    if isinstance(value, Integral):
         value = int(value)  # NumPy would compare it as a float
     try:
         number = float(value)
@@ -78,6 +78,8 @@ def _spell_number(value: Any) -> bytes:
 
 
 def _spell_array(value: Any) -> Iterator[bytes]:
+    import numpy as np
+
     csr = value.tocsr() if hasattr(value, "tocsr") else None
     for array in (np.asarray(value),) if csr is None else (csr.data, csr.indices, csr.indptr):
         yield f"{array.dtype} {tuple(value.shape)}".encode()
@@ -85,7 +87,7 @@ def _spell_array(value: Any) -> Iterator[bytes]:
 
 
 def _ingredients(value: Any) -> Iterator[Any]:
-    """Yield what a container, a function or an object is made of."""
+    """Yield the parts of a container, a function or an object."""
     if hasattr(value, "get_params") and not isinstance(value, type):
         yield value.get_params(deep=False)
     elif isinstance(value, dict):

@@ -1,22 +1,24 @@
-"""The manners of every result: frozen, readable, convertible."""
+"""The base class of results, the results that all rooms share, and the grades of guarantees."""
 
 from __future__ import annotations
 
 import dataclasses
 import html
+import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 PROVEN = "PROVEN"
-"""The theorem's size is met; its assumption is stated as an assumption."""
+"""The sample is as large as the theorem demands; the assumption of the theorem is stated."""
 
 HELD_OUT = "HELD-OUT"
-"""An exact binomial interval on data that played no part in the choice."""
+"""An exact binomial interval on held-out data."""
 
 ESTIMATE = "ESTIMATE"
-"""A figure of the sample at hand, with an interval by resampling or none."""
+"""An estimate on the training sample, with an interval by resampling or none."""
 
 NONE = "NONE"
 """No theorem covers this case; the reason is given."""
@@ -25,15 +27,12 @@ GRADES = (PROVEN, HELD_OUT, ESTIMATE, NONE)
 
 
 class Result:
-    """A frozen dataclass that a person can read and a program can store.
-
-    Subclasses are frozen dataclasses that write ``__str__``.
-    """
+    """Base class of results: frozen dataclasses that define ``__str__``."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain dicts, lists, numbers and strings."""
+        """Return the result as dicts, lists, numbers and strings."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return {field.name: _plain(getattr(self, field.name)) for field in fields}
+        return {field.name: plain(getattr(self, field.name)) for field in fields}
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
@@ -41,13 +40,13 @@ class Result:
 
 @dataclass(frozen=True)
 class Estimate(Result):
-    """A figure, an interval for it, and what stands behind the interval.
+    """An estimate with an interval, and the grade of the interval.
 
     Attributes
     ----------
     value, low, high : float
     level : float
-        The probability with which such an interval covers the truth.
+        The probability that such an interval contains the true value.
     grade : str
         PROVEN, HELD-OUT or ESTIMATE.
 
@@ -69,13 +68,13 @@ class Estimate(Result):
 
 @dataclass(frozen=True)
 class Curve(Result):
-    """A figure as a function of another, with an interval at each point.
+    """A curve with an interval at each point.
 
     Attributes
     ----------
     x, y, low, high : array
     level : float
-        The probability with which the interval at one point covers the truth.
+        The probability that the interval at one point contains the true value.
     grade : str
         PROVEN, HELD-OUT or ESTIMATE.
     """
@@ -95,18 +94,18 @@ class Curve(Result):
 
 @dataclass(frozen=True)
 class Guarantee(Result):
-    """What is promised, by which theorem, under which assumption.
+    """A guarantee: what holds, by which theorem, under which assumption.
 
     Attributes
     ----------
     statement : str
-        The promise, or why there is none.
+        What holds, or why there is no guarantee.
     theorem : str
-        Where it is proven.
+        The theorem and its source.
     assumption : str
-        What it rests on and no sample can show.
+        The assumption that no sample can verify.
     numbers : dict
-        The figures that enter.
+        The numbers in the statement.
     grade : str
         PROVEN, HELD-OUT, ESTIMATE or NONE.
     """
@@ -124,15 +123,20 @@ class Guarantee(Result):
         return f"{self.grade}: {self.statement}{assumption}{theorem}" + (f"\n  {numbers}" if numbers else "")
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any, *, finite: bool = False) -> Any:
+    """Return a value as dicts, lists, numbers and strings; with `finite`, numbers that are not finite become None.
+
+    >>> plain({"error": float("nan"), 2: (1.5, Estimate)}, finite=True)
+    {'error': None, '2': [1.5, "<class 'similitude.support.results.Estimate'>"]}
+    """
     if isinstance(value, Result):
-        return value.to_dict()
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        return value.item()
+        value = value.to_dict()
+    elif hasattr(value, "tolist"):  # an array or a scalar of NumPy
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item, finite=finite) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item, finite=finite) for key, item in value.items()}
+    if finite and isinstance(value, float) and not math.isfinite(value):
+        return None
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

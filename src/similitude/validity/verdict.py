@@ -231,7 +231,7 @@ def _judge(k: Similarity, proof: Proof, sample: _SampledObjects, values: np.ndar
 
 def _is_proof(k: Similarity, asymmetry: float, smallest: float, K: np.ndarray) -> bool:
     """Tell whether K is all of a precomputed matrix and positive definite beyond rounding."""
-    whole = isinstance(k, Precomputed) and len(K) == max(k.M.shape)
+    whole = type(k) is Precomputed and len(K) == max(k.M.shape)
     rounding = 4 * len(K) * float(np.finfo(np.float64).eps) * float(np.linalg.norm(K))
     return whole and asymmetry <= rounding and smallest > rounding
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support import brief
-
 GENERATED = "none needed: the data are generated"
 """The license of a generated data set."""
 
@@ -71,10 +69,3 @@ class Dataset:
         values, counts = np.unique(self.labels, return_counts=True)
         labels = ", ".join(f"{value} ({count})" for value, count in zip(values, counts, strict=True))
         return f"{self.name} ({self.kind}): {len(self.labels)} objects, labels {labels}"
-
-
-def check_size(n: int) -> int:
-    """Validate the number of objects to draw."""
-    if not isinstance(n, (int, np.integer)) or n < 1:
-        raise ValueError(f"n must be a positive integer, got {brief(n)}")
-    return int(n)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.data.datasets.dataset import Dataset
-from similitude.support import brief, missing_extra
+from similitude.support import check_choice, missing_extra
 
 
 class _About(NamedTuple):
@@ -101,8 +101,7 @@ def path(name: str) -> Path:
     >>> path("promoters").name
     'promoters.csv'
     """
-    if name not in _ABOUT:
-        raise ValueError(f"no data set with a file is called {brief(name)}: there are {', '.join(_ABOUT)}")
+    check_choice("name", name, _ABOUT)
     return Path(__file__).with_name(_ABOUT[name].file)
 
 

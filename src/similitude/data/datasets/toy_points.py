@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.data.datasets.dataset import GENERATED, Dataset, check_size
-from similitude.support import brief, generator
+from similitude.data.datasets.dataset import GENERATED, Dataset
+from similitude.support import check_integer, generator
 
 
 def beyond_two(n: int = 100, random_state: int | np.random.Generator | None = None) -> Dataset:
@@ -27,7 +27,7 @@ def beyond_two(n: int = 100, random_state: int | np.random.Generator | None = No
     >>> X.shape, bool((y == np.where(X[:, 0] ** 2 >= 4, 1, -1)).all())
     ((100, 1), True)
     """
-    X = generator(random_state).uniform(-4.0, 4.0, (check_size(n), 1))
+    X = generator(random_state).uniform(-4.0, 4.0, (check_integer("n", n), 1))
     return Dataset(
         X,
         np.where(np.abs(X[:, 0]) >= 2, 1, -1),
@@ -60,10 +60,9 @@ def rings(n: int = 200, n_features: int = 2, random_state: int | np.random.Gener
     >>> X.shape, bool((y == np.where((X**2).sum(axis=1) > 9 / 4, 1, -1)).all())
     ((200, 2), True)
     """
-    if n_features < 2:
-        raise ValueError(f"n_features must be 2 or more, got {brief(n_features)}")
+    check_integer("n_features", n_features, 2)
     rng = generator(random_state)
-    labels = rng.permutation(np.where(np.arange(check_size(n)) % 2 == 0, 1, -1))
+    labels = rng.permutation(np.where(np.arange(check_integer("n", n)) % 2 == 0, 1, -1))
     directions = rng.standard_normal((n, n_features))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     radii = np.where(labels == 1, 2.0, 1.0) + rng.uniform(-0.2, 0.2, size=n)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.data.datasets.dataset import GENERATED, Dataset, check_size
-from similitude.support import brief, generator
+from similitude.data.datasets.dataset import GENERATED, Dataset
+from similitude.support import brief, check_integer, check_share, generator
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def figure_3_1(positive: float = 0.5, left: float = 0.5) -> FewObjects:
     >>> problem.gaps(weights=[0, 1, 0.5])
     array([0.25, 0.25, 0.25])
     """
-    p, share = _mass("positive", positive), _mass("left", left)
+    p, share = check_share("positive", positive), check_share("left", left)
     angles = np.radians([150.0, 30.0, -30.0])
     points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     masses = np.array([p * share, p * (1 - share), 1 - p])
@@ -135,7 +135,7 @@ def two_points(right: float = 0.75) -> FewObjects:
     >>> problem.mean_similarity(1, 1), problem.mean_similarity(1, -1), problem.weak_gap
     (0.25, -0.25, 0.5)
     """
-    share = _mass("right", right)
+    share = check_share("right", right)
     points = np.array([[1.0], [-1.0], [-1.0], [1.0]])
     masses = np.array([share, 1 - share, share, 1 - share]) / 2
     return FewObjects(masses, np.array([1, 1, -1, -1]), points @ points.T, points)
@@ -166,7 +166,7 @@ def unbalanced(
     >>> problem.weak_gap, problem.balanced_gap
     (0.05, -0.4685)
     """
-    p = _mass("positive", positive)
+    p = check_share("positive", positive)
     similarities = np.array([[among_positives, between], [between, among_negatives]], dtype=float)
     return FewObjects(np.array([p, 1 - p]), np.array([1, -1]), similarities)
 
@@ -204,7 +204,7 @@ def two_groups(
     if not -1 <= least <= most <= 1:
         raise ValueError(f"least and most must satisfy -1 <= least <= most <= 1, got {brief(least)} and {brief(most)}")
     rng = generator(random_state)
-    labels = rng.permutation(np.where(np.arange(check_size(n)) < math.ceil(n / 2), 1, -1))
+    labels = rng.permutation(np.where(np.arange(check_integer("n", n)) < math.ceil(n / 2), 1, -1))
     within, between = rng.uniform(least, most, (n, n)), rng.uniform(-1.0, 1.0, (n, n))
     above = np.triu(np.where(np.equal.outer(labels, labels), within, between), k=1)
     return Dataset(
@@ -216,9 +216,3 @@ def two_groups(
         source='M.-F. Balcan, A. Blum (2006), "On a Theory of Learning with Similarity Functions", after Definition 2',
         license=GENERATED,
     )
-
-
-def _mass(name: str, value: float) -> float:
-    if not 0 < value < 1:
-        raise ValueError(f"{name} must be a number in (0, 1), got {brief(value)}")
-    return float(value)

@@ -19,9 +19,8 @@ array([[5.1, 3.5],
 
 from __future__ import annotations
 
-from similitude.data.files.open_file import needs_batches
 from similitude.data.files.read_file import batches, read
 from similitude.data.files.schema import KINDS, Data, Schema
 from similitude.data.files.write_file import check_writable, write, writer
 
-__all__ = ["KINDS", "Data", "Schema", "batches", "check_writable", "needs_batches", "read", "write", "writer"]
+__all__ = ["KINDS", "Data", "Schema", "batches", "check_writable", "read", "write", "writer"]

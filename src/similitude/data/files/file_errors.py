@@ -19,7 +19,7 @@ def errors_in_file(name: str) -> Iterator[None]:
     try:
         yield
     except FileError as error:
-        raise FileError(f"{name}: {error}") from None
+        raise type(error)(f"{name}: {error}") from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise FileError(f"{name}: the gzip data is truncated or damaged: copy or download the file again") from None
     except MemoryError:

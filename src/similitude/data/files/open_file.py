@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from similitude.data.files.file_errors import did_you_mean, errors_in_file, import_optional, listed
-from similitude.support import FileError
+from similitude.support import FileError, FileTooLargeError
 
 STANDARD_INPUT = "-"
 GZIP = b"\x1f\x8b"
@@ -156,27 +156,14 @@ def _without_comments(text: bytes) -> bytes:
     return uncommented if uncommented.startswith((b">", b"@")) else text.lstrip()
 
 
-def needs_batches(source: str | os.PathLike[str]) -> bool:
-    """Tell whether a file does not fit into memory but can be read in batches, several times."""
-    if os.fspath(source) == STANDARD_INPUT or not os.path.isfile(source):
-        return False
-    with open_file(source) as file:
-        needed, free = memory_needed(file)
-        return needed > free and file.format not in READ_WHOLE
-
-
-def memory_needed(file: OpenFile) -> tuple[int, int]:
-    """Return the bytes of memory that reading the whole file takes, and those that are free."""
-    import psutil  # type: ignore[import-untyped]
-
-    return _uncompressed_size(file) * FILE_FORMATS[file.format].memory, int(psutil.virtual_memory().available)
-
-
 def check_memory(file: OpenFile) -> None:
     """Raise if a file does not fit into memory, before it is read."""
-    needed, free = memory_needed(file)
+    import psutil  # type: ignore[import-untyped]
+
+    needed, free = _uncompressed_size(file) * FILE_FORMATS[file.format].memory, int(psutil.virtual_memory().available)
     if needed > free:
-        raise FileError(
+        can_be_read_again = file.format not in READ_WHOLE and file.path.is_file()
+        raise (FileTooLargeError if can_be_read_again else FileError)(
             f"reading it takes about {needed / 2**30:.1f} GiB of memory and {free / 2**30:.1f} GiB is free: take a "
             f"sample of its rows (head -n, shuf -n), leave columns out, or read it in batches where the task allows it"
         )

@@ -6,14 +6,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
+from similitude.data.files.columns_to_objects import apply_schema, infer
 from similitude.data.files.formats_without_columns import read_without_columns
-from similitude.data.files.interpret_columns import apply_schema, infer
 from similitude.data.files.open_file import TABULAR, OpenFile, check_memory, open_file
-from similitude.data.files.read_columns import read_columns
 from similitude.data.files.schema import Data, Request, Schema
-from similitude.support import FileError, brief
+from similitude.data.files.tabular_formats import read_columns
+from similitude.support import FileError, check_integer
 
 
 def read(
@@ -100,13 +98,12 @@ def batches(
     >>> [len(batch) for batch in files.batches(path, rows=2)]
     [2, 2, 1]
     """
-    if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1:
-        raise ValueError(f"rows must be a positive integer, got {brief(rows)}")
+    rows = check_integer("rows", rows)
     request = Request(label, object, kind)
     given: set[str] = set()
     with open_file(source) as file:
         request.check()
-        for data in _read(file, int(rows), request, schema):
+        for data in _read(file, rows, request, schema):
             new = tuple(note for note in data.notes if note not in given)
             given.update(new)
             yield replace(data, notes=new)

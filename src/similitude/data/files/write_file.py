@@ -67,12 +67,11 @@ def writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
     format, is_gzipped = _format(path)
     names: list[str] = []
     with ExitStack() as stack:
-        stream = stack.enter_context(_opened(path))
+        stream: Any = stack.enter_context(_opened(path))
         if is_gzipped:
-            stream = stack.enter_context(  # type: ignore[assignment]
-                gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=6, mtime=0)
-            )
-        add = stack.enter_context(_WRITERS[format](stream))
+            stream = stack.enter_context(gzip.GzipFile("", "wb", 6, stream, mtime=0))
+        is_text = format in ("csv", "tsv", "jsonl")
+        add = None if is_text else stack.enter_context(_arrow_writer(stream, format))
 
         def add_checked(columns: Columns) -> None:
             lengths = {name: len(column) for name, column in columns.items()}
@@ -80,8 +79,12 @@ def writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
                 raise ValueError(f"columns must have equal lengths, got {lengths}")
             if names and list(columns) != names:
                 raise ValueError(f"columns must be those of the rows before, {names}, got {list(columns)}")
+            values = {name: _values(column) for name, column in columns.items()}
+            if add is not None:
+                add(values)
+            else:
+                stream.write(_text(values, format, with_header=not names).encode())
             names[:] = list(columns)
-            add({name: _values(column) for name, column in columns.items()})
 
         yield add_checked
         if not names:
@@ -169,24 +172,21 @@ def _values(column: Any) -> list[Any]:
     return values
 
 
-@contextmanager
-def _delimited(stream: BinaryIO, separator: str) -> Iterator[Callable[[Lists], None]]:
-    with_header = True
-
-    def add(columns: Lists) -> None:
-        nonlocal with_header
-        text = _rows(columns, separator, with_header, csv.QUOTE_MINIMAL)
-        if "\r" in text:  # an end of line to readers, but older versions of the csv module do not quote it
-            text = _rows(columns, separator, with_header, csv.QUOTE_NONNUMERIC)
-        with_header = False
-        stream.write(text.encode())
-
-    yield add
+def _text(columns: Lists, format: str, with_header: bool) -> str:
+    """Return rows as the text of a CSV, TSV or JSON Lines file."""
+    rows = zip(*columns.values(), strict=True)
+    if format == "jsonl":
+        encode = json.JSONEncoder(ensure_ascii=False).encode
+        return "".join(f"{encode(dict(zip(columns, row, strict=True)))}\n" for row in rows)
+    text = _delimited(columns, format, with_header, csv.QUOTE_MINIMAL)
+    if "\r" in text:  # an end of line to readers, but older versions of the csv module do not quote it
+        text = _delimited(columns, format, with_header, csv.QUOTE_NONNUMERIC)
+    return text
 
 
-def _rows(columns: Lists, separator: str, with_header: bool, quoting: Any) -> str:
+def _delimited(columns: Lists, format: str, with_header: bool, quoting: Any) -> str:
     text = io.StringIO(newline="")
-    rows = csv.writer(text, delimiter=separator, lineterminator="\n", quoting=quoting)
+    rows = csv.writer(text, delimiter="," if format == "csv" else "\t", lineterminator="\n", quoting=quoting)
     if with_header:
         rows.writerow(columns)
     rows.writerows(zip(*columns.values(), strict=True))
@@ -194,21 +194,9 @@ def _rows(columns: Lists, separator: str, with_header: bool, quoting: Any) -> st
 
 
 @contextmanager
-def _json_lines(stream: BinaryIO) -> Iterator[Callable[[Lists], None]]:
-    encode = json.JSONEncoder(ensure_ascii=False).encode
-
-    def add(columns: Lists) -> None:
-        rows = (encode(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
-        stream.write("".join(f"{row}\n" for row in rows).encode())
-
-    yield add
-
-
-@contextmanager
-def _arrow(stream: BinaryIO, format: str) -> Iterator[Callable[[Lists], None]]:
+def _arrow_writer(stream: BinaryIO, format: str) -> Iterator[Callable[[Lists], None]]:
     pa = import_optional("pyarrow", "writing Parquet or Arrow")
-    parquet = import_optional("pyarrow.parquet", "writing Parquet")
-    ipc = import_optional("pyarrow.ipc", "writing Arrow")
+    parquet, ipc = (import_optional(f"pyarrow.{name}", "writing Parquet or Arrow") for name in ("parquet", "ipc"))
     out: Any = None
     schema: Any = None
 
@@ -225,12 +213,3 @@ def _arrow(stream: BinaryIO, format: str) -> Iterator[Callable[[Lists], None]]:
     finally:
         if out is not None:
             out.close()
-
-
-_WRITERS: dict[str, Any] = {
-    "csv": lambda stream: _delimited(stream, ","),
-    "tsv": lambda stream: _delimited(stream, "\t"),
-    "jsonl": _json_lines,
-    "parquet": lambda stream: _arrow(stream, "parquet"),
-    "arrow": lambda stream: _arrow(stream, "arrow"),
-}

@@ -141,7 +141,7 @@ def span_of_objects(k: Similarity, X: Any, A: Encoding, engine: Engine) -> tuple
     objects = Objects(k, X, A, np.arange(n), engine)
     gram = objects.gram()
     G = as_numpy(gram.values)
-    if n > CHECKED_OBJECTS and not k.proof().holds:
+    if n > CHECKED_OBJECTS and not k.proven:
         _demand_definite(objects, G)
     return GramSpan(G), gram.validity
 

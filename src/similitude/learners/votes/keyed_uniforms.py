@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.data.sources import random_keys
+from similitude.support import random_keys
 
 
 def keyed_uniforms(seed: int, keys: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from similitude.compute import take
 from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
 from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
-from similitude.theory import clopper_pearson
+from similitude.theory import LEVEL, proportion
 
 MIN_EXAMPLES = 40
 """With fewer examples, cross-validation is repeated instead of holding out a part."""
@@ -20,10 +20,10 @@ MIN_EXAMPLES = 40
 SHARE = 0.25
 """The share of each class that is held out."""
 
-ROUNDS, FOLDS = 5, 5
+REPEATS, HELD_OUT_FOLDS = 5, 5
 """Number of repeats of cross-validation, and of folds in each."""
 
-LEVEL, REPLICATES = 0.95, 1000
+REPLICATES = 1000
 
 ERROR_RATE, ROOT_MEAN_SQUARE = "error rate", "root mean squared error"
 
@@ -32,14 +32,8 @@ ERROR_RATE, ROOT_MEAN_SQUARE = "error rate", "root mean squared error"
 class Split:
     """Which examples are fitted to and which are held out.
 
-    Attributes
-    ----------
-    rounds : tuple
-        The folds of each round, as pairs (positions to fit to, positions held out). One round of one fold where a
-        part is held out.
-    tested : array of int
-        Sorted positions of all examples that are ever held out.
-    notes : tuple of str
+    ``rounds`` holds the folds of each round, as pairs (positions to fit to, positions held out): one round of one fold
+    if a part is held out. ``tested`` are the sorted positions of all examples that are ever held out.
     """
 
     rounds: tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...]
@@ -75,9 +69,9 @@ def split(inputs: Inputs) -> Split:
             f"other {len(train):,} and tested on these"
         )
         return Split((((train, test),),), test, tuple(notes))
-    rounds = tuple(_folds(inputs, rest, rng) for _ in range(ROUNDS))
+    rounds = tuple(_folds(inputs, rest, rng) for _ in range(REPEATS))
     notes.append(
-        f"{inputs.n} examples are too few to hold out a part: in {ROUNDS} repeats of {len(rounds[0])}-fold "
+        f"{inputs.n} examples are too few to hold out a part: in {REPEATS} repeats of {len(rounds[0])}-fold "
         f"cross-validation each was predicted by models not fitted to it, and the reported model was fitted to all"
     )
     return Split(rounds, rest, tuple(notes))
@@ -97,7 +91,7 @@ def _folds(inputs: Inputs, rest: np.ndarray, rng: np.random.Generator) -> tuple[
     codes = inputs.codes[rest]
     order = rng.permutation(len(rest))
     order = order[np.argsort(codes[order], kind="stable")]
-    n_folds = min(FOLDS, len(rest))
+    n_folds = min(HELD_OUT_FOLDS, len(rest))
     fold_of = np.empty(len(rest), int)
     fold_of[order] = np.arange(len(rest)) % n_folds
     tests = [rest[fold_of == fold] for fold in range(n_folds)]
@@ -106,20 +100,10 @@ def _folds(inputs: Inputs, rest: np.ndarray, rng: np.random.Generator) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPredictions:
-    """Predictions for the tested examples by models that were not fitted to them.
+    """Predictions for the tested examples, at these positions in X, by models that were not fitted to them.
 
-    Attributes
-    ----------
-    tested : array of int
-        Positions in X.
-    scores : array of shape (rounds, n, classes) or (rounds, n)
-        Scores of the classes, or predicted numbers.
-    probabilities : array of shape (n, classes) or None
-        Mean over rounds; None for regression.
-    targets : array
-        Class codes, or numbers to predict.
-    grade : str
-        HELD-OUT or ESTIMATE.
+    ``scores`` has the shape (rounds, n, classes), or (rounds, n) for predicted numbers; ``probabilities`` (n, classes)
+    are means over rounds, None for regression; ``targets`` are class codes, or numbers to predict.
     """
 
     tested: np.ndarray
@@ -148,8 +132,7 @@ class HeldOutPredictions:
         """Return the error rate with an exact interval, or the root mean squared error with a bootstrap interval."""
         if self.probabilities is not None:
             wrong, n = float((self.predicted != self.targets).sum(axis=1).mean()), len(self.targets)
-            low, high = clopper_pearson(wrong, n, LEVEL)
-            return Estimate(wrong / n, float(low), float(high), LEVEL, self.grade)
+            return proportion(wrong, n, self.grade)
         losses, drawn = self._losses(seed)
         return _bootstrap(float(np.sqrt(losses.mean())), np.sqrt(losses[drawn].mean(axis=1)))
 
@@ -210,5 +193,5 @@ def class_scores(inputs: Inputs, model: Any, X: Any) -> tuple[np.ndarray, np.nda
         both = raw
     scores = np.full((len(both), len(inputs.classes)), both.min() - 1.0)
     chances = np.zeros_like(scores)
-    scores[:, known], chances[:, known] = both, probabilities(raw, model._temperature)
+    scores[:, known], chances[:, known] = both, probabilities(raw, model.temperature_)
     return scores, chances

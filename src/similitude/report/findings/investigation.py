@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -25,7 +24,7 @@ from similitude.report.findings.landmark_curve import LearningCurve, learning_cu
 from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles
 from similitude.report.findings.model_quality import ModelFindings, evaluate
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
-from similitude.support import Result, brief, pairs_at
+from similitude.support import Result, brief, pairs_at, plain
 from similitude.validity import Validity, check_kernel
 
 MAX_CHECKED = 500
@@ -90,16 +89,8 @@ class Findings(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, strings and finite numbers; numbers that are not finite are None."""
-        plain: dict[str, Any] = _finite(super().to_dict())
-        return plain
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, list):
-        return [_finite(one) for one in value]
-    return {key: _finite(one) for key, one in value.items()} if isinstance(value, dict) else value
+        found: dict[str, Any] = plain(super().to_dict(), finite=True)
+        return found
 
 
 def investigate(

@@ -16,24 +16,16 @@ from similitude.theory import bounds
 MAX_SIZES = 7
 """Largest number of points of the curve."""
 
-EPSILON = 0.1
+RULE_ERROR = 0.1
 """The error for which the rule of thumb is evaluated."""
 
 
 @dataclass(frozen=True)
 class TheoremSize(Result):
-    """The number of landmarks that a theorem asks for, evaluated at the margin or gap of the sample.
+    """The total number of landmarks that a theorem asks for, at the margin or gap of the sample.
 
-    Attributes
-    ----------
-    name : str
-        A few words.
-    size : int
-        Total number of landmarks.
-    grade : str
-        ESTIMATE: a theorem at an estimated margin. NONE: a rule of thumb.
-    statement : str
-        What would hold, and by which theorem.
+    The grade is ESTIMATE for a theorem at an estimated margin, NONE for a rule of thumb. ``statement`` says what would
+    hold, and by which theorem.
     """
 
     name: str
@@ -122,6 +114,6 @@ def _theorem_sizes(goodness: Goodness) -> tuple[TheoremSize, ...]:
     gamma = goodness.margin.value
     if gamma is not None and gamma > 1e-9:
         gamma = min(gamma, 1.0)
-        rule = f"0.5 / (epsilon gamma²) for error {EPSILON:g} at margin {gamma:.3g}, as estimated; no theorem"
-        found.append(TheoremSize("rule of thumb", bounds.practical_landmarks(EPSILON, gamma), NONE, rule))
+        rule = f"0.5 / (epsilon gamma²) for error {RULE_ERROR:g} at margin {gamma:.3g}, as estimated; no theorem"
+        found.append(TheoremSize("rule of thumb", bounds.practical_landmarks(RULE_ERROR, gamma), NONE, rule))
     return tuple(sorted(found, key=lambda one: one.size))

@@ -10,28 +10,16 @@ ROUNDS = 120
 SMALL = 50
 """Largest number of nodes with several starts; larger graphs get one start and a third of the iterations."""
 
-ENOUGH = 1e-4
+STRESS_TOLERANCE = 1e-4
 """Relative improvement of the stress below which the search stops."""
 
 
 def positions(nodes: int, ends: np.ndarray) -> np.ndarray:
-    """Return a position in the plane for each node; deterministic.
+    """Return a position in the plane for each node, neighbors about 1 apart; deterministic.
 
     Minimizes the stress, the sum over pairs of (distance - steps)² / steps², by majorization (Gansner, Koren and North,
     "Graph drawing by stress majorization", 2004), starting from classical multidimensional scaling.
 
-    Parameters
-    ----------
-    nodes : int
-    ends : array of int, shape (edges, 2)
-
-    Returns
-    -------
-    array of shape (nodes, 2)
-        Neighbors are about 1 apart.
-
-    Examples
-    --------
     >>> at = positions(3, np.array([[0, 1], [1, 2]]))
     >>> float(np.linalg.norm(at[0] - at[2]).round(2))
     2.0
@@ -51,7 +39,7 @@ def _improved(at: np.ndarray, steps: np.ndarray, weights: np.ndarray, inverse: n
     for _ in range(ROUNDS if len(at) <= SMALL else ROUNDS // 3):
         distances = np.linalg.norm(at[:, None] - at[None], axis=2)
         stress = float((weights * (distances - steps) ** 2).sum())
-        if before - stress < ENOUGH * stress:
+        if before - stress < STRESS_TOLERANCE * stress:
             break
         before = stress
         pull = -weights * np.divide(steps, distances, out=np.zeros_like(steps), where=distances > 1e-9)

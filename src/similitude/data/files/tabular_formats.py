@@ -1,0 +1,270 @@
+"""Formats with columns: CSV, TSV, JSON Lines, Parquet and Arrow, whole or some rows at a time.
+
+Cells of CSV and TSV files are text.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any, BinaryIO
+
+from similitude.data.files.file_errors import import_optional, listed, separator_hint
+from similitude.data.files.open_file import OpenFile
+from similitude.data.files.utf8 import check_utf8, lines
+from similitude.support import FileError, brief
+
+Cells = dict[str, Any]
+"""The cells of each column by its name: an Arrow array, or a list."""
+
+GRAPH_PARTS = ("edges", "labels", "node_labels", "edge_labels", "nodes")
+"""The keys of a graph in JSON."""
+
+ONE_PER_LINE = "JSON Lines has one object per line: jq -c '.[]' makes them of a list, jq -c . of objects"
+
+BLOCKS = (1 << 22, 1 << 26, 1 << 30)
+"""Bytes that are parsed at a time: more if a row is longer."""
+
+LONG_ROW = "straddling"
+"""A word in the message of Arrow for a row that is longer than a block."""
+
+
+def read_columns(file: OpenFile, rows: int | None) -> Iterator[Cells]:
+    """Yield the columns of at most `rows` rows at a time, or of all; nothing if there are no rows."""
+    if file.format == "jsonl":
+        yield from _json_columns(file.stream, rows)
+    elif file.format in ("csv", "tsv"):
+        yield from _rebatched(record_batches(file.stream, "," if file.format == "csv" else "\t"), rows)
+    else:
+        read = _parquet if file.format == "parquet" else _arrow
+        yield from _rebatched(_checked(read(file.stream)), rows)
+
+
+# Arrow record batches.
+
+
+def _parquet(stream: BinaryIO) -> Iterator[Any]:
+    yield from import_optional("pyarrow.parquet", "a Parquet file").ParquetFile(stream).iter_batches()
+
+
+def _arrow(stream: BinaryIO) -> Iterator[Any]:
+    """Yield the record batches of an Arrow file in the file format or the stream format."""
+    ipc = import_optional("pyarrow.ipc", "an Arrow file")
+    magic = stream.read(6)
+    stream.seek(0)
+    if magic != b"ARROW1":
+        yield from ipc.open_stream(stream)
+        return
+    reader = ipc.open_file(stream)
+    for i in range(reader.num_record_batches):
+        yield reader.get_batch(i)
+
+
+def _checked(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield the batches; raise if two columns have one name, or if the file is damaged."""
+    pa = import_optional("pyarrow", "a Parquet or Arrow file")
+    try:
+        for batch in batches:
+            twice = next((name for name, times in Counter(batch.schema.names).items() if times > 1), None)
+            if twice is not None:
+                raise FileError(f"two columns are named {twice!r}: rename one")
+            batch.validate(full=True)
+            yield batch
+    except FileError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        raise FileError(f"truncated, damaged or of another format: {reason}") from None
+
+
+def _rebatched(batches: Iterable[Any], rows: int | None) -> Iterator[Cells]:
+    """Yield the columns of `rows` rows at a time, whatever the sizes of the record batches."""
+    pa = import_optional("pyarrow", "this format")
+    pending: list[Any] = []
+    for batch in batches:
+        pending.append(batch)
+        while rows is not None and sum(one.num_rows for one in pending) >= rows:
+            table = pa.Table.from_batches(pending)
+            yield _columns(table.slice(0, rows))
+            pending = [one for one in table.slice(rows).to_batches() if one.num_rows]
+    if sum(one.num_rows for one in pending):
+        yield _columns(pa.Table.from_batches(pending))
+
+
+def _columns(table: Any) -> Cells:
+    pa = import_optional("pyarrow", "this format")
+    found = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if column.type == pa.string() and column.nbytes >= 2**31:  # too much for the offsets of one array
+            column = column.cast(pa.large_string())
+        found[name] = column.combine_chunks()
+    return found
+
+
+# JSON Lines.
+
+
+def _json_columns(stream: BinaryIO, rows: int | None) -> Iterator[Cells]:
+    """Yield the columns of at most `rows` lines at a time; a key that a line lacks is missing there."""
+    found: list[dict[str, Any]] = []
+    for number, line in lines(stream):
+        if not line.strip():
+            continue
+        found.append(_json_row(number, line))
+        if len(found) == rows:
+            yield _by_column(found)
+            found = []
+    if found:
+        yield _by_column(found)
+
+
+def _json_row(number: int, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        hint = f". {ONE_PER_LINE}" if line.strip() in ("[", "{") or line.lstrip().startswith("[") else ""
+        where = f"{error.msg} at character {error.colno} of {brief(line)}"
+        raise FileError(f"line {number} is not JSON: {where}{hint}") from None
+    except RecursionError:
+        raise FileError(f"line {number} is nested too deeply") from None
+    if not isinstance(row, dict):
+        raise FileError(f'line {number} is {brief(row)}, not an object such as {{"text": "acgt", "label": 1}}')
+    if isinstance(row.get("edges"), list):  # the line itself is a graph
+        parts = [part for part in GRAPH_PARTS if part in row and (part != "labels" or isinstance(row[part], list))]
+        graph = {part: row.pop(part) for part in parts}  # a label of the whole graph may be called "labels", too
+        row = {"graph": graph, **row}
+    return row
+
+
+def _by_column(rows: list[dict[str, Any]]) -> Cells:
+    pa = import_optional("pyarrow", "a JSON Lines file")
+    columns: Cells = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        cells = [row.get(name) for row in rows]
+        columns[name] = cells
+        if not any(isinstance(cell, dict) for cell in cells):
+            with suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+                columns[name] = pa.array(cells)
+    return columns
+
+
+# CSV and TSV.
+
+
+def record_batches(stream: BinaryIO, separator: str) -> Iterator[Any]:
+    """Yield Arrow record batches of text; raise if a row has more or fewer cells than the header, and name its line."""
+    pa = import_optional("pyarrow", "a CSV file")
+    header, names = _header(stream, separator)
+    done = 0
+    for block in BLOCKS:
+        seen = 0
+        try:
+            for batch in _parsed(stream, separator, header, block):
+                new = batch.slice(min(done - seen, batch.num_rows)) if seen < done else batch
+                seen += batch.num_rows
+                done = max(done, seen)
+                yield pa.RecordBatch.from_arrays(new.columns, names=names)
+            return
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            if LONG_ROW not in str(error) or block == BLOCKS[-1]:
+                raise _explained(stream, separator, names, error) from None
+
+
+def _parsed(stream: BinaryIO, separator: str, header: list[str], block: int) -> Iterator[Any]:
+    """Yield what Arrow parses from the start of the file, one block of bytes at a time."""
+    pa, arrow_csv = import_optional("pyarrow", "a CSV file"), import_optional("pyarrow.csv", "a CSV file")
+    stream.seek(0)
+    counted = _Counting(stream)
+    last = ""
+    for batch in arrow_csv.open_csv(
+        counted,
+        read_options=arrow_csv.ReadOptions(block_size=block),
+        parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(column_types=dict.fromkeys(header, pa.string())),
+    ):
+        last = batch.columns[-1][-1].as_py() if batch.num_rows else last
+        yield batch
+    is_quoted = any(mark in last for mark in (separator, "\n", "\r"))
+    if counted.quotes % 2 or (is_quoted and not counted.tail.rstrip(b"\r\n").endswith(b'"')):
+        _check_quotes(stream, separator)
+
+
+class _Counting(io.RawIOBase):
+    """A stream that counts quotation marks and keeps its end, to detect a quote that is not closed."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream, self.quotes, self.tail = stream, 0, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self.stream.read(size)
+        self.quotes += piece.count(b'"')
+        self.tail = (self.tail + piece[-64:])[-64:]
+        return piece
+
+
+def _records(stream: BinaryIO, separator: str, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line on which each row starts, and its cells; slow, for the header and for messages."""
+    stream.seek(0)
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    try:
+        reader = csv.reader(text, delimiter=separator, strict=strict)
+        line = 1
+        for cells in reader:
+            if cells:
+                yield line, cells
+            line = reader.line_num + 1
+    finally:
+        text.detach()
+
+
+def _header(stream: BinaryIO, separator: str) -> tuple[list[str], list[str]]:
+    """Return the names of the columns as in the file, and with a name for those that have none."""
+    try:
+        header = next((cells for _, cells in _records(stream, separator)), None)
+    except UnicodeDecodeError:
+        check_utf8(stream)
+        raise
+    except csv.Error as error:
+        raise FileError(f"the header cannot be read: {error}") from None
+    if header is None:
+        raise FileError("the file is empty")
+    names = [name or f"Unnamed: {place}" for place, name in enumerate(header)]
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        places = [place + 1 for place, name in enumerate(names) if name == twice]
+        raise FileError(f"two columns are named {twice!r}: columns {places[0]} and {places[1]}. Rename one")
+    return header, names
+
+
+def _explained(stream: BinaryIO, separator: str, names: list[str], error: Exception) -> FileError:
+    """Return the error that names the line that Arrow could not read."""
+    if "Empty CSV" in str(error):
+        return FileError("there is a header but no rows")
+    if LONG_ROW in str(error):
+        return FileError(f"a row is longer than {BLOCKS[-1] >> 20} MiB, or a quotation mark is not closed")
+    check_utf8(stream)
+    try:
+        for line, cells in _records(stream, separator):
+            if len(cells) != len(names):
+                problem = f"line {line} has {len(cells)} cells, the header has {len(names)}"
+                return FileError(f"{problem}, {listed(names)}{separator_hint(names)}")
+    except csv.Error:
+        pass
+    return FileError(str(error))
+
+
+def _check_quotes(stream: BinaryIO, separator: str) -> None:
+    """Raise if a quotation mark is never closed: everything after it would be one cell."""
+    line = 0
+    try:
+        for start, cells in _records(stream, separator, strict=True):
+            line = start + sum(cell.count("\n") for cell in cells)
+    except csv.Error:
+        raise FileError(f"a quotation mark after line {line} is never closed, or stands alone in a cell") from None
