@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.class_weight import compute_class_weight
 
 from similitude.compute.engines import Engine
 from similitude.learners.gram_matrix import Objects
@@ -20,6 +19,7 @@ from similitude.scikit import (
     check_labels,
     check_targets,
     check_weights,
+    class_weights,
     tensors_for_tensors,
 )
 from similitude.support import check_nonnegative
@@ -216,18 +216,11 @@ class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         weights = check_weights(sample_weight, len(codes))
-        weights = weights * self._class_weights(codes, weights)[codes]
+        weights = weights * class_weights(self.class_weight, self.classes_, np.bincount(codes, weights))[codes]
         check_class_weights(self.classes_, codes, weights)
         signs = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
         self._learn(X, signs[:, 1] if len(self.classes_) == 2 else signs, weights, sample_weight)
         return self
-
-    def _class_weights(self, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the weight of each class; balanced: inversely proportional to the weight of its examples."""
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            totals = np.bincount(codes, weights)
-            return np.divide(weights.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the predicted code of every object: one number for two classes, one per class for several."""

@@ -7,8 +7,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import column_or_1d
 
 from similitude.compute import Encoding, itemsize, rows
 from similitude.compute.engines import Engine
@@ -23,6 +21,7 @@ from similitude.scikit import (
     check_class_weights,
     check_labels,
     check_weights,
+    class_weights,
     whole_gram,
 )
 from similitude.similarity import Similarity
@@ -109,8 +108,8 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         """
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
-        class_weights = compute_class_weight(self.class_weight, classes=self.classes_, y=column_or_1d(y))
-        weights = check_weights(sample_weight, len(codes)) * class_weights[codes]
+        each = class_weights(self.class_weight, self.classes_, np.bincount(codes))
+        weights = check_weights(sample_weight, len(codes)) * each[codes]
         check_class_weights(self.classes_, codes, weights)
         costs = self._costs(weights)
         k, X, A = self._begin(X, sample_weight)
