@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC, SVR
 
-from similitude import FromPairs, error_at_margin
+from similitude import FromBlocks, FromPairs, error_at_margin
 from similitude.engines import LocalEngine
 from similitude.errors import InseparableError, NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Polynomial
@@ -187,6 +187,16 @@ def test_single_precision_only_where_it_suffices():
     assert KernelSVC(Gaussian(1.0)).fit(far, y).precision_ == "float64"
     assert KernelSVC(Gaussian(1.0)).fit(X, y).precision_ == "float32"
     assert KernelSVC(Gaussian(1.0), tol=1e-8).fit(X, y).precision_ == "float64"
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_whole_numbers_as_kernel_values(classes):
+    counts = rng.integers(-3, 4, size=(60, 3))
+    labels = np.digitize(counts[:, 0], [0] if classes == 2 else [-1, 1])
+    whole = KernelSVC(FromBlocks(lambda A, B: np.asarray(A) @ np.asarray(B).T)).fit(list(counts), labels)
+    plain = KernelSVC("linear").fit(counts.astype(float), labels)
+    assert whole.precision_ == "float64"
+    assert np.allclose(whole.decision_function(list(counts)), plain.decision_function(counts), atol=1e-2)
 
 
 def test_few_rows_in_memory_give_the_same_model():

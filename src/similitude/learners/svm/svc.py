@@ -78,7 +78,7 @@ class BaseSVM(KernelLearner):
         n, engine, dtype = len(costs), self._engine, np.dtype(self.precision_)
         if not (shared or n <= WORKING_SET) or n * n * dtype.itemsize > engine.budget // 2:
             return lambda members: KernelRows(k, rows(A, members), engine, dtype, members), np.asarray
-        gram = np.asarray(k.blocks(A, engine=engine).whole())
+        gram = np.asarray(k.blocks(A, engine=engine).whole(), dtype=dtype)
         return lambda members: GramRows(gram[np.ix_(members, members)]), np.asarray
 
     def _set_figures(self, svms: list[SVMSolution]) -> None:
