@@ -490,6 +490,24 @@ def test_encodings_of_the_users_own_class_stream():
     assert (model.support_ == whole.support_).all() and (model.predict(WORDS) == whole.predict(WORDS)).all()
 
 
+def test_a_stream_that_reuses_one_array():
+    x, other, stream = np.zeros(2), KernelPerceptron("linear", tie="ge0"), KernelPerceptron("linear", tie="ge0")
+    for point, label in (
+        (np.array([1.0, 2.0]), True),
+        (-np.array([1.0, 2.0]), False),
+        (2 * np.array([1.0, 2.0])[::-1], True),
+        (-2 * np.array([1.0, 2.0]), False),
+    ):
+        x[:] = point
+        stream.learn_one(x, label)
+        other.learn_one(point.copy(), label)
+    x[:] = np.nan
+    assert (stream.support_objects_ == other.support_objects_).all()
+    assert (
+        stream.decision_function([[1.0, 0.5], [-1.0, 3.0]]) == other.decision_function([[1.0, 0.5], [-1.0, 3.0]])
+    ).all()
+
+
 def test_copies_of_a_stream_go_their_own_ways():
     model = KernelPerceptron(Gaussian(1.0)).partial_fit(X[:20], Y[:20], classes=["no", "yes"])
     for x, label in zip(X[20:30], Y[20:30], strict=True):
