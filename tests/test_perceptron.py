@@ -491,21 +491,15 @@ def test_encodings_of_the_users_own_class_stream():
 
 
 def test_a_stream_that_reuses_one_array():
+    points, labels = np.array([[1.0, 2.0], [-1.0, -2.0], [4.0, 2.0], [-2.0, -4.0]]), [True, False, True, False]
     x, other, stream = np.zeros(2), KernelPerceptron("linear", tie="ge0"), KernelPerceptron("linear", tie="ge0")
-    for point, label in (
-        (np.array([1.0, 2.0]), True),
-        (-np.array([1.0, 2.0]), False),
-        (2 * np.array([1.0, 2.0])[::-1], True),
-        (-2 * np.array([1.0, 2.0]), False),
-    ):
+    for point, label in zip(points, labels, strict=True):
         x[:] = point
         stream.learn_one(x, label)
-        other.learn_one(point.copy(), label)
+        other.learn_one(point, label)
     x[:] = np.nan
     assert (stream.support_objects_ == other.support_objects_).all()
-    assert (
-        stream.decision_function([[1.0, 0.5], [-1.0, 3.0]]) == other.decision_function([[1.0, 0.5], [-1.0, 3.0]])
-    ).all()
+    assert (stream.decision_function(points) == other.decision_function(points)).all()
 
 
 def test_copies_of_a_stream_go_their_own_ways():
