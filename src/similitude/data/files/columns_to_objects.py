@@ -15,6 +15,7 @@ from similitude.data.files.column_types import (
     Column,
     as_floats,
     as_labels,
+    as_numbers,
     as_type,
     empty_as_missing,
     parsed,
@@ -57,7 +58,10 @@ def infer(cells: Mapping[str, Any], request: Request, is_text: bool) -> Data:
     columns = _typed_columns({name: cells[name] for name in names}, request, is_text)
     kind, alternative = (request.kind, "") if request.kind is not None else _infer_kind(columns, is_text)
     _check_columns(kind, columns)
-    label = None if request.label is None else _label_column(cells[request.label], is_text)
+    label = None
+    if request.label is not None:  # numbers if all are numbers, else the text of the file
+        raw = cells[request.label]
+        label = (as_numbers(raw) or Column("text", empty_as_missing(raw))) if is_text else typed(raw)
     objects = _build_objects(kind, columns)
     schema = Schema(
         kind,
@@ -110,12 +114,6 @@ def _typed_columns(cells: Mapping[str, Any], request: Request, is_text: bool) ->
 def _has_leading_zeros(cells: Any) -> bool:
     compute = import_optional("pyarrow.compute", "a table")
     return bool(compute.any(compute.match_substring_regex(cells, "^0[0-9]")).as_py())
-
-
-def _label_column(cells: Any, is_text: bool) -> Column:
-    """Return labels: numbers if all are numbers, else the text of the file."""
-    column = parsed(cells) if is_text else typed(cells)
-    return column if not is_text or column.type in NUMERIC else Column("text", empty_as_missing(cells))
 
 
 def _infer_kind(columns: Mapping[str, Column], is_text: bool) -> tuple[str, str]:
