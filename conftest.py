@@ -47,7 +47,9 @@ def pytest_runtest_setup(item):
         rng.bit_generator.state = RNG_STATES.setdefault(item.module.__name__, rng.bit_generator.state)
 
 
-collect_ignore_glob = [] if COMPILED else ["src/similitude/compute/loops/compiled*.py"]
+collect_ignore_glob = ["tests/conftest.py"]  # holds no examples, and docs/ has a module of that name
+if not COMPILED:
+    collect_ignore_glob += ["src/similitude/compute/loops/compiled*.py"]
 if not find_spec("torch"):
     collect_ignore_glob += [
         f"src/similitude/compute/engines/torch/{one}.py" for one in ("fused", "transfer", "products", "solver")

@@ -47,11 +47,11 @@ QUICK = {
         test_sketches::features_are_count_sketches_of_all_products
     """,
     "linear": """
-        test_ridge_head::leaving_one_out_is_refitting test_heads::logistic_by_scikit_learn
-        test_heads::squared_hinge_by_a_general_solver test_heads::sparse_squares_by_scikit_learn
+        test_linear_ridge::leaving_one_out_is_refitting test_linear::logistic_by_scikit_learn
+        test_linear::squared_hinge_by_a_general_solver test_linear::sparse_squares_by_scikit_learn
     """,
     "learners": """
-        test_svm::it_is_the_machine_of_libsvm test_svm::regression_is_that_of_libsvm
+        test_svm::it_is_the_solution_of_libsvm test_svm::regression_is_that_of_libsvm
         test_perceptron::mistakes_are_those_of_the_perceptron_on_explicit_features
         test_ridge::every_lam_and_its_leave_one_out_error_are_those_of_refits
         test_representer::the_squared_error_is_ridge test_sgd::every_step_is_the_naive_one

@@ -161,11 +161,11 @@ def in_batches(model, labels, **options):
     return model.partial_fit(X[30:], labels[30:])
 
 
-def machines():
+def estimators():
     yield "ridge", SimilarityClassifier().fit(X, TWO), X
     yield "three", SimilarityClassifier(class_weight="balanced", random_state=3).fit(X, THREE), X
-    for head in ("logistic", "squared_hinge", "l1"):
-        yield head, SimilarityClassifier(**OBJECTIVES[head]).fit(X, THREE), X
+    for objective in ("logistic", "squared_hinge", "l1"):
+        yield objective, SimilarityClassifier(**OBJECTIVES[objective]).fit(X, THREE), X
     yield "lopsided", SimilarityClassifier(LOPSIDED, side="both").fit(X, TWO), X
     yield "several", SimilarityClassifier([Gaussian(), LOPSIDED, "linear"]).fit(X, THREE), X
     yield "precomputed", SimilarityClassifier("precomputed").fit(X @ X.T, TWO), X[:9] @ X.T
@@ -288,7 +288,7 @@ def everything():
     """Yield every example as a name, a model, and objects or None."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some of these small fits deserve one
-        yield from machines()
+        yield from estimators()
         yield from ((f"learner {i} {type(one).__name__}", one, X) for i, one in enumerate(learners()))
         yield from ((f"matrix {i} {type(one).__name__}", one, GRAM[:9]) for i, one in enumerate(precomputed()))
         yield from ((f"map {i} {type(one).__name__}", one, X) for i, one in enumerate(maps()))

@@ -257,17 +257,17 @@ def test_clone_shares_matrices_and_functions():
     assert copy["k2__f"] is minus
 
 
-class Machine(BaseEstimator):
+class Estimator(BaseEstimator):
     def __init__(self, kernel=None):
         self.kernel = kernel
 
 
 def test_names_reach_through_an_estimator_and_a_grid():
-    machine = Machine(Gaussian() + 2 * Laplace())
+    estimator = Estimator(Gaussian() + 2 * Laplace())
     grid = ParameterGrid({"kernel__k1__sigma": [1.0, 2.0], "kernel__k2__k__norm": [1, 2]})
-    found = [clone(machine).set_params(**point).kernel for point in grid]
+    found = [clone(estimator).set_params(**point).kernel for point in grid]
     assert found == [Gaussian(s) + 2 * Laplace(norm=n) for s in (1.0, 2.0) for n in (1, 2)]
-    assert machine.kernel == Gaussian() + 2 * Laplace()
+    assert estimator.kernel == Gaussian() + 2 * Laplace()
 
 
 # Equality, fingerprints, pickles.

@@ -210,7 +210,7 @@ def test_bags_of_strings(client):
     assert asked.compute().tolist() == found.predict(texts[:50]).tolist()
 
 
-def test_few_rows_several_outputs_and_other_heads(client):
+def test_few_rows_several_outputs_and_other_losses(client):
     X, y = in_memory()
     few, engine = slice(0, 2 * ROWS), DaskEngine(client)
     dX, dy = collection()
@@ -492,7 +492,7 @@ def alike_by(power, x, z):
 
 
 def test_choose_kernel_sends_the_objects_it_looks_at_once_however_many_candidates(client, monkeypatch):
-    monkeypatch.setattr("similitude.selection.choosing.ROWS", 50)
+    monkeypatch.setattr("similitude.selection.choosing.COMPARED_ROWS", 50)
     values = np.random.default_rng(0).normal(size=80)
     X, times = [Thing(value) for value in values.tolist()], []
     for n in (1, 4):

@@ -14,7 +14,7 @@ from similitude.landmarks.distributed import Collection, choose_among_all
 from similitude.landmarks.partitions import Candidates
 from similitude.landmarks.rules import Pool, choose
 from similitude.maps import LandmarkMap
-from similitude.scikit.input_check import InputCheck
+from similitude.scikit import InputCheck
 
 ONE = LocalEngine(threads=1)
 

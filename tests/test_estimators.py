@@ -1,4 +1,4 @@
-"""The machines: what they compute by definition, which road they take, what they keep, what they promise."""
+"""The estimators: what they compute by definition, their representation, what they keep, what they promise."""
 
 import math
 import pickle
@@ -28,7 +28,7 @@ Y = np.sin(2 * X[:, 0]) + X[:, 1]
 for shared in (X, Z, TWO, THREE, Y):
     shared.setflags(write=False)
 
-HEADS = ["ridge", "logistic", "squared_hinge"]  # the one that chooses among landmarks has tests of its own
+L2_OBJECTIVES = ["ridge", "logistic", "squared_hinge"]  # the one that chooses among landmarks has tests of its own
 
 
 def lopsided(A, B):
@@ -69,7 +69,7 @@ def columns_of(scores):
     return scores[:, None] if scores.ndim == 1 else scores
 
 
-# The projection road.
+# The projection representation.
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -137,7 +137,7 @@ def test_projected_features_have_the_kernel_as_dot_product(kernel):
     assert ((F**2).sum(axis=1) <= kernel.diag(X)[rows] + 1e-6).all()
 
 
-# The landmark road.
+# The landmark representation.
 
 
 def by_hand(k, model, objects, targets, weights):
@@ -167,12 +167,12 @@ def test_any_similarity_is_a_feature_of_each_object(k, side, scale):
         similarity = FromBlocks(scaled, objects="vectors")
         model = SimilarityClassifier(similarity, landmark_indices=np.arange(0, 90, 3), side=side)
         model.fit(stretched, y, weights)
-        road = model.representation_
-        assert road.name == "similarities"
+        representation = model.representation_
+        assert representation.name == "similarities"
         expected = {"auto": "both" if k is lopsided else "left"}.get(side, side)
-        assert road.side == expected
+        assert representation.side == expected
         reasons = {"auto": "not symmetric" if k is lopsided else "not a kernel: an eigenvalue on 30 landmarks is -"}
-        assert reasons.get(side, f"side={side!r} was asked for" if side != "left" else "not ") in road.reason
+        assert reasons.get(side, f"side={side!r} was asked for" if side != "left" else "not ") in representation.reason
         found = columns_of(model.decision_function(Z))
         np.testing.assert_allclose(found, by_hand(scaled, model, stretched, codes(y), weights), rtol=1e-5, atol=1e-6)
 
@@ -214,7 +214,7 @@ def with_a_late_flaw(order, first, second):
     return K, np.where(np.sin(12 * place) > 0, "up", "down")
 
 
-def test_a_flaw_beyond_the_first_500_landmarks_changes_the_road():
+def test_a_flaw_beyond_the_first_500_landmarks_changes_the_representation():
     K, y = with_a_late_flaw(np.arange(700), 560, 600)
     assert np.linalg.eigvalsh(K[:500, :500])[0] > -1e-9 > np.linalg.eigvalsh(K)[0]
     whole = SimilarityClassifier(Precomputed(K), landmark_indices=range(620)).fit(range(700), y)
@@ -226,7 +226,7 @@ def test_a_flaw_beyond_the_first_500_landmarks_changes_the_road():
     assert early.representation_.name == "projection"
 
 
-def test_growing_into_a_flaw_changes_the_road():
+def test_growing_into_a_flaw_changes_the_representation():
     plain = SimilarityRegressor(Precomputed(-np.ones((800, 800))), n_landmarks=800, random_state=1)
     order = Sampling(draw_seed(1)).order(np.arange(800))
     assert set(plain.fit(range(800), np.arange(800.0)).landmark_indices_) <= set(order)
@@ -261,13 +261,19 @@ def test_a_similarity_known_to_be_no_kernel_is_not_projected_on_fewer_landmarks_
 # Explanations.
 
 
-def machines():
+def estimators_and_data():
     """Models of every kind, each with new objects to explain, and the similarity of a new object to a training one."""
     K = Gaussian(sigma=1.0).cross(X, X)
     new = Gaussian(sigma=1.0).cross(Z, X)
     for name, k in {"plain": Gaussian(sigma=1.0), "lopsided": LOPSIDED, "indefinite": INDEFINITE}.items():
-        for head in HEADS:
-            yield f"{name} {head}", SimilarityClassifier(k, **OBJECTIVES[head], n_landmarks=30), X, Z, [k.cross(Z, X)]
+        for objective in L2_OBJECTIVES:
+            yield (
+                f"{name} {objective}",
+                SimilarityClassifier(k, **OBJECTIVES[objective], n_landmarks=30),
+                X,
+                Z,
+                [k.cross(Z, X)],
+            )
     several = [Gaussian(sigma=1.0), LOPSIDED, "linear"]
     crosses = [Gaussian(sigma=1.0).cross(Z, X), lopsided(Z, X), Z @ X.T]
     yield "several", SimilarityClassifier(several, n_landmarks=20), X, Z, crosses
@@ -276,13 +282,13 @@ def machines():
     yield "precomputed", SimilarityClassifier("precomputed"), K, new, [new]
 
 
-MACHINES = {name: rest for name, *rest in machines()}
+ESTIMATORS = {name: rest for name, *rest in estimators_and_data()}
 
 
 @pytest.mark.parametrize("labels", ["two", "three"])
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_contributions_sum_up_to_the_score(name, labels):
-    model, objects, new, crosses = MACHINES[name]
+    model, objects, new, crosses = ESTIMATORS[name]
     y = {"two": TWO, "three": THREE}[labels]
     model = clone(model).fit(objects, y)
     scores, answers = columns_of(model.decision_function(new)), model.predict(new)
@@ -341,13 +347,13 @@ def test_landmarks_are_shown_as_the_objects_that_they_are():
 # Heads.
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("objective", L2_OBJECTIVES)
 @pytest.mark.parametrize("labels", ["two", "three"])
 @pytest.mark.parametrize("similarity", [Gaussian(), INDEFINITE], ids=["kernel", "indefinite"])
-def test_probabilities_agree_with_answers(head, labels, similarity):
+def test_probabilities_agree_with_answers(objective, labels, similarity):
     y = {"two": TWO, "three": THREE}[labels]
-    model = SimilarityClassifier(similarity, **OBJECTIVES[head], n_landmarks=40).fit(X, y)
-    assert model.loss_ == OBJECTIVES[head]["loss"]
+    model = SimilarityClassifier(similarity, **OBJECTIVES[objective], n_landmarks=40).fit(X, y)
+    assert model.loss_ == OBJECTIVES[objective]["loss"]
     shares = model.predict_proba(Z)
     assert shares.shape == (len(Z), len(np.unique(y))) and (shares >= 0).all()
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
@@ -357,15 +363,15 @@ def test_probabilities_agree_with_answers(head, labels, similarity):
     assert model.held_out_error_.low <= model.held_out_error_.value <= model.held_out_error_.high
 
 
-@pytest.mark.parametrize("head", HEADS)
-def test_probabilities_are_probable(head):
+@pytest.mark.parametrize("objective", L2_OBJECTIVES)
+def test_probabilities_are_probable(objective):
     """On a problem with known odds the mean surprise is near the best there is."""
     local = np.random.default_rng(1)
     x = local.uniform(-2, 2, (1500, 1))
     odds = 1 / (1 + np.exp(-2 * x[:, 0]))
     y = local.random(1500) < odds
     shares = (
-        SimilarityClassifier(Gaussian(sigma=1.0), **OBJECTIVES[head], n_landmarks=25)
+        SimilarityClassifier(Gaussian(sigma=1.0), **OBJECTIVES[objective], n_landmarks=25)
         .fit(x[:700], y[:700])
         .predict_proba(x[700:])
     )
@@ -373,11 +379,11 @@ def test_probabilities_are_probable(head):
     assert -np.mean(np.log(shares[np.arange(800), y[700:].astype(int)])) < best + 0.05
 
 
-# The head that chooses among landmarks.
+# The sparse model, which chooses among landmarks.
 
 
-@pytest.mark.parametrize("machine", [SimilarityClassifier, SimilarityRegressor])
-def test_few_landmarks_are_used_and_no_other_is_asked(machine):
+@pytest.mark.parametrize("estimator", [SimilarityClassifier, SimilarityRegressor])
+def test_few_landmarks_are_used_and_no_other_is_asked(estimator):
     called = []
 
     def near(x, z):
@@ -386,7 +392,7 @@ def test_few_landmarks_are_used_and_no_other_is_asked(machine):
 
     points = np.linspace(0, 1, 40).tolist()
     y = [1.0 * (p > 0.5) for p in points]
-    model = machine(near, penalty="l1", n_landmarks=25).fit(points, y)
+    model = estimator(near, penalty="l1", n_landmarks=25).fit(points, y)
     assert 0 < model.n_similarity_calls_ < 18
     assert len(model.landmarks_) == model.n_similarity_calls_ == len(model.landmark_indices_)
     called.clear()
@@ -414,11 +420,11 @@ def test_a_prediction_costs_what_is_said(several):
     model.predict(Z)
     assert sum(calls.values()) == len(Z) * model.n_similarity_calls_
     assert 0 < model.n_similarity_calls_ <= 16
-    road = model.representation_[0] if several else model.representation_
-    assert road.side == "left" and not road.normalized  # lengths would need every landmark
+    representation = model.representation_[0] if several else model.representation_
+    assert representation.side == "left" and not representation.normalized  # lengths would need every landmark
 
 
-def test_the_head_that_chooses_is_a_head_like_others():
+def test_the_sparse_model_is_a_model_like_others():
     few, y = X[:40], TWO[:40]
     weights = np.where(np.arange(40) % 4 == 0, 0.0, 1.0)
     kept = weights > 0
@@ -456,20 +462,20 @@ def arrays_in(thing, seen=None):
         yield from arrays_in(vars(thing), seen)
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("objective", L2_OBJECTIVES)
 @pytest.mark.parametrize("similarity", [Gaussian(), LOPSIDED, "precomputed"], ids=["kernel", "lopsided", "precomputed"])
-def test_the_model_keeps_landmarks_and_never_the_training_set(head, similarity):
+def test_the_model_keeps_landmarks_and_never_the_training_set(objective, similarity):
     n = 331
     local = np.random.default_rng(3)
     objects = local.standard_normal((n, 3))
     y = objects[:, 0] > 0
     given = Gaussian(sigma=1.0).cross(objects, objects) if similarity == "precomputed" else objects
-    model = SimilarityClassifier(similarity, **OBJECTIVES[head], n_landmarks=15).fit(given, y)
+    model = SimilarityClassifier(similarity, **OBJECTIVES[objective], n_landmarks=15).fit(given, y)
     held = {name: value for name, value in vars(model).items() if name not in model.get_params(deep=False)}
     for array in arrays_in(held):
         assert n not in np.shape(array), "something with a row for each training object"
     few = given[:60, :60]
-    small = SimilarityClassifier(similarity, **OBJECTIVES[head], n_landmarks=15).fit(few, y[:60])
+    small = SimilarityClassifier(similarity, **OBJECTIVES[objective], n_landmarks=15).fit(few, y[:60])
     assert len(pickle.dumps(model)) < 1.3 * len(pickle.dumps(small)) + 2000
 
 
@@ -482,10 +488,10 @@ def test_words_are_not_kept_either():
 # How often the similarity is asked.
 
 
-@pytest.mark.parametrize("machine", [SimilarityClassifier, SimilarityRegressor])
+@pytest.mark.parametrize("estimator", [SimilarityClassifier, SimilarityRegressor])
 @pytest.mark.parametrize("kind", ["kernel", "indefinite", "lopsided"])
 @pytest.mark.parametrize("n_landmarks", [12, "auto"])
-def test_each_pair_is_compared_once_and_landmarks_once_more(machine, kind, n_landmarks):
+def test_each_pair_is_compared_once_and_landmarks_once_more(estimator, kind, n_landmarks):
     calls = Counter()
     points = np.linspace(0, 3, 150)
 
@@ -499,7 +505,9 @@ def test_each_pair_is_compared_once_and_landmarks_once_more(machine, kind, n_lan
         }[kind]
 
     y = np.sin(7 * points) > 0
-    model = machine(f, n_landmarks=n_landmarks).fit(list(range(150)), y if machine is SimilarityClassifier else 1.0 * y)
+    model = estimator(f, n_landmarks=n_landmarks).fit(
+        list(range(150)), y if estimator is SimilarityClassifier else 1.0 * y
+    )
     drawn = int(model.landmark_curve_.x.max())
     sides = 2 if model.representation_.side == "both" else 1
     looked = drawn if n_landmarks == 12 else 150
@@ -750,14 +758,14 @@ GIVEN = {"similarity": Gaussian(sigma=1.0), "landmark_indices": range(20)}
 
 
 @pytest.mark.parametrize("similarity", [Gaussian(sigma=1.0), LOPSIDED], ids=["kernel", "lopsided"])
-@pytest.mark.parametrize("head", HEADS)
-def test_a_weight_of_zero_is_no_example(similarity, head):
+@pytest.mark.parametrize("objective", L2_OBJECTIVES)
+def test_a_weight_of_zero_is_no_example(similarity, objective):
     landmarks = X[:15]
     weights = np.where(np.arange(90) % 4 == 0, 0.0, 1.0 + np.arange(90) % 3)
     kept = weights > 0
     for y in (TWO, THREE):
-        whole = SimilarityClassifier(similarity, landmarks=landmarks, **OBJECTIVES[head]).fit(X, y, weights)
-        fewer = SimilarityClassifier(similarity, landmarks=landmarks, **OBJECTIVES[head]).fit(
+        whole = SimilarityClassifier(similarity, landmarks=landmarks, **OBJECTIVES[objective]).fit(X, y, weights)
+        fewer = SimilarityClassifier(similarity, landmarks=landmarks, **OBJECTIVES[objective]).fit(
             X[kept], y[kept], weights[kept]
         )
         np.testing.assert_allclose(whole.decision_function(Z), fewer.decision_function(Z), atol=1e-8)
@@ -797,11 +805,11 @@ def test_class_weights_move_the_decision():
     assert (strong.predict(X) == "rare").mean() > 0.5
 
 
-@pytest.mark.parametrize("head", HEADS)
-def test_class_weights_reach_every_head(head):
+@pytest.mark.parametrize("objective", L2_OBJECTIVES)
+def test_class_weights_reach_every_loss(objective):
     rare = np.where(X[:, 0] + 0.5 * np.sin(9 * X[:, 1]) > 1.0, 1, 0)
-    plain = SimilarityClassifier(**GIVEN, **OBJECTIVES[head]).fit(X, rare)
-    weighted = SimilarityClassifier(**GIVEN, **OBJECTIVES[head], class_weight={0: 1.0, 1: 20.0}).fit(X, rare)
+    plain = SimilarityClassifier(**GIVEN, **OBJECTIVES[objective]).fit(X, rare)
+    weighted = SimilarityClassifier(**GIVEN, **OBJECTIVES[objective], class_weight={0: 1.0, 1: 20.0}).fit(X, rare)
     assert weighted.predict(X).sum() > plain.predict(X).sum()
 
 
@@ -832,12 +840,12 @@ def test_a_stream_of_projected_features_is_kernel_ridge_regression(streaming):
     assert model.held_out_error_.value > 0
 
 
-@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("objective", L2_OBJECTIVES)
 @pytest.mark.parametrize("similarity", ["gaussian", [Gaussian(), LOPSIDED]], ids=["one", "two"])
-def test_every_head_learns_from_a_stream(streaming, head, similarity):
-    model = SimilarityClassifier(similarity, **OBJECTIVES[head], n_landmarks=30).fit(X, TWO)
+def test_every_loss_learns_from_a_stream(streaming, objective, similarity):
+    model = SimilarityClassifier(similarity, **OBJECTIVES[objective], n_landmarks=30).fit(X, TWO)
     assert model.score(X, TWO) > 0.85
-    again = SimilarityClassifier(similarity, **OBJECTIVES[head], n_landmarks=30).fit(X, TWO)
+    again = SimilarityClassifier(similarity, **OBJECTIVES[objective], n_landmarks=30).fit(X, TWO)
     np.testing.assert_array_equal(model.decision_function(Z), again.decision_function(Z))
 
 
@@ -996,8 +1004,10 @@ def promise(similarity, n_landmarks, **how):
     y = many[:, 0] > 0
     how = {"landmarks": "stratified", **how}
     model = SimilarityClassifier(similarity, n_landmarks=n_landmarks, **how).fit(many, y)
-    roads = model.representation_ if isinstance(model.representation_, tuple) else [model.representation_]
-    assert all(road.name == "similarities" and not road.normalized for road in roads)
+    representations = model.representation_ if isinstance(model.representation_, tuple) else [model.representation_]
+    assert all(
+        representation.name == "similarities" and not representation.normalized for representation in representations
+    )
     return model.guarantee_
 
 
@@ -1028,7 +1038,7 @@ def test_both_sides_and_several_similarities_share_the_margin():
         assert found.grade == PROVEN and "Theorem 3" in found.theorem and "convex combination" in found.assumption
 
 
-def test_nothing_is_promised_of_landmarks_by_a_rule_or_on_two_roads():
+def test_nothing_is_promised_of_landmarks_by_a_rule_or_on_two_representations():
     k = FromBlocks(of_one_length, objects="vectors")
     assert promise(k, 300, landmarks="diverse").grade == NONE
     few = promise(k, 300, landmarks="uniform")

@@ -116,9 +116,9 @@ def test_weights_of_examples_and_classes(small_batches):
     np.testing.assert_allclose(whole.predict(NEW), fewer.predict(NEW), atol=1e-5)
 
 
-@pytest.mark.parametrize("head", ["logistic", "l1"])
-def test_heads_that_need_all_features(head, small_batches):
-    ask = {**GIVEN, **OBJECTIVES[head], "n_landmarks": 6}
+@pytest.mark.parametrize("objective", ["logistic", "l1"])
+def test_losses_that_need_all_features(objective, small_batches):
+    ask = {**GIVEN, **OBJECTIVES[objective], "n_landmarks": 6}
     whole = SimilarityClassifier(**ask).fit(X, TWO)
     streamed = SimilarityClassifier(**ask).fit(Source(X, TWO))
     np.testing.assert_allclose(whole.decision_function(NEW), streamed.decision_function(NEW), atol=1e-4)

@@ -281,7 +281,7 @@ def test_long_sums_and_products_can_be_read():
         ("3", "expected a similarity, got a number", 0),
         ("[gaussian]", "expected a similarity, got a list", 0),
         ("gaussian(sigma=-1)", "sigma must be a positive number", 0),
-        ("1 + spectrum(p=2.5)", "p must be a whole number", 4),
+        ("1 + spectrum(p=2.5)", "p must be an integer", 4),
         ("gaussian.from_gamma(-1)", "gamma must be a positive number", 9),
         ("or_missing('gaussian')", "OrMissing takes a Similarity", 0),
         ("gaussian.normalized", "called with brackets", 9),

@@ -14,7 +14,7 @@ from test_loops import SETS, chosen
 from similitude.compute.loops import reference
 from similitude.engines import LocalEngine
 from similitude.kernels import Gaussian, Laplace, Matern, RationalQuadratic
-from similitude.maps.fourier import KINDS, FourierMap
+from similitude.maps.fourier import FREQUENCY_KINDS, FourierMap
 from similitude.results import NONE, PROVEN
 
 KERNELS = [
@@ -28,9 +28,9 @@ KERNELS = [
     3.0 * Gaussian(sigma=2.0),
 ]
 MANHATTAN = [Laplace(sigma=2.0, norm=1), Laplace(sigma=8.0, norm=1, squared_scale=False)]
-CASES = [(k, kind) for k in KERNELS for kind in KINDS] + [(k, "plain") for k in MANHATTAN]
+CASES = [(k, kind) for k in KERNELS for kind in FREQUENCY_KINDS] + [(k, "plain") for k in MANHATTAN]
 every_case = pytest.mark.parametrize(("kernel", "kind"), CASES, ids=str)
-every_kind = pytest.mark.parametrize("kind", KINDS)
+every_kind = pytest.mark.parametrize("kind", FREQUENCY_KINDS)
 X = np.random.default_rng(7).normal(size=(30, 5))
 X.setflags(write=False)
 
@@ -67,13 +67,13 @@ def test_the_mean_over_seeds_is_the_kernel(kernel, kind):
 @pytest.mark.parametrize("d", [3, 10, 50])
 def test_orthogonal_errs_less_than_plain_and_structured_as_little(d):
     Z = np.random.default_rng(d).normal(size=(40, d))
-    errors = {kind: error(Gaussian(sigma=np.sqrt(d)), kind, 512, Z, range(25)) for kind in KINDS}
+    errors = {kind: error(Gaussian(sigma=np.sqrt(d)), kind, 512, Z, range(25)) for kind in FREQUENCY_KINDS}
     assert errors["orthogonal"] < 0.95 * errors["plain"]
     assert errors["structured"] < 1.15 * errors["orthogonal"]
 
 
 def test_lengths_of_frequencies_follow_the_kernel_and_are_not_all_equal():
-    for kind in KINDS:
+    for kind in FREQUENCY_KINDS:
         m = FourierMap(Gaussian(sigma=2.0), n_components=4000, kind=kind).fit(X)
         squares = (m.frequencies_**2).sum(axis=1) * 4.0
         assert squares.mean() == pytest.approx(5.0, abs=0.4)

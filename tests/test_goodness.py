@@ -25,7 +25,7 @@ from similitude.goodness.gaps import class_similarities, enclosed, gaps, largest
 from similitude.goodness.permutation import permutation_test
 from similitude.goodness.resampling import bounded_mean
 from similitude.goodness.sampling import Labels, plan, stratified
-from similitude.goodness.weight_programs import Comparison, Programs, hinge
+from similitude.goodness.weight_programs import Programs, WeightedSample, hinge
 from similitude.goodness.weighted import NUS, share
 from similitude.kernels import Gaussian, Linear
 from similitude.theory.intervals import clopper_pearson
@@ -71,7 +71,7 @@ def test_figure_3_1_fails_on_half_of_the_positives():
 
 def of_distribution(K, codes, masses):
     """Compare the objects of a finite distribution with each other, including themselves."""
-    return Comparison(K, codes, codes, masses / masses.sum(), masses)
+    return WeightedSample(K, codes, codes, masses / masses.sum(), masses)
 
 
 def test_figure_3_1_weights():
@@ -179,7 +179,7 @@ def test_the_largest_gap_is_reached_by_all_but_a_share(values, epsilon):
 def test_contrasts_are_the_gaps_as_a_matrix(seed, classes):
     rng = np.random.default_rng(seed)
     K, own = random_problem(seed, 12, classes)
-    part = Comparison.of_sample(K, own, own, np.arange(12))
+    part = WeightedSample.of_sample(K, own, own, np.arange(12))
     A, examples = part.contrasts()
     w = rng.random(12)
     least = np.full(12, np.inf)
@@ -191,7 +191,7 @@ def test_contrasts_are_the_gaps_as_a_matrix(seed, classes):
 def test_fitted_weights_are_optimal(seed, classes):
     rng = np.random.default_rng(seed)
     K, own = random_problem(seed, 12, classes)
-    part = Comparison.of_sample(K, own, own, np.arange(12))
+    part = WeightedSample.of_sample(K, own, own, np.arange(12))
     programs = Programs(part)
     widest, others = programs.widest(), [rng.random(12), (rng.random(12) < 0.5).astype(float), np.ones(12)]
     losses = []
@@ -217,7 +217,7 @@ def test_tolerant_weights_have_the_best_mean_of_the_lowest_gaps(seed, nu):
 
     rng = np.random.default_rng(seed)
     K, own = random_problem(seed, 12, 2)
-    part = Comparison.of_sample(K, own, own, np.arange(12))
+    part = WeightedSample.of_sample(K, own, own, np.arange(12))
     found = part.gaps(Programs(part).tolerant(nu))
     for w in (rng.random(12), np.ones(12), np.zeros(12)):
         assert lowest(found) >= lowest(part.gaps(w)) - 1e-6

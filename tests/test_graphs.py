@@ -401,10 +401,10 @@ def test_bad_edge_labels_are_named():
 @pytest.mark.parametrize(
     ("k", "message"),
     [
-        (WeisfeilerLehman(-1), "iterations must be a whole number from 0 to 100"),
+        (WeisfeilerLehman(-1), "iterations must be an integer from 0 to 100"),
         (WeisfeilerLehman(1.5), "iterations"),
         (WeisfeilerLehman(True), "iterations"),
-        (Graphlet(1), "p must be a whole number from 2 to 5"),
+        (Graphlet(1), "p must be an integer from 2 to 5"),
         (Graphlet(6), "p must be"),
         (Graphlet(3, "count"), "mode must be 'counts', 'presence' or 'frequency'"),
         (Graphlet(3, connected="yes"), "connected must be True or False"),

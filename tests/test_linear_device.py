@@ -36,23 +36,23 @@ def problem(n=300, d=12, classes=3, dtype=np.float64, far=0.0, seed=0):
     return (F + far).astype(dtype), codes, rng.integers(0, 3, n).astype(float)
 
 
-def solved(head, F, codes, s, classes, penalties=PATH, **options):
+def solved(objective, F, codes, s, classes, penalties=PATH, **options):
     own = codes[:, None] == np.arange(classes)
-    if head == "logistic" and classes > 2:
+    if objective == "logistic" and classes > 2:
         return list(l2_path(F, own.astype(float), s, penalties, MultinomialLogistic(), **options))
     signs = np.where(own[:, 1:] if classes == 2 else own, 1.0, -1.0)
-    return list(l2_path(F, signs, s, penalties, Logistic() if head == "logistic" else SquaredHinge(), **options))
+    return list(l2_path(F, signs, s, penalties, Logistic() if objective == "logistic" else SquaredHinge(), **options))
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", PRECISIONS)
 @pytest.mark.parametrize("far", [0.0, 100.0])
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("head", ["logistic", "squared_hinge"])
-def test_the_minimizers_are_those_of_arrays(head, classes, far, dtype, device):
+@pytest.mark.parametrize("objective", ["logistic", "squared_hinge"])
+def test_the_minimizers_are_those_of_arrays(objective, classes, far, dtype, device):
     F, codes, s = problem(classes=classes, dtype=dtype, far=far)
-    wanted = solved(head, F, codes, s, classes, tolerance=1e-11)
-    found = solved(head, torch.from_numpy(F).to(device), codes, s, classes, tolerance=1e-11)
+    wanted = solved(objective, F, codes, s, classes, tolerance=1e-11)
+    found = solved(objective, torch.from_numpy(F).to(device), codes, s, classes, tolerance=1e-11)
     for one, other in zip(found, wanted, strict=True):
         assert isinstance(one.weights, np.ndarray)
         assert one.gap <= 1e-10
@@ -61,13 +61,13 @@ def test_the_minimizers_are_those_of_arrays(head, classes, far, dtype, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("head", ["logistic", "squared_hinge"])
-def test_hessians_as_preconditioners(monkeypatch, head, device):
+@pytest.mark.parametrize("objective", ["logistic", "squared_hinge"])
+def test_hessians_as_preconditioners(monkeypatch, objective, device):
     F, codes, s = problem()
-    wanted = solved(head, F, codes, s, 3, tolerance=1e-12)
+    wanted = solved(objective, F, codes, s, 3, tolerance=1e-12)
     monkeypatch.setattr(nonlinear_cg.L2Objective, "patience", property(lambda self: 2))
     for one, other in zip(
-        solved(head, torch.from_numpy(F).to(device), codes, s, 3, tolerance=1e-12), wanted, strict=True
+        solved(objective, torch.from_numpy(F).to(device), codes, s, 3, tolerance=1e-12), wanted, strict=True
     ):
         np.testing.assert_allclose(one.scores(F), other.scores(F), atol=1e-4)
 
@@ -95,20 +95,14 @@ def test_features_do_what_those_of_arrays_do(monkeypatch, dtype, far):
     assert torch.isfinite(given).all()
 
 
-@pytest.mark.parametrize("F", [torch.zeros(3), torch.zeros(3, 2, dtype=torch.float16), torch.zeros(3, 0)])
-def test_what_are_no_features_is_refused(F):
-    with pytest.raises(ValueError, match="features"):
-        list(l2_path(F, np.ones((3, 1)), np.ones(3), [1.0], SquaredHinge()))
-
-
 def vectors(n, dtype=np.float64, seed=0):
     return np.abs(np.random.default_rng(seed).normal(size=(n, 4))).astype(dtype)
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("pilot", [20_000, 100])
-@pytest.mark.parametrize("head", ["logistic", "squared_hinge"])
-def test_a_classifier_solves_on_the_device(monkeypatch, head, pilot, device):
+@pytest.mark.parametrize("objective", ["logistic", "squared_hinge"])
+def test_a_classifier_solves_on_the_device(monkeypatch, objective, pilot, device):
     for module in (choose_landmarks,):
         monkeypatch.setattr(module, "PILOT", pilot)
     given, usual = [], classifier.fit_classes
@@ -118,7 +112,9 @@ def test_a_classifier_solves_on_the_device(monkeypatch, head, pilot, device):
     X, new = vectors(600), vectors(50, seed=1)
     y = (X[:, 0] > X[:, 1]).astype(int) + (X[:, 2] > 1.2)
     wanted, found = (
-        SimilarityClassifier(Gaussian(1.5), n_landmarks=15, **OBJECTIVES[head], random_state=0, engine=engine).fit(X, y)
+        SimilarityClassifier(Gaussian(1.5), n_landmarks=15, **OBJECTIVES[objective], random_state=0, engine=engine).fit(
+            X, y
+        )
         for engine in (LocalEngine(), TorchEngine(device=device))
     )
     assert isinstance(given[0], np.ndarray)
@@ -128,7 +124,7 @@ def test_a_classifier_solves_on_the_device(monkeypatch, head, pilot, device):
     assert found.notes_ == []
 
 
-def test_the_sparse_head_runs_on_the_cpu_and_says_so():
+def test_the_sparse_model_is_fitted_on_the_cpu_and_says_so():
     X = vectors(60)
     labels, engine = (X[:, 0] > X[:, 1]).astype(int), TorchEngine(device="cpu")
     options = {"n_landmarks": 10, "penalty": "l1", "random_state": 0}
@@ -153,7 +149,7 @@ def test_features_of_words_are_solved_on_the_device_too():
     np.testing.assert_allclose(found, wanted, atol=1e-3)
 
 
-def test_a_head_that_does_not_fit_on_the_device_leaves_the_model_as_it_was(monkeypatch):
+def test_a_model_that_does_not_fit_on_the_device_leaves_the_model_as_it_was(monkeypatch):
     def never(self, *args, **kwargs):
         raise torch.OutOfMemoryError("on purpose")
 

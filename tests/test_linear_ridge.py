@@ -8,7 +8,7 @@ from scipy.linalg import LinAlgError
 
 from similitude.linear import PENALTIES, LinearModel, Moments, Ridge, Trial, fit_numbers, penalty_choice
 from similitude.linear import ridge as ridge_module
-from similitude.linear.penalty_choice import FOLDS, PATIENCE
+from similitude.linear.penalty_choice import FOLDS, PATH_PATIENCE
 from similitude.linear.ridge import ByCholesky, ByEigenvectors
 
 FACTORIZATIONS = {"eigenvectors": 10_000, "cholesky": 0}
@@ -407,7 +407,7 @@ def test_many_examples_are_judged_on_a_part_held_out_until_it_gets_worse(monkeyp
     tried = recorded.fits[0][1]
     best = int(np.argmin(losses[: len(tried)]))
     assert lam == path[best]
-    assert len(tried) <= max(best + PATIENCE, 1) + 1 < len(path)
+    assert len(tried) <= max(best + PATH_PATIENCE, 1) + 1 < len(path)
     w, b = naive(F[:45], Y[:45], s[:45], lam)
     np.testing.assert_allclose(scores, F[45:] @ w + b)
     np.testing.assert_allclose(linear.weights, naive(F, Y, s, lam)[0])

@@ -136,9 +136,9 @@ def test_agreement_with_a_support_vector_machine(name):
     X, y = X[:40], y[:40]
     for normalized in (True, False):
         K = (k.normalized() if normalized else k).gram(X)
-        machine = SVC(kernel="precomputed", C=1e10, tol=1e-5).fit(K, y)
+        svm = SVC(kernel="precomputed", C=1e10, tol=1e-5).fit(K, y)
         a = np.zeros(len(K))
-        a[machine.support_] = machine.dual_coef_[0]
+        a[svm.support_] = svm.dual_coef_[0]
         expected = 1 / math.sqrt(a @ K @ a)
         assert margin(k, X, y, bias=True, normalized=normalized).value == pytest.approx(expected, rel=1e-4)
 

@@ -574,7 +574,7 @@ def test_an_interrupted_fit_leaves_nothing_behind():
         ({"epochs": None}, "epochs must be an integer >= 1"),
         ({"budget": 0}, "budget must be an integer >= 1"),
         ({"budget": 2.5}, "budget must be an integer >= 1"),
-        ({"tie": "zero"}, "tie must be 'le0' or 'ge0'"),
+        ({"tie": "zero"}, "tie must be one of 'le0', 'ge0'"),
         ({"kernel": "gaussians"}, "did you mean 'gaussian'"),
     ],
 )

@@ -72,6 +72,20 @@ ENGINE = (TypeError, "engine must be an Engine")
 WHOLE = (ValueError, "must be a whole number >= 1")
 
 
+class SquaredGaussian(Gaussian):
+    """A Gaussian kernel in name, with other values."""
+
+    def block(self, A, B):
+        return super().block(A, B) ** 2
+
+
+class CubedLinear(Linear):
+    """A linear kernel in name, with other values."""
+
+    def block(self, A, B):
+        return super().block(A, B) ** 3
+
+
 class Refusal(NamedTuple):
     """Something that is not supported: how it is asked for with a similarity that must not be called, and the error."""
 
@@ -146,7 +160,7 @@ LANDMARK_PARAMETERS = [
     ({"landmark_indices": [0.5]}, ValueError, "list of positions"),
     ({"landmark_indices": []}, ValueError, "list of positions"),
     ({"landmark_indices": 3}, ValueError, "list of positions"),
-    ({"n_landmarks": 0}, ValueError, "n_landmarks must be a whole number >= 1 or 'auto', got 0"),
+    ({"n_landmarks": 0}, ValueError, "n_landmarks must be an integer >= 1 or 'auto', got 0"),
     ({"n_landmarks": 2.5}, ValueError, "n_landmarks must be"),
     ({"n_landmarks": True}, ValueError, "n_landmarks must be"),
     ({"n_landmarks": "many"}, ValueError, "n_landmarks must be"),
@@ -325,10 +339,7 @@ LANDMARK_MAP = [
     ({"landmarks": "unifrom_"}, ValueError, "did you mean 'uniform'"),
     ({"landmark_indices": [0], "n_components": 2}, ValueError, "n_components asks for 2 landmarks but 1 were given"),
     ({"engine": 2}, *ENGINE),
-    *[
-        ({"n_components": bad}, ValueError, "n_components must be a whole number >= 1")
-        for bad in (0, 2.5, True, "many")
-    ],
+    *[({"n_components": bad}, ValueError, "n_components must be an integer >= 1") for bad in (0, 2.5, True, "many")],
 ]
 SIZES = [
     ({"epsilon": 0.0, "margin": 0.5, "delta": 0.1}, ValueError, "epsilon must be a number in"),
@@ -370,6 +381,10 @@ MAPS = [
                 for kernel in (Linear(), Cosine(), -1.0 * Gaussian(), lambda x, z: 1.0, "precomputed")
             ],
             *[
+                ({"kernel": kernel}, TypeError, r"not of their subclasses, got .*SquaredGaussian\(sigma=1.0\)")
+                for kernel in (SquaredGaussian(1.0), 2.0 * SquaredGaussian(1.0))
+            ],
+            *[
                 ({"kernel": Laplace(norm=1), "kind": kind}, ValueError, "use kind='plain'")
                 for kind in ("orthogonal", "structured")
             ],
@@ -392,6 +407,10 @@ MAPS = [
                     max,
                     "precomputed",
                 )
+            ],
+            *[
+                ({"kernel": kernel}, TypeError, r"not subclasses of them, got .*CubedLinear\(\)")
+                for kernel in (CubedLinear(), 2.0 * CubedLinear(), CubedLinear() ** 2, CubedLinear() + 1.0)
             ],
             *[
                 ({"kernel": kernel}, ValueError, "negative coefficient")
@@ -769,8 +788,16 @@ FUNCTIONS = [
         "validity",
         lambda asked, use: use(asked),
         [
-            (lambda asked: check_kernel(asked, WORDS, effort="huge"), ValueError, "effort must be 'normal' or 'high'"),
-            (lambda asked: repair(asked, WORDS, how="hope"), ValueError, "how must be 'clip', 'flip', 'shift'"),
+            (
+                lambda asked: check_kernel(asked, WORDS, effort="huge"),
+                ValueError,
+                "effort must be one of 'normal'",
+            ),
+            (
+                lambda asked: repair(asked, WORDS, how="hope"),
+                ValueError,
+                "how must be one of 'clip', 'flip'",
+            ),
             (lambda asked: repair(Precomputed(np.triu(np.ones((2, 2)))), range(2)), ValueError, "symmetrized"),
         ],
     ),
@@ -802,11 +829,11 @@ FUNCTIONS = [
                 (
                     lambda d=d: explicit_map(Gaussian(sigma=1.0), SAMPLE, d),
                     ValueError,
-                    "degree must be a whole number >= 0",
+                    "degree must be an integer >= 0",
                 )
                 for d in (-1, 2.5, "3", True)
             ],
-            (lambda: explicit_dimension(Linear(), 2.5), ValueError, "n_features must be a whole number >= 0"),
+            (lambda: explicit_dimension(Linear(), 2.5), ValueError, "n_features must be an integer >= 0"),
             (lambda: explicit_map(Polynomial(degree=0), SAMPLE), ValueError, "degree must be a whole number >= 1"),
             (lambda: explicit_dimension(Gaussian(sigma=-1.0), 3, degree=2), ValueError, "sigma must be"),
             (lambda: explicit_map(Linear() + Gaussian(), SAMPLE, degree=2), UnresolvedError, "k2__sigma.*resolve"),

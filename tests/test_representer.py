@@ -198,7 +198,7 @@ def test_weights_are_repetitions(loss):
     assert np.allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-4)
 
 
-def test_roads_agree():
+def test_spans_agree():
     """A straight loss by its dual and by its envelopes, a smooth one by Newton steps and by envelopes."""
     for name, own in (
         ("hinge", OWN_HINGE),
@@ -547,7 +547,7 @@ def never(x, z):
         ([1.0, np.nan] * 20, None, "NaN"),
         (["a", "b"], None, "inconsistent numbers"),
         (LABELS, np.zeros(40), "every weight in sample_weight is zero"),
-        (LABELS, SIGN > 0, "every class needs an example of positive weight"),
+        (LABELS, SIGN > 0, "has examples of weight zero only"),
         (LABELS, -np.ones(40), "must not be negative"),
         (LABELS, np.ones(3), "shape"),
     ],

@@ -100,7 +100,7 @@ def test_two_classes_equal_explicit_loops():
 
 
 def test_several_classes_and_fewer_landmarks_equal_explicit_loops(monkeypatch):
-    monkeypatch.setattr(choosing, "LANDMARKS", 25)
+    monkeypatch.setattr(choosing, "COMPARED_LANDMARKS", 25)
     X = np.random.default_rng(2).standard_normal((120, 2))
     y = np.digitize((X**2).sum(axis=1), [0.7, 2.0]) * 10
     splitter = StratifiedKFold(3, shuffle=True, random_state=4)
@@ -259,6 +259,16 @@ class OtherVectors(Gaussian):
         return 2 * super().encode(objects)
 
 
+class OtherDistances(Gaussian):
+    def distances(self, A, B, out=None):
+        return 2 * super().distances(A, B, out)
+
+
+class OtherFunction(Gaussian):
+    def of_distances(self, D):
+        return super().of_distances(D) ** 2
+
+
 def test_only_those_that_are_functions_of_one_distance_share_it():
     def square(x):
         return [x**2]
@@ -275,8 +285,10 @@ def test_only_those_that_are_functions_of_one_distance_share_it():
         Gaussian(sigma=1.0).pullback(lambda x: [x]),
         Laplace(sigma=3.0, norm=1),
         Gaussian(sigma=1.0) + Linear(),
+        OtherDistances(sigma=1.0),
+        OtherFunction(sigma=1.0),
     ]
-    assert families(given) == [[0, 3], [1], [2, 9], [4], [5], [6, 7], [8], [10]]
+    assert families(given) == [[0, 3], [1], [2, 9], [4], [5], [6, 7], [8], [10], [11], [12]]
     assert OtherFormula(sigma=1.0).shared_distances() is None is OtherVectors(sigma=1.0).shared_distances()
 
 
@@ -336,7 +348,7 @@ def test_a_pulled_back_function_is_called_once_for_each_object():
 
 
 def test_landmarks_are_the_same_for_all_and_look_at_no_label(monkeypatch):
-    monkeypatch.setattr(choosing, "LANDMARKS", 10)
+    monkeypatch.setattr(choosing, "COMPARED_LANDMARKS", 10)
     X, y = rings(60)
     first = choose_kernel([Linear(), Gaussian()], X, y, random_state=1)
     again = choose_kernel([Gaussian()], X, np.roll(y, 7), random_state=1)
@@ -524,7 +536,7 @@ def test_the_same_call_gives_the_same_table():
 
 
 def test_fewer_examples_are_announced(monkeypatch):
-    monkeypatch.setattr(choosing, "ROWS", 100)
+    monkeypatch.setattr(choosing, "COMPARED_ROWS", 100)
     X, y = rings(300)
     with pytest.warns(UserWarning, match="100 of 300 examples are used") as caught:
         chosen = choose_kernel(["gaussian"], X, y)
@@ -549,7 +561,7 @@ def test_a_small_budget_is_kept():
 
 
 def test_a_failing_pair_is_named_by_candidate_and_place(monkeypatch):
-    monkeypatch.setattr(choosing, "ROWS", 20)
+    monkeypatch.setattr(choosing, "COMPARED_ROWS", 20)
     X = list(range(24))
 
     def bad(x, z):

@@ -16,10 +16,10 @@ from test_loops import SETS, chosen
 from similitude.engines import LocalEngine
 from similitude.kernels import Cosine, Linear, Polynomial
 from similitude.maps.polynomial_sketch import PolynomialSketchMap
-from similitude.maps.sketches import KINDS, Sketch, padded
+from similitude.maps.sketches import SKETCH_KINDS, Sketch, padded
 from similitude.results import PROVEN
 
-every_kind = pytest.mark.parametrize("kind", KINDS)
+every_kind = pytest.mark.parametrize("kind", SKETCH_KINDS)
 KERNELS = [
     Polynomial(degree=2),
     Polynomial(degree=3, coef0=0.0),
@@ -75,7 +75,7 @@ def test_johnson_lindenstrauss_holds_in_400_trials(kind, epsilon, k):
 
 def test_entries_follow_their_laws():
     k, d = 50, 400
-    entries = {kind: Sketch(kind, d, k, seed=0).matrix() * math.sqrt(k) for kind in KINDS}
+    entries = {kind: Sketch(kind, d, k, seed=0).matrix() * math.sqrt(k) for kind in SKETCH_KINDS}
     assert abs(entries["gaussian"].var() - 1) < 0.05 and abs(entries["gaussian"]).max() > 3
     assert abs((entries["gaussian"] ** 4).mean() - 3) < 0.3
     for kind in ("sign", "hadamard"):

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from similitude.data.sources import StableSample, key_order, looks_like_source, random_keys, read_ahead
+from similitude.data.sources import StableSample, looks_like_source, read_ahead
 from similitude.errors import SourceError
 from similitude.sources import Source
+from similitude.support import key_order, random_keys
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((500, 3)).astype(np.float32)

@@ -135,7 +135,7 @@ def test_shorter_than_p_is_zero_also_when_normalized():
 
 @pytest.mark.parametrize("bad", [0, -1, 2.5, True, "3", None])
 def test_bad_length(bad):
-    with pytest.raises(ValueError, match="p must be a whole number >= 1"):
+    with pytest.raises(ValueError, match="p must be an integer >= 1"):
         Spectrum(bad).gram(["ab"])
 
 
@@ -315,11 +315,11 @@ def test_mismatch_takes_its_alphabet_from_data():
 @pytest.mark.parametrize(
     ("k", "message"),
     [
-        (Gapped(0), "g must be a whole number >= 1"),
+        (Gapped(0), "g must be an integer >= 1"),
         (Gapped(3, 3), "m must be below g = 3"),
-        (Gapped(3, -1), "m must be a whole number >= 0"),
+        (Gapped(3, -1), "m must be an integer >= 0"),
         (Gapped(20, 10), "more than 5,000 sets of positions"),
-        (Mismatch(0), "p must be a whole number >= 1"),
+        (Mismatch(0), "p must be an integer >= 1"),
         (Mismatch(2, 3), "m must be at most p = 2"),
         (Mismatch(40, 1, "acgt"), "smaller p or m"),
         (Mismatch(9, 5, "abcdefghij"), "smaller p or m"),
@@ -376,5 +376,5 @@ def test_explicit_features_of_strings_that_share_none():
 def test_a_linear_learner_on_explicit_features():
     X, y = promoters()
     k = Spectrum(4).normalized()
-    machine = LinearSVC(C=10.0, random_state=0).fit(explicit_map(k, X[::2]), y[::2])
-    assert machine.score(explicit_map(k, X[1::2], like=X[::2]), y[1::2]) > 0.7
+    svm = LinearSVC(C=10.0, random_state=0).fit(explicit_map(k, X[::2]), y[::2])
+    assert svm.score(explicit_map(k, X[1::2], like=X[::2]), y[1::2]) > 0.7

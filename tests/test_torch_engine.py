@@ -252,9 +252,9 @@ MODELS = {
     "compact": ("transform", CompactMap, {"n_components": 5, "n_landmarks": 20}),
     "fourier": ("transform", FourierMap, {"n_components": 31}),
     "structured": ("transform", FourierMap, {"n_components": 30, "kind": "structured"}),
-    "ridge head": ("decision_function", SimilarityClassifier, {"n_landmarks": 25}),
-    "logistic head": ("predict_proba", SimilarityClassifier, {"n_landmarks": 4, "loss": "logistic"}),
-    "hinge head": ("decision_function", SimilarityClassifier, {"n_landmarks": 4, "loss": "squared_hinge"}),
+    "squared loss": ("decision_function", SimilarityClassifier, {"n_landmarks": 25}),
+    "logistic loss": ("predict_proba", SimilarityClassifier, {"n_landmarks": 4, "loss": "logistic"}),
+    "hinge loss": ("decision_function", SimilarityClassifier, {"n_landmarks": 4, "loss": "squared_hinge"}),
     "labels": ("predict", SimilarityClassifier, {"n_landmarks": 25}),
     "numbers": ("predict", SimilarityRegressor, {"n_landmarks": 25}),
     "kernel ridge": ("predict", KernelRidge, {"lam": 0.1}),
@@ -278,7 +278,7 @@ def examples(cls, X):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_is_that_of_the_local_engine(name, dtype, device):
     how, cls, parameters = MODELS[name]
-    X, new = vectors(40 if name in ("logistic head", "hinge head") else 120, dtype), vectors(25, dtype, seed=1)
+    X, new = vectors(40 if name in ("logistic loss", "hinge loss") else 120, dtype), vectors(25, dtype, seed=1)
     y = examples(cls, X)
     seed = {} if cls in SEEDLESS else {"random_state": 0}
     wanted, found, tensors = (

@@ -399,3 +399,16 @@ def test_repair_of_a_kernel_changes_nothing():
     k = repair(Gaussian(1.0), PLANE)
     np.testing.assert_allclose(k.gram(PLANE), Gaussian(1.0).gram(PLANE), atol=1e-6)
     assert k.changes == "clip: none of 60 eigenvalues was negative; nothing to change"
+
+
+class ShiftedMatrix(Precomputed):
+    """A precomputed matrix that takes more objects than the matrix has rows."""
+
+    def encode(self, objects):
+        return super().encode(np.asarray(objects) % len(self.M))
+
+
+def test_a_subclass_of_a_precomputed_matrix_is_not_checked_as_a_whole():
+    M = np.diag([1.0, 2.0, 3.0])
+    assert check_kernel(Precomputed(M)).verdict == "VALID"
+    assert check_kernel(ShiftedMatrix(M)).verdict != "VALID"

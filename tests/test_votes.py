@@ -475,7 +475,7 @@ def test_labels_of_any_kind(labels):
         assert set(answers.tolist()) <= set(list(labels)) and answers.dtype == np.asarray(labels).dtype
 
 
-def test_every_road_to_a_similarity_gives_the_same():
+def test_every_form_of_a_similarity_gives_the_same():
     k = Gaussian(1.3)
     K, cross = k.gram(VECTORS), k.cross(VECTORS[::2], VECTORS)
     for kind in (SimilarityVote, AlignmentVote):

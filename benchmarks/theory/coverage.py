@@ -19,7 +19,7 @@ from similitude.goodness.assessment import EPSILONS, strong_goodness
 from similitude.goodness.class_means import balanced_gamma, plain_gamma, weak_goodness
 from similitude.goodness.gaps import class_similarities, gaps, largest_gap
 from similitude.goodness.sampling import Labels, plan
-from similitude.goodness.weight_programs import Comparison, hinge
+from similitude.goodness.weight_programs import WeightedSample, hinge
 from similitude.goodness.weighted import NUS, Fits, HingeGoodness, WeightedGoodness, certify, fit
 
 BB = "Balcan and Blum 2006"
@@ -199,16 +199,16 @@ def certificates(population: Population, n: int, rng: np.random.Generator) -> It
         who = plan(Labels(np.arange(k), codes), None, rng)
         K, columns = population.K[:, drawn[who.landmarks]], codes[who.landmarks]
         fitted, choice, test = (
-            Comparison.of_sample(K[drawn[rows]], codes[rows], columns, itself)
+            WeightedSample.of_sample(K[drawn[rows]], codes[rows], columns, itself)
             for rows, itself in ((who.fit, who.itself), (who.choice, None), (who.test, None))
         )
         fits = fit(fitted)
         weighted, by_hinge = certify(fits, fitted, choice, test, who.landmarks, rng)
-        everyone = Comparison.of_sample(K, population.codes, columns)
+        everyone = WeightedSample.of_sample(K, population.codes, columns)
         yield weighted_truths(population, weighted, everyone) | hinge_truths(population, by_hinge, fits, everyone)
 
 
-def weighted_truths(population: Population, found: WeightedGoodness, everyone: Comparison) -> dict[str, Interval]:
+def weighted_truths(population: Population, found: WeightedGoodness, everyone: WeightedSample) -> dict[str, Interval]:
     """Return each interval of Definition 3 with what is true of the whole population."""
     p, reached, curve = population.masses, everyone.gaps(found.weights), found.error_at_gap
     vote, at = everyone.gaps(np.ones(len(everyone.columns))), len(curve.x) // 2
@@ -224,7 +224,9 @@ def weighted_truths(population: Population, found: WeightedGoodness, everyone: C
     return intervals
 
 
-def hinge_truths(population: Population, found: HingeGoodness, fits: Fits, everyone: Comparison) -> dict[str, Interval]:
+def hinge_truths(
+    population: Population, found: HingeGoodness, fits: Fits, everyone: WeightedSample
+) -> dict[str, Interval]:
     """Return the intervals of Definition 4, at the first and the last gap, with the truth."""
     intervals = {}
     for i in (0, -1):

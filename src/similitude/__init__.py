@@ -6,36 +6,35 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from similitude.compute import show_versions
     from similitude.compute.engines import use_engine
-    from similitude.compute.versions import show_versions
     from similitude.estimators import SimilarityClassifier, SimilarityRegressor
-    from similitude.goodness import alignment, assess
-    from similitude.goodness.margins import error_at_margin, margin
+    from similitude.goodness import alignment, assess, error_at_margin, margin
     from similitude.persistence import load, save
     from similitude.report import write_report
     from similitude.selection import choose_kernel, combine
     from similitude.similarity import FromBlocks, FromPairs, Precomputed, Similarity, as_similarity
     from similitude.validity import check_kernel, repair
 
-_HOMES = {
-    "FromBlocks": "similarity.adapters",
-    "FromPairs": "similarity.adapters",
-    "Precomputed": "similarity.adapters",
+_ROOMS = {
+    "FromBlocks": "similarity",
+    "FromPairs": "similarity",
+    "Precomputed": "similarity",
     "Similarity": "similarity",
     "SimilarityClassifier": "estimators",
     "SimilarityRegressor": "estimators",
     "alignment": "goodness",
-    "as_similarity": "similarity.adapters",
+    "as_similarity": "similarity",
     "assess": "goodness",
     "check_kernel": "validity",
     "choose_kernel": "selection",
     "combine": "selection",
-    "error_at_margin": "goodness.margins",
+    "error_at_margin": "goodness",
     "load": "persistence",
-    "margin": "goodness.margins",
+    "margin": "goodness",
     "repair": "validity",
     "save": "persistence",
-    "show_versions": "compute.versions",
+    "show_versions": "compute",
     "use_engine": "compute.engines",
     "write_report": "report",
 }
@@ -81,8 +80,8 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"similitude.{_HOMES[name]}"), name)
+    if name in _ROOMS:
+        return getattr(importlib.import_module(f"similitude.{_ROOMS[name]}"), name)
     if name in _MODULES:
         return importlib.import_module(f"similitude.{name}")
     raise AttributeError(f"module 'similitude' has no attribute {name!r}")

@@ -10,7 +10,7 @@ from similitude.checks.processes import in_new_process
 from similitude.persistence import functions_of, load, model_bytes, save
 from similitude.similarity import Similarity
 
-METHODS = ("predict", "predict_proba", "decision_function", "transform")
+COMPARED_METHODS = ("predict", "predict_proba", "decision_function", "transform")
 
 
 def check_saved(model: Any, X: Any = None) -> None:
@@ -65,7 +65,7 @@ def answers(model: Any, X: Any) -> dict[str, Any]:
     if isinstance(model, Similarity):
         k = model.resolve(X)
         return {"cross": k.cross(X, X), "diag": k.diag(X)}
-    return {name: getattr(model, name)(X) for name in METHODS if hasattr(model, name)}
+    return {name: getattr(model, name)(X) for name in COMPARED_METHODS if hasattr(model, name)}
 
 
 def _compare(expected: dict[str, bytes], found: dict[str, bytes], where: str) -> None:

@@ -17,7 +17,7 @@ from similitude.compute import as_matrix, as_objects, check_objects, count, is_s
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity, check_claims
 from similitude.support import digest
 
-KINDS = ("vectors", "strings", "graphs", "series", "sets", "table", "indices", "any")
+OBJECT_KINDS = ("vectors", "strings", "graphs", "series", "sets", "table", "indices", "any")
 """The kinds of objects that a similarity may declare."""
 
 LARGEST_SAMPLE = 12
@@ -99,7 +99,7 @@ def check_resolve_is_idempotent(k: Similarity, X: Any) -> None:
 
 def check_claims_hold(k: Similarity, X: Any) -> None:
     """Check every claim on the sample, and that the declared kind of objects exists."""
-    assert k.objects in KINDS, f"objects is {k.objects!r}, expected one of {', '.join(KINDS)}"
+    assert k.objects in OBJECT_KINDS, f"objects is {k.objects!r}, expected one of {', '.join(OBJECT_KINDS)}"
     claims = check_claims(k.claims)
     resolved, A = k.prepare(X)
     K = np.asarray(resolved.block(A, rows(A, slice(0, count(A)))))

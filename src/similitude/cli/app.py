@@ -44,15 +44,15 @@ app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="rich", epilo
 app.callback()(similitude)
 app.command()(demo.demo)
 for command, example in (
-    (check.check, check.EXAMPLE),
-    (assess.assess, assess.EXAMPLE),
-    (compare.compare, compare.EXAMPLE),
-    (report.report, report.EXAMPLE),
-    (fit.fit, fit.EXAMPLE),
-    (predict.predict, predict.EXAMPLE),
-    (explain.explain, explain.EXAMPLE),
-    (info.info, info.EXAMPLE),
-    (kernels.kernels, kernels.EXAMPLE),
+    (check.check, "check genes.csv --label class --similarity 'spectrum(p=3) + 0.5*edit()'"),
+    (assess.assess, "assess genes.csv --label class --similarity 'spectrum(p=4)'"),
+    (compare.compare, "compare genes.csv --label class --similarity 'spectrum(p=4)' --similarity edit"),
+    (report.report, "report genes.csv --label class -o report.html"),
+    (fit.fit, "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"),
+    (predict.predict, "predict genes.sim new.csv -o predictions.csv --probabilities"),
+    (explain.explain, "explain genes.sim new.csv --row 3"),
+    (info.info, "info genes.sim"),
+    (kernels.kernels, "kernels spectrum"),
 ):
     app.command(epilog=f"Example: similitude {example}")(ungrouped(command))
 

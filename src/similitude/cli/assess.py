@@ -13,13 +13,9 @@ if TYPE_CHECKING:
     from similitude.goodness import Goodness
     from similitude.support import Curve
 
-EXAMPLE = "assess genes.csv --label class --similarity 'spectrum(p=4)'"
 
 SHARES = (5, 10, 20, 50)
 """Shares of rows, in per cent, that may fall short of the gaps in the table."""
-
-SIGNIFICANT = 0.05
-"""Largest p-value at which the similarity is called related to the labels."""
 
 
 def assess(given: TrainingOptions, seed: Seed = 0, *, run: Computation) -> None:
@@ -50,6 +46,8 @@ def _show(terminal: Terminal, text: str, label: str | None, goodness: Goodness) 
 
 
 def _facts(goodness: Goodness) -> list[tuple[str, object]]:
+    from similitude.goodness import SIGNIFICANT
+
     p, weighted, margin = goodness.p_value, goodness.weighted, goodness.margin
     classes = [str(name) for name in goodness.classes_.tolist()]
     listed = ", ".join(classes[:8]) + (", …" if len(classes) > 8 else "")

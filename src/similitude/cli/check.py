@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 MAX_TRIED = 100
 """Largest number of rows on which the similarity is tried first, since a proof does not use the file."""
 
-EXAMPLE = "check genes.csv --label class --similarity 'spectrum(p=3) + 0.5*edit()'"
 
 MAX_OBJECTS = 8
 """Largest number of objects of a counterexample that are all shown."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from similitude.selection import Selection
     from similitude.support import Estimate
 
-EXAMPLE = "compare genes.csv --label class --similarity 'spectrum(p=4)' --similarity edit"
-
 
 def compare(
     given: FileOptions,

@@ -21,7 +21,7 @@ class Step(NamedTuple):
     command: str
 
 
-STEPS = (
+DEMO_STEPS = (
     Step(
         "DNA of a bacterium: genes.csv holds short sequences, and whether each starts a gene (+) or not (-).\n"
         "Two sequences are similar if few edits turn one into the other. Is this similarity a kernel?",
@@ -58,7 +58,7 @@ def demo() -> None:
     before = os.getcwd()
     os.chdir(folder)
     try:
-        for step in STEPS:
+        for step in DEMO_STEPS:
             show(step)
     finally:
         os.chdir(before)

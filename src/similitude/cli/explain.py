@@ -13,7 +13,6 @@ from similitude.support import brief
 if TYPE_CHECKING:
     from similitude.estimators import Explanation
 
-EXAMPLE = "explain genes.sim new.csv --row 3"
 
 MAX_LANDMARKS = 6
 """Largest number of landmarks in the table."""

@@ -12,8 +12,6 @@ from similitude.cli.options import Seed
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.support import Estimate, check_place, plain
 
-EXAMPLE = "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"
-
 ModelOut = Annotated[
     str, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write, for instance model.sim.")
 ]

@@ -12,8 +12,6 @@ from similitude.cli.saved_models import checked_about
 if TYPE_CHECKING:
     from similitude.persistence import Information
 
-EXAMPLE = "info genes.sim"
-
 
 def info(model: Model, out: Output) -> None:
     """Show what a saved model is and what it was fitted to, without loading it."""

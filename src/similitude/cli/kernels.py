@@ -13,12 +13,10 @@ from rich.table import Table
 from similitude.cli.errors import UsageError
 from similitude.cli.output import Output, Terminal
 
-EXAMPLE = "kernels spectrum"
-
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe one in full.", show_default=False)]
 
-KERNEL = {True: "kernel", False: "no proof", None: "by parts"}
-CLAIMS = {"UNIT_DIAGONAL": "unit", "BOUNDED": "bounded"}
+PROOF_WORDS = {True: "kernel", False: "no proof", None: "by parts"}
+CLAIM_WORDS = {"UNIT_DIAGONAL": "unit", "BOUNDED": "bounded"}
 
 
 def kernels(out: Output, name: Name = None) -> None:
@@ -52,7 +50,7 @@ def _described(name: str, cls: Any) -> dict[str, Any]:
         objects = cls.objects if isinstance(cls.objects, str) else "any"
         return {**found, "objects": objects, "claims": None, "kernel": None, "reason": None}
     k = cls()
-    return {**found, "objects": k.objects, "claims": sorted(k.claims), "kernel": k.proof().holds, "reason": k.reason}
+    return {**found, "objects": k.objects, "claims": sorted(k.claims), "kernel": k.proven, "reason": k.reason}
 
 
 def _call(one: dict[str, Any]) -> str:
@@ -68,8 +66,8 @@ def _show_all(terminal: Terminal, found: list[dict[str, Any]]) -> None:
     for place, one in enumerate(found):
         if place == 0 or found[place - 1]["objects"] != one["objects"]:
             grid.add_row(one["objects"], style="bold")
-        claims = ", ".join(CLAIMS[claim] for claim in one["claims"] or () if claim in CLAIMS)
-        grid.add_row(f"  {_call(one)}", KERNEL[one["kernel"]], claims)
+        claims = ", ".join(CLAIM_WORDS[claim] for claim in one["claims"] or () if claim in CLAIM_WORDS)
+        grid.add_row(f"  {_call(one)}", PROOF_WORDS[one["kernel"]], claims)
     terminal.print(grid)
     terminal.say("\nbounded: within [-1, 1]; unit: K(x, x) = 1. All are symmetric.")
     terminal.say("'similitude kernels NAME' describes one. Combine: 'edit() + 2*spectrum(p=3)'.")

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from similitude.cli.scoring import Score
 
-EXAMPLE = "predict genes.sim new.csv -o predictions.csv --probabilities"
 
-STANDARD_OUTPUT = "-"
+STDOUT = "-"
 
 PredictionsOut = Annotated[
     str,
@@ -47,7 +46,7 @@ Nearest = Annotated[
 
 def predict(
     given: ModelOptions,
-    output: PredictionsOut = STANDARD_OUTPUT,
+    output: PredictionsOut = STDOUT,
     probabilities: Probabilities = False,
     nearest: Nearest = 0,
     *,
@@ -66,7 +65,7 @@ def predict(
         raise UsageError("--nearest: the model has no landmarks, it predicts the same for every row")
     score = Score(getattr(found.model, "classes_", None))
     collected: list[dict[str, Any]] = []
-    in_document = run.as_json and output == STANDARD_OUTPUT
+    in_document = run.as_json and output == STDOUT
     writing = nullcontext(collected.append) if in_document else files.writer(output)
     with run.computing(progress=False), writing as write:
         rows = _predict_all(run, found, given.file, probabilities, nearest, score, write)
@@ -139,7 +138,7 @@ def _report(run: Computation, output: str, rows: int, score: Score, collected: l
         if sentence:
             terminal.say(sentence)
 
-    if run.as_json or output != STANDARD_OUTPUT:
+    if run.as_json or output != STDOUT:
         run.result(document, show)
     elif sentence:
         run.note(sentence)

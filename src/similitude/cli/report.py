@@ -12,8 +12,6 @@ from similitude.cli.inputs import TrainingOptions, check_not_read
 from similitude.cli.options import Seed
 from similitude.cli.output import Computation, Terminal
 
-EXAMPLE = "report genes.csv --label class -o report.html"
-
 PageOut = Annotated[
     str, typer.Option("--output", "-o", metavar="FILE", help="The report to write: .html, .txt or .json.")
 ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from similitude.support import ESTIMATE, Estimate
+from similitude.theory import LEVEL, clopper_pearson
 
-LEVEL, NORMAL_QUANTILE = 0.95, 1.959964
+NORMAL_QUANTILE = 1.959964
 
 
 class Score:
@@ -52,8 +53,6 @@ def accuracy(right: int, rows: int) -> Estimate:
     >>> print(accuracy(90, 100))
     0.9 [0.8238, 0.951] (95 %, ESTIMATE)
     """
-    from similitude.theory import clopper_pearson
-
     low, high = clopper_pearson(right, rows, LEVEL)
     return Estimate(right / rows, float(low), float(high), LEVEL, ESTIMATE)
 

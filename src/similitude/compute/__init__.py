@@ -1,6 +1,6 @@
 """How matrices of similarities are computed: encodings, blocks, hints, compiled loops and engines."""
 
-from similitude.compute.blocks import Blocks, BlockTask, check_fits, finite_block
+from similitude.compute.blocks import Blocks, BlockTask, check_fits, concatenated, finite_block, run_on_strips, strips
 from similitude.compute.encodings import (
     FLOATS,
     Encoding,
@@ -12,8 +12,10 @@ from similitude.compute.encodings import (
     check_objects,
     count,
     first_nonfinite,
+    in_memory,
     in_precision,
     is_column,
+    is_distributed,
     is_sparse,
     is_table,
     is_tensor,
@@ -30,7 +32,7 @@ from similitude.compute.encodings import (
 )
 from similitude.compute.engines.engine import format_bytes
 from similitude.compute.hints import Hints, Profile, Term, profile_of
-from similitude.compute.strips import concatenated, run_on_strips, strips
+from similitude.compute.versions import show_versions
 
 __all__ = [
     "FLOATS",
@@ -52,8 +54,10 @@ __all__ = [
     "finite_block",
     "first_nonfinite",
     "format_bytes",
+    "in_memory",
     "in_precision",
     "is_column",
+    "is_distributed",
     "is_sparse",
     "is_table",
     "is_tensor",
@@ -66,6 +70,7 @@ __all__ = [
     "profile_of",
     "rows",
     "run_on_strips",
+    "show_versions",
     "stacked",
     "strips",
     "take",

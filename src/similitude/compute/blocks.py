@@ -1,4 +1,4 @@
-"""Gram and cross matrices, computed tile by tile within a memory budget."""
+"""Gram and cross matrices, and tasks on whole rows, computed tile by tile within a memory budget."""
 
 from __future__ import annotations
 
@@ -34,6 +34,9 @@ PYTHON_TILE_EDGE = 128
 TILES_PER_WORKER = 5
 """Tiles that one worker may hold in memory: two results in flight, and intermediate arrays."""
 
+STRIP_ROWS = (1024, 4096)
+"""Fewest and most rows of a strip: with more columns, more rows make a product of the strip worthwhile."""
+
 
 class BlockTask:
     """The task that an engine runs on each tile: evaluate ``similarity.block`` and check the values.
@@ -67,8 +70,7 @@ class BlockTask:
 
     def joined(self, parts: list[Any]) -> Any:
         """Return the block of all rows, given the blocks of consecutive rows."""
-        xp = namespace(parts[0])
-        return np.concatenate(parts) if xp is np else xp.concat(parts)
+        return concatenated(parts)
 
 
 @lru_cache(maxsize=256)
@@ -162,7 +164,7 @@ class Blocks:
         if path.exists():
             raise FileExistsError(f"{path} exists already: choose another path or remove it first")
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
-        dtype = as_numpy(self._corner()).dtype
+        dtype = as_numpy(self.corner()).dtype
         try:
             out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=self.shape)
             self.whole(out)
@@ -172,7 +174,7 @@ class Blocks:
             part.unlink(missing_ok=True)
         return np.lib.format.open_memmap(path, mode="r+")
 
-    def _corner(self) -> Any:
+    def corner(self) -> Any:
         """Return the first value, or the first row where rows are computed whole, which shows the type of all."""
         columns = self.B if self.whole_rows else rows(self.B, slice(0, 1))
         return self.task.similarity.block(rows(self.A, slice(0, 1)), columns)
@@ -261,7 +263,7 @@ class _Matrix:
         self.lock = threading.Lock()
         self.in_place = False
         if blocks.task.fills and tensor_in(blocks.A) is None and tensor_in(blocks.B) is None:
-            corner = blocks._corner()
+            corner = blocks.corner()
             if isinstance(corner, np.ndarray):
                 self._allocate(corner)
                 same = self.values.dtype == corner.dtype
@@ -270,10 +272,12 @@ class _Matrix:
     def _allocate(self, like: Any) -> None:
         with self.lock:
             if self.values is None:
-                shape, xp = self.blocks.shape, namespace(like)
-                check_fits(*shape, like.dtype.itemsize, self.blocks.engine)
-                on_device = {} if xp is np else {"device": like.device}
-                self.values = xp.empty(shape, dtype=like.dtype, **on_device)
+                if like.dtype.itemsize > self.blocks.itemsize:  # more than was planned with
+                    check_fits(*self.blocks.shape, like.dtype.itemsize, self.blocks.engine)
+                if isinstance(like, np.ndarray):
+                    self.values = np.empty(self.blocks.shape, like.dtype)
+                else:
+                    self.values = namespace(like).empty(self.blocks.shape, dtype=like.dtype, device=like.device)
 
     def view(self, tile: Tile) -> Any:
         """Return the part of the array that the similarity may write a tile into, or None."""
@@ -317,3 +321,31 @@ def _pieces(size: int, edge: int) -> list[slice]:
     number = math.ceil(size / edge)
     bounds = (np.arange(number + 1) * size // number).tolist()
     return list(map(slice, bounds, bounds[1:]))
+
+
+# Tasks that need whole rows.
+
+
+def strips(n: int, width: int, itemsize: int, engine: Engine, task: Any) -> list[Tile]:
+    """Cut n rows into strips, so that those under way stay within the memory budget."""
+    larger = engine.tile_edge // TILE_EDGE
+    few, many = (larger * rows for rows in STRIP_ROWS) if task.threadsafe else (128, 128)
+    affordable = engine.budget // (8 * engine.workers(task) * max(1, width) * itemsize)
+    if affordable == 0:
+        raise MemoryError(f"one row of {width:,} similarities does not fit into the memory budget: use fewer landmarks")
+    edge = min(max(few, min(width, many)), affordable)
+    number = -(-n // edge)
+    edges = [n * piece // number for piece in range(number + 1)]
+    return [(slice(a, b), slice(0, width)) for a, b in itertools.pairwise(edges)]
+
+
+def run_on_strips(task: Any, A: tuple[Encoding, ...], against: Any, engine: Engine, itemsize: int) -> Any:
+    """Run a task on strips of rows and return the results as one array, or tensor."""
+    tiles = strips(count(A[0]), len(against), itemsize, engine, task)
+    return concatenated(list(engine.run(task, A, against, tiles)))
+
+
+def concatenated(parts: list[Any]) -> Any:
+    """Return the rows of several arrays, or tensors, one after the other."""
+    xp = namespace(parts[0])
+    return np.concatenate(parts) if xp is np else xp.concat(parts)

@@ -114,6 +114,8 @@ def as_numpy(array: Any) -> np.ndarray:
     >>> as_numpy([1.0, 2.0])
     array([1., 2.])
     """
+    if isinstance(array, np.ndarray):
+        return np.asarray(array)
     return np.asarray(array.detach().cpu() if is_tensor(array) else array)
 
 
@@ -180,6 +182,16 @@ def is_column(X: Any) -> bool:
 def is_sparse(X: Any) -> bool:
     """Tell whether X is a scipy sparse matrix or array."""
     return hasattr(X, "tocsr") and hasattr(X, "nnz")
+
+
+def is_distributed(X: Any) -> bool:
+    """Tell whether X is a Dask collection."""
+    return not isinstance(X, type) and hasattr(X, "__dask_graph__")
+
+
+def in_memory(X: Any) -> bool:
+    """Tell whether X is surely in memory: a list, a tuple, or an array that is not memory-mapped."""
+    return isinstance(X, (list, tuple)) or (isinstance(X, np.ndarray) and not isinstance(X, np.memmap))
 
 
 # Raw objects.

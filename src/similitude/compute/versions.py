@@ -1,16 +1,13 @@
 """Versions of similitude and of the packages it uses, for bug reports."""
 
 import platform
-from importlib import metadata
 
 from similitude.compute.loops import IN_USE
+from similitude.support import core_versions, package_version
 
 __all__ = ["show_versions"]
 
-PACKAGES = [
-    "numpy",
-    "scipy",
-    "scikit-learn",
+OTHER_PACKAGES = [
     "threadpoolctl",
     "cloudpickle",
     "loky",
@@ -33,25 +30,17 @@ def show_versions() -> None:
 
     Examples
     --------
-    >>> from similitude.compute.versions import show_versions
+    >>> from similitude import show_versions
     >>> show_versions()
-    similitude: ...
     python: ...
+    similitude: ...
     """
     lines = {
-        "similitude": _version("similitude"),
-        "python": platform.python_version(),
+        **core_versions(),
         "platform": platform.platform(),
-        **{package: _version(package) for package in PACKAGES},
+        **{package: package_version(package) for package in OTHER_PACKAGES},
         "loops": IN_USE,
     }
     width = max(map(len, lines)) + 1
     for name, value in lines.items():
         print(f"{name + ':':{width}} {value}")
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed"

@@ -3,7 +3,6 @@
 from similitude.estimators.classifier import SimilarityClassifier
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.regressor import SimilarityRegressor
-from similitude.estimators.targets import class_codes
 from similitude.landmarks import Representation
 
 __all__ = [
@@ -11,5 +10,4 @@ __all__ = [
     "Representation",
     "SimilarityClassifier",
     "SimilarityRegressor",
-    "class_codes",
 ]

@@ -28,19 +28,19 @@ from similitude.support import generator, objects_at
 FIRST, PER_CLASS = 100, 20
 """Landmarks to start with: at least this many, and at least this many for each class."""
 
-FEW = 2_000
+MAX_WITH_ALL_ROWS = 2_000
 """Landmarks up to which every row may become one; beyond, half of the rows."""
 
-LARGEST = 2_400
+MAX_AUTO_LANDMARKS = 2_400
 """Most landmarks if their number is not given."""
 
 LARGEST_BY_RULE = 1_600
 """The same for rules that compute the similarities of all rows."""
 
-ENOUGH = 5_000
+JUDGED_ROWS = 5_000
 """Rows on which a number of landmarks may be judged; with more landmarks, three times as many rows."""
 
-ARRAYS = 4
+FEATURE_ARRAYS = 4
 """Arrays of the size of the features that are in memory at once while the number of landmarks is chosen."""
 
 
@@ -101,7 +101,7 @@ def _sizes(options: FitOptions, data: TrainingRows, n_classes: int) -> tuple[lis
         return [at_most("n_landmarks", int(options.n_landmarks), available, of)], "their number was given"
     available = available if pooled else n_fitted(available)
     cheap = options.rule in ("auto", "uniform", "stratified")
-    most = min(available, max(FEW, available // 2), LARGEST if cheap else LARGEST_BY_RULE)
+    most = min(available, max(MAX_WITH_ALL_ROWS, available // 2), MAX_AUTO_LANDMARKS if cheap else LARGEST_BY_RULE)
     first, fits = max(FIRST, PER_CLASS * n_classes), _affordable(most, options, data)
     limit = "no more objects may become landmarks" if fits == most else "more do not fit into the memory budget"
     return _doubled(first, max(fits, min(first, most))), limit
@@ -126,7 +126,7 @@ def _affordable(most: int, options: FitOptions, data: TrainingRows) -> int:
     n, fits, too_many = min(PILOT, data.n), 0, most + 1
     while too_many - fits > 1:
         middle = most if too_many == most + 1 and fits == 0 else (fits + too_many) // 2
-        enough = _rows_that_fit(options, data, middle) >= min(n, max(ENOUGH, 3 * middle))
+        enough = _rows_that_fit(options, data, middle) >= min(n, max(JUDGED_ROWS, 3 * middle))
         fits, too_many = (middle, too_many) if enough else (fits, middle)
     return fits
 
@@ -141,18 +141,17 @@ def _pilot(options: FitOptions, data: TrainingRows, most: int) -> int:
 
 def _rows_that_fit(options: FitOptions, data: TrainingRows, n_landmarks: int) -> int:
     """Return how many rows of features fit into the memory budget beside three Gram matrices."""
-    one_sided = options.side in ("left", "right") or all([k.proof().holds for k in data.similarities])
+    one_sided = options.side in ("left", "right") or data.proven
     width = n_landmarks * (1 if one_sided else 2) * len(data.similarities)
     left = options.engine.budget - 3 * 8 * width**2
-    return max(0, left) // (ARRAYS * width * data.itemsize)
+    return max(0, left) // (FEATURE_ARRAYS * width * data.itemsize)
 
 
 def _drawn(options: FitOptions, X: Any, data: TrainingRows, labels: np.ndarray | None, most: int) -> Landmarks:
     """Return landmarks chosen by the rule, as many as may be needed."""
     rng, rule = generator(options.random_state), options.rule
     if rule == "auto":
-        proven = all([k.proof().holds for k in data.similarities])
-        rule = "uniform" if proven or labels is None or options.unlabeled is not None else "stratified"
+        rule = "uniform" if data.proven or labels is None or options.unlabeled is not None else "stratified"
     if options.unlabeled is not None:
         return _from_pool(options, data, rule, most, rng)
     candidates = data.order[: max(most, min(PILOT, n_fitted(data.n)))]

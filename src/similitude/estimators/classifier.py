@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from similitude.compute import as_numpy, is_tensor
 from similitude.compute.engines import Engine
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.options import FitOptions
-from similitude.estimators.targets import ClassTargets, class_codes, class_weights
+from similitude.estimators.targets import ClassTargets
 from similitude.linear import LinearModel, Trial, fit_classes, probabilities, temperature
-from similitude.scikit import all_or_nothing, check_labels, check_weights
+from similitude.scikit import all_or_nothing, check_labels, check_weights, class_codes, class_weights
 from similitude.support import ESTIMATE, Estimate
 from similitude.theory import clopper_pearson
 
@@ -87,6 +87,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     lam_ : float
         The strength of the penalty, chosen by exact leave-one-out up to 5,000 rows and on held-out rows beyond.
     intercept_ : array
+    temperature_ : float
+        Scores are divided by it before they are turned into probabilities; 1 for the logistic loss.
     n_similarity_calls_ : int
         The number of landmarks with a weight: the similarity evaluations per prediction.
 
@@ -212,7 +214,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """Keep what held-out rows show: the scale of probabilities, and the error."""
         numbers, counted = class_numbers(codes), weights > 0
         logistic = self.loss_ == "logistic"
-        self._temperature = 1.0 if logistic else temperature(_decision(trial.scores), numbers, weights)
+        self.temperature_ = 1.0 if logistic else temperature(_decision(trial.scores), numbers, weights)
         wrong = int((class_numbers(trial.scores) != numbers)[counted].sum())
         low, high = clopper_pearson(wrong, int(counted.sum()))
         self.held_out_error_ = Estimate(wrong / max(1, int(counted.sum())), float(low), float(high), 0.95, ESTIMATE)
@@ -249,7 +251,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         -------
         array of shape (n, classes)
         """
-        return self._predictions(X, "predict_proba", lambda s: probabilities(_decision(s), self._temperature))
+        return self._predictions(X, "predict_proba", lambda s: probabilities(_decision(s), self.temperature_))
 
     def explain(self, X: Any) -> list[Explanation]:
         """Return for every object what each landmark added to the score of its prediction.
@@ -263,7 +265,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         list of Explanation
             For two classes the score of ``classes_[1]``, for several that of the predicted class.
         """
-        self._check_fitted()
+        check_is_fitted(self)
         scores = self._scores(X)
         decided = class_numbers(scores)
         columns = np.zeros(len(decided), dtype=np.intp) if scores.shape[1] == 1 else decided

@@ -11,7 +11,6 @@ import numpy as np
 
 from similitude.compute import join, take
 from similitude.compute.engines import DistributedEngine, Engine, Handle, PartialSums, sum_batches
-from similitude.data.sources import key_order, random_keys
 from similitude.estimators.batches import Sampled, sample_size
 from similitude.estimators.partitions import (
     Eligible,
@@ -29,7 +28,7 @@ from similitude.landmarks import Candidates, Collection, FeatureUnion, check_ali
 from similitude.linear import Moments
 from similitude.scikit import InputCheck
 from similitude.similarity import Similarity
-from similitude.support import digest
+from similitude.support import digest, key_order, random_keys
 
 GROUP = 16
 """Partitions whose sums are added on workers; the sums of groups are added, and checkpointed, by the client."""

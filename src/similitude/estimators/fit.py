@@ -18,7 +18,7 @@ from similitude.compute.engines import remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.choose_landmarks import LandmarkChoice
 from similitude.estimators.landmark_count import LandmarkCurve, Level, SampleFeatures, Validation, doubled
-from similitude.estimators.options import FitOptions
+from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.passes import check_features_fit, features_of
 from similitude.estimators.products import solve_by_products
 from similitude.estimators.rows import Design, TrainingRows
@@ -90,7 +90,7 @@ def _samples(data: TrainingRows, landmarks: Landmarks, options: FitOptions, whic
     made = []
     for k, A in zip(data.similarities, data.encodings, strict=True):
         known = landmarks.encoded(k, A)
-        made.append(SampleFeatures(k, rows(A, which), which, known, options.side, options.sparse, options.engine))
+        made.append(SampleFeatures(k, rows(A, which), which, known, options))
     return made
 
 
@@ -146,7 +146,7 @@ def _fit_in_one_pass(
     size, engine, places = data.itemsize, options.engine, data.sampling.places
     features = _relocated(features, data)
     union = FeatureUnion.of(features, size)
-    if not options.one_pass:
+    if (options.loss, options.penalty) != RIDGE:
         check_features_fit(options.loss, options.penalty, data.n, len(union), size, engine)
     some = data.held_out()
     encoded, held_out = rows(data.encodings, some), (data.Y[some], data.weights[some])
@@ -180,7 +180,7 @@ def all_features(fitted: Fitted, data: TrainingRows, options: FitOptions) -> Des
     if design is None:
         design = data.features(FeatureUnion.of(fitted.features, data.itemsize), options.engine)
     F, Y, weights = design
-    return (as_numpy(F) if options.sparse else options.engine.to_device(F)), Y, weights
+    return (as_numpy(F) if options.penalty == "l1" else options.engine.to_device(F)), Y, weights
 
 
 def _relocated(features: Sequence[LandmarkFeatures], data: TrainingRows) -> tuple[LandmarkFeatures, ...]:

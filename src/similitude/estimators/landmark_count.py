@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from similitude.compute import Blocks, Encoding, as_numpy, itemsize, rows
-from similitude.compute.engines import Engine
+from similitude.estimators.options import FitOptions
 from similitude.landmarks import (
     EXAMINED,
     PROJECTION,
@@ -39,32 +39,21 @@ class SampleFeatures:
     places : array of int
         Positions of the sample in X.
     landmarks : Landmarks
-        EncodedBatch, in the order in which they are used.
-    side : str
-        As the user gave it.
-    sparse : bool
-        Whether the penalty selects landmarks.
-    engine : Engine
+        Encoded, in the order in which they are used.
+    options : FitOptions
     """
 
     def __init__(
-        self,
-        k: Similarity,
-        A: Encoding,
-        places: np.ndarray,
-        landmarks: Landmarks,
-        side: str,
-        sparse: bool,
-        engine: Engine,
+        self, k: Similarity, A: Encoding, places: np.ndarray, landmarks: Landmarks, options: FitOptions
     ) -> None:
-        self.k, self.A, self.places, self.landmarks, self.engine = k, A, places, landmarks, engine
-        self.proven, self.sparse, self.single = k.proof().holds, sparse, itemsize(A) == 4
+        self.k, self.A, self.places, self.landmarks, self.engine = k, A, places, landmarks, options.engine
+        self.proven, self.sparse, self.single = k.proven, options.penalty == "l1", itemsize(A) == 4
         self._blocks: dict[str, list[np.ndarray]] = {"left": [], "right": []}
         self._gram = np.empty((0, 0))
         self._own = None if isinstance(A, np.ndarray) else rows_of(landmarks.positions, places)
-        examined = not (self.proven or sparse or side in ("right", "both"))
+        examined = not (self.proven or self.sparse or options.side in ("right", "both"))
         M = self.gram(min(EXAMINED, len(landmarks))) if examined else None
-        self.representation = choose_representation(k, M, side, sparse, self.single)
+        self.representation = choose_representation(k, M, options.side, self.sparse, self.single)
 
     def features(self, n: int, normalized: bool) -> tuple[LandmarkFeatures, np.ndarray]:
         """Return the features that the first n landmarks give, and their values for the sample."""
@@ -220,26 +209,26 @@ def best_level(samples: Sequence[SampleFeatures], n: int, validation: Validation
     """
     tried: list[Level] = []
     for normalized in (False, True):
-        made = [one.features(n, normalized) for one in samples]
-        features, F = ((made[0][0],), made[0][1]) if len(made) == 1 else _side_by_side(made)
-        tried.append(Level(n, features, F, *validation.ridge(F, near)))
+        features, values = [], []
+        for sample in samples:
+            made, F = sample.features(n, normalized)
+            features.append(made)
+            values.append(F)
+        F = values[0] if len(values) == 1 else _side_by_side(features, values)
+        tried.append(Level(n, tuple(features), F, *validation.ridge(F, near)))
         if all([one.representation.name == PROJECTION or one.sparse for one in samples]):
             return tried[0]
     plain, divided = tried
     return divided if divided.trial.loss < plain.trial.loss - plain.trial.deviation else plain
 
 
-def _side_by_side(
-    made: Sequence[tuple[LandmarkFeatures, np.ndarray]],
-) -> tuple[tuple[LandmarkFeatures, ...], np.ndarray]:
-    """Return features side by side, each divided by its root mean square length to have equal influence."""
-    features, values = [], []
-    for one, F in made:
+def _side_by_side(features: list[LandmarkFeatures], values: list[np.ndarray]) -> np.ndarray:
+    """Divide the features of each similarity by their root mean square length, and return all side by side."""
+    for i, F in enumerate(values):
         squared = float(np.einsum("ij,ij->", F, F, dtype=np.float64)) / len(F)
         scale = float(np.sqrt(squared)) if squared > 0 else 1.0
-        features.append(replace(one, scale=scale))
-        values.append(F / F.dtype.type(scale))
-    return tuple(features), np.concatenate(values, axis=1)
+        features[i], values[i] = replace(features[i], scale=scale), F / F.dtype.type(scale)
+    return np.concatenate(values, axis=1)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,6 +17,8 @@ from similitude.compute import (
     as_numpy,
     as_objects,
     check_objects,
+    in_memory,
+    is_distributed,
     is_tensor,
     itemsize,
     moved,
@@ -23,7 +26,7 @@ from similitude.compute import (
     rows,
     take,
 )
-from similitude.compute.engines import Engine, LocalEngine, distributed_engine, is_distributed, use_engine
+from similitude.compute.engines import Engine, LocalEngine, distributed_engine, use_engine
 from similitude.data.sources import Source, errors_in_batch, looks_like_source
 from similitude.estimators.batches import Sampled, batches_to_predict, sample_source
 from similitude.estimators.choose_landmarks import choose_landmarks
@@ -32,12 +35,12 @@ from similitude.estimators.explanation import Explanation
 from similitude.estimators.fit import Fitted, all_features, fit_ridge
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.model import LandmarkModel, WeightedLandmarks
-from similitude.estimators.options import FitOptions
+from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.partial_fit import Stream
 from similitude.estimators.partitions import Prediction, partition_prediction
 from similitude.estimators.products import MANY, reads_memory_map
 from similitude.estimators.rows import PILOT, Sampling, TrainingRows, draw_seed
-from similitude.estimators.scales import choose_scales, n_models, open_scales
+from similitude.estimators.scales import choose_scales, open_scales
 from similitude.estimators.targets import Targets
 from similitude.landmarks import (
     RULES,
@@ -50,7 +53,7 @@ from similitude.landmarks import (
 from similitude.linear import LinearModel, Trial
 from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing
 from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
-from similitude.support import Guarantee
+from similitude.support import Guarantee, check_integer
 
 SIDES = ("auto", "left", "right", "both")
 
@@ -125,17 +128,18 @@ class LandmarkEstimator(SimilarityEstimator):
         return parts
 
     def _kind(self) -> str:
-        if self._precomputed:
-            return "matrix"
+        if not isinstance(self.similarity, (list, tuple)):
+            return super()._kind()
         try:
-            kinds = [one.objects for one in self._similarities() if one.objects != "any"]
+            kinds = {one.objects for one in self._similarities()} - {"any"}
         except (TypeError, ValueError):  # refused with its reason when it is used
             return "any"
-        return kinds[0] if kinds else "any"
+        return kinds.pop() if kinds else "any"
 
     def _check_params(self) -> None:
         """Refuse contradictory or unknown parameters before the first similarity is computed."""
-        if not self._precomputed:
+        precomputed = self._precomputed
+        if not precomputed:
             for k in self._similarities():
                 k.check_params()
         if self.loss not in ("auto", *self._losses):
@@ -146,11 +150,11 @@ class LandmarkEstimator(SimilarityEstimator):
             raise ValueError("penalty='l1' needs loss='squared_hinge' or 'squared', got loss='logistic'")
         if self.side not in SIDES:
             raise ValueError(f"side must be one of {', '.join(map(repr, SIDES))}, got {self.side!r}")
-        if self._precomputed and self.side not in ("auto", "left"):
+        if precomputed and self.side not in ("auto", "left"):
             raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
-        self._check_landmarks()
+        self._check_landmarks(precomputed)
 
-    def _check_landmarks(self) -> None:
+    def _check_landmarks(self, precomputed: bool) -> None:
         """Refuse contradictions between the parameters that name landmarks."""
         own = not isinstance(self.landmarks, str)
         if own:
@@ -163,12 +167,10 @@ class LandmarkEstimator(SimilarityEstimator):
             raise ValueError(
                 f"landmarks must be 'auto', a rule ({', '.join(RULES)}) or objects, got {self.landmarks!r}"
             )
-        if self._precomputed and (own or self.unlabeled is not None):
+        if precomputed and (own or self.unlabeled is not None):
             raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")
-        n = self.n_landmarks
-        whole = isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1
-        if not whole and not (isinstance(n, str) and n == "auto"):
-            raise ValueError(f"n_landmarks must be a whole number >= 1 or 'auto', got {n!r}")
+        if not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
+            check_integer("n_landmarks", self.n_landmarks, otherwise="'auto'")
 
     def _objective(self) -> tuple[str, str]:
         """Return loss and penalty; ``auto`` is the squared loss, or with l1 the last loss of those offered."""
@@ -218,8 +220,8 @@ class LandmarkEstimator(SimilarityEstimator):
             Multiplies the loss of each row.
         """
         self._check_params()
-        self._forget_stream()
-        fitted = self._fit_elsewhere(X, y, sample_weight)
+        self.__dict__.pop("_stream", None)
+        fitted = None if in_memory(X) else self._fit_elsewhere(X, y, sample_weight)
         if fitted is None:
             X = self._checked(X, reset=True)
             Y, weights, labels = self._read(X, y, sample_weight)
@@ -236,10 +238,10 @@ class LandmarkEstimator(SimilarityEstimator):
         raise NotImplementedError
 
     def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> Fitted | None:
-        """Fit to rows read in batches or held by workers; None if X is in memory."""
+        """Fit to rows read in batches or held by workers; None if X is in memory after all."""
         if is_distributed(X):
             return self._fit_collection(X, y, sample_weight)
-        one_pass = self._objective() == ("squared", "l2")
+        one_pass = self._objective() == RIDGE
         if reads_memory_map(X, y, one_pass, self.n_landmarks, self._engine):
             return None
         source = self._source(X, y, sample_weight)
@@ -291,16 +293,19 @@ class LandmarkEstimator(SimilarityEstimator):
     ) -> Fitted:
         """Choose scale, landmarks and penalty, fit the linear model, and keep what prediction needs."""
         sampling = sampling or Sampling(draw_seed(self.random_state))
-        similarities = (Precomputed(X),) if self._precomputed else tuple(self._similarities())
-        X = np.arange(len(X)) if self._precomputed else X
+        precomputed = self._precomputed
+        similarities = (Precomputed(X),) if precomputed else tuple(self._similarities())
+        X = np.arange(len(X)) if precomputed else X
         data = self._rows(X, Y, weights, sample_weight, similarities, sampling)
         options = self._options(X, similarities, labels)
         choice = choose_landmarks(X, data, labels, options)
         if choice.note is not None:
             self.notes_.append(choice.note)
-        data = choose_scales(choice.rows, choice, options)
+        data, n_scales = choice.rows, 1
+        if not all(map(operator.is_, similarities, data.similarities)):  # one of them was resolved on the data
+            data, n_scales = choose_scales(data, choice, options)
         fitted = fit_ridge(data, choice, options)
-        if not options.one_pass:
+        if (options.loss, options.penalty) != RIDGE:
             fitted = self._refit(fitted, data, options)
         self.loss_, self.penalty_, self.landmark_curve_ = options.loss, options.penalty, fitted.curve
         self.representation_ = fitted.representations[0] if len(fitted.representations) == 1 else fitted.representations
@@ -308,7 +313,7 @@ class LandmarkEstimator(SimilarityEstimator):
             fitted.representations,
             fitted.landmarks,
             None if labels is None else max(2, Y.shape[1]),
-            n_models(choice.sizes, options),
+            n_scales * len(choice.sizes),
             [one.scale for one in fitted.features],
         )
         self._keep(fitted, data.similarities)
@@ -327,14 +332,17 @@ class LandmarkEstimator(SimilarityEstimator):
         order = sampling.order(np.flatnonzero(weights > 0))
         if len(order) < 2:
             raise ValueError("two examples with a weight are needed at least, there is 1 sample")
-        prepared = [self._prepared(k, X, sample_weight, order) for k in similarities]
+        if len(order) <= PILOT:
+            prepared = [k.prepare(X, self.random_state, sample_weight) for k in similarities]
+        else:
+            prepared = [self._prepared(k, X, sample_weight, order) for k in similarities]
         resolved, encodings = zip(*prepared, strict=True)
         self._note_engine(resolved)
         return TrainingRows(resolved, encodings, Y, weights, order, sampling)
 
     def _prepared(self, k: Similarity, X: Any, sample_weight: Any, order: np.ndarray) -> tuple[Similarity, Encoding]:
-        """Return a similarity resolved on X, and X encoded; medians of many rows are those of a sample."""
-        if len(order) <= PILOT or not k.unresolved() or len(open_scales(k)) < len(k.unresolved()):
+        """Return a similarity resolved on many rows, and X encoded; medians are those of a sample."""
+        if not k.unresolved() or len(open_scales(k)) < len(k.unresolved()):
             return k.prepare(X, self.random_state, sample_weight)
         k.check_params()
         some = np.sort(order[:PILOT])
@@ -346,7 +354,7 @@ class LandmarkEstimator(SimilarityEstimator):
     def _refit(self, fitted: Fitted, data: TrainingRows, options: FitOptions) -> Fitted:
         """Return the fit by another loss or penalty on the same features."""
         F, Y, weights = all_features(fitted, data, options)
-        named = "penalty='l1'" if options.sparse else f"loss={options.loss!r}"
+        named = "penalty='l1'" if options.penalty == "l1" else f"loss={options.loss!r}"
         if isinstance(F, np.ndarray):
             self._note_cpu(f"the model with {named} was fitted")
         with self._engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
@@ -365,7 +373,7 @@ class LandmarkEstimator(SimilarityEstimator):
         """Learn from a further batch; return the trial of all rows held out so far, their targets, and weights of 1."""
         if self._precomputed:
             raise ValueError("a stream has no matrix of all pairs: partial_fit needs objects in X")
-        if self._objective() != ("squared", "l2"):
+        if self._objective() != RIDGE:
             raise ValueError(
                 f"loss={self.loss!r} with penalty={self.penalty!r} goes over the examples several times: "
                 "partial_fit needs loss='squared' and penalty='l2'"
@@ -384,10 +392,6 @@ class LandmarkEstimator(SimilarityEstimator):
         self._set_model(stream.features, linear)
         self.lam_ = trial.lam
         return trial, judged, np.ones(len(judged))
-
-    def _forget_stream(self) -> None:
-        """Drop what `partial_fit` learned."""
-        self.__dict__.pop("_stream", None)
 
     def _keep(self, fitted: Fitted, similarities: tuple[Similarity, ...]) -> None:
         """Keep the landmarks that have a weight, and nothing else of the training objects."""
@@ -446,7 +450,8 @@ class LandmarkEstimator(SimilarityEstimator):
         of_scores : callable
             Turns scores into predictions.
         """
-        self._check_fitted()
+        if "_model" not in vars(self):
+            check_is_fitted(self)
         if is_distributed(X):
             engine, helper = distributed_engine(self._engine), copy.copy(self)
             helper.engine = LocalEngine(threads=1, memory=engine.memory)
@@ -457,10 +462,6 @@ class LandmarkEstimator(SimilarityEstimator):
         if not is_tensor(X):
             return values
         return moved(values, lambda array: namespace(X).asarray(array, device=X.device))
-
-    def _check_fitted(self) -> None:
-        if "_model" not in vars(self):
-            check_is_fitted(self)
 
     def _asked(self, X: Any) -> tuple[LandmarkModel, tuple[Encoding, ...]]:
         """Return the model, and new objects encoded for each of its parts."""
@@ -474,7 +475,7 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores, one column per output, in float64."""
-        source = self._source(X)
+        source = None if in_memory(X) else self._source(X)
         if source is not None:
             return self._scores_of_source(source)
         model, encodings = self._asked(X)
@@ -506,7 +507,7 @@ class LandmarkEstimator(SimilarityEstimator):
         X : source
             See :class:`similitude.sources.Source`; an iterator that can be read only once will do.
         """
-        self._check_fitted()
+        check_is_fitted(self)
         source = self._source(X)
         if source is None:
             raise TypeError(f"predict_batches reads a source, got {type(X).__name__} in memory: use predict")

@@ -9,6 +9,9 @@ from similitude.compute.engines import Engine
 from similitude.landmarks import Landmarks
 from similitude.similarity import Similarity
 
+RIDGE = "squared", "l2"
+"""Loss and penalty of ridge regression, which needs the sums of one pass over the features, not the features."""
+
 
 @dataclass(frozen=True, eq=False)
 class FitOptions:
@@ -40,13 +43,3 @@ class FitOptions:
     penalty: str
     random_state: Any
     engine: Engine
-
-    @property
-    def sparse(self) -> bool:
-        """Whether the penalty selects landmarks."""
-        return self.penalty == "l1"
-
-    @property
-    def one_pass(self) -> bool:
-        """Whether one pass over the features is enough: least squares with a quadratic penalty."""
-        return (self.loss, self.penalty) == ("squared", "l2")

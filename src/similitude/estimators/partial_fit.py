@@ -13,7 +13,7 @@ from similitude.estimators.fit import fit_with_held_out
 from similitude.estimators.passes import features_of
 from similitude.estimators.rows import MOST_HELD_OUT
 from similitude.landmarks import FeatureUnion, LandmarkFeatures
-from similitude.linear import HELD_OUT, LinearModel, Moments, Trial
+from similitude.linear import HELD_OUT_SHARE, LinearModel, Moments, Trial
 from similitude.support import generator
 
 
@@ -57,6 +57,6 @@ class Stream:
         counted = np.flatnonzero(weights > 0)
         known = sum(len(one) for _, _, one in self.held_out)
         if known < MOST_HELD_OUT:
-            number = max(1 if known == 0 else 0, round(HELD_OUT * len(counted)))
+            number = max(1 if known == 0 else 0, round(HELD_OUT_SHARE * len(counted)))
             held[generator(random_state).permutation(counted)[:number]] = len(counted) > 1
         return held

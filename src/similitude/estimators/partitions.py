@@ -14,7 +14,6 @@ from similitude.data.sources import (
     errors_in_partition,
     partition_objects,
     partition_source,
-    random_keys,
 )
 from similitude.estimators.batches import SourceRows, batch_weights
 from similitude.estimators.passes import features_of
@@ -23,6 +22,7 @@ from similitude.landmarks import FeatureUnion, Look
 from similitude.linear import Moments
 from similitude.scikit import InputCheck
 from similitude.similarity import Similarity
+from similitude.support import random_keys
 
 
 @dataclass

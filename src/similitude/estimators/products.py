@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute import Encoding, count
 from similitude.compute.engines import Engine
 from similitude.linear import LinearModel, Trial, fit_by_products
-from similitude.scikit import FLOATS
+from similitude.scikit import FLOAT_DTYPES
 
 MANY = 3_000
 """Landmarks from which products cost less than the moments of the features."""
@@ -22,7 +22,7 @@ def reads_memory_map(X: Any, y: Any, one_pass: bool, n_landmarks: Any, engine: E
     return (
         isinstance(X, np.memmap)
         and X.ndim == 2
-        and X.dtype in FLOATS
+        and X.dtype in FLOAT_DTYPES
         and not isinstance(y, (str, os.PathLike))
         and one_pass
         and isinstance(n_landmarks, numbers.Integral)

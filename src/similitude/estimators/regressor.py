@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.landmark_estimator import LandmarkEstimator
@@ -141,7 +142,7 @@ landmark_curve_, lam_, intercept_, n_similarity_calls_
         -------
         list of Explanation
         """
-        self._check_fitted()
+        check_is_fitted(self)
         scores = self._scores(X)
         if not 0 <= output < scores.shape[1]:
             raise ValueError(f"output must be from 0 to {scores.shape[1] - 1}, got {output!r}")

@@ -12,12 +12,12 @@ import numpy as np
 
 from similitude.compute import Encoding, itemsize, rows
 from similitude.compute.engines import EncodedBatch, Engine
-from similitude.data.sources import MAX_BATCH_ROWS, key_order, random_keys
+from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.passes import Marks, features_where_computed, sums_over
 from similitude.landmarks import FeatureUnion, Landmarks
-from similitude.linear import HELD_OUT, Moments, n_fitted
+from similitude.linear import HELD_OUT_SHARE, Moments, n_fitted
 from similitude.similarity import Similarity
-from similitude.support import NotAKernelError, generator, pairs_at
+from similitude.support import NotAKernelError, generator, key_order, pairs_at, random_keys
 
 PILOT = 20_000
 """Most rows on which the number of landmarks is chosen; a fit to more rows then makes one pass over all of them."""
@@ -127,6 +127,11 @@ class TrainingRows:
         """Bytes of a similarity value."""
         return max(map(itemsize, self.encodings))
 
+    @functools.cached_property
+    def proven(self) -> bool:
+        """Whether every similarity is a kernel by proof."""
+        return all([k.proven for k in self.similarities])
+
     def pilot(self, most: int) -> tuple[np.ndarray, int]:
         """Return the positions of a sample, held-out rows last, and how many of it are fitted to."""
         n = min(most, self.n)
@@ -139,7 +144,7 @@ class TrainingRows:
 
     def held_out(self) -> np.ndarray:
         """Return the positions of the rows that a pass over all rows holds out."""
-        return np.sort(self.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT * self.n)))))
+        return np.sort(self.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT_SHARE * self.n)))))
 
     @contextmanager
     def located(self, landmarks: Landmarks | None = None) -> Iterator[None]:

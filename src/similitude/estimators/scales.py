@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,10 +18,10 @@ from similitude.similarity import Similarity, remembered_images
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the median that are tried."""
 
-ROWS = 5_000
+SCALE_ROWS = 5_000
 """Most rows on which scales are compared."""
 
-LANDMARKS = 1_000
+SCALE_LANDMARKS = 1_000
 """Most landmarks with which scales are compared."""
 
 
@@ -36,19 +37,19 @@ def open_scales(k: Similarity) -> list[str]:
     return [name for name in unresolved if given[name] == "median"]
 
 
-def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> TrainingRows:
-    """Return the rows with each similarity at its best scale, if its scale was left open."""
+def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> tuple[TrainingRows, int]:
+    """Return the rows with each similarity at its best scale, and how many combinations of scales were compared."""
     names = [open_scales(k) for k in options.similarities]
     if not any(names):
-        return data
-    which, n_train = data.pilot(min(ROWS, choice.pilot))
+        return data, 1
+    which, n_train = data.pilot(min(SCALE_ROWS, choice.pilot))
     validation = Validation(data.Y[which], data.weights[which], n_train)
-    first = choice.landmarks.only(np.arange(min(LANDMARKS, len(choice.landmarks), n_train)))
+    first = choice.landmarks.only(np.arange(min(SCALE_LANDMARKS, len(choice.landmarks), n_train)))
     objects = take(choice.X, which)
 
     def loss(k: Similarity) -> float:
         encoded = first.encoded(k)
-        sample = SampleFeatures(k, k.encode(objects), which, encoded, options.side, options.sparse, options.engine)
+        sample = SampleFeatures(k, k.encode(objects), which, encoded, options)
         return best_level([sample], len(first), validation).trial.loss
 
     similarities, encodings = list(data.similarities), list(data.encodings)
@@ -57,7 +58,8 @@ def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOption
             if open_ones:
                 similarities[i] = best_scale(similarities[i], open_ones, loss)
                 encodings[i] = similarities[i].encode(choice.X)
-    return replace(data, similarities=tuple(similarities), encodings=tuple(encodings))
+    compared = math.prod([len(MULTIPLES) for open_ones in names if open_ones])
+    return replace(data, similarities=tuple(similarities), encodings=tuple(encodings)), compared
 
 
 def best_scale(resolved: Similarity, names: list[str], loss: Callable[[Similarity], float]) -> Similarity:
@@ -83,9 +85,3 @@ def scaled(resolved: Similarity, names: list[str], multiple: float) -> Similarit
     known = resolved.get_params()
     changed: Similarity = resolved.__copy__().set_params(**{name: multiple * float(known[name]) for name in names})
     return changed
-
-
-def n_models(sizes: list[int], options: FitOptions) -> int:
-    """Return how many models were compared: scales times numbers of landmarks."""
-    scales = [len(MULTIPLES) for k in options.similarities if open_scales(k)]
-    return len(sizes) * int(np.prod(scales))

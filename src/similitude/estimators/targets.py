@@ -7,35 +7,9 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
 
-from similitude.scikit import check_label_column, check_targets
+from similitude.scikit import check_label_column, check_targets, class_codes
 from similitude.support import brief
-
-
-def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return -1 and +1, one byte each: one column for two classes, one column per class for several."""
-    which = numbers[:, None] == (1 if n_classes == 2 else np.arange(n_classes))
-    return 2 * which.astype(np.int8) - 1
-
-
-def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Return what the weights of each class are multiplied by.
-
-    Parameters
-    ----------
-    given : dict, "balanced" or None
-        The parameter ``class_weight`` of a classifier.
-    classes, totals : array
-        The classes, and the sum of the weights of each.
-    """
-    if isinstance(given, str) and given == "balanced":
-        each = np.divide(totals.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
-    else:
-        each = compute_class_weight(given, classes=classes, y=classes)
-    if (each < 0).any():
-        raise ValueError(f"class_weight holds {each.min()}: weights must not be negative")
-    return np.asarray(each)
 
 
 class Targets(Protocol):

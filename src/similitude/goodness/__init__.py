@@ -10,6 +10,17 @@ numbers of examples in the theorems. ``sampling`` chooses the examples, ``resamp
 from similitude.goodness.alignments import alignment
 from similitude.goodness.assessment import Goodness, assess
 from similitude.goodness.margins import Margin, MarginCurve, error_at_margin, margin
+from similitude.goodness.permutation import SIGNIFICANT
 from similitude.goodness.sampling import stratified
 
-__all__ = ["Goodness", "Margin", "MarginCurve", "alignment", "assess", "error_at_margin", "margin", "stratified"]
+__all__ = [
+    "SIGNIFICANT",
+    "Goodness",
+    "Margin",
+    "MarginCurve",
+    "alignment",
+    "assess",
+    "error_at_margin",
+    "margin",
+    "stratified",
+]

@@ -18,7 +18,7 @@ from similitude.goodness.resampling import band
 from similitude.goodness.sample_sizes import Size, sizes
 from similitude.goodness.sampling import AssessedSimilarity, Labels, SamplingPlan, Similarities, plan, program_limit
 from similitude.goodness.separability import Separability, separability
-from similitude.goodness.weight_programs import Comparison
+from similitude.goodness.weight_programs import WeightedSample
 from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, certify, fit
 from similitude.support import ESTIMATE, Estimate, Result, generator
 from similitude.theory import LEVEL
@@ -226,8 +226,8 @@ def _weighted(
         return None, None
     columns = who.landmark_codes
 
-    def compared(rows: np.ndarray, itself: np.ndarray | None = None) -> Comparison:
-        return Comparison.of_sample(found.wide[np.ix_(rows, who.landmarks)], who.codes[rows], columns, itself)
+    def compared(rows: np.ndarray, itself: np.ndarray | None = None) -> WeightedSample:
+        return WeightedSample.of_sample(found.wide[np.ix_(rows, who.landmarks)], who.codes[rows], columns, itself)
 
     fitted = compared(who.fit, who.itself)
     return certify(fit(fitted), fitted, compared(who.choice), compared(who.test), who.landmark_positions, rng)

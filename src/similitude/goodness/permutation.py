@@ -11,6 +11,9 @@ from similitude.goodness.alignments import centered_matrix
 from similitude.support import ESTIMATE, Estimate
 from similitude.theory import LEVEL, clopper_pearson
 
+SIGNIFICANT = 0.05
+"""Largest p-value at which a similarity is called related to the labels."""
+
 PERMUTATIONS = 999
 """Number of permutations of the labels."""
 

@@ -11,7 +11,7 @@ from similitude.goodness.gaps import class_similarities, gaps
 
 
 @dataclass(frozen=True)
-class Comparison:
+class WeightedSample:
     r"""Similarities of rows to weighted columns.
 
     With weights w, the gap of row i is :math:`\min_c (Aw)_{ic}` over classes c other than its own, where
@@ -30,7 +30,7 @@ class Comparison:
     @classmethod
     def of_sample(
         cls, K: np.ndarray, own: np.ndarray, columns: np.ndarray, itself: np.ndarray | None = None
-    ) -> Comparison:
+    ) -> WeightedSample:
         """Compare equally weighted examples."""
         return cls(K, own, columns, np.full(len(own), 1 / len(own)), np.ones(len(columns)), itself)
 
@@ -64,7 +64,7 @@ class Comparison:
 class Programs:
     """The linear programs of a comparison, in units in which its contrasts are about 1."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: WeightedSample) -> None:
         from scipy import sparse
 
         A, examples = comparison.contrasts()

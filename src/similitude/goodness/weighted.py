@@ -9,7 +9,7 @@ import numpy as np
 from similitude.goodness.gaps import enclosed, largest_gap
 from similitude.goodness.margins import REACHED
 from similitude.goodness.resampling import bounded_mean
-from similitude.goodness.weight_programs import Comparison, Programs, hinge, stretched
+from similitude.goodness.weight_programs import Programs, WeightedSample, hinge, stretched
 from similitude.support import ESTIMATE, HELD_OUT, Curve, Estimate
 from similitude.theory import LEVEL, clopper_pearson
 
@@ -142,7 +142,7 @@ class Fits:
         return self.weights[len(NUS) : len(NUS) + len(self.gammas)]
 
 
-def fit(comparison: Comparison) -> Fits:
+def fit(comparison: WeightedSample) -> Fits:
     """Fit weights to the similarities of examples to landmarks."""
     programs = Programs(comparison)
     plain = np.ones(len(comparison.columns))
@@ -154,9 +154,9 @@ def fit(comparison: Comparison) -> Fits:
 
 def certify(
     fits: Fits,
-    fitted: Comparison,
-    choice: Comparison,
-    test: Comparison,
+    fitted: WeightedSample,
+    choice: WeightedSample,
+    test: WeightedSample,
     landmarks: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[WeightedGoodness, HingeGoodness]:
@@ -188,7 +188,7 @@ def certify(
     return weighted, hinge_curve(fits, fitted, test, rng)
 
 
-def hinge_curve(fits: Fits, fitted: Comparison, test: Comparison, rng: np.random.Generator) -> HingeGoodness:
+def hinge_curve(fits: Fits, fitted: WeightedSample, test: WeightedSample, rng: np.random.Generator) -> HingeGoodness:
     """Return the hinge loss at each gamma, on the fitted examples and on others."""
     rows: list[tuple[float, ...]] = []
     for gamma, weights in zip(fits.gammas, fits.of_hinge, strict=True):
@@ -199,7 +199,7 @@ def hinge_curve(fits: Fits, fitted: Comparison, test: Comparison, rng: np.random
     return HingeGoodness(x, y, np.minimum(low, y), np.maximum(high, y), LEVEL, ESTIMATE, before)
 
 
-def _deepest(weights: np.ndarray, comparison: Comparison) -> float:
+def _deepest(weights: np.ndarray, comparison: WeightedSample) -> float:
     """Return how far below zero a gap can be with similarities in the observed range."""
     means = np.bincount(comparison.columns, weights) / np.bincount(comparison.columns)
     least, most = (comparison.K.min() * means).min(), (comparison.K.max() * means).max()

@@ -33,10 +33,10 @@ from similitude.similarity import (
     Shifted,
     Similarity,
     Sum,
-    check_whole,
     image,
     remembered_images,
 )
+from similitude.support import check_integer
 
 
 def explicit_dimension(kernel: Similarity, n_features: int, degree: int | None = None) -> int:
@@ -62,8 +62,8 @@ def explicit_dimension(kernel: Similarity, n_features: int, degree: int | None =
     if not isinstance(kernel, Similarity):
         raise TypeError(f"expected a Similarity such as Polynomial(2), got {type(kernel).__name__}")
     kernel.check_params()
-    check_whole("n_features", n_features, 0)
-    check_whole("degree", 0 if degree is None else degree, 0)
+    check_integer("n_features", n_features, 0)
+    check_integer("degree", 0 if degree is None else degree, 0)
     return _map_of(kernel, map(_Map, repeat(int(n_features))), degree).width
 
 

@@ -9,7 +9,17 @@ from similitude.landmarks.distributed import (
     key_below,
 )
 from similitude.landmarks.feature_union import FeatureUnion
-from similitude.landmarks.features import FeatureBlocks, LandmarkFeatures, in_double, in_floats, lengths, sided
+from similitude.landmarks.features import (
+    GIVEN,
+    UNLABELED,
+    FeatureBlocks,
+    LandmarkFeatures,
+    Landmarks,
+    in_double,
+    in_floats,
+    lengths,
+    sided,
+)
 from similitude.landmarks.guarantees import (
     COMPACT,
     DEFAULT,
@@ -19,22 +29,24 @@ from similitude.landmarks.guarantees import (
     Promise,
     at_most,
     guarantee_for_classes,
-    positive_whole,
 )
-from similitude.landmarks.landmarks import GIVEN, UNLABELED, Landmarks, check_positions, interleaved
 from similitude.landmarks.partitions import Candidates, Look, look_at_partition, sample_partition
 from similitude.landmarks.pivots import draw
-from similitude.landmarks.projection import DOUBLE, SINGLE, Factor, factor_of_landmarks, factorize
-from similitude.landmarks.representation import (
+from similitude.landmarks.projection import (
+    DOUBLE,
     EXAMINED,
     PROJECTION,
     SIMILARITIES,
+    SINGLE,
+    Factor,
     Representation,
     choose_representation,
+    factor_of_landmarks,
+    factorize,
     not_projected,
 )
 from similitude.landmarks.reservoir import Reservoir
-from similitude.landmarks.rules import RULES, Pool, choose
+from similitude.landmarks.rules import RULES, Pool, check_positions, choose, interleaved
 
 __all__ = [
     "AMONG_ALL",
@@ -81,7 +93,6 @@ __all__ = [
     "lengths",
     "look_at_partition",
     "not_projected",
-    "positive_whole",
     "sample_partition",
     "sided",
 ]

@@ -1,4 +1,4 @@
-"""Landmark features: what the similarities of an object to landmarks are made into.
+"""Landmarks, and the features that they give an object.
 
 One class serves maps, estimators and selection. The similarities K(x, l) are either projected, F(x) = K(x, L) U^-1
 with K(L, L) = U'U, so that F(x) . F(z) is the kernel as far as the landmarks tell, or used as they are.
@@ -23,12 +23,64 @@ from similitude.compute import (
     moved,
     namespace,
     rows,
+    take,
     tensor_in,
 )
-from similitude.landmarks.landmarks import Landmarks
 from similitude.landmarks.projection import solve_rows, solver
 from similitude.similarity import Hints, Similarity
 from similitude.support import PairError
+
+GIVEN, UNLABELED = "given", "unlabeled"
+"""Rules of landmarks that the user named, and of landmarks drawn uniformly from a pool without labels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """Landmarks, in the order in which they were chosen.
+
+    Attributes
+    ----------
+    objects : sequence
+    positions : array of int, or None
+        Their positions in X; None for objects that are not rows of X.
+    encoding : encoding or None
+        The objects as a similarity encodes them; None until one does.
+    labels : array of int, or None
+        Their class numbers, where known.
+    rule : str
+        How they were chosen: a rule, ``given``, or ``unlabeled``.
+    """
+
+    objects: Any
+    positions: np.ndarray | None = None
+    encoding: Encoding = None
+    labels: np.ndarray | None = None
+    rule: str = GIVEN
+
+    def __len__(self) -> int:
+        return int(self.objects.shape[0]) if hasattr(self.objects, "shape") else len(self.objects)
+
+    def only(self, which: np.ndarray) -> Landmarks:
+        """Return some of the landmarks."""
+        return Landmarks(
+            take(self.objects, which),
+            None if self.positions is None else self.positions[which],
+            None if self.encoding is None else rows(self.encoding, which),
+            None if self.labels is None else self.labels[which],
+            self.rule,
+        )
+
+    def encoded(self, k: Similarity, A: Encoding = None) -> Landmarks:
+        """Return the landmarks encoded for a similarity; `A` is the encoding of X, if they are rows of X."""
+        if A is None or self.positions is None:
+            return replace(self, encoding=k.encode_checked(self.objects, "landmarks"))
+        return replace(self, encoding=rows(A, self.positions))
+
+    def relocated(self, places: np.ndarray | None) -> Landmarks:
+        """Return the landmarks with their positions in a larger data set, of whose rows X is a sample."""
+        if places is None or self.positions is None:
+            return self
+        return replace(self, positions=places[self.positions])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +120,6 @@ class LandmarkFeatures:
     def n_similarities(self) -> int:
         """The number of similarities of an object."""
         return len(self.landmarks) * (2 if self.side == "both" else 1)
-
-    @property
-    def width(self) -> int:
-        """The number of features of an object."""
-        if self.factor is None and self.matrix is not None:
-            return int(self.matrix.shape[1])
-        return self.n_similarities
 
     @property
     def on_tensors(self) -> bool:
@@ -140,7 +185,9 @@ class LandmarkFeatures:
     # As the second encoding of a task: landmarks stay whole on every tile.
 
     def __len__(self) -> int:
-        return self.width
+        """The number of features of an object."""
+        projected = self.factor is None and self.matrix is not None
+        return int(self.matrix.shape[1]) if projected else self.n_similarities
 
     def __getitem__(self, which: Any) -> LandmarkFeatures:
         return self

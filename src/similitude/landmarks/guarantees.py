@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.landmarks.landmarks import GIVEN, UNLABELED, Landmarks
-from similitude.landmarks.representation import PROJECTION, Representation
+from similitude.landmarks.features import GIVEN, UNLABELED, Landmarks
+from similitude.landmarks.projection import PROJECTION, Representation
 from similitude.support import NONE, PROVEN, Guarantee
-from similitude.theory import bounds
+from similitude.theory import DELTA, bounds
 
 DEFAULT = 100
 """Number of landmarks if none is given."""
@@ -25,50 +24,27 @@ IMPROVED = 'Balcan, Blum and Srebro, "Improved guarantees for learning via simil
 INDEPENDENT = ("uniform", UNLABELED, GIVEN)
 """Rules whose landmarks may be independent draws."""
 
-DELTA = 0.05
-"""The probability with which a guarantee may fail."""
-
-TAU, EPSILON = 0.5, 0.1
+TAU, HINGE_EPSILON = 0.5, 0.1
 """The share of objects assumed reasonable to compare with, and the additional hinge loss."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What is asked of a map: error `epsilon` at `margin` with probability 1 - `delta`."""
+    """What is asked of a map: error `epsilon` at `margin` (None: the best possible) with probability 1 - `delta`."""
 
-    epsilon: float | None
-    margin: float | None
-    delta: float | None
+    epsilon: float = 0.1
+    margin: float | None = None
+    delta: float = DELTA
 
     @classmethod
     def of(cls, epsilon: float | None, margin: float | None, delta: float | None) -> Ask:
         """Validate the parameters of a map; epsilon and margin go together."""
         if (epsilon is None) != (margin is None):
             raise ValueError(f"epsilon and margin go together, got epsilon={epsilon!r} and margin={margin!r}")
-        ask = cls(epsilon, margin, delta)
-        if ask.complete or delta is not None:
-            bounds.landmarks(*ask.numbers())
+        ask = cls(0.1 if epsilon is None else epsilon, margin, DELTA if delta is None else delta)
+        if margin is not None or delta is not None:
+            bounds.landmarks(ask.epsilon, 1.0 if margin is None else margin, ask.delta)
         return ask
-
-    @property
-    def complete(self) -> bool:
-        """Whether a margin was given."""
-        return self.margin is not None
-
-    def numbers(self) -> tuple[float, float, float]:
-        """Return epsilon, the margin and delta; by default an error of 0.1 with probability 0.95."""
-        return (
-            0.1 if self.epsilon is None else self.epsilon,
-            1.0 if self.margin is None else self.margin,
-            0.05 if self.delta is None else self.delta,
-        )
-
-
-def positive_whole(name: str, value: Any) -> int:
-    """Validate a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1 or None, got {value!r}")
-    return int(value)
 
 
 def at_most(name: str, wanted: int, available: int, of: str) -> int:
@@ -100,22 +76,22 @@ class Promise:
     outcome: str
     share: float = 1.0
 
-    def landmarks(self, ask: Ask) -> int:
-        """Return how many landmarks the theorem asks for."""
-        epsilon, margin, delta = ask.numbers()
-        return bounds.landmarks(self.share * epsilon, margin, self.share * delta)
+    def landmarks(self, ask: Ask, margin: float) -> int:
+        """Return how many landmarks the theorem asks for at a margin."""
+        return bounds.landmarks(self.share * ask.epsilon, margin, self.share * ask.delta)
 
     def made(self, ask: Ask, drawn: int, why_not: str | None) -> Guarantee:
         """Return the guarantee for a number of draws; `why_not` says if anything else prevents one.
 
         If no margin was given, it is the smallest one for which the draws suffice.
         """
-        epsilon, _, delta = ask.numbers()
-        margin = ask.margin if ask.complete else smallest_margin(drawn, self.share * epsilon, self.share * delta)
+        epsilon, margin, delta = ask.epsilon, ask.margin, ask.delta
+        if margin is None:
+            margin = smallest_margin(drawn, self.share * epsilon, self.share * delta)
         numbers = {"landmarks_drawn": float(drawn), "epsilon": epsilon, "delta": delta}
         if margin is None:
             return no_guarantee(f"{drawn} landmarks are too few for any margin", self.theorem, numbers)
-        needed = self.landmarks(replace(ask, margin=margin))
+        needed = self.landmarks(ask, margin)
         numbers |= {
             "margin": margin,
             "landmarks_theorem": float(needed),
@@ -181,7 +157,7 @@ def guarantee_for_classes(
     if names == {PROJECTION}:
         chosen = f"the theorem is about independent draws, these were chosen by {landmarks.rule!r}"
         why_not = None if landmarks.rule in INDEPENDENT else chosen
-        return WIDE.made(Ask(None, None, DELTA / choices), len(landmarks), why_not)
+        return WIDE.made(Ask(delta=DELTA / choices), len(landmarks), why_not)
     return _similarities(representations, landmarks, n_classes, choices, min(scales) / max(scales))
 
 
@@ -222,20 +198,20 @@ def _similarities(
 
 def _reasonable(drawn: int, delta: float, n_classes: int) -> Guarantee:
     """Return the guarantee for landmarks drawn without looking at labels, if half of all objects are reasonable."""
-    numbers = {"landmarks": float(drawn), "tau": TAU, "epsilon": EPSILON, "delta": delta}
-    needed = bounds.reasonable_landmarks(TAU, 1.0, EPSILON, delta)
+    numbers = {"landmarks": float(drawn), "tau": TAU, "epsilon": HINGE_EPSILON, "delta": delta}
+    needed = bounds.reasonable_landmarks(TAU, 1.0, HINGE_EPSILON, delta)
     if drawn < needed:
         reason = f"{drawn} landmarks are too few for any margin, {needed:,} would do for a margin of 1"
         return no_guarantee(reason, IMPROVED, numbers)
     low, high = 1e-3, 1.0
     for _ in range(40):
         middle = math.sqrt(low * high)
-        enough = bounds.reasonable_landmarks(TAU, middle, EPSILON, delta) <= drawn
+        enough = bounds.reasonable_landmarks(TAU, middle, HINGE_EPSILON, delta) <= drawn
         low, high = (low, middle) if enough else (middle, high)
     whose = "" if n_classes == 2 else ", for each class against the others,"
     statement = (
         f"with probability {1 - delta:g}{whose} some linear function of the features with weights of absolute sum "
-        f"{1 / high:.4g} has a hinge loss of at most L + {EPSILON:g}"
+        f"{1 / high:.4g} has a hinge loss of at most L + {HINGE_EPSILON:g}"
     )
     assumption = (
         f"the similarity is within [-1, 1] and, compared with the reasonable half of all objects, has a hinge loss "

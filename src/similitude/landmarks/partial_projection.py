@@ -20,7 +20,7 @@ LARGEST_PART = 3
 TIMES, HARMLESS = 4.0, 1e-12
 """Accepted relative error of the sums: a multiple of that of complete features, or this small."""
 
-ROWS = 1_000
+DECIDING_ROWS = 1_000
 """Rows that the decision is based on."""
 
 TURNS = 10
@@ -53,7 +53,7 @@ def n_leading(U: np.ndarray, F: np.ndarray) -> int | None:
     True
     """
     slack = max(TIMES, HARMLESS / float(np.finfo(F.dtype).eps))
-    inverse, F = np.triu(dtrtri(U)[0]), F[:: -(-len(F) // ROWS)].astype(np.float64)
+    inverse, F = np.triu(dtrtri(U)[0]), F[:: -(-len(F) // DECIDING_ROWS)].astype(np.float64)
     allowed = slack * _largest_square(F)
     for r in range(0, len(U) // LARGEST_PART + 1, PANEL):
         left = F[:, r:] @ U[r:, r:]

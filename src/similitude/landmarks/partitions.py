@@ -17,13 +17,13 @@ import numpy as np
 
 from similitude.compute import Encoding, as_numpy, join, join_all, take
 from similitude.compute.engines import LocalEngine
-from similitude.data.sources import Batch, errors_in_batch, errors_in_partition, partition_source, random_keys
+from similitude.data.sources import Batch, errors_in_batch, errors_in_partition, partition_source
 from similitude.landmarks.pivots import ROUNDING, Exactness
 from similitude.landmarks.projection import solve_rows, solver
 from similitude.landmarks.rules import Pool
 from similitude.scikit import InputCheck
 from similitude.similarity import Similarity
-from similitude.support import objects_at, pairs_at
+from similitude.support import objects_at, pairs_at, random_keys
 
 
 @dataclass

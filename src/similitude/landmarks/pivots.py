@@ -98,7 +98,7 @@ class Exactness:
     """The precision of a pool's values, and which values no kernel can have."""
 
     def __init__(self, pool: Pool) -> None:
-        self.pool, self.proven = pool, pool.similarity.proof().holds
+        self.pool, self.proven = pool, pool.similarity.proven
         self.dtype, self.eps = _precision(pool)
         self.diagonal = pool.diagonal()
         self.floor = 16 * self.eps * float(np.abs(self.diagonal).max(initial=0.0))

@@ -265,3 +265,31 @@ RULES: dict[str, Callable[[Pool, int], np.ndarray]] = {
     "diverse": diverse,
 }
 """Every rule by name: a function of the pool and of the number of landmarks that returns their positions."""
+
+
+def check_positions(indices: Any, n: int) -> np.ndarray:
+    """Validate ``landmark_indices``: positions in X, negative ones counted from the end."""
+    positions = np.asarray(indices)
+    if positions.ndim != 1 or not len(positions) or positions.dtype.kind not in "iu":
+        raise ValueError(f"landmark_indices must be a list of positions in X, got {indices!r}")
+    outside = positions[(positions < -n) | (positions >= n)]
+    if len(outside):
+        raise IndexError(f"landmark_indices holds {outside[0]}, X has {n:,} objects")
+    return positions % n
+
+
+def interleaved(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return a random order in which every prefix holds the classes in proportion, and soon one of each.
+
+    >>> labels = np.array([0, 0, 0, 0, 1, 1, 0, 0])
+    >>> labels[interleaved(labels, np.random.default_rng(0))]
+    array([0, 1, 0, 0, 0, 1, 0, 0])
+    """
+    shuffled = rng.permutation(len(labels))
+    codes = labels[shuffled]
+    counts = np.bincount(codes)
+    by_class = np.argsort(codes, kind="stable")
+    ranks = np.empty(len(codes), dtype=np.intp)
+    ranks[by_class] = np.arange(len(codes)) - (np.cumsum(counts) - counts)[codes[by_class]]
+    when = np.where(ranks == 0, 0.0, (ranks + 0.5) / counts[codes])
+    return shuffled[np.argsort(when, kind="stable")]

@@ -11,13 +11,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 
 from similitude.compute import (
-    Blocks,
     Encoding,
     as_numpy,
     beside,
     check_fits,
     check_objects,
-    count,
     in_precision,
     itemsize,
     namespace,
@@ -193,13 +191,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     @tensors_for_tensors
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Find clusters of objects, and return the cluster of each.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            See `fit`.
-        """
+        """Find clusters of objects, and return the cluster of each; see `fit`."""
         return self.fit(X, y, sample_weight).labels_
 
     def _best(self, space: InnerProducts, weights: np.ndarray, rng: np.random.Generator) -> Clustering:
@@ -227,29 +219,16 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
-        """Return the nearest cluster of every object.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
+        """Return the nearest cluster of every object."""
         k, A = self._ask(X)
         return self._apart(k, A).argmin(axis=1)
 
     @tensors_for_tensors
     def transform(self, X: Any) -> np.ndarray:
-        """Return the distances from every object to every center.
+        """Return the distances from every object to every center, of shape (n, n_clusters).
 
         With ``"precomputed"``, K(x, x) of new objects is unknown; the value of the training objects is used if it is
         the same for all of them, otherwise an error is raised.
-
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n, n_clusters)
         """
         k, A = self._ask(X)
         if self._lengths is not None:
@@ -266,7 +245,4 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _apart(self, k: Similarity, A: Encoding) -> np.ndarray:
         """Return the squared distances from every object to every center, minus K(x, x)."""
-        if not len(self.support_):  # every center is the origin
-            return np.tile(self.center_norms_, (count(A), 1))
-        blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
-        return self.center_norms_ - 2 * as_numpy(blocks.times(self.dual_coef_))
+        return self.center_norms_ - 2 * self._sums(k, A)

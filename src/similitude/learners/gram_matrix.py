@@ -41,24 +41,12 @@ class Gram(NamedTuple):
 
 @dataclass(frozen=True)
 class Objects:
-    """Some of the training objects, with a resolved kernel.
-
-    Attributes
-    ----------
-    kernel : Similarity
-    objects : sequence
-        All training objects.
-    encoding : encoding
-        Of all of them.
-    used : array of int
-        Positions of the objects in the Gram matrix.
-    engine : Engine
-    """
+    """Some of the training objects, with a resolved kernel."""
 
     kernel: Similarity
-    objects: Any
-    encoding: Encoding
-    used: np.ndarray
+    objects: Any  # all training objects
+    encoding: Encoding  # of all of them
+    used: np.ndarray  # positions of the objects in the Gram matrix
     engine: Engine
 
     def gram(self) -> Gram:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Blocks, Encoding, as_numpy, check_objects, itemsize, rows, take
+from similitude.compute import Encoding, as_numpy, count, rows, take
 from similitude.scikit import SimilarityEstimator
+from similitude.similarity import Similarity
 
 
 class KernelLearner(SimilarityEstimator):
@@ -28,11 +29,14 @@ class KernelLearner(SimilarityEstimator):
 
     def _weighted(self, X: Any) -> np.ndarray:
         """Return sum_j a_j K(x, x_j) over the kept objects in float64, computed in tiles."""
-        k, A = self._ask(X)
+        return self._sums(*self._ask(X))
+
+    def _sums(self, k: Similarity, A: Encoding) -> np.ndarray:
+        """Return the same for encoded objects."""
         if not len(self.support_):
-            return np.zeros((check_objects(X), *self.dual_coef_.shape[1:]))
-        blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
-        return as_numpy(blocks.times(self.dual_coef_)).astype(np.float64, copy=False)
+            return np.zeros((count(A), *self.dual_coef_.shape[1:]))
+        products = k.blocks(A, self._support, self._engine).times(self.dual_coef_)
+        return as_numpy(products).astype(np.float64, copy=False)
 
 
 def scalar_or_array(values: Sequence[Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -15,36 +15,23 @@ SAME_POINT = 64 * float(np.finfo(np.float64).eps)
 """A squared distance below this part of the squared lengths is rounding."""
 
 
-class InnerProducts(Protocol):
-    """Objects as vectors, accessed by inner products; arrays, or tensors on a device."""
-
-    lengths: Any
-    """The squared length of every object."""
-
-    def rows(self, which: Any) -> Any:
-        """Return the inner products of some objects with all objects, of shape (len(which), n)."""
-
-    def with_sums(self, which: Any, weights: Any) -> Any:
-        """Return the inner products of all objects with weighted sums of some; weights of shape (len(which), sums)."""
-
-
 class GramInnerProducts:
-    """Inner products by the Gram matrix of the objects."""
+    """Inner products of objects by their Gram matrix, an array or a tensor; ``lengths`` are squared lengths."""
 
     def __init__(self, K: Any) -> None:
         self.K, self.lengths = K, K.diagonal()
 
     def rows(self, which: Any) -> Any:
-        """Return rows of K."""
+        """Return the inner products of some objects with all objects, of shape (len(which), n)."""
         return self.K[which]
 
     def with_sums(self, which: Any, weights: Any) -> Any:
-        """Return weighted sums of columns of K."""
+        """Return the inner products of all objects with weighted sums of some; weights of shape (len(which), sums)."""
         return (self.K if len(which) == len(self.K) else self.K[which]).T @ weights
 
 
 class FeatureInnerProducts:
-    """Inner products by explicit features."""
+    """Inner products of objects by explicit features, an array or a tensor."""
 
     def __init__(self, F: Any) -> None:
         self.F, self.lengths = F, namespace(F).einsum("ij,ij->i", F, F)
@@ -58,30 +45,18 @@ class FeatureInnerProducts:
         return self.F @ (self.F[which].T @ weights)
 
 
+InnerProducts = GramInnerProducts | FeatureInnerProducts
+
+
 @dataclass(frozen=True)
 class Clustering:
-    """A partition, and the centers that its objects are nearest to.
+    """A partition, and the centers that its objects are nearest to."""
 
-    Attributes
-    ----------
-    labels : array of int
-        The nearest center of each object.
-    members : array of int
-        The partition whose weighted means are the centers; equal to `labels` at convergence.
-    norms : array
-        The squared length of each center, infinite for a cluster without members.
-    squares : array
-        The squared distance of each object from its center.
-    inertia : float
-        The weighted sum of these.
-    n_iter : int
-    """
-
-    labels: Any
-    members: Any
-    norms: Any
-    squares: Any
-    inertia: float
+    labels: Any  # the nearest center of each object
+    members: Any  # the partition whose weighted means are the centers; equal to `labels` at convergence
+    norms: Any  # the squared length of each center, infinite for a cluster without members
+    squares: Any  # the squared distance of each object from its center
+    inertia: float  # the weighted sum of these
     n_iter: int
 
     def as_arrays(self) -> Clustering:

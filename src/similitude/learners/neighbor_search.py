@@ -16,13 +16,7 @@ ZERO_DISTANCE = 8
 
 
 class SquaredLengths:
-    """K(x, x) of the training objects, the squared lengths of their feature vectors.
-
-    Parameters
-    ----------
-    k : Similarity
-    A : encoding
-    """
+    """K(x, x) of the training objects, the squared lengths of their feature vectors."""
 
     def __init__(self, k: Similarity, A: Encoding) -> None:
         values = as_numpy(k.diagonal(A))

@@ -16,7 +16,7 @@ from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice, SquaredLengths
 from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
-from similitude.support import brief, check_integer
+from similitude.support import brief, check_choice, check_integer
 
 
 class BaseNeighbors(KernelLearner):
@@ -92,10 +92,8 @@ class BaseNeighbors(KernelLearner):
         return self.kernel_, self._support
 
     def _check_params(self) -> None:
-        if not (callable(self.weights) or (isinstance(self.weights, str) and self.weights in ("uniform", "distance"))):
-            raise ValueError(
-                f"weights must be 'uniform', 'distance' or a function of distances, got {brief(self.weights)}"
-            )
+        if not callable(self.weights):
+            check_choice("weights", self.weights, ("uniform", "distance"), otherwise="a function of distances")
 
     def _check_number(self, wanted: Any, without_itself: bool = False, n: int | None = None) -> int:
         wanted = check_integer("n_neighbors", wanted)
@@ -205,16 +203,7 @@ class SimilarityKNeighborsClassifier(ClassifierMixin, BaseNeighbors):
 
     @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the share of each class in the votes of the nearest.
-
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n, classes)
-        """
+        """Return the share of each class in the votes of the nearest, of shape (n, classes)."""
         which, weights = self._weighted_neighbors(X)
         n, classes = len(which), len(self.classes_)
         cells = np.arange(n)[:, None] * classes + self._codes[which]
@@ -222,12 +211,7 @@ class SimilarityKNeighborsClassifier(ClassifierMixin, BaseNeighbors):
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class with the most votes; on a tie the first in ``classes_``.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
+        """Return the class with the most votes; on a tie the first in ``classes_``."""
         shares = as_numpy(self.predict_proba(X))
         return self.classes_[shares.argmax(axis=1)]
 
@@ -276,15 +260,6 @@ class SimilarityKNeighborsRegressor(RegressorMixin, BaseNeighbors):
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
-        """Return the weighted mean of the nearest objects' targets.
-
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n,) or (n, outputs)
-        """
+        """Return the weighted mean of the nearest objects' targets, of shape (n,) or (n, outputs)."""
         which, weights = self._weighted_neighbors(X)
         return np.einsum("nk,nk...->n...", weights, self._targets[which])

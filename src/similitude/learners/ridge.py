@@ -7,15 +7,22 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 
-from similitude.compute import as_numpy
 from similitude.compute.engines import Engine
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.linear import fit_dual_ridge
-from similitude.scikit import all_or_nothing, check_labels, check_targets, check_weights, tensors_for_tensors
+from similitude.scikit import (
+    ScoreClassifier,
+    all_or_nothing,
+    check_class_weights,
+    check_labels,
+    check_targets,
+    check_weights,
+    tensors_for_tensors,
+)
 from similitude.support import brief
 
 
@@ -157,20 +164,11 @@ class KernelRidge(RegressorMixin, LeastSquares):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the prediction for every object.
-
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n,) or (n, outputs)
-        """
+        """Return the prediction for every object, of shape (n,) or (n, outputs)."""
         return self._scores(X)
 
 
-class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
+class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
     r"""Classification by ridge regression on the codes -1 and +1.
 
     With two classes it is :class:`KernelRidge` on -1 for ``classes_[0]`` and +1 for ``classes_[1]``; a prediction >= 0
@@ -230,11 +228,7 @@ class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
         self.classes_, codes = check_labels(self, X, y)
         weights = check_weights(sample_weight, len(codes))
         weights = weights * self._class_weights(codes, weights)[codes]
-        missing = np.bincount(codes, weights > 0) == 0
-        if missing.any():
-            raise ValueError(
-                f"class {self.classes_[missing].tolist()[0]!r} has examples of weight zero only: leave it out"
-            )
+        check_class_weights(self.classes_, codes, weights)
         signs = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
         self._learn(X, signs[:, 1] if len(self.classes_) == 2 else signs, weights, sample_weight)
         return self
@@ -247,21 +241,7 @@ class KernelRidgeClassifier(ClassifierMixin, LeastSquares):
         return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the predicted code of every object: one number for two classes, one per class for several.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
+        """Return the predicted code of every object: one number for two classes, one per class for several."""
         return self._scores(X)
 
-    @tensors_for_tensors
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of every object.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
-        scores = as_numpy(self.decision_function(X))
-        return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+    predict = tensors_for_tensors(ScoreClassifier.predict)

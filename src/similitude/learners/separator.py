@@ -106,12 +106,7 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return <w, x> + b of each example: of shape (n,) with two classes, (n, n_classes) with more.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, n_features)
-        """
+        """Return <w, x> + b of each example: of shape (n,) with two classes, (n, n_classes) with more."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         scores = X @ self.coef_.T + self.intercept_

@@ -2,7 +2,7 @@
 
 from similitude.linear.calibration import probabilities, temperature
 from similitude.linear.dual_ridge import fit_dual_ridge, unit_of
-from similitude.linear.held_out import HELD_OUT, LEAVE_ONE_OUT, Trial, n_fitted
+from similitude.linear.held_out import HELD_OUT_SHARE, LEAVE_ONE_OUT, Trial, n_fitted
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import fit_by_products
 from similitude.linear.losses import (
@@ -23,7 +23,7 @@ from similitude.linear.penalty_choice import fit_classes, fit_numbers
 from similitude.linear.ridge import PENALTIES, Ridge
 
 __all__ = [
-    "HELD_OUT",
+    "HELD_OUT_SHARE",
     "LEAVE_ONE_OUT",
     "LOSSES",
     "PENALTIES",

@@ -10,7 +10,7 @@ from similitude.linear.l1_objective import L1Objective, L1Point, row_norms
 MOST_UNKNOWNS = 1500
 """Maximum number of weights and intercepts whose Hessian is worth factoring."""
 
-MOST_STEPS = 20
+MOST_NEWTON_STEPS = 20
 """Maximum number of Newton steps; they end as soon as one no longer halves the gap."""
 
 MOST_HALVINGS = 20
@@ -27,7 +27,7 @@ def newton_on_active_set(objective: L1Objective, point: L1Point, goal: float) ->
     Minimizing l1-Regularized Convex Functions", 2017.)
     """
     damping, gap = DAMPING, np.inf
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_NEWTON_STEPS):
         active = np.flatnonzero(point.V[:-1].any(axis=1))
         if len(active) == 0 or (len(active) + 1) * point.V.shape[1] > MOST_UNKNOWNS:
             break

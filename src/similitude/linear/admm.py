@@ -21,7 +21,7 @@ from similitude.linear.losses import Squared
 MOST_ROUNDS = 100
 """Maximum number of rounds on one working set; about ten are usual."""
 
-STEPS = 20
+STEPS_PER_ROUND = 20
 """Steps of a round, after which the duality gap is computed."""
 
 MOST_CHANGE = 4.0
@@ -47,11 +47,8 @@ FAINT = 1e-12
 class Rho:
     """The parameters of the augmented Lagrangian, adapted as the method runs and kept along a path of penalties.
 
-    Attributes
-    ----------
-    weights, scores : float
-        Factors of half the squared distance between the two copies of weights (times the spread of each feature) and
-        of scores.
+    They are factors of half the squared distance between the two copies of weights (times the spread of each feature)
+    and of scores.
     """
 
     weights: float
@@ -59,14 +56,7 @@ class Rho:
 
 
 class ADMM:
-    """The method on a working set, from a starting point.
-
-    Parameters
-    ----------
-    objective : L1Objective
-    point : L1Point
-    rho : Rho
-    """
+    """The method on a working set, from a starting point."""
 
     def __init__(self, objective: L1Objective, point: L1Point, rho: Rho) -> None:
         self.objective, self.rho = objective, rho
@@ -118,7 +108,7 @@ class ADMM:
         """Take some steps; return the last ratio of residuals and the point reached."""
         if not self.quadratic:
             self._sums = self._scored = None
-        for _ in range(STEPS):
+        for _ in range(STEPS_PER_ROUND):
             ratio = self._step()
         V = np.vstack([self.sparse, np.zeros(self.sparse.shape[1])])
         return ratio, self.objective.at(V, self.features.scores(V))

@@ -12,7 +12,7 @@ from similitude.compute import as_numpy, namespace
 
 EPS = float(np.finfo(np.float64).eps)
 
-GRID = 4.0
+SHIFT_RATIO = 4.0
 """Ratio of neighboring shifts for which a matrix is factored: the nearest one serves for all between."""
 
 MOST_FACTORS = 4
@@ -22,10 +22,7 @@ MOST_FACTORS = 4
 class ShiftedFactors:
     """Approximate inverses of gram + shift I, for shifts on a geometric grid; the last few factors are kept.
 
-    Parameters
-    ----------
-    gram : array or tensor of shape (d, d)
-        Of an array, the upper triangle is read.
+    Of a matrix that is an array, the upper triangle is read.
     """
 
     def __init__(self, gram: Any) -> None:
@@ -36,7 +33,7 @@ class ShiftedFactors:
     def solve(self, shifts: Any, B: Any) -> Any:
         """Return (gram + shift I)^-1 b for each column b of B and its shift, rounded to the grid."""
         relative = np.clip(as_numpy(shifts) / self.scale, EPS, 1e100)
-        places = np.rint(np.log(relative) / math.log(GRID)).astype(int)
+        places = np.rint(np.log(relative) / math.log(SHIFT_RATIO)).astype(int)
         answer = namespace(B).empty_like(B)
         for place in np.unique(places):
             mine = np.flatnonzero(places == place)
@@ -47,7 +44,7 @@ class ShiftedFactors:
         """Return the factor for one point of the grid."""
         factor = self._kept.pop(place, None)
         if factor is None:
-            factor = factorize(self.gram, self.scale * GRID**place)
+            factor = factorize(self.gram, self.scale * SHIFT_RATIO**place)
         self._kept[place] = factor
         while len(self._kept) > MOST_FACTORS:
             del self._kept[next(iter(self._kept))]

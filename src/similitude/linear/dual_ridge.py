@@ -13,10 +13,10 @@ from similitude.compute import as_numpy, beside, namespace
 from similitude.linear.cholesky import solve, upper_factor
 from similitude.linear.strips import zeros
 
-GRID = np.geomspace(1e-6, 1e4, 20)
+PENALTY_GRID = np.geomspace(1e-6, 1e4, 20)
 """The penalties that are tried if none is given, relative to the mean eigenvalue of the centered Gram matrix."""
 
-STRIP = 512
+GRAM_STRIP = 512
 """Rows of an n x n matrix that are worked on at once."""
 
 IN_SPAN = 1e-10
@@ -25,27 +25,13 @@ IN_SPAN = 1e-10
 
 @dataclass(frozen=True)
 class DualRidge:
-    """A fitted model sum_i a_i K(x, x_i) + b.
+    """A fitted model sum_i a_i K(x, x_i) + b."""
 
-    Attributes
-    ----------
-    coefficients : array of shape (n, outputs)
-        a.
-    intercept : array of shape (outputs,)
-        b.
-    lam : float
-        The penalty.
-    lams : array
-        All penalties that were tried.
-    loo_errors : array of shape (number of lams, outputs), or None
-        Their mean squared leave-one-out errors; None if there was nothing to choose.
-    """
-
-    coefficients: np.ndarray
-    intercept: np.ndarray
-    lam: float
-    lams: np.ndarray
-    loo_errors: np.ndarray | None
+    coefficients: np.ndarray  # a, of shape (n, outputs)
+    intercept: np.ndarray  # b
+    lam: float  # the penalty
+    lams: np.ndarray  # all penalties that were tried
+    loo_errors: np.ndarray | None  # their mean squared leave-one-out errors per output; None without a choice
 
 
 def fit_dual_ridge(
@@ -58,22 +44,11 @@ def fit_dual_ridge(
     eps: float,
     refuse_negative: Callable[[np.ndarray], None],
 ) -> DualRidge:
-    """Minimize the weighted squared errors plus lam |w|^2.
+    """Minimize the weighted squared errors plus lam |w|^2, given a Gram matrix in float64, which is overwritten.
 
-    Parameters
-    ----------
-    K : array or tensor of shape (n, n), float64
-        The Gram matrix; it is overwritten.
-    Y : array of shape (n, outputs)
-    weights : array of shape (n,)
-        Positive.
-    lam : float, array or None
-        Of several the one with the smallest leave-one-out error is chosen, the largest one on a tie; None: of a grid.
-    fit_intercept : bool
-    eps : float
-        The relative rounding error of K.
-    refuse_negative : callable
-        Called with an eigenvector of a negative eigenvalue that is too large for rounding; it may raise.
+    Of several `lam` the one with the smallest leave-one-out error is chosen, the largest one on a tie; None: of a grid.
+    `eps` is the relative rounding error of K; `refuse_negative` is called with an eigenvector of a negative eigenvalue
+    that is too large for rounding, and may raise.
     """
     kernel, weight, target = unit_of(as_numpy(K.diagonal())), unit_of(weights), unit_of(Y)
     if kernel != 1.0:
@@ -83,7 +58,7 @@ def fit_dual_ridge(
     problem = Centered.of(K, Y - mean, weights, fit_intercept)
     del K
     with np.errstate(over="ignore", under="ignore"):
-        lams = GRID * (problem.mean_eigenvalue() * (kernel * weight)) if lam is None else np.atleast_1d(lam)
+        lams = PENALTY_GRID * (problem.mean_eigenvalue() * (kernel * weight)) if lam is None else np.atleast_1d(lam)
         scaled, chosen, errors = np.minimum(lams / kernel / weight, 1e300), 0, None
         single = isinstance(lam, float)
         solution = problem.solve(float(scaled[0])) if single else None
@@ -103,27 +78,14 @@ class Centered:
     :math:`M = \operatorname{diag}(r) K \operatorname{diag}(r)` and the targets :math:`t = r y`. The intercept may
     add any multiple of u. A reflection H with :math:`H u = -e_1` makes that the first coordinate, which fits exactly;
     what remains is plain ridge regression in the others. Without an intercept there is nothing to reflect.
-
-    Attributes
-    ----------
-    matrix : array or tensor
-        H M H, without its first row and column if there is an intercept.
-    targets : array or tensor of shape (len(matrix), outputs)
-        H t, likewise.
-    mirror : array, tensor or None
-        The unit vector v with H = I - 2 v v'.
-    corner, coupling : float, array or tensor
-        The first entry of H M H, and the rest of its first row, which determine the intercept.
-    root : array or tensor
-        r.
     """
 
-    matrix: Any
-    targets: Any
-    mirror: Any
-    corner: float
-    coupling: Any
-    root: Any
+    matrix: Any  # H M H, without its first row and column if there is an intercept
+    targets: Any  # H t, likewise
+    mirror: Any  # the unit vector v with H = I - 2 v v', or None
+    corner: float  # the first entry of H M H, ...
+    coupling: Any  # ... and the rest of its first row, which determine the intercept
+    root: Any  # r
 
     @classmethod
     def of(cls, K: Any, Y: np.ndarray, weights: np.ndarray, fit_intercept: bool) -> Centered:
@@ -141,8 +103,8 @@ class Centered:
         image = K @ mirror
         half = 2.0 * image - 2.0 * (mirror @ image) * mirror
         left, right = xp.stack([mirror, half], axis=1), xp.stack([half, mirror])
-        for start in range(0, len(K), STRIP):
-            K[start : start + STRIP] -= left[start : start + STRIP] @ right
+        for start in range(0, len(K), GRAM_STRIP):
+            K[start : start + GRAM_STRIP] -= left[start : start + GRAM_STRIP] @ right
         targets = targets - 2.0 * xp.outer(mirror, mirror @ targets)
         matrix = np.array(K[1:, 1:], order="F") if isinstance(K, np.ndarray) else K[1:, 1:].clone()
         return cls(matrix, targets[1:], mirror, float(K[0, 0]), K[0, 1:] + 0.0, root)
@@ -159,8 +121,8 @@ class Centered:
         full = zeros((len(self.mirror), V.shape[1]), V)
         full[1:] = V
         along = self.mirror[1:] @ V
-        for start in range(0, len(full), STRIP):
-            full[start : start + STRIP] -= namespace(V).outer(2.0 * self.mirror[start : start + STRIP], along)
+        for start in range(0, len(full), GRAM_STRIP):
+            full[start : start + GRAM_STRIP] -= namespace(V).outer(2.0 * self.mirror[start : start + GRAM_STRIP], along)
         return full
 
     def intercept(self, solution: Any) -> np.ndarray:
@@ -227,8 +189,8 @@ def _left_out(W: Any, inverses: Any, spanned: Any, along: Any) -> Any:
     c = (W @ (inverses[:, :, None] * along[:, None, :]).reshape(-1, lams * outputs)).reshape(n, lams, outputs)
     own, outside = xp.empty_like(c[:, :, 0]), xp.empty_like(c[:, :, 0])
     missing = xp.where(spanned, xp.zeros_like(inverses), 1.0)
-    for start in range(0, n, STRIP):
-        strip = slice(start, start + STRIP)
+    for start in range(0, n, GRAM_STRIP):
+        strip = slice(start, start + GRAM_STRIP)
         squares = W[strip] ** 2
         own[strip] = squares @ inverses
         outside[strip] = squares @ missing

@@ -12,30 +12,23 @@ from similitude.compute import as_numpy, beside, in_precision, itemsize, namespa
 from similitude.linear.cholesky import ShiftedFactors
 from similitude.linear.model import LinearModel
 from similitude.linear.strips import OFF_CENTER, products, strips, zeros
-from similitude.linear.weighted_loss import check_weights
 
 
 class Features:
     """Weighted rows x of features, centered at their weighted mean m; weights w and intercept b are stacked, b last.
 
-    With x - m for x, the best intercept hardly depends on w, and the Gram matrix is a good model of the curvature.
-    The minimum is the same: the intercept of the features themselves is b - m' w.
+    With x - m for x, the best intercept hardly depends on w, and the Gram matrix is a good model of the curvature. The
+    minimum is the same: the intercept of the features themselves is b - m' w.
 
-    Products are accumulated in float64 strip by strip, so results for float32 features are those of the same numbers
-    in float64. Rough products, in the precision of the features, only serve to update scores and gradients after a
-    step: their relative error, about 1e-6 of the update, vanishes with the steps.
-
-    Parameters
-    ----------
-    F : array or tensor of shape (n, d), float32 or float64
-        The work is done where it is: on NumPy, or on the device of a tensor.
-    weights : array of shape (n,)
-        Non-negative, not all zero.
+    Products are accumulated in float64 strip by strip, so results for float32 features are those of the same numbers in
+    float64. Rough products, in the precision of the features, only serve to update scores and gradients after a step:
+    their relative error, about 1e-6 of the update, vanishes with the steps. The work is done where F is: on NumPy, or
+    on the device of a tensor.
     """
 
     def __init__(self, F: Any, weights: np.ndarray) -> None:
-        self.F = check_features(F)
-        self.weights = self.placed(check_weights(weights, len(F)))
+        self.F = F
+        self.weights = self.placed(np.asarray(weights, dtype=np.float64))
         self.total = float(self.weights.sum())
         self.mean = zeros((F.shape[1],), F)
         for rows, strip in strips(F):
@@ -130,12 +123,3 @@ def _plus_gram(total: Any, strip: Any, weights: Any) -> Any:
         strip *= np.sqrt(weights)[:, None]
         return dsyrk(1.0, strip.T, beta=1.0, c=total, overwrite_c=1)
     return total + (strip * weights[:, None]).T @ strip
-
-
-def check_features(F: Any) -> Any:
-    """Validate a matrix of floats with at least one row and one column."""
-    if F.ndim != 2 or str(F.dtype).rsplit(".", 1)[-1] not in ("float32", "float64"):
-        raise ValueError(f"features must be a matrix of float32 or float64, got shape {tuple(F.shape)} of {F.dtype}")
-    if min(F.shape) == 0:
-        raise ValueError(f"features need at least one row and one column, got shape {tuple(F.shape)}")
-    return F

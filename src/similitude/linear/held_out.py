@@ -9,36 +9,24 @@ import numpy as np
 LEAVE_ONE_OUT = 5_000
 """Rows up to which each is evaluated by a model of all others; with more rows, a part is held out."""
 
-HELD_OUT = 0.2
+HELD_OUT_SHARE = 0.2
 """The part of many rows that is held out."""
 
 
 def n_fitted(n: int) -> int:
     """Return the number of training rows while choices are made; n under leave-one-out."""
-    return n if n <= LEAVE_ONE_OUT else n - round(HELD_OUT * n)
+    return n if n <= LEAVE_ONE_OUT else n - round(HELD_OUT_SHARE * n)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Held-out rows under a model that was not fitted to them.
+    """Held-out rows under a model that was not fitted to them."""
 
-    Attributes
-    ----------
-    lam : float
-        The penalty.
-    scores : array of shape (n, k)
-        Their scores.
-    losses : array of shape (n,)
-        Their losses, summed over outputs.
-    loss, deviation : float
-        The weighted mean loss and its standard error.
-    """
-
-    lam: float
-    scores: np.ndarray
-    losses: np.ndarray
-    loss: float
-    deviation: float
+    lam: float  # the penalty
+    scores: np.ndarray  # of shape (n, outputs)
+    losses: np.ndarray  # of each row, summed over outputs
+    loss: float  # their weighted mean
+    deviation: float  # its standard error
 
     @classmethod
     def of(cls, lam: float, scores: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:

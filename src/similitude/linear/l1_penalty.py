@@ -21,13 +21,13 @@ from similitude.linear.losses import Loss, Squared
 from similitude.linear.model import LinearModel
 from similitude.linear.weighted_loss import WeightedLoss
 
-TOLERANCE = 1e-3
+L1_TOLERANCE = 1e-3
 """Maximum duality gap, relative to the objective at w = 0."""
 
 MOST_SETS = 30
 """Maximum number of working sets for one penalty; one to three are usual."""
 
-FEWEST = 50
+FEWEST_CANDIDATES = 50
 """Features that may join a working set, if it does not hold more already."""
 
 SCALING = 1.5
@@ -41,41 +41,23 @@ def l1_path(
     penalties: object,
     loss: Loss,
     *,
-    tolerance: float = TOLERANCE,
+    tolerance: float = L1_TOLERANCE,
 ) -> Iterator[LinearModel]:
     r"""Yield the minimizer of :math:`\sum_i s_i L(y_i, f(x_i)) + \lambda \sum_j |w_j|_2` for each penalty.
 
     :math:`w_j` holds the weights of feature j for all outputs; the intercepts are not penalized. Weights are exactly
-    zero where those of the minimizer are.
+    zero where those of the minimizer are. Targets are -1 or +1 for the squared hinge, numbers for the squared loss; a
+    weight of 2 is the same as the row twice. Decreasing penalties are fastest, as each minimizer is found starting from
+    the previous one. The tolerance is the largest duality gap, relative to the objective at w = 0; the `gap` of a model
+    is an upper bound: the objective less that of a feasible point of the dual, in float64.
 
-    Parameters
-    ----------
-    F : array of shape (n, d), float32 or float64
-    targets : array of shape (n,) or (n, outputs)
-        y: -1 or +1 for the squared hinge, numbers for the squared loss.
-    weights : array of shape (n,)
-        s, non-negative: 2 is the same as the row twice, 0 the same as no row.
-    penalties : sequence of float
-        Positive; decreasing is fastest, as each minimizer is found starting from the previous one.
-    loss : SquaredHinge or Squared
-    tolerance : float
-        Maximum duality gap, relative to the objective at w = 0.
-
-    Yields
-    ------
-    LinearModel
-        Its `gap` is an upper bound: the objective less that of a feasible point of the dual, in float64.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> F = np.array([[-2.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [2.0, 1.0]])
     >>> largest = largest_penalty(F, F[:, 0], np.ones(4), Squared())
     >>> none, one = l1_path(F, F[:, 0], np.ones(4), [largest, largest / 2], Squared(), tolerance=1e-9)
     >>> none.weights.ravel(), one.weights.ravel().round(6)
     (array([0., 0.]), array([0.5, 0. ]))
     """
-    features, (whole, start, shift) = Features(F, weights), _centered(loss, targets, weights, len(F))
+    features, (whole, start, shift) = Features(F, weights), _centered(loss, targets, weights)
     search = WorkingSets(features, whole, start, tolerance)
     for lam in check_penalties(penalties):
         found = search.minimize(float(lam))
@@ -87,7 +69,7 @@ def largest_penalty(F: np.ndarray, targets: np.ndarray, weights: np.ndarray, los
 
     It is the largest norm of a feature's gradient at w = 0 and the best intercepts.
     """
-    features, (whole, start, _) = Features(F, weights), _centered(loss, targets, weights, len(F))
+    features, (whole, start, _) = Features(F, weights), _centered(loss, targets, weights)
     slopes = whole.slopes(np.tile(start, (len(F), 1)))
     sizes = row_norms(features.combine(slopes)[:-1])
     rounding = 8 * EPS * np.sqrt(features.total * features.spread) * row_norms(slopes).max()
@@ -96,10 +78,10 @@ def largest_penalty(F: np.ndarray, targets: np.ndarray, weights: np.ndarray, los
 
 
 def _centered(
-    loss: Loss, targets: np.ndarray, weights: np.ndarray, n: int
+    loss: Loss, targets: np.ndarray, weights: np.ndarray
 ) -> tuple[WeightedLoss, np.ndarray, np.ndarray | float]:
     """Return the data term, its best constant scores, and the means subtracted from the targets of the squared loss."""
-    whole = WeightedLoss.of(loss, targets, weights, n)
+    whole = WeightedLoss.of(loss, targets, weights)
     best, _ = whole.start()
     if not isinstance(loss, Squared):
         return whole, best, 0.0
@@ -111,13 +93,7 @@ def _centered(
 class WorkingSets:
     """A path of penalties, each solved on a growing working set of features, starting from the previous solution.
 
-    Parameters
-    ----------
-    features : Features
-    loss : WeightedLoss
-    start : array of shape (outputs,)
-        The best constant scores.
-    tolerance : float
+    The first one starts from the best constant scores.
     """
 
     def __init__(self, features: Features, loss: WeightedLoss, start: np.ndarray, tolerance: float) -> None:
@@ -153,7 +129,7 @@ class WorkingSets:
         """Add the wanted features with the largest gradients to the working set; return whether there were any."""
         size = row_norms(self.gradient[:-1])
         more = np.flatnonzero(wanted & ~working)
-        most = max(FEWEST, int(working.sum()))
+        most = max(FEWEST_CANDIDATES, int(working.sum()))
         working[more[np.argsort(-size[more], kind="stable")][:most]] = True
         if 2 * working.sum() > len(working):  # copying that many columns would save little
             working[:] = True

@@ -13,7 +13,7 @@ from similitude.linear.model import LinearModel
 from similitude.linear.nonlinear_cg import minimize_path
 from similitude.linear.weighted_loss import WeightedLoss
 
-TOLERANCE = 3e-6
+L2_TOLERANCE = 3e-6
 """How far the objective may be above its minimum, by an estimate, relative to its value at w = 0."""
 
 MOST_OUTPUTS = 64
@@ -21,43 +21,26 @@ MOST_OUTPUTS = 64
 
 
 def l2_path(
-    F: Any, targets: Any, weights: Any, penalties: object, loss: Loss, *, tolerance: float = TOLERANCE
+    F: Any, targets: Any, weights: Any, penalties: object, loss: Loss, *, tolerance: float = L2_TOLERANCE
 ) -> Iterator[LinearModel]:
     r"""Yield the minimizer of :math:`\sum_i s_i L(y_i, f(x_i)) + \lambda |w|^2` for each penalty.
 
     The intercepts are not penalized. Outputs (one against the rest, for several classes) are separate problems, except
-    for multinomial logistic regression, whose outputs add up to zero.
+    for multinomial logistic regression, whose outputs add up to zero. Targets are -1 or +1, one-hot for the latter; if
+    a class has no row, there may be no minimizer (an intercept would fall forever), and the result is within the
+    tolerance of the infimum. A weight of 2 is the same as the row twice. Decreasing penalties are fastest, as each
+    minimizer is found starting from the previous one. If F is a tensor, the work is done on its device.
 
-    Parameters
-    ----------
-    F : array or tensor of shape (n, d), float32 or float64
-        With a tensor, the work is done on its device.
-    targets : array of shape (n,) or (n, outputs)
-        y: -1 or +1; one-hot for :class:`~similitude.linear.losses.MultinomialLogistic`. If a class has no row, there
-        may be no minimizer (an intercept would fall forever); the result is then within the tolerance of the infimum.
-    weights : array of shape (n,)
-        s, non-negative: 2 is the same as the row twice, 0 the same as no row.
-    penalties : sequence of float
-        Positive; decreasing is fastest, as each minimizer is found starting from the previous one.
-    loss : SquaredHinge, Logistic or MultinomialLogistic
-    tolerance : float
-        How far the objective of an output may be above its minimum, by an estimate, relative to its value at w = 0.
+    The tolerance is how far the objective of an output may be above its minimum, by an estimate, relative to its value
+    at w = 0; the `gap` of a model is the largest such estimate.
 
-    Yields
-    ------
-    LinearModel
-        Its `gap` is the estimate, the largest over the outputs.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from similitude.linear.losses import SquaredHinge
     >>> F, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([-1, -1, 1, 1])
     >>> strong, weak = l2_path(F, y, np.ones(4), [8.0, 1e-6], SquaredHinge())
     >>> strong.weights.round(3), weak.weights.round(3)
     (array([[0.333]]), array([[1.]]))
     """
-    features, whole = Features(F, weights), WeightedLoss.of(loss, targets, weights, len(F))
+    features, whole = Features(F, weights), WeightedLoss.of(loss, targets, weights)
     lams, outputs = check_penalties(penalties), whole.targets.shape[1]
     if loss.couples_outputs:
         for found in minimize_path(features, whole, lams, tolerance):

@@ -37,22 +37,22 @@ CHOSEN_ON = 20
 START, STRIDE = 1e-6, 2
 """The penalty that is tried first, relative to the trace, and the stride between those tried next: a decade."""
 
-TOLERANCE = 1e-3
+CG_TOLERANCE = 1e-3
 """The gradient at which steps end, relative to the one at zero, both in the norm of the preconditioner."""
 
-MOST_STEPS = 50
+MOST_CG_STEPS = 50
 """Maximum number of steps."""
 
-ROUGHLY: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
+ROUGH_STEPS: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
 """The accuracy with which penalties are compared."""
 
-PATIENCE = 8
+CG_PATIENCE = 8
 """Steps without a smaller gradient after which only rounding is left."""
 
 JITTER = {4: 1e-8, 8: 1e-15}
 """Added to the diagonal of K(L, L), relative to its trace, by the bytes of a value: anything smaller is rounding."""
 
-MATRICES = 5
+DEVICE_MATRICES = 5
 """Matrices of m x m values in float64 that are on the device at once."""
 
 STRIPES = 4
@@ -67,17 +67,9 @@ def fit_by_products(
 ) -> tuple[LinearModel, Trial]:
     """Return the model of all rows with the penalty that is best for the held-out rows, and how these fared.
 
-    Parameters
-    ----------
-    operator : KernelOperator
-        K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it.
-    Y : array of shape (n, outputs)
-    weights : array of shape (n,)
-    order : array of int
-        The rows with a weight in random order; the held-out rows are its last ones.
-    held : array of int
-        The held-out rows. The penalty is chosen on the first rows of the order: as a noise level of the targets it
-        does not depend on the number of rows.
+    The operator is K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it. `order` holds the
+    rows with a weight in random order, with the held-out rows `held` last. The penalty is chosen on the first rows of
+    the order: as a noise level of the targets it does not depend on the number of rows.
     """
     ridge, m = LandmarkRidge(operator, Y, weights), operator.shape[1]
     learned, judged = order[: len(order) - len(held)], ridge.only(held)
@@ -96,7 +88,7 @@ def fit_by_products(
 
     def approximate(lam: float, nearest: LinearModel | None) -> LinearModel:
         factor = ridge.factor(moments, lam * moments.weight / part.total)
-        return part.iterate(lam, factor, nearest or ridge.solve(moments, factor), **ROUGHLY)
+        return part.iterate(lam, factor, nearest or ridge.solve(moments, factor), **ROUGH_STEPS)
 
     lam, without = _best_penalty(approximate, trial_of, ridge.spread * part.total)
     fitted = weights.copy()
@@ -128,21 +120,14 @@ def _best_penalty(
 
 
 class LandmarkRidge:
-    """Ridge regression on K(rows, landmarks), for any penalty, on a device.
+    """Ridge regression on K(rows, landmarks), for any penalty, on a device; see :func:`fit_by_products`.
 
-    Parameters
-    ----------
-    operator : KernelOperator
-        K of the rows with the landmarks, see :func:`fit_by_products`.
-    Y : array or tensor of shape (n, outputs)
-    weights : array or tensor of shape (n,)
-    gram : tensor of shape (m, m), optional
-        K(L, L) in float64, if known.
+    `gram` is K(L, L) in float64, if known.
     """
 
     def __init__(self, operator: Any, Y: Any, weights: Any, gram: Any = None) -> None:
         self.operator, self.Y, self.weights, self.m = operator, Y, weights, operator.shape[1]
-        needed, budget = MATRICES * 8 * self.m**2, operator.engine.budget
+        needed, budget = DEVICE_MATRICES * 8 * self.m**2, operator.engine.budget
         if needed > budget:
             raise MemoryError(
                 f"{self.m:,} landmarks need {format_bytes(needed)} for their factors, the budget of "
@@ -238,7 +223,7 @@ class LandmarkRidge:
         return right, self.operator.transposed_times(s[:, None])[:, 0] / self.total, middle
 
     def iterate(
-        self, lam: float, factor: Any, start: LinearModel, steps: int = MOST_STEPS, tolerance: float = TOLERANCE
+        self, lam: float, factor: Any, start: LinearModel, steps: int = MOST_CG_STEPS, tolerance: float = CG_TOLERANCE
     ) -> LinearModel:
         """Return the minimizer for a penalty by conjugate gradients from another model; `gap` is the relative gradient.
 
@@ -277,7 +262,7 @@ def conjugate_gradients(
     z, r, p = xp.zeros_like(goal), residual.clone(), preconditioner(residual)
     squares, reference = (r * p).sum(0), (goal * preconditioner(goal)).sum(0).clamp(min=1e-300)
     best, found, since, taken = float((squares / reference).max()), z, 0, 0
-    while taken < steps and best > tolerance**2 and since < PATIENCE:
+    while taken < steps and best > tolerance**2 and since < CG_PATIENCE:
         q = matrix(p)
         along = (p * q).sum(0)
         length = xp.where(along > 0, squares / along, 0.0)

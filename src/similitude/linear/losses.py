@@ -99,10 +99,6 @@ class Hinge(Loss):
         """Return -y where y f < 1, else 0."""
         return np.where(y * f < 1.0, -y, 0.0)
 
-    def conjugate(self, y: Any, g: Any) -> Any:
-        """Return y g for -1 <= y g <= 0."""
-        return np.where((y * g <= 0) & (y * g >= -1), y * g, np.inf)
-
     def pieces(self, y: np.ndarray) -> list[Piece]:
         """Return one variable, between 0 and y."""
         return [(y, np.minimum(y, 0.0), np.maximum(y, 0.0))]
@@ -170,13 +166,6 @@ class Logistic(Loss):
     def second_derivative(self, y: Any, f: Any) -> Any:
         """Return p (1 - p) with p = 1 / (1 + exp(-f))."""
         return sigmoid(f) * sigmoid(-f)
-
-    def conjugate(self, y: Any, g: Any) -> Any:
-        """Return minus the entropy of p = -y g, for 0 <= p <= 1."""
-        from scipy.special import xlogy
-
-        p = np.clip(-y * g, 0.0, 1.0)
-        return np.where(p == -y * g, xlogy(p, p) + xlogy(1 - p, 1 - p), np.inf)
 
     def best_constant(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the log odds of +1, finite even if a class is missing."""
@@ -308,10 +297,6 @@ class Huber(Loss):
         """Return 1 where the error is at most delta, else 0."""
         return np.where(np.abs(f - y) <= self.delta, 1.0, 0.0)
 
-    def conjugate(self, y: Any, g: Any) -> Any:
-        """Return y g + g^2 / 2 for |g| <= delta."""
-        return np.where(np.abs(g) <= self.delta, y * g + g**2 / 2, np.inf)
-
 
 class Quantile(Loss):
     """The pinball loss, whose minimizer is a quantile: tau (y - f) where y >= f, (1 - tau) (f - y) elsewhere.
@@ -338,10 +323,6 @@ class Quantile(Loss):
     def derivative(self, y: Any, f: Any) -> Any:
         """Return -tau below y, 1 - tau above."""
         return np.where(f < y, -self.tau, 1 - self.tau)
-
-    def conjugate(self, y: Any, g: Any) -> Any:
-        """Return y g for -tau <= g <= 1 - tau."""
-        return np.where((g >= -self.tau) & (g <= 1 - self.tau), y * g, np.inf)
 
     def pieces(self, y: np.ndarray) -> list[Piece]:
         """Return one variable, between tau - 1 and tau."""
@@ -371,10 +352,6 @@ class EpsilonInsensitive(Loss):
     def derivative(self, y: Any, f: Any) -> Any:
         """Return the sign of f - y outside the tube, else 0."""
         return np.where(np.abs(f - y) > self.epsilon, np.sign(f - y), 0.0)
-
-    def conjugate(self, y: Any, g: Any) -> Any:
-        """Return y g + epsilon |g| for |g| <= 1."""
-        return np.where(np.abs(g) <= 1, y * g + self.epsilon * np.abs(g), np.inf)
 
     def pieces(self, y: np.ndarray) -> list[Piece]:
         """Return two variables: one pulls up from below the tube, one pulls down from above."""

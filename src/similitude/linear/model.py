@@ -15,26 +15,16 @@ from similitude.linear.strips import products
 class LinearModel:
     """The scores f(x) = x' w + b of one or several outputs.
 
-    Attributes
-    ----------
-    weights : array of shape (features, outputs), float64
-        w, one column per output.
-    intercept : array of shape (outputs,), float64
-        b.
-    gap : float
-        How far the objective may be above its minimum, relative to its value at w = 0; the largest over outputs that
-        were fitted separately. Whether it is an estimate or a bound depends on the solver.
+    The gap is how far the objective may be above its minimum, relative to its value at w = 0; the largest over outputs
+    that were fitted separately. Whether it is an estimate or a bound depends on the solver.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> LinearModel(np.array([[1.0], [2.0]]), np.array([0.5])).scores(np.eye(2, dtype=np.float32))
     array([[1.5],
            [2.5]])
     """
 
-    weights: np.ndarray
-    intercept: np.ndarray
+    weights: np.ndarray  # w, of shape (features, outputs), float64
+    intercept: np.ndarray  # b, of shape (outputs,)
     gap: float = 0.0
 
     def scores(self, F: Any) -> np.ndarray:

@@ -12,51 +12,37 @@ from scipy.linalg import solve_triangular
 from similitude.compute import in_precision, namespace
 from similitude.linear.strips import OFF_CENTER
 
-SAMPLED, STRIP = 256, 2048
+SAMPLED, SHIFTED_STRIP = 256, 2048
 """Rows by which it is decided whether features are far from centered, and rows that are then shifted at once."""
 
 
 @dataclass
 class Moments:
-    r"""Weighted sums over rows, in float64 whatever the precision of the features: the normal equations.
+    """Weighted sums over rows, in float64 whatever the precision of the features: the normal equations.
 
     With features :math:`f_i`, targets :math:`y_i` and weights :math:`s_i` these suffice for ridge regression with an
     intercept at every penalty. They can be added: the moments of two parts of the data add up to those of both.
 
-    Attributes
-    ----------
-    weight : float
-        :math:`\sum_i s_i`.
-    features, targets : array of shape (d,), (k,)
-        :math:`\sum_i s_i f_i` and :math:`\sum_i s_i y_i`.
-    gram, cross : array of shape (d, d), (d, k)
-        :math:`\sum_i s_i f_i f_i^\top` and :math:`\sum_i s_i f_i y_i^\top`.
-    eps : float
-        The relative rounding error of the products.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> F, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> both = Moments.of(F[:2], Y[:2], np.ones(2)) + Moments.of(F[2:], Y[2:], np.ones(1))
     >>> both.gram, both.cross
     (array([[14.]]), array([[11.]]))
     """
 
-    weight: float
-    features: np.ndarray
-    targets: np.ndarray
-    gram: np.ndarray
-    cross: np.ndarray
-    eps: float = float(np.finfo(np.float64).eps)
+    weight: float  # the sum of s_i
+    features: np.ndarray  # of s_i f_i, shape (d,)
+    targets: np.ndarray  # of s_i y_i, shape (k,)
+    gram: np.ndarray  # of s_i f_i f_i', shape (d, d)
+    cross: np.ndarray  # of s_i f_i y_i', shape (d, k)
+    eps: float = float(np.finfo(np.float64).eps)  # the relative rounding error of the products
 
     @classmethod
     def of(cls, F: Any, Y: Any, weights: Any) -> Moments:
         """Return the moments of rows (arrays or tensors); products are computed in the precision of the features."""
-        shift = _shift(F)
-        if not shift.any():
+        shift = _shift(F) if F.dtype == namespace(F).float32 else None
+        if shift is None or not shift.any():
             return cls._of(F, Y, weights)
-        cuts = [slice(start, start + STRIP) for start in range(0, F.shape[0], STRIP)]
+        cuts = [slice(start, start + SHIFTED_STRIP) for start in range(0, F.shape[0], SHIFTED_STRIP)]
         total = cls._of(F[cuts[0]] - shift, Y[cuts[0]], weights[cuts[0]])
         for cut in cuts[1:]:
             total += cls._of(F[cut] - shift, Y[cut], weights[cut])
@@ -96,14 +82,9 @@ class Moments:
         return cls(**found)
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(
-            self.weight + other.weight,
-            self.features + other.features,
-            self.targets + other.targets,
-            self.gram + other.gram,
-            self.cross + other.cross,
-            max(self.eps, other.eps),
-        )
+        total = self.moved(lambda array: array + 0.0)
+        total += other
+        return total
 
     def __iadd__(self, other: Moments) -> Moments:
         self.weight += other.weight
@@ -146,8 +127,6 @@ def _shift(F: Any) -> Any:
     but its square, and rounding errors.
     """
     xp = namespace(F)
-    if F.dtype != xp.float32:
-        return xp.zeros(1, dtype=F.dtype)
     some = in_precision(F[:SAMPLED], xp.float64)
     mean = xp.mean(some, axis=0)
     far = mean**2 > OFF_CENTER * xp.var(some, axis=0)

@@ -22,13 +22,13 @@ from similitude.linear.losses import column_dots
 from similitude.linear.model import LinearModel
 from similitude.linear.weighted_loss import WeightedLoss
 
-ROUGHLY = 1e-8
+ROUGH_TOLERANCE = 1e-8
 """The tolerance of steps with products in float32, which are followed by steps in float64."""
 
 SAFELY = 0.8
 """The part of the tolerance aimed at roughly, so that the check in float64 finds it met."""
 
-MOST_STEPS = 500
+MOST_DESCENT_STEPS = 500
 """Maximum number of steps for one penalty; about twenty are usual."""
 
 MOST_IDLE = 20
@@ -43,7 +43,7 @@ FRESH = 10
 FEWER = 0.75
 """When at most this part of the outputs is still unconverged, the others are left out of products."""
 
-FLAT = 0.05
+FLAT_SLOPE = 0.05
 """The part of the slope along a direction that may remain at the end of a step."""
 
 
@@ -71,14 +71,7 @@ def minimize_path(
 
 
 class L2Objective:
-    """A loss plus a penalty on the squared weights, and its preconditioner.
-
-    Parameters
-    ----------
-    features : Features
-    loss : WeightedLoss
-    penalty : float
-    """
+    """A loss plus a penalty on the squared weights, and its preconditioner."""
 
     def __init__(self, features: Features, loss: WeightedLoss, penalty: float) -> None:
         self.features, self.loss, self.penalty = features, loss, penalty
@@ -90,7 +83,7 @@ class L2Objective:
         """Return the minimizer, starting at V, its scores, and the stopping criterion of each output."""
         V, Z = V + 0.0, Z + 0.0
         if self.features.single:
-            Descent(self, V, Z, rough=True).run(np.maximum(SAFELY * enough, ROUGHLY * reference))
+            Descent(self, V, Z, rough=True).run(np.maximum(SAFELY * enough, ROUGH_TOLERANCE * reference))
             Z = self.features.scores(V)
         return V, Z, Descent(self, V, Z, rough=False).run(enough)
 
@@ -106,7 +99,7 @@ class L2Objective:
         """The number of steps that cost about as much as factoring the Hessian of each output."""
         d, outputs = self.features.F.shape[1], len(self.level)
         if outputs * d * d > MOST_HESSIAN_ENTRIES:
-            return MOST_STEPS
+            return MOST_DESCENT_STEPS
         return 10 + d * (min(outputs, 5) if self.loss.loss.couples_outputs else 1) // 30
 
     def update_level(self, Z: Any) -> None:
@@ -140,20 +133,15 @@ class L2Objective:
             slope, curve = along(t)
             return slope + rise + t * bend, curve + bend
 
-        t = line_minimum(derivatives, namespace(P).zeros_like(P[0]), FLAT)
+        t = line_minimum(derivatives, namespace(P).zeros_like(P[0]), FLAT_SLOPE)
         return V + t * P, Z + t * D
 
 
 class Descent:
     """Conjugate gradient steps from V to the minimum; outputs that have converged drop out, several at a time.
 
-    Parameters
-    ----------
-    objective : L2Objective
-    V, Z : array
-        The starting point and its scores; both are overwritten with the result.
-    rough : bool
-        Whether updates of scores and gradients are computed in the precision of the features.
+    The starting point V and its scores Z are overwritten with the result. Rough updates of scores and gradients are
+    computed in the precision of the features.
     """
 
     def __init__(self, objective: L2Objective, V: Any, Z: Any, *, rough: bool) -> None:
@@ -166,7 +154,7 @@ class Descent:
 
     def run(self, enough: np.ndarray) -> np.ndarray:
         """Take steps until the stopping criterion of each output is small enough; return the criteria."""
-        for step in range(MOST_STEPS):
+        for step in range(MOST_DESCENT_STEPS):
             gradient = self._gradient(rough=self.rough and step > 0)
             if step % FRESH == 0 and self.objective.hessians is None:
                 self.objective.update_level(self.Z)

@@ -13,14 +13,14 @@ from similitude.support import brief
 PROBED_TARGETS, PROBED_SCORES = 25, 41
 """Number of targets and scores on which a user's loss is probed."""
 
-FUNCTIONS = ("value", "derivative", "second_derivative")
+LOSS_FUNCTIONS = ("value", "derivative", "second_derivative")
 """The functions of a user's loss, in the order of a tuple."""
 
 
 def named_function(given: Any, name: str) -> Any:
     """Return a function of a user's object or tuple of functions; None if it is missing."""
     if isinstance(given, (tuple, list)):
-        return dict(zip(FUNCTIONS, given, strict=False)).get(name)
+        return dict(zip(LOSS_FUNCTIONS, given, strict=False)).get(name)
     return getattr(given, name, None)
 
 
@@ -44,8 +44,8 @@ class OwnLoss(Loss):
 
     def check_params(self) -> None:
         """Validate that there are two or three functions."""
-        value, derivative, second = (named_function(self.given, name) for name in FUNCTIONS)
-        too_many = isinstance(self.given, (tuple, list)) and len(self.given) > len(FUNCTIONS)
+        value, derivative, second = (named_function(self.given, name) for name in LOSS_FUNCTIONS)
+        too_many = isinstance(self.given, (tuple, list)) and len(self.given) > len(LOSS_FUNCTIONS)
         if too_many or not (callable(value) and callable(derivative)):
             raise TypeError(
                 f"loss must be a name, a Loss, an object with value(y, f) and derivative(y, f), or a pair of such "

@@ -24,7 +24,7 @@ L1_PENALTIES = 10.0 ** np.arange(-0.25, -4.01, -0.25)
 FOLDS = 5
 """Cross-validation folds, where there are few rows."""
 
-PATIENCE = 2
+PATH_PATIENCE = 2
 """Penalties on a path that may be worse than the best one before it ends, where a part is held out."""
 
 
@@ -95,7 +95,7 @@ def _held_out(
         value = float(weights @ loss.value(targets, scores).sum(axis=1))
         yield scores, value
         best, since = (value, 0) if value < best else (best, since + 1)
-        if patient and since >= PATIENCE:
+        if patient and since >= PATH_PATIENCE:
             return
 
 

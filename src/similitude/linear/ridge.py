@@ -19,7 +19,7 @@ PENALTIES = 10.0 ** np.arange(-9.0, 1.01, 0.5)
 BY_EIGENVECTORS = 2000
 """Features up to which one eigendecomposition serves all penalties; beyond, a Cholesky factor each is cheaper."""
 
-STRIP = 2048
+LEVERAGE_STRIP = 2048
 """Rows worked on at once."""
 
 DETERMINED = 1e-8
@@ -87,9 +87,9 @@ class ByCholesky:
         def leverages(lam: float) -> np.ndarray:
             solve = strsm if F.dtype == np.float32 else dtrsm
             U, found = self._factor(lam)[0].astype(F.dtype, order="F"), np.empty(len(F), F.dtype)
-            for start in range(0, len(F), STRIP):
-                V = solve(1.0, U, F[start : start + STRIP].T, trans_a=1)  # |U'^-1 f|^2
-                found[start : start + STRIP] = np.einsum("ij,ij->j", V, V)
+            for start in range(0, len(F), LEVERAGE_STRIP):
+                V = solve(1.0, U, F[start : start + LEVERAGE_STRIP].T, trans_a=1)  # |U'^-1 f|^2
+                found[start : start + LEVERAGE_STRIP] = np.einsum("ij,ij->j", V, V)
             return found
 
         return scores, leverages
@@ -98,15 +98,8 @@ class ByCholesky:
 class Ridge:
     r"""Minimize :math:`\sum_i s_i |y_i - w^\top f_i - b|^2 + \lambda |w|^2`, from moments, for any :math:`\lambda`.
 
-    Parameters
-    ----------
-    moments : Moments
-    only : float, optional
-        The only penalty that will be used, if known.
+    `only` is the only penalty that will be used, if known.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> F, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> Ridge(Moments.of(F, Y, np.ones(3))).fit(lam=1.0).scores(np.array([[4.0]])).round(4)
     array([[2.3333]])
@@ -150,13 +143,8 @@ class Ridge:
     def best(self, judge: Judge, near: float | None = None) -> Trial:
         """Return the trial of the penalty with the smallest loss; the larger penalty wins a tie.
 
-        Parameters
-        ----------
-        judge : callable
-            Returns the trial of a penalty.
-        near : float, optional
-            A penalty, relative to the trace, from which to descend. Without it all penalties are tried if an
-            eigendecomposition makes that cheap; else the descent starts in the middle.
+        `near` is a penalty, relative to the trace, from which to descend. Without it all penalties are tried if an
+        eigendecomposition makes that cheap; else the descent starts in the middle.
         """
         trials: dict[int, Trial | None] = {}
 

@@ -13,33 +13,17 @@ from similitude.linear.losses import Line, Loss
 
 @dataclass(frozen=True)
 class WeightedLoss:
-    """The function of scores Z, of shape (n, outputs), that sums weights times losses.
-
-    Attributes
-    ----------
-    loss : Loss
-    targets : array or tensor of shape (n, outputs)
-    weights : array or tensor of shape (n,)
-        Non-negative: 2 is the same as the row twice, 0 the same as no row.
-    """
+    """The function of scores Z, of shape (n, outputs), that sums weights times losses."""
 
     loss: Loss
     targets: Any
-    weights: Any
+    weights: Any  # 2 is the same as the row twice, 0 the same as no row
 
     @classmethod
-    def of(cls, loss: Loss, targets: Any, weights: Any, n: int) -> WeightedLoss:
-        """Validate the targets and weights of n rows."""
-        y, s = np.asarray(targets, dtype=np.float64), np.asarray(weights, dtype=np.float64)
-        y = y[:, None] if y.ndim == 1 else y
-        if y.ndim != 2 or len(y) != n or y.shape[1] == 0 or not np.isfinite(y).all():
-            raise ValueError(f"{n} rows need finite targets of shape ({n}, outputs), got shape {np.shape(targets)}")
-        if loss.couples_outputs:
-            if not (((y == 0) | (y == 1)).all() and (y.sum(axis=1) == 1).all()):
-                raise ValueError(f"{loss!r} needs one-hot targets: one 1 per row, 0 elsewhere")
-        elif loss.for_labels and not (np.abs(y) == 1).all():
-            raise ValueError(f"{loss!r} needs targets -1 or +1")
-        return cls(loss, y, check_weights(s, n))
+    def of(cls, loss: Loss, targets: Any, weights: Any) -> WeightedLoss:
+        """Take targets of shape (n,) or (n, outputs), in float64."""
+        y = np.asarray(targets, dtype=np.float64).reshape(len(targets), -1)
+        return cls(loss, y, np.asarray(weights, dtype=np.float64))
 
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the best constant scores, and for each output the loss there (of all outputs, where coupled)."""
@@ -76,13 +60,3 @@ class WeightedLoss:
     def moved(self, move: Callable[[Any], Any]) -> WeightedLoss:
         """Return the same with its arrays passed through `move`."""
         return WeightedLoss(self.loss, move(self.targets), move(self.weights))
-
-
-def check_weights(weights: Any, n: int) -> np.ndarray:
-    """Validate the weights of n rows: finite, non-negative, not all zero."""
-    s = np.asarray(weights, dtype=np.float64)
-    if s.shape != (n,):
-        raise ValueError(f"{n} rows need {n} weights, got shape {s.shape}")
-    if not (np.isfinite(s).all() and (s >= 0).all() and s.any()):
-        raise ValueError("weights must be finite and non-negative, and at least one must be positive")
-    return s

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.engines import Engine
-from similitude.landmarks import COMPACT, DEFAULT, Ask, LandmarkFeatures, Landmarks, at_most, positive_whole
+from similitude.landmarks import COMPACT, DEFAULT, Ask, LandmarkFeatures, Landmarks, at_most
 from similitude.maps.projection import ProjectionMap
-from similitude.maps.sketches import KINDS, Sketch
+from similitude.maps.sketches import SKETCH_KINDS, Sketch
 from similitude.similarity import Similarity
-from similitude.support import Guarantee, generator
+from similitude.support import Guarantee, check_integer, generator
 from similitude.theory import bounds
 
 
@@ -91,10 +91,10 @@ class CompactMap(ProjectionMap):
         self.projection = projection
 
     def _check_params(self) -> Ask:
-        if self.projection not in KINDS:
-            raise ValueError(f"projection must be one of {', '.join(KINDS)}, got {self.projection!r}")
+        if self.projection not in SKETCH_KINDS:
+            raise ValueError(f"projection must be one of {', '.join(SKETCH_KINDS)}, got {self.projection!r}")
         if self.n_components is not None:
-            positive_whole("n_components", self.n_components)
+            check_integer("n_components", self.n_components, otherwise="None")
         return super()._check_params()
 
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
@@ -111,7 +111,9 @@ class CompactMap(ProjectionMap):
     def _dimension(self, ask: Ask) -> int:
         if self.n_components is not None:
             return at_most("n_components", self.n_components, self.rank_, f"the rank {self.rank_:,} of the landmarks")
-        return min(self.rank_, bounds.compact_dimension(*ask.numbers()) if ask.complete else DEFAULT)
+        if ask.margin is None:
+            return min(self.rank_, DEFAULT)
+        return min(self.rank_, bounds.compact_dimension(ask.epsilon, ask.margin, ask.delta))
 
     def _promised(self, ask: Ask, drawn: int) -> Guarantee:
         """Return what both stages together promise; a first stage left as it is keeps more than the theorem asks."""

@@ -12,26 +12,24 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import Blocks, check_fits, join_all, take
-from similitude.compute.engines import LocalEngine, distributed_engine, is_distributed
+from similitude.compute import Blocks, check_fits, in_memory, is_distributed, join_all, take
+from similitude.compute.engines import LocalEngine, distributed_engine
 from similitude.data.sources import (
     Source,
     StableSample,
     check_sample_fits,
     errors_in_batch,
     errors_in_partition,
-    key_order,
     looks_like_source,
     partition_objects,
     partition_source,
-    random_keys,
     read_ahead,
 )
 from similitude.landmarks import Candidates, Collection, check_alike, key_below, look_at_partition, sample_partition
 from similitude.scikit import InputCheck, SimilarityEstimator, tensors_for_tensors
-from similitude.support import Guarantee, generator
+from similitude.support import Guarantee, generator, key_order, random_keys
 
-SAMPLE = 20_000
+MAX_FITTED_ROWS = 20_000
 """Most rows of a source or a collection that a map is fitted to."""
 
 
@@ -84,6 +82,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         -------
         array of shape (n, d)
         """
+        if in_memory(X):
+            return self.features(X).whole()
         if is_distributed(X):
             return self._transform_lazily(X)
         if self._precomputed or not looks_like_source(X):
@@ -135,6 +135,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
 
     def _fit_sample(self, X: Any, y: Any = None) -> FitSample:
         """Return what the map is fitted to: X in memory, or a uniform sample of a source or collection."""
+        if in_memory(X):
+            return FitSample(X, y)
         distributed = is_distributed(X)
         given = self.landmark_indices is not None
         if self._precomputed or not (distributed or looks_like_source(X)) or (given and isinstance(X, np.memmap)):
@@ -150,7 +152,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
     def _sample_of_source(self, X: Any, y: Any, seed: int) -> FitSample:
         source = X if isinstance(X, Source) else Source(X, y)
         source.require_passes(2, "one to see how large rows are, one to draw a sample")
-        ends, budget = StableSample(SAMPLE, 0, seed), self._engine.budget
+        ends, budget = StableSample(MAX_FITTED_ROWS, 0, seed), self._engine.budget
         labeled = False
         for batch in read_ahead(source.batches(source.batch_rows(budget))):
             with errors_in_batch(batch):
@@ -171,11 +173,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         self.__dict__.update(check_alike(looks).inputs)
         sizes = np.array([one.n for one in looks])
         starts, n = np.cumsum(sizes) - sizes, int(sizes.sum())
-        limits = [seed] * k, [key_below(SAMPLE, n)] * k
+        limits = [seed] * k, [key_below(MAX_FITTED_ROWS, n)] * k
         parts = list(engine.collect(engine.map(sample_partition, checks, *limits, range(k), starts.tolist(), *columns)))
         parts = [part for part in parts if part is not None]
         places = np.concatenate([part[2] for part in parts])
-        kept = np.sort(key_order(random_keys(places, seed))[:SAMPLE])
+        kept = np.sort(key_order(random_keys(places, seed))[:MAX_FITTED_ROWS])
         labels = None if y is None else np.concatenate([part[1] for part in parts])[kept]
         collection = Collection(engine, Candidates(InputCheck(self, engine.memory)), columns, sizes, seed)
         return FitSample(take(join_all([part[0] for part in parts]), kept), labels, places[kept], collection)

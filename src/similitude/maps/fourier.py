@@ -17,11 +17,9 @@ from similitude.maps.frequencies import Draw, Law, Matrix, Structured, law_of
 from similitude.maps.sketches import Written, whole_number
 from similitude.similarity import as_similarity
 from similitude.support import NONE, PROVEN, Guarantee, generator
+from similitude.theory import DELTA
 
-KINDS = ("plain", "orthogonal", "structured")
-
-DELTA = 0.05
-"""The probability of failure at which a guarantee is stated."""
+FREQUENCY_KINDS = ("plain", "orthogonal", "structured")
 
 
 class FourierMap(FeatureMap):
@@ -102,8 +100,8 @@ class FourierMap(FeatureMap):
         y : ignored
         """
         width = whole_number("n_components", self.n_components)
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        if self.kind not in FREQUENCY_KINDS:
+            raise ValueError(f"kind must be one of {', '.join(FREQUENCY_KINDS)}, got {self.kind!r}")
         self._law(self.kernel if self._precomputed else as_similarity(self.kernel))
         with self._session(X):
             X = self._fit_sample(X).objects

@@ -16,7 +16,7 @@ from similitude.kernels.vectors import IDENTITY, pairwise
 from similitude.maps.sketches import hadamard, padded, random_signs, strips
 from similitude.similarity import Scaled
 
-SHORTEST = 64
+MIN_DIMENSION = 64
 """Dimension to which shorter vectors are padded before structured transforms: their directions are then many."""
 
 FASTEST = 1e18
@@ -37,25 +37,27 @@ class Law:
 
 
 def law_of(kernel: Any) -> Law:
-    """Return the law of frequencies of a kernel; what is left open by it counts as 1."""
-    if isinstance(kernel, Scaled) and kernel.factor > 0:
+    """Return the law of frequencies of a kernel; a scale that is not resolved counts as 1."""
+    kind = type(kernel)  # a subclass may compute something else
+    if kind is Scaled and kernel.factor > 0:
         inside = law_of(kernel.k)
         return replace(inside, factor=inside.factor * float(kernel.factor))
-    if isinstance(kernel, Gaussian):
+    if kind is Gaussian:
         return Law(1.0 / _number(kernel.sigma))
-    if isinstance(kernel, Laplace):
+    if kind is Laplace:
         sigma = _number(kernel.sigma)
         rate = 0.5 / sigma**2 if kernel.squared_scale else 1.0 / sigma
         return Law(rate, _student(1.0)) if kernel.norm == 2 else Law(rate, radial=False)
-    if isinstance(kernel, Matern):
+    if kind is Matern:
         scale = 1.0 / _number(kernel.length)
         return Law(scale) if kernel.nu == math.inf else Law(scale, _student(2.0 * kernel.nu))
-    if isinstance(kernel, RationalQuadratic):
+    if kind is RationalQuadratic:
         alpha = float(kernel.alpha)
         return Law(1.0 / _number(kernel.length), lambda rng, m: np.sqrt(rng.gamma(alpha, 1.0 / alpha, m)))
     raise TypeError(
         f"FourierMap knows the frequencies of Gaussian, Laplace, Matern and RationalQuadratic kernels and of positive "
-        f"multiples of them, got {kernel!r}: ProjectionMap takes any kernel, PolynomialSketchMap polynomial ones"
+        f"multiples of them, not of their subclasses, got {kernel!r}: ProjectionMap takes any kernel, "
+        f"PolynomialSketchMap polynomial ones"
     )
 
 
@@ -98,7 +100,7 @@ class Draw:
 
     def structured(self) -> Structured:
         """Return frequencies whose directions are rows of products H D H D H D."""
-        size = max(SHORTEST, padded(self.d))
+        size = max(MIN_DIMENSION, padded(self.d))
         signs = random_signs(self.rng, (3, size * math.ceil(self.m / size)), np.dtype(np.float64))
         lengths = np.sqrt(self.rng.chisquare(size, self.m)) * self._scales()
         return Structured(signs, size, lengths / size**1.5)

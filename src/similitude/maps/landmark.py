@@ -25,13 +25,12 @@ from similitude.landmarks import (
     choose,
     choose_among_all,
     describe_choice,
-    positive_whole,
     sided,
 )
-from similitude.maps.feature_map import SAMPLE, FeatureMap, FitSample
+from similitude.maps.feature_map import MAX_FITTED_ROWS, FeatureMap, FitSample
 from similitude.scikit import all_or_nothing
 from similitude.similarity import Precomputed, Similarity
-from similitude.support import generator
+from similitude.support import check_integer, generator
 
 
 class LandmarkedMap(FeatureMap):
@@ -78,8 +77,8 @@ class LandmarkedMap(FeatureMap):
             return self._given(k, X, A, ask).relocated(given.places)
         if given.collection is not None:
             n = int(given.collection.sizes.sum())
-            self.notes_.append(describe_choice(self._rule, SAMPLE, n))
-            if n > SAMPLE and self._rule in AMONG_ALL:
+            self.notes_.append(describe_choice(self._rule, MAX_FITTED_ROWS, n))
+            if n > MAX_FITTED_ROWS and self._rule in AMONG_ALL:
                 objects, places = choose_among_all(self._rule, k, given.collection, self._number(ask, n))
                 return Landmarks(objects, places, k.encode_checked(objects, "X"), rule=self._rule)
         pool = Pool(k, A, self._engine, labels, generator(self.random_state), X)
@@ -144,8 +143,8 @@ class LandmarkedMap(FeatureMap):
         """Return how many landmarks were asked for, by number or by theorem; None if neither was."""
         given = getattr(self, self._counts_landmarks)
         if given is not None:
-            return positive_whole(self._counts_landmarks, given)
-        return self._promise.landmarks(ask) if ask.complete else None
+            return check_integer(self._counts_landmarks, given, otherwise="None")
+        return None if ask.margin is None else self._promise.landmarks(ask, ask.margin)
 
     def _number(self, ask: Ask, n: int) -> int:
         """Return how many of n objects become landmarks."""
@@ -259,14 +258,9 @@ class LandmarkMap(LandmarkedMap):
             raise ValueError(f"side must be 'left', 'right' or 'both', got {self.side!r}")
         if self._precomputed and self.side != "left":
             raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
-        if (
-            self.side == "both"
-            and self.n_components is not None
-            and positive_whole("n_components", self.n_components) % 2
-        ):
-            raise ValueError(
-                f"side='both' gives two features for each landmark: n_components must be even, got {self.n_components}"
-            )
+        d = self.n_components
+        if self.side == "both" and d is not None and check_integer("n_components", d, otherwise="None") % 2:
+            raise ValueError(f"side='both' gives two features for each landmark: n_components must be even, got {d}")
         return super()._check_params()
 
     def _n_wanted(self, ask: Ask) -> int | None:

@@ -19,12 +19,10 @@ from similitude.maps.feature_map import FeatureMap
 from similitude.maps.sketches import Written, random_signs, strips, whole_number
 from similitude.similarity import Power, Scaled, Shifted, as_similarity
 from similitude.support import PROVEN, Guarantee, generator
+from similitude.theory import DELTA
 
 BATCH = 2**19
 """Bytes of features that are computed at once: many rows for each Fourier transform, and still in the cache."""
-
-DELTA = 0.05
-"""The probability of failure at which a guarantee is stated."""
 
 
 class PolynomialSketchMap(FeatureMap):
@@ -128,8 +126,8 @@ def form_of(kernel: Any) -> Form:
     if form is None:
         raise TypeError(
             f"PolynomialSketchMap takes Polynomial, Linear and Cosine kernels, their whole powers and positive "
-            f"multiples, and Linear or Cosine plus a constant, got {kernel!r}: FourierMap takes kernels of "
-            f"differences, ProjectionMap any kernel"
+            f"multiples, and Linear or Cosine plus a constant, not subclasses of them, got {kernel!r}: FourierMap "
+            f"takes kernels of differences, ProjectionMap any kernel"
         )
     if min(form.coef0, form.scale, form.factor) < 0:
         raise ValueError(f"{kernel!r} has a negative coefficient: it need not be a kernel, and no features give it")
@@ -137,19 +135,20 @@ def form_of(kernel: Any) -> Form:
 
 
 def _form_of(kernel: Any) -> Form | None:
-    if isinstance(kernel, Polynomial):
+    kind = type(kernel)  # a subclass may compute something else
+    if kind is Polynomial:
         return Form(int(kernel.degree), float(kernel.coef0), float(kernel.scale))
-    if isinstance(kernel, (Linear, Cosine)):
-        return Form(unit=isinstance(kernel, Cosine))
-    inside = _form_of(kernel.k) if isinstance(kernel, (Scaled, Power, Shifted)) else None
+    if kind in (Linear, Cosine):
+        return Form(unit=kind is Cosine)
+    inside = _form_of(kernel.k) if kind in (Scaled, Power, Shifted) else None
     if inside is None:
         return None
-    if isinstance(kernel, Scaled):
+    if kind is Scaled:
         return replace(inside, factor=inside.factor * float(kernel.factor))
-    if isinstance(kernel, Power) and kernel.exponent >= 1 and float(kernel.exponent).is_integer():
+    if kind is Power and kernel.exponent >= 1 and float(kernel.exponent).is_integer():
         n = int(kernel.exponent)
         return replace(inside, degree=inside.degree * n, factor=inside.factor**n)
-    if isinstance(kernel, Shifted) and inside.degree == 1:
+    if kind is Shifted and inside.degree == 1:
         scale, coef0 = inside.scale * inside.factor, inside.coef0 * inside.factor + float(kernel.constant)
         return replace(inside, scale=scale, coef0=coef0, factor=1.0)
     return None

@@ -25,7 +25,7 @@ from similitude.scikit import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.similarity import Similarity
 from similitude.validity import Validity, check_gram
 
-ADVICE = "LandmarkMap takes any similarity, or use repair(...) first"
+MAP_ADVICE = "LandmarkMap takes any similarity, or use repair(...) first"
 
 
 class ProjectionMap(LandmarkedMap):
@@ -114,7 +114,7 @@ class ProjectionMap(LandmarkedMap):
         precision = max(m * DOUBLE, SINGLE if itemsize(chosen.encoding) == 4 else 0.0)
         factor = factorize(M, precision * max(float(M.diagonal().max()), 0.0))
         if factor.residual > 16 * precision * float(np.abs(M).max(initial=0.0)):
-            self.validity_ = demand_valid(self._examined(k, M, chosen, np.arange(m)), ADVICE)
+            self.validity_ = demand_valid(self._examined(k, M, chosen, np.arange(m)), MAP_ADVICE)
         if not len(factor.pivots):
             raise ValueError(f"K(l, l) = 0 for every landmark under {k!r}: there is nothing to project on")
         return factor
@@ -126,7 +126,7 @@ class ProjectionMap(LandmarkedMap):
             self.validity_ = Validity("VALID", proof, effort="the algebra of kernels, no data needed")
             return as_numpy(k.blocks(A, engine=self._engine).whole()).astype(np.float64, copy=False)
         M = as_numpy(whole_gram(k, A, self._engine)).astype(np.float64, copy=False)
-        self.validity_ = demand_valid(self._examined(k, M, chosen, np.arange(len(M))[:CHECKED_OBJECTS]), ADVICE)
+        self.validity_ = demand_valid(self._examined(k, M, chosen, np.arange(len(M))[:CHECKED_OBJECTS]), MAP_ADVICE)
         return (M + M.T) / 2
 
     def _examined(self, k: Similarity, M: np.ndarray, chosen: Landmarks, some: np.ndarray) -> Validity:

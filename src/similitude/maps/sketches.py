@@ -13,9 +13,9 @@ from similitude.compute import Encoding, count, is_sparse, is_tensor, loops
 from similitude.kernels.vectors import inner
 from similitude.similarity import Hints
 
-KINDS = ("gaussian", "sign", "sparse", "hadamard")
+SKETCH_KINDS = ("gaussian", "sign", "sparse", "hadamard")
 
-STRIP = 2**18
+CACHED_BYTES = 2**18
 """Bytes of intermediate numbers that stay in the cache between two steps."""
 
 
@@ -56,8 +56,8 @@ class Sketch:
     seed: int
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        if self.kind not in SKETCH_KINDS:
+            raise ValueError(f"kind must be one of {', '.join(SKETCH_KINDS)}, got {self.kind!r}")
         whole_number("n_in", self.n_in)
         whole_number("n_out", self.n_out)
 
@@ -158,7 +158,7 @@ def hadamard(X: Any, signs: np.ndarray, size: int) -> np.ndarray:
     return values
 
 
-def strips(n: int, row_bytes: int, at_once: int = STRIP) -> Iterator[slice]:
+def strips(n: int, row_bytes: int, at_once: int = CACHED_BYTES) -> Iterator[slice]:
     """Yield the rows from 0 to n in strips that stay in the cache."""
     step = max(1, at_once // row_bytes)
     return (slice(start, min(n, start + step)) for start in range(0, n, step))

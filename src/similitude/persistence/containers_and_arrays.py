@@ -146,7 +146,7 @@ WRITERS = {
     "torch.Tensor": _write_tensor,
 }
 
-READERS = {
+ARRAY_READERS = {
     **dict.fromkeys(CONTAINERS, _read_container),
     "dict": _read_dict,
     "type": lambda r, node, parts: TYPES[node["name"]],

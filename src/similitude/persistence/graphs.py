@@ -67,7 +67,7 @@ def _igraph(directed: bool, degrees: Any, ends: Any, graph: Any, nodes: Any, edg
     return made
 
 
-FORMS = {
+GRAPH_FORMS = {
     **{
         f"networkx.{kind}": PlainForm(_networkx_parts, functools.partial(_networkx, kind))
         for kind in ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")

@@ -164,7 +164,7 @@ def _made(cls: Any, attributes: dict[str, Any]) -> Any:
     return made
 
 
-READERS = {
+INSTANCE_READERS = {
     "object": _read_object,
     "own": lambda r, node, parts: _read(r, node, parts, r.user_code.take(node["type"])),
     "function": lambda r, node, parts: r.user_code.take(node["name"]),

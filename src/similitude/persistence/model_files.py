@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import platform
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -12,9 +10,7 @@ from typing import Any
 
 from similitude.persistence.file_format import file_pieces, read_file, read_manifest, write_file
 from similitude.persistence.user_code import Needed, SuppliedCode, fingerprint_version, read_needed
-from similitude.support import Result, SavedModelError, brief
-
-PACKAGES = ("similitude", "numpy", "scipy", "scikit-learn")
+from similitude.support import Result, SavedModelError, brief, core_versions
 
 
 @dataclass(frozen=True)
@@ -108,7 +104,7 @@ def contents(model: Any, about: Mapping[str, Any] | None = None) -> tuple[dict[s
     manifest = {
         "type": type(model).__name__,
         "parameters": _parameters(model),
-        "written_by": {"python": platform.python_version(), **{package: _version(package) for package in PACKAGES}},
+        "written_by": core_versions(),
         "functions": [asdict(one) for one in w.user_code.needed],
         "fingerprints": fingerprint_version() if w.user_code.needed else "",
         "about": about,
@@ -232,13 +228,3 @@ def _parameters(model: Any) -> dict[str, str]:
         text = getattr(value, "__qualname__", None) if callable(value) else None
         found[name] = repr(value) if is_number else re.sub(r" at 0x[0-9a-f]+", "", text or brief(value))
     return found
-
-
-@functools.cache
-def _version(package: str) -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "unknown"

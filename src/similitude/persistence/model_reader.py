@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from similitude.persistence import containers_and_arrays, instances
+from similitude.persistence.containers_and_arrays import ARRAY_READERS
 from similitude.persistence.file_format import ArrayReader, Content
+from similitude.persistence.instances import INSTANCE_READERS
 from similitude.persistence.model_writer import FORMS
 from similitude.persistence.user_code import SuppliedCode
 from similitude.support import SavedModelError
 
-READERS: dict[str, Callable[[Any, Any, list[Any]], Any]] = {**containers_and_arrays.READERS, **instances.READERS}
+READERS: dict[str, Callable[[Any, Any, list[Any]], Any]] = {**ARRAY_READERS, **INSTANCE_READERS}
 """How nodes are read, by their kind."""
 
 MEMORY_PER_BYTE, MEMORY_FOR_ALL = 64, 64 * 2**20

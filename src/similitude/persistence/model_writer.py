@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.persistence import containers_and_arrays, graphs, instances, standard_forms, tables
-from similitude.persistence.containers_and_arrays import Described
+from similitude.persistence import graphs, instances, standard_forms, tables
+from similitude.persistence.containers_and_arrays import WRITERS, Described, write_scalar
 from similitude.persistence.file_format import ArrayWriter
 from similitude.persistence.plain_forms import PlainForm
 from similitude.persistence.user_code import RequiredCode
 from similitude.support import SavedModelError, brief
 
-FORMS: dict[str, PlainForm] = {**standard_forms.FORMS, **graphs.FORMS, **tables.FORMS}
-"""The types that are stored as plain parts, by package and name: ``fractions.Fraction``."""
-
-WRITERS: Mapping[str, Callable[[Any, Any, Any], Described]] = containers_and_arrays.WRITERS
-"""The types with nodes of their own, by package and name."""
+FORMS: dict[str, PlainForm] = {**standard_forms.STANDARD_FORMS, **graphs.GRAPH_FORMS, **tables.TABLE_FORMS}
+"""The types that are stored as plain parts, by package and name."""
 
 
 class Place(NamedTuple):
@@ -99,7 +95,7 @@ class ModelWriter:
                 raise SavedModelError(f"{place} {error}") from error
             return {"is": key, "names": list(parts)}, [(f".{name}", part) for name, part in parts.items()]
         if isinstance(value, np.generic):
-            return containers_and_arrays.write_scalar(self, value, place)
+            return write_scalar(self, value, place)
         return instances.write(self, value, place)
 
 

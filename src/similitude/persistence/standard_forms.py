@@ -107,7 +107,7 @@ def _dtype_parts(value: np.dtype) -> Parts:
 _bounds = attributes("start", "stop", "step")
 _bytes = PlainForm(lambda value: {"array": np.frombuffer(bytes(value), np.uint8)}, lambda array: array.tobytes())
 
-FORMS = {
+STANDARD_FORMS = {
     "builtins.int": PlainForm(lambda value: {"hex": f"{value:x}"}, lambda hex: int(hex, 16)),
     "builtins.float": PlainForm(lambda value: {"text": repr(value)}, lambda text: float(text)),
     "builtins.complex": PlainForm(attributes("real", "imag"), complex),

@@ -44,7 +44,7 @@ def _with_missing(values: Any, missing: np.ndarray, blank: Any) -> Any:
 def _array(values: Any, what: str) -> Any:
     """Return the values of a Series or an Index: a NumPy array, or an array of pandas that has a plain form."""
     array = values.to_numpy() if isinstance(values.dtype, np.dtype) else values.array
-    if not isinstance(array, np.ndarray) and f"pandas.{type(array).__name__}" not in FORMS:
+    if not isinstance(array, np.ndarray) and f"pandas.{type(array).__name__}" not in TABLE_FORMS:
         raise SavedModelError(f"{what} of {values.dtype}, which cannot be stored: convert to numbers, dates or strings")
     return array
 
@@ -160,7 +160,7 @@ _NULLABLE_ARRAYS = (
     *("ArrowStringArray", "ArrowStringArrayNumpySemantics", "ArrowExtensionArray"),
 )
 
-FORMS = {
+TABLE_FORMS = {
     "pandas.DataFrame": PlainForm(_frame_parts, _frame),
     "pandas.Series": PlainForm(
         lambda value: {"values": _array(value, "is a column"), "index": value.index, "name": value.name}, _series

@@ -1,19 +1,22 @@
 """What scikit-learn expects of an estimator: the base class, and validation of input, labels, targets and weights."""
 
 from similitude.scikit.estimator import (
-    FLOATS,
+    FLOAT_DTYPES,
+    InputCheck,
     ScoreClassifier,
     SimilarityEstimator,
     all_or_nothing,
     tensors_for_tensors,
 )
-from similitude.scikit.input_check import InputCheck
 from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, demand_valid, proven, whole_gram
 from similitude.scikit.validation import (
+    check_class_weights,
     check_label_column,
     check_labels,
     check_targets,
     check_weights,
+    class_codes,
+    class_weights,
     encode_labels,
     read_labels,
     two_classes,
@@ -21,15 +24,18 @@ from similitude.scikit.validation import (
 
 __all__ = [
     "CHECKED_OBJECTS",
-    "FLOATS",
+    "FLOAT_DTYPES",
     "InputCheck",
     "ScoreClassifier",
     "SimilarityEstimator",
     "all_or_nothing",
+    "check_class_weights",
     "check_label_column",
     "check_labels",
     "check_targets",
     "check_weights",
+    "class_codes",
+    "class_weights",
     "demand_kernel_on",
     "demand_valid",
     "encode_labels",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,14 +12,25 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from similitude.compute import Encoding, as_matrix, as_numpy, check_objects, is_table, is_tensor, moved, namespace, take
-from similitude.compute.engines import Engine, TorchEngine, check_device, current_engine, engine_for, is_distributed
-from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, proven
+from similitude.compute import (
+    Encoding,
+    as_matrix,
+    as_numpy,
+    check_objects,
+    is_distributed,
+    is_table,
+    is_tensor,
+    moved,
+    namespace,
+    take,
+)
+from similitude.compute.engines import Engine, LocalEngine, TorchEngine, check_device, current_engine, engine_for
+from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on
 from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support import generator
 from similitude.validity import Validity
 
-FLOATS = (np.float64, np.float32)
+FLOAT_DTYPES = (np.float64, np.float32)
 
 
 def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -62,10 +75,11 @@ class SimilarityEstimator(BaseEstimator):
     n_features_in_: int
     notes_: list[str]
     _takes_tensors = False
+    _role: str
 
-    @property
-    def _role(self) -> str:
-        return "kernel" if hasattr(self, "kernel") else "similarity"
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._role = "kernel" if "kernel" in inspect.signature(cls).parameters else "similarity"
 
     @property
     def _precomputed(self) -> bool:
@@ -99,10 +113,15 @@ class SimilarityEstimator(BaseEstimator):
 
     def _kind(self) -> str:
         """Return the kind of objects that the similarity takes; ``"matrix"`` for a precomputed one."""
-        if self._precomputed:
+        given = getattr(self, self._role)
+        if isinstance(given, Similarity):
+            return given.objects
+        if isinstance(given, str) and given == "precomputed":
             return "matrix"
+        if callable(given):
+            return "any"
         try:
-            return as_similarity(getattr(self, self._role)).objects
+            return as_similarity(given).objects
         except (TypeError, ValueError):  # reported with its reason when the similarity is used
             return "any"
 
@@ -131,7 +150,7 @@ class SimilarityEstimator(BaseEstimator):
             return X
         if is_table(X):
             as_matrix(X)  # its errors name the column
-        X = validate_data(self, X, reset=reset, accept_sparse="csr" if kind == "vectors" else False, dtype=FLOATS)
+        X = validate_data(self, X, reset=reset, accept_sparse="csr" if kind == "vectors" else False, dtype=FLOAT_DTYPES)
         if kind == "matrix" and reset and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"{self._role}='precomputed' needs a square matrix of the training objects in fit, got shape {X.shape}"
@@ -185,13 +204,53 @@ class SimilarityEstimator(BaseEstimator):
 
     def _demand_kernel(self, k: Similarity, X: Any, A: Encoding, random_state: Any = None) -> Validity:
         """Return the verdict by proof or from at most 500 objects; raise NotAKernelError if there is a witness."""
-        validity = proven(k)
-        if validity is not None:
-            return validity
+        proof = k.proof()
+        if proof.holds:
+            return Validity("VALID", proof)
         n = check_objects(X)
         chosen = np.sort(generator(random_state).permutation(n)[:CHECKED_OBJECTS])
         objects = take(X, chosen)
         return demand_kernel_on(k, k.encode(objects), objects, chosen, n, self._engine)
+
+
+class InputCheck:
+    """Validate objects as an estimator does; called as ``check(objects, reset=first)``.
+
+    Parameters
+    ----------
+    estimator : SimilarityEstimator
+        Its parameters are not needed afterwards.
+    memory : int or str
+        The memory budget of one worker.
+    """
+
+    def __init__(self, estimator: SimilarityEstimator, memory: int | str) -> None:
+        self._estimator: Any = copy.copy(estimator)
+        self._estimator.engine = LocalEngine(threads=1, memory=memory)
+        for name in {"landmarks", "unlabeled"} & set(vars(self._estimator)):
+            setattr(self._estimator, name, None)
+
+    def __call__(self, X: Any, *, reset: bool) -> Any:
+        """Return the validated objects; `reset` for the first batch, which fixes the number of features."""
+        return self._estimator._checked(X, reset=reset)
+
+    @property
+    def engine(self) -> LocalEngine:
+        """The engine of one worker."""
+        engine: LocalEngine = self._estimator.engine
+        return engine
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What validation found: ``n_features_in_`` and ``feature_names_in_``."""
+        known = vars(self._estimator)
+        return {name: known[name] for name in ("n_features_in_", "feature_names_in_") if name in known}
+
+    def copy(self) -> InputCheck:
+        """Return a copy that remembers its own first batch."""
+        made = copy.copy(self)
+        made._estimator = copy.copy(self._estimator)
+        return made
 
 
 class ScoreClassifier(ClassifierMixin):
@@ -204,10 +263,6 @@ class ScoreClassifier(ClassifierMixin):
 
         With two classes it is ``classes_[1]`` where the score is >= 0, otherwise the class with the largest score, the
         first one on a tie.
-
-        Parameters
-        ----------
-        X : sequence of objects
         """
-        scores = self.decision_function(X)
+        scores = as_numpy(self.decision_function(X))
         return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]

@@ -19,7 +19,7 @@ CHECKED_OBJECTS = 500
 def proven(k: Similarity) -> Validity | None:
     """Return the verdict VALID if the similarity is proven to be a kernel, else None."""
     proof = k.proof()
-    return Validity("VALID", proof, effort="the algebra of kernels, no data needed") if proof.holds else None
+    return Validity("VALID", proof) if proof.holds else None
 
 
 def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> Validity:
@@ -33,18 +33,7 @@ def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> V
 def demand_kernel_on(
     k: Similarity, A: Encoding, objects: Any, positions: np.ndarray, n: int, engine: Engine
 ) -> Validity:
-    """Return the verdict from the Gram matrix of some objects; raise NotAKernelError if there is a witness.
-
-    Parameters
-    ----------
-    k : Similarity
-    A : encoding
-        Of these objects.
-    objects, positions
-        The objects, and their positions among all `n`.
-    n : int
-    engine : Engine
-    """
+    """Return the verdict from the Gram matrix of some of n objects; raise NotAKernelError if there is a witness."""
     return demand_valid(check_gram(k, as_numpy(whole_gram(k, A, engine)), objects, positions, n))
 
 

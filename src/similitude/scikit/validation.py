@@ -1,10 +1,11 @@
-"""Validation of labels, targets and sample weights."""
+"""Labels, targets and weights: validated, and turned into numbers."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
@@ -57,24 +58,47 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
     return weights
 
 
+def check_class_weights(classes: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
+    """Require an example of positive weight in each class, given the class numbers and weights of all examples."""
+    missing = np.bincount(codes, weights > 0) == 0
+    if missing.any():
+        raise ValueError(f"class {classes[missing].tolist()[0]!r} has examples of weight zero only: leave it out")
+
+
 def _target(estimator: Any, y: Any) -> Any:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
     return as_numpy(y) if is_tensor(y) else y
 
 
+def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return -1 and +1, one byte each: one column for two classes, one column per class for several."""
+    which = numbers[:, None] == (1 if n_classes == 2 else np.arange(n_classes))
+    return 2 * which.astype(np.int8) - 1
+
+
+def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Return what the weights of each class are multiplied by.
+
+    Parameters
+    ----------
+    given : dict, "balanced" or None
+        The parameter ``class_weight`` of a classifier.
+    classes, totals : array
+        The classes, and the sum of the weights of each.
+    """
+    if isinstance(given, str) and given == "balanced":
+        each = np.divide(totals.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
+    else:
+        each = compute_class_weight(given, classes=classes, y=classes)
+    if (each < 0).any():
+        raise ValueError(f"class_weight holds {each.min()}: weights must not be negative")
+    return np.asarray(each)
+
+
 def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read the labels of `n` examples from exactly two classes.
+    """Read the labels of `n` examples from exactly two classes: return both in sorted order, and a sign per example.
 
-    Returns
-    -------
-    classes : array of shape (2,)
-        The labels in sorted order.
-    signs : array of shape (n,)
-        -1.0 for the first class and +1.0 for the second.
-
-    Examples
-    --------
     >>> two_classes(["no", "yes", "no"], 3)
     (array(['no', 'yes'], dtype='<U3'), array([-1.,  1., -1.]))
     """

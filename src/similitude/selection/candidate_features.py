@@ -26,7 +26,7 @@ def features_of(k: Similarity, similarities: LandmarkSimilarities) -> tuple[Repr
     """Return the representation of a similarity, and the features of the examples."""
     K = similarities.left(k)
     M = similarities.landmark_gram(k, K)
-    representation = choose_representation(k, None if k.proof().holds else M[:EXAMINED, :EXAMINED], "auto", False)
+    representation = choose_representation(k, None if k.proven else M[:EXAMINED, :EXAMINED], "auto", False)
     if representation.name == PROJECTION:
         F = projection(k, similarities.landmarks, K, M)
         if F is not None:

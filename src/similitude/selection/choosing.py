@@ -24,13 +24,13 @@ from similitude.selection.targets import CLASSIFICATION, SelectionTargets
 from similitude.similarity import remembered_images
 from similitude.support import Estimate, generator
 
-ROWS = 20_000
+COMPARED_ROWS = 20_000
 """Largest number of examples that are used."""
 
-LANDMARKS = 1_000
+COMPARED_LANDMARKS = 1_000
 """Largest number of landmarks."""
 
-ARRAYS, MATRICES = 6, 5
+LANDMARK_ARRAYS, FOLD_MATRICES = 6, 5
 """Number of arrays of examples by landmarks in memory at once, and of square matrices beside those of the folds."""
 
 
@@ -127,7 +127,11 @@ def checked_engine(engine: Engine | None) -> Engine:
 def _sizes(X: Any, cv: Any, n: int, engine: Engine) -> SampleSizes:
     size, parts = itemsize(X), min(MAX_PARTS, cv if isinstance(cv, int) else 10)
     return affordable(
-        n, ROWS, LANDMARKS, lambda r, m: ARRAYS * r * m * size + (parts + MATRICES) * 8 * (2 * m) ** 2, engine
+        n,
+        COMPARED_ROWS,
+        COMPARED_LANDMARKS,
+        lambda r, m: LANDMARK_ARRAYS * r * m * size + (parts + FOLD_MATRICES) * 8 * (2 * m) ** 2,
+        engine,
     )
 
 

@@ -26,19 +26,19 @@ from similitude.validity import check_gram
 
 WAYS = ("uniform", "alignment", "easymkl", "concatenate")
 
-ROWS = 10_000
+COMBINED_ROWS = 10_000
 """Largest number of examples that are used."""
 
-LANDMARKS = 500
+COMBINED_LANDMARKS = 500
 """Largest number of landmarks."""
 
 MAX_FEATURES = 4_000
 """Largest number of features of all similarities together, down to 100 landmarks."""
 
-ARRAYS = 3
+COMBINED_ARRAYS = 3
 """Number of arrays of the size of all features in memory at once."""
 
-ADVICE = "how='concatenate' takes any similarity, or use repair(...) first"
+NOT_A_KERNEL_ADVICE = "how='concatenate' takes any similarity, or use repair(...) first"
 
 
 def combine(
@@ -115,8 +115,8 @@ def combine(
     if how == "easymkl" and targets is not None and targets.task == REGRESSION:
         raise ValueError("how='easymkl' needs classes, y holds numbers to predict: use how='alignment'")
     engine, rng = checked_engine(engine), generator(random_state)
-    most = min(LANDMARKS, max(100, MAX_FEATURES // len(members)))
-    sizes = affordable(n, ROWS, most, lambda r, m: ARRAYS * 8 * r * m * len(members), engine)
+    most = min(COMBINED_LANDMARKS, max(100, MAX_FEATURES // len(members)))
+    sizes = affordable(n, COMBINED_ROWS, most, lambda r, m: COMBINED_ARRAYS * 8 * r * m * len(members), engine)
     rows = sample_rows(n, targets, sizes.rows, 2, rng)
     here = None if targets is None else targets.at(rows)
     codes = here.codes if here is not None and how == "concatenate" else None
@@ -150,7 +150,7 @@ def _weighted_sum(
         with naming(one.name):
             k = one.similarity
             sizes[place] = float(similarities.diagonal(k).mean())
-            if how != "uniform" or not k.proof().holds:
+            if how != "uniform" or not k.proven:
                 F = _projected(k, similarities)
                 if sizes[place] > 0:
                     features[place] = F / np.sqrt(sizes[place])
@@ -182,12 +182,12 @@ def _projected(k: Similarity, similarities: LandmarkSimilarities) -> np.ndarray:
     M = similarities.landmark_gram(k, K)
     data = similarities.data
     some = np.arange(len(M))[:CHECKED_OBJECTS]
-    if not k.proof().holds:
+    if not k.proven:
         objects = take(similarities.landmarks.objects, some)
         validity = check_gram(k, M[np.ix_(some, some)], objects, data.landmarks[some], check_objects(data.X))
-        demand_valid(validity, ADVICE)
+        demand_valid(validity, NOT_A_KERNEL_ADVICE)
     F = projection(k, similarities.landmarks, K, M)
     if F is None and M.any():
         problem = f"{k!r} is not a kernel: the Gram matrix of {len(M)} landmarks is indefinite"
-        raise NotAKernelError(f"{problem}. {ADVICE[0].upper()}{ADVICE[1:]}.")
+        raise NotAKernelError(f"{problem}. {NOT_A_KERNEL_ADVICE[0].upper()}{NOT_A_KERNEL_ADVICE[1:]}.")
     return np.empty((len(K), 0)) if F is None else F.astype(np.float64, copy=False)

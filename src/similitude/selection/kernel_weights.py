@@ -8,15 +8,13 @@ import numpy as np
 
 from similitude.linear import SquaredHinge, l2_path
 
-FLAT = 1e-10
+CONSTANT_SHARE = 1e-10
 """If centered features are shorter than this share of the features, they are rounding: the kernel is constant."""
-
-TINY = float(np.finfo(np.float64).tiny)
 
 SMOOTHING = 0.1
 """The share of the objective of EasyMKL that spreads the weights of examples."""
 
-TOLERANCE = 1e-8
+EASYMKL_TOLERANCE = 1e-8
 """Relative tolerance of the objective of EasyMKL."""
 
 
@@ -49,7 +47,7 @@ def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarr
     """
     from scipy.optimize import nnls
 
-    Y = _centered(Y / max(float(np.abs(Y).max()), TINY))
+    Y = _centered(Y / max(float(np.abs(Y).max()), np.finfo(np.float64).tiny))
     if not Y.any():
         raise ValueError("y is constant: kernels cannot be aligned with it")
     centered, lengths = [], np.ones(len(features))
@@ -76,7 +74,7 @@ def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarr
 def _centered(F: np.ndarray) -> np.ndarray:
     """Return features minus their mean; exactly zero if only rounding remains."""
     C = F - F.mean(axis=0)
-    return C if np.linalg.norm(C) > FLAT * np.linalg.norm(F) else np.zeros_like(C)
+    return C if np.linalg.norm(C) > CONSTANT_SHARE * np.linalg.norm(F) else np.zeros_like(C)
 
 
 def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.ndarray:
@@ -116,7 +114,7 @@ def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.nda
     if F.shape[0] < F.shape[1]:
         F = np.ascontiguousarray(np.asarray(np.linalg.qr(F.T, mode="r")).T)  # the same dot products in fewer features
     penalty = SMOOTHING / (1 - SMOOTHING)
-    linear = next(l2_path(F, signs, np.ones(len(F)), [penalty], SquaredHinge(), tolerance=TOLERANCE))
+    linear = next(l2_path(F, signs, np.ones(len(F)), [penalty], SquaredHinge(), tolerance=EASYMKL_TOLERANCE))
     residuals = np.maximum(0.0, 1.0 - signs * linear.scores(F))
     weights = np.zeros(len(features))
     for column in range(signs.shape[1]):

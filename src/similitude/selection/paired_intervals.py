@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from similitude.support import ESTIMATE, Estimate
-from similitude.theory import clopper_pearson
+from similitude.theory import LEVEL, clopper_pearson
 
-LEVEL = 0.95
-
-SYMMETRIC = 1e-6
+MIN_SKEWNESS = 1e-6
 """Skewness below which no correction is needed."""
 
 DRAWS = 4000
@@ -70,7 +68,7 @@ def around_mean(values: np.ndarray, steps: float) -> tuple[float, float]:
 
 def _untransformed(x: float, skewness: float, n: int) -> float:
     """Return the T whose transformed value is x."""
-    if abs(skewness) < SYMMETRIC:
+    if abs(skewness) < MIN_SKEWNESS:
         return x
     root = float(np.cbrt(1 + skewness * (x / np.sqrt(n) - skewness / (6 * n))))
     return float(3 * np.sqrt(n) / skewness * (root - 1))

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.estimators import class_codes
-from similitude.scikit import read_labels
+from similitude.scikit import class_codes, read_labels
 from similitude.support import brief
 
 CLASSIFICATION, REGRESSION = "classification", "regression"

@@ -25,7 +25,7 @@ from similitude.similarity.claims import (
     check_claims,
 )
 from similitude.similarity.contract import Similarity, image, remembered_images
-from similitude.similarity.parameters import Parametric, check_number, check_positive, check_whole
+from similitude.similarity.parameters import Parametric
 from similitude.similarity.wrappers import Normalized, Pullback, Symmetrized, Wrapped
 
 __all__ = [
@@ -57,9 +57,6 @@ __all__ = [
     "Wrapped",
     "as_similarity",
     "check_claims",
-    "check_number",
-    "check_positive",
-    "check_whole",
     "hints_of_parts",
     "image",
     "remembered_images",

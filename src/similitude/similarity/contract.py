@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -122,13 +123,13 @@ class Similarity(Parametric, ABC):
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
         """Return the similarity with its data-dependent parameters fixed on X; itself if there are none."""
-        if not self.parts():
-            return self
-        fixed = {
-            name: value.resolve(X, random_state, sample_weight) if isinstance(value, Similarity) else value
-            for name, value in self._params().items()
-        }
-        return type(self)(**fixed)
+        given = self._params()
+        fixed = dict(given)
+        for name, part in given.items():
+            if isinstance(part, Similarity):
+                fixed[name] = part.resolve(X, random_state, sample_weight)
+        unchanged = all(map(operator.is_, fixed.values(), given.values()))
+        return self if unchanged else type(self)(**fixed)
 
     def check_params(self) -> None:
         """Validate the parameters: raise ValueError or TypeError if one is out of range. Called before any work."""
@@ -276,6 +277,11 @@ class Similarity(Parametric, ABC):
         holds = claimed and self.reason is not None and all(premise.holds for premise in premises)
         unproven = "declared PSD, not proven" if claimed else "nothing is known of it"
         return Proof(repr(self), holds, self.reason or unproven, premises)
+
+    @property
+    def proven(self) -> bool:
+        """Whether it is a kernel by proof."""
+        return self.reason is not None and {SYMMETRIC, PSD} <= self.claims and self.proof().holds
 
     # The algebra: each operation returns a small node (see algebra.py and wrappers.py).
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import math
 import pickle
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -142,28 +141,3 @@ def _written(value: Any) -> str:
     if isinstance(value, frozenset):
         return repr(tuple(sorted(value)))
     return getattr(value, "__qualname__", repr(value)) if _needs_cloudpickle(value) else repr(value)
-
-
-# Validation of parameters; errors name the parameter.
-
-
-def check_number(name: str, value: Any) -> float:
-    """Validate a finite real number."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
-    return float(value)
-
-
-def check_positive(name: str, value: Any) -> float:
-    """Validate a positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
-        raise ValueError(f"{name} must be a positive number, got {value!r}")
-    return float(value)
-
-
-def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> int:
-    """Validate an integer from `least` to `most`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
-        limits = f">= {least}" if most == math.inf else f"from {least} to {most}"
-        raise ValueError(f"{name} must be a whole number {limits}, got {value!r}")
-    return int(value)

@@ -25,7 +25,7 @@ from similitude.support.errors import (
     pairs_at,
 )
 from similitude.support.fingerprints import digest
-from similitude.support.randomness import generator
+from similitude.support.randomness import generator, key_order, random_keys
 from similitude.support.results import (
     ESTIMATE,
     GRADES,
@@ -46,6 +46,7 @@ from similitude.support.validation import (
     check_positive,
     check_share,
 )
+from similitude.support.versions import core_versions, package_version
 
 __all__ = [
     "ESTIMATE",
@@ -78,10 +79,14 @@ __all__ = [
     "check_positive",
     "check_share",
     "complete_file",
+    "core_versions",
     "digest",
     "generator",
+    "key_order",
     "missing_extra",
     "objects_at",
+    "package_version",
     "pairs_at",
     "plain",
+    "random_keys",
 ]

@@ -21,8 +21,8 @@ CORNERS = 3
 NOTICEABLE = 1e-7
 """The magnitude of a negative eigenvalue, relative to the largest entry, that deserves a closer look."""
 
-STARTS = {"normal": 3, "high": 30}
-STEPS = {"normal": 80, "high": 400}
+SEARCH_STARTS = {"normal": 3, "high": 30}
+SEARCH_STEPS = {"normal": 80, "high": 400}
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str
         move, kind = _moved_vectors(matrix, rng, wants_rows), "moved vectors"
     tried = 0
     for size in range(1, LARGEST_SET + 1):
-        for _ in range(STARTS[effort]):
+        for _ in range(SEARCH_STARTS[effort]):
             tried += 1
-            objects = move(lambda objects: lowness(k, objects), size, STEPS[effort])
+            objects = move(lambda objects: lowness(k, objects), size, SEARCH_STEPS[effort])
             gram = _gram(k, objects)
             if gram is not None and _lowness_of(gram) < -NOTICEABLE:
                 return Outcome(objects, gram, f"{tried} local searches over {kind}")

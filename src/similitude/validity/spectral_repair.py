@@ -15,6 +15,7 @@ import numpy as np
 from similitude.compute import Blocks, Encoding, check_fits, check_objects, keys, namespace
 from similitude.compute.engines import current_engine
 from similitude.similarity import KERNEL, SYMMETRIC, Hints, Similarity, Wrapped, as_similarity, hints_of_parts
+from similitude.support import check_choice
 from similitude.validity.witness import Tolerance, asymmetric_pair
 
 NEGLIGIBLE = 1e-10
@@ -158,8 +159,7 @@ def repair(similarity: Any, X: Any, *, how: str = "clip") -> Similarity:
     True
     """
     k = as_similarity(similarity)
-    if how not in (*_CHANGES, "shift"):
-        raise ValueError(f"how must be 'clip', 'flip', 'shift' or 'square', got {how!r}")
+    check_choice("how", how, (*_CHANGES, "shift"))
     n = check_objects(X)
     check_fits(n, n, 8, current_engine())
     k, A = k.prepare(X)

@@ -10,13 +10,13 @@ import numpy as np
 
 from similitude.compute import Blocks, as_objects, check_objects, count, rows, take
 from similitude.similarity import Precomputed, Proof, Similarity, as_similarity
-from similitude.support import Result, generator
+from similitude.support import Result, check_choice, generator
 from similitude.validity.search import search
 from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, negative_direction, smallest_negative_set
 
 VALID, INVALID, UNKNOWN = "VALID", "INVALID", "UNKNOWN"
 
-SAMPLE = {"normal": 1000, "high": 4000}
+SAMPLE_SIZES = {"normal": 1000, "high": 4000}
 """The largest number of objects whose whole Gram matrix is examined, by effort."""
 
 SCAN_LIMIT = 500
@@ -48,7 +48,7 @@ class Validity(Result):
     witness: Witness | None = None
     asymmetry: float | None = None
     min_eigenvalue: float | None = None
-    effort: str = ""
+    effort: str = "the algebra of kernels, no data needed"
 
     def in_short(self) -> str:
         """Return the reason for the verdict in a few words."""
@@ -120,19 +120,18 @@ def check_kernel(
     (0, 1, 2)
     """
     k = as_similarity(similarity)
-    if effort not in SAMPLE:
-        raise ValueError(f"effort must be 'normal' or 'high', got {effort!r}")
+    check_choice("effort", effort, SAMPLE_SIZES)
     k.check_params()
     proof = k.proof()
     if proof.holds:
-        return Validity(VALID, proof, effort="the algebra of kernels, no data needed")
+        return Validity(VALID, proof)
     if mutate is not None and not callable(mutate):
         raise TypeError(f"mutate must be a function of an object, got {type(mutate).__name__}")
     rng = generator(random_state)
     X = _default_sample(k, rng) if X is None else X
     if X is None:
         return Validity(UNKNOWN, proof, effort="the algebra of kernels only; pass objects X to examine more")
-    return _examine(k, proof, _SampledObjects.of(X, SAMPLE[effort], rng), effort, mutate, rng)
+    return _examine(k, proof, _SampledObjects.of(X, SAMPLE_SIZES[effort], rng), effort, mutate, rng)
 
 
 def _default_sample(k: Similarity, rng: np.random.Generator) -> Any:
@@ -205,16 +204,8 @@ def check_gram(
 ) -> Validity:
     """Judge a similarity by a Gram matrix that is already computed.
 
-    Parameters
-    ----------
-    similarity : Similarity
-        The resolved similarity that gave the values.
-    values : array
-        K(x_i, x_j) of all ordered pairs of these objects, none of them mirrored.
-    objects : sequence
-    positions : array of int
-        The positions of the objects among the `out_of` objects that they were sampled from.
-    out_of : int
+    `values` are K(x_i, x_j) of all ordered pairs of these objects, none of them mirrored; `positions` are those of the
+    objects among the `out_of` objects that they were sampled from.
     """
     return _judge(similarity, similarity.proof(), _SampledObjects(objects, positions, out_of), values, scan=False)
 
@@ -240,7 +231,7 @@ def _judge(k: Similarity, proof: Proof, sample: _SampledObjects, values: np.ndar
 
 def _is_proof(k: Similarity, asymmetry: float, smallest: float, K: np.ndarray) -> bool:
     """Tell whether K is all of a precomputed matrix and positive definite beyond rounding."""
-    whole = isinstance(k, Precomputed) and len(K) == max(k.M.shape)
+    whole = type(k) is Precomputed and len(K) == max(k.M.shape)
     rounding = 4 * len(K) * float(np.finfo(np.float64).eps) * float(np.linalg.norm(K))
     return whole and asymmetry <= rounding and smallest > rounding
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from similitude.compute.engines.checkpoints import remove_checkpoint
 from similitude.compute.engines.default_engine import current_engine, engine_for, use_engine
-from similitude.compute.engines.distributed import DistributedEngine, Handle, distributed_engine, is_distributed
+from similitude.compute.engines.distributed import DistributedEngine, Handle, distributed_engine
 from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, format_bytes, parse_bytes
 from similitude.compute.engines.local import LocalEngine, available_cores, one_blas_thread
 from similitude.compute.engines.progress import with_progress
@@ -37,7 +37,6 @@ __all__ = [
     "distributed_engine",
     "engine_for",
     "format_bytes",
-    "is_distributed",
     "one_blas_thread",
     "parse_bytes",
     "partial_sums",

@@ -79,11 +79,6 @@ def add_up(parts: Sequence[Any]) -> Any:
     return total
 
 
-def is_distributed(X: Any) -> bool:
-    """Tell whether X is a Dask collection, without importing Dask."""
-    return not isinstance(X, type) and hasattr(X, "__dask_graph__")
-
-
 def distributed_engine(engine: Engine) -> DistributedEngine:
     """Return the engine for a Dask collection: the given one if it has workers, else a DaskEngine."""
     if isinstance(engine, DistributedEngine):

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
 from similitude.compute.encodings import Encoding, rows
@@ -143,7 +144,9 @@ def compute_tile(task: Task, a: Encoding, b: Encoding, tile: Tile, target: Targe
         result = task(a, b) if out is None else task(a, b, out)
     except PairError as error:
         raise error.moved(tile[0].start, tile[1].start) from error.__cause__
-    return deliver(result, tile, target)
+    if target is not None:
+        target.put(tile, result)
+    return result if target is None else None
 
 
 def deliver(result: Any, tile: Tile, target: Target | None) -> Any:
@@ -154,10 +157,14 @@ def deliver(result: Any, tile: Tile, target: Target | None) -> Any:
     return None
 
 
-_UNITS = {"": 1, **{letter: 1000**i for i, letter in enumerate("KMGT", 1)}}
-_UNITS |= {f"{letter}I": 1024**i for i, letter in enumerate("KMGT", 1)}
+_UNITS = {
+    "": 1,
+    **{letter: 1000**i for i, letter in enumerate("KMGT", 1)},
+    **{f"{letter}I": 1024**i for i, letter in enumerate("KMGT", 1)},
+}
 
 
+@lru_cache(maxsize=64)
 def parse_bytes(size: float | str) -> int:
     """Return a memory size in bytes.
 

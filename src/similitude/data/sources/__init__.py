@@ -11,7 +11,7 @@ from similitude.data.sources.batch_size import MAX_BATCH_ROWS, batch_rows, check
 from similitude.data.sources.partitions import errors_in_partition, partition_objects, partition_source
 from similitude.data.sources.prefetch import read_ahead
 from similitude.data.sources.source import Source, looks_like_source
-from similitude.data.sources.stable_sample import StableSample, key_order, random_keys
+from similitude.data.sources.stable_sample import StableSample
 
 __all__ = [
     "MAX_BATCH_ROWS",
@@ -22,10 +22,8 @@ __all__ = [
     "check_sample_fits",
     "errors_in_batch",
     "errors_in_partition",
-    "key_order",
     "looks_like_source",
     "partition_objects",
     "partition_source",
-    "random_keys",
     "read_ahead",
 ]

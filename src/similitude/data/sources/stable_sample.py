@@ -11,38 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import join, take
-
-_GAMMA, _MIX = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-
-
-def random_keys(ranks: np.ndarray, seed: int) -> np.ndarray:
-    """Return a random 64-bit number for each rank (Steele, Lea and Flood 2014, SplitMix64).
-
-    >>> bool((random_keys(np.arange(5), 1)[2:4] == random_keys(np.arange(2, 4), 1)).all())
-    True
-    """
-    with np.errstate(over="ignore"):
-        z = np.uint64(seed) + (np.asarray(ranks).astype(np.uint64) + np.uint64(1)) * _GAMMA
-        z = (z ^ (z >> np.uint64(30))) * _MIX[0]
-        z = (z ^ (z >> np.uint64(27))) * _MIX[1]
-    mixed: np.ndarray = z ^ (z >> np.uint64(31))
-    return mixed
-
-
-def key_order(keys: np.ndarray) -> np.ndarray:
-    """Return the stable order of 64-bit keys, in linear time: by their upper halves, and by all bits within ties.
-
-    >>> key_order(np.array([2**40 + 1, 3, 2**40], dtype=np.uint64))
-    array([1, 2, 0])
-    """
-    low, high = (keys >> np.uint64(32)).astype(np.uint16), (keys >> np.uint64(48)).astype(np.uint16)
-    order = np.argsort(low, kind="stable")  # a radix sort for 16 bits
-    order = order[np.argsort(high[order], kind="stable")]
-    upper = (keys >> np.uint64(32))[order]
-    same = upper[1:] == upper[:-1]
-    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-    order[tied] = order[tied][np.argsort(keys[order[tied]], kind="stable")]
-    return order
+from similitude.support import key_order, random_keys
 
 
 class StableSample:

@@ -13,7 +13,7 @@ from similitude.kernels.ragged import ragged_rows, starts_of
 from similitude.kernels.tables.cells import is_missing
 from similitude.support import brief, digest
 
-UNLABELED = 0
+NO_LABEL = 0
 """The label of all nodes or edges of a graph without labels."""
 
 
@@ -69,7 +69,7 @@ class EncodedGraphs:
             (self.starts[self.node_starts], self.edge_labels, 4),
         ):
             some = np.diff(starts) > 0
-            found[some] |= np.where(labels[starts[:-1][some]] == UNLABELED, 2 * bit, bit).astype(np.uint8)
+            found[some] |= np.where(labels[starts[:-1][some]] == NO_LABEL, 2 * bit, bit).astype(np.uint8)
         return found
 
     @property
@@ -91,7 +91,7 @@ def _digests(labels: list[Any]) -> np.ndarray:
 
 
 def _digest(label: Any) -> int:
-    return UNLABELED if is_missing(label) else int.from_bytes(digest(label), "little") or 1
+    return NO_LABEL if is_missing(label) else int.from_bytes(digest(label), "little") or 1
 
 
 def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> EncodedGraphs:
@@ -128,7 +128,7 @@ def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> EncodedGr
     ends = np.concatenate([one.ends for one in parts])
     _check_ends(parts, ends, owner, sizes)
     labels = _label_digests(parts, "node") if nodes else None
-    labels = np.full(node_starts[-1], UNLABELED, np.uint64) if labels is None else labels
+    labels = np.full(node_starts[-1], NO_LABEL, np.uint64) if labels is None else labels
     adjacency = _adjacency(parts, ends, owner, node_starts, _label_digests(parts, "edge") if edges else None)
     return EncodedGraphs(node_starts, labels, *adjacency)
 
@@ -159,7 +159,7 @@ def _label_digests(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
         without, having = graphs[labeled.index(False)], graphs[labeled.index(True)]
         raise ValueError(f"graph {without} has no {of} labels, graph {having} has: label all graphs or none")
     values = _digests([label for some in labels for label in (some.tolist() if hasattr(some, "tolist") else some)])
-    missing = np.flatnonzero(values == UNLABELED)
+    missing = np.flatnonzero(values == NO_LABEL)
     if len(missing):
         starts = starts_of([len(some) for some in labels])
         which = int(np.searchsorted(starts, missing[0], side="right")) - 1

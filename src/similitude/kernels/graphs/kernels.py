@@ -17,7 +17,8 @@ from similitude.kernels.graphs.encoding import as_graphs
 from similitude.kernels.graphs.graphlet_types import GraphletTypes, graphlet_types
 from similitude.kernels.histograms import Histograms
 from similitude.kernels.vectors.pairwise import IDENTITY, pairwise, squared_norms
-from similitude.similarity import BOUNDED, KERNEL, Similarity, check_whole
+from similitude.similarity import BOUNDED, KERNEL, Similarity
+from similitude.support import check_integer
 
 MOST_ITERATIONS = 100
 """The largest number of refinements; labels stop changing the partition of the nodes long before."""
@@ -115,7 +116,7 @@ class WeisfeilerLehman(HistogramSimilarity):
 
     def check_params(self) -> None:
         """Validate the number of iterations."""
-        check_whole("iterations", self.iterations, 0, MOST_ITERATIONS)
+        check_integer("iterations", self.iterations, 0, MOST_ITERATIONS)
 
     def encode(self, objects: Any) -> Encoding:
         """Return the histogram of labels of each graph, over all iterations."""
@@ -205,7 +206,7 @@ class Graphlet(Similarity):
 
     def check_params(self) -> None:
         """Validate p, the mode and `connected`."""
-        check_whole("p", self.p, 2, 5)
+        check_integer("p", self.p, 2, 5)
         if self.mode not in ("counts", "presence", "frequency"):
             raise ValueError(f"mode must be 'counts', 'presence' or 'frequency', got {self.mode!r}")
         if not isinstance(self.connected, (bool, np.bool_)):

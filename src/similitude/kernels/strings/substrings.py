@@ -15,7 +15,8 @@ from similitude.compute import Encoding, Hints, loops
 from similitude.compute.loops import Patterns
 from similitude.kernels.strings.bags import Bags, bag_features, bag_products
 from similitude.kernels.strings.letters import as_letters
-from similitude.similarity import KERNEL, Similarity, check_whole
+from similitude.similarity import KERNEL, Similarity
+from similitude.support import check_integer
 
 MOST_PATTERNS = 5_000
 """The largest number of sets of positions; each gives one feature of every window."""
@@ -105,7 +106,7 @@ class Spectrum(BagSimilarity):
 
     def check_params(self) -> None:
         """Validate the length."""
-        check_whole("p", self.p, 1)
+        check_integer("p", self.p, 1)
 
     def patterns(self) -> Patterns:
         """Return windows of length p, or of each length up to p."""
@@ -158,8 +159,8 @@ class Gapped(BagSimilarity):
 
     def check_params(self) -> None:
         """Validate g and m, and the number of sets of positions."""
-        check_whole("g", self.g, 1)
-        if check_whole("m", self.m, 0) >= self.g:
+        check_integer("g", self.g, 1)
+        if check_integer("m", self.m, 0) >= self.g:
             raise ValueError(f"m must be below g = {self.g}, so that a position is left, got {self.m!r}")
         if self.m > 0 and (self.g > MOST_PATTERNS or comb(self.g, self.m) > MOST_PATTERNS):
             raise ValueError(
@@ -232,8 +233,8 @@ class Mismatch(BagSimilarity):
 
     def check_params(self) -> None:
         """Validate p, m and the size of the alphabet."""
-        check_whole("p", self.p, 1)
-        if check_whole("m", self.m, 0) > self.p:
+        check_integer("p", self.p, 1)
+        if check_integer("m", self.m, 0) > self.p:
             raise ValueError(f"m must be at most p = {self.p}, got {self.m!r}")
         if self.alphabet is None:
             return

@@ -8,8 +8,8 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, check_objects, is_column, rows, take
 from similitude.kernels.tables.cells import keys_of, missing_cells, order_of
-from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity, check_number
-from similitude.support import brief
+from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
+from similitude.support import brief, check_number
 
 
 def _single(objects: Any) -> Any:

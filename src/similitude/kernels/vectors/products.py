@@ -15,7 +15,8 @@ from similitude.kernels.vectors.pairwise import (
     unit_rows,
     vector_profile,
 )
-from similitude.similarity import BOUNDED, KERNEL, PSD, SYMMETRIC, check_number
+from similitude.similarity import BOUNDED, KERNEL, PSD, SYMMETRIC
+from similitude.support import check_number
 
 
 class Linear(VectorSimilarity):

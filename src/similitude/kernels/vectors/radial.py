@@ -20,7 +20,8 @@ from similitude.kernels.vectors.pairwise import (
     pairwise,
     vector_profile,
 )
-from similitude.similarity import UNIT_KERNEL, check_positive
+from similitude.similarity import UNIT_KERNEL
+from similitude.support import check_positive
 
 FINITE = Hints(finite=True, on_tensors=True, profile=vector_profile)
 
@@ -74,8 +75,9 @@ class DistanceSimilarity(VectorSimilarity):
 
     def shared_distances(self) -> str | None:
         """Return the name of the distances, equal for all that can share them; None if a subclass changes them."""
-        cls, usual = type(self), VectorSimilarity
-        return self.sums if cls.block is usual.block and cls.encode is usual.encode else None
+        cls, usual = type(self), DistanceSimilarity
+        methods = ("encode", "block", "distances", "of_distances")
+        return self.sums if all(getattr(cls, name) is getattr(usual, name) for name in methods) else None
 
 
 class Gaussian(DistanceSimilarity):

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.compute import BlockTask, Encoding, is_sparse, rows, take
+from similitude.compute import BlockTask, Encoding, as_objects, count, is_sparse, is_table, join, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.learners.perceptron.growing_array import can_be_extended, contents, extended, growing
 from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound
 from similitude.learners.perceptron.training import (
     EncodedExamples,
@@ -22,7 +21,7 @@ from similitude.learners.perceptron.training import (
 from similitude.learners.perceptron.update_rules import TIES, Rule, perceptron_rule
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on
 from similitude.similarity import Similarity, as_similarity
-from similitude.support import UnresolvedError, brief, check_integer
+from similitude.support import UnresolvedError, brief, check_choice, check_integer
 
 WITNESS_EXAMPLES = 1000
 """Largest number of remembered examples that are searched for a witness against the kernel."""
@@ -110,7 +109,6 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
     """
 
     n_seen_: int
-    _buffers: tuple[Any, Any] | None = None
     mistakes_per_epoch_: list[int]
     mistake_bound_: MistakeBound
 
@@ -209,28 +207,14 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
         return self._count(int(wrong))
 
     def predict_one(self, x: Any) -> Any:
-        """Return the class of one object, or None before any training.
-
-        Parameters
-        ----------
-        x : object
-        """
+        """Return the class of one object, or None before any training."""
         if not hasattr(self, "n_seen_"):
             return None
         score = self._scores_of_one(self._encode_one(x)[1], self.dual_coef_)[0]
         return self.classes_.tolist()[int(score >= 0) if score.ndim == 0 else int(score.argmax())]
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the score of each object, or one score per class for several classes.
-
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n,) or (n, n_classes)
-        """
+        """Return the score of each object, or one score per class for several classes."""
         with np.errstate(over="ignore", invalid="ignore"):
             return check_finite(self._weighted(X))
 
@@ -244,15 +228,11 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
         """Number of updates."""
         return sum(self.mistakes_per_epoch_)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_buffers"}
-
     def _check_params(self) -> None:
         check_integer("epochs", self.epochs)
         if self.budget is not None:
             check_integer("budget", self.budget)
-        if self.tie not in TIES:
-            raise ValueError(f"tie must be 'le0' or 'ge0', got {brief(self.tie)}")
+        check_choice("tie", self.tie, TIES)
 
     def _rule(self) -> Rule:
         return perceptron_rule(len(self.classes_), self.tie)
@@ -262,7 +242,6 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
         none = np.empty(0, np.intp)
         self.support_, self.support_objects_, self._support = none, take(X, none), rows(A, none)
         self._weights, self._moments = (np.empty((0, *self._rule().outputs)) for _ in range(2))
-        self._buffers = None
         self.n_seen_, self._time, self._squared_length = 0, 0, 0.0
 
     def _train(self, k: Similarity, X: Any, A: Encoding, codes: np.ndarray, epochs: int) -> PerceptronTraining:
@@ -299,11 +278,8 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
     ) -> None:
         if not len(positions):
             return
-        objects, encoding = self._buffers or (growing(self.support_objects_), growing(self._support))
-        objects = extended(objects, X)
-        encoding = extended(encoding, A) if can_be_extended(A) else growing(k.encode(contents(objects)))
-        self._buffers = objects, encoding
-        self.support_objects_, self._support = contents(objects), contents(encoding)
+        self.support_objects_ = _appended(self.support_objects_, X)
+        self._support = _appended(self._support, A) if _can_grow(A) else k.encode(self.support_objects_)
         self.support_ = np.concatenate([self.support_, positions])
         self._weights = np.concatenate([self._weights, weights])
         self._moments = np.concatenate([self._moments, moments])
@@ -315,7 +291,6 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
             self.support_, self._weights, self._moments = (
                 values[which] for values in (self.support_, self._weights, self._moments)
             )
-            self._buffers = None
 
     def _demand_possible(self, k: Similarity) -> None:
         """Raise NotAKernelError if the remembered examples contain a witness; rounding alone does not."""
@@ -388,3 +363,23 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
             return np.zeros((1, *weights.shape[1:]))
         with np.errstate(over="ignore", invalid="ignore"):
             return check_finite(np.asarray(BlockTask(self.kernel_)(A, self._support)) @ weights)
+
+
+def _appended(objects: Any, more: Any) -> Any:
+    """Return objects or encodings followed by more; objects that come in another container become a list."""
+    if isinstance(objects, tuple):
+        return tuple(map(_appended, objects, more))
+    if isinstance(objects, np.ndarray):
+        more = more.toarray() if is_sparse(more) else np.asarray(more)
+    if not count(objects):
+        return more
+    if type(objects) is type(more) or is_sparse(objects):
+        return join(objects, more)
+    return [*as_objects(objects), *as_objects(more)]
+
+
+def _can_grow(encoding: Encoding) -> bool:
+    """Tell whether two encodings of this kind can be joined: a user's own class cannot."""
+    if isinstance(encoding, tuple):
+        return all(map(_can_grow, encoding))
+    return isinstance(encoding, list) or hasattr(encoding, "shape") or is_table(encoding)

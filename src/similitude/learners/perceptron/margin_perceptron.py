@@ -114,12 +114,7 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the score of each object, or one score per class for several classes.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
+        """Return the score of each object, or one score per class for several classes."""
         with np.errstate(over="ignore", invalid="ignore"):
             return check_finite(self._weighted(X))
 

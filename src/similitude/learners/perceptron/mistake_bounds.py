@@ -69,12 +69,7 @@ def no_bound(reason: str) -> MistakeBound:
 def mistake_bound(examples: EncodedExamples, y: np.ndarray, rule: Rule, attained: float | None) -> MistakeBound:
     """Return the bound (R / gamma)^2 of the perceptron, where gamma is the largest margin known to be attained.
 
-    Parameters
-    ----------
-    examples, y, rule
-        As in the training of the perceptron.
-    attained : float or None
-        The margin of its own hypothesis on all of them.
+    `attained` is the margin of its own hypothesis on all examples, if known.
     """
     margin, reason = known_margin(examples, y, rule, attained)
     if margin is None:

@@ -56,11 +56,8 @@ class BinaryRule:
 class MulticlassRule:
     """Several classes: add the example to its class, and subtract it from the class with the largest other score.
 
-    Parameters
-    ----------
-    k : int
-    tie : {"le0", "ge0"}
-        Update unless the true class has the largest score alone, or only where argmax (the first on a tie) is wrong.
+    Update unless the true class has the largest score alone or, with ``tie="ge0"``, only where argmax (the first on a
+    tie) is wrong.
     """
 
     def __init__(self, k: int, tie: str) -> None:

@@ -25,16 +25,17 @@ from similitude.linear import Logistic, Loss, as_loss, check_convex
 from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
+    check_class_weights,
     check_labels,
     check_targets,
     check_weights,
 )
 from similitude.support import check_integer, check_positive
 
-EXACT = 2000
+AUTO_EXACT = 2000
 """Objects up to which ``n_landmarks="auto"`` uses the span of all of them."""
 
-LANDMARKS = 500
+AUTO_LANDMARKS = 500
 """Landmarks that ``n_landmarks="auto"`` uses for more objects."""
 
 
@@ -78,7 +79,7 @@ class Representer(KernelLearner):
         check_convex(loss, y)
         n = check_objects(X)
         weights = check_weights(sample_weight, n)
-        auto = LANDMARKS if n > EXACT else n
+        auto = AUTO_LANDMARKS if n > AUTO_EXACT else n
         m = n if self.n_landmarks is None else auto if isinstance(self.n_landmarks, str) else min(n, self.n_landmarks)
         check_fits(n, m, 8, self._engine)
         k, X, A = self._start(X, self.random_state, sample_weight)
@@ -203,9 +204,7 @@ class RepresenterClassifier(ScoreClassifier, Representer):
         self._check_params()
         X = self._checked(X, reset=True)
         self.classes_, numbers = check_labels(self, X, y)
-        weights = check_weights(sample_weight, len(numbers))
-        if len(np.unique(numbers[weights > 0])) < len(self.classes_):
-            raise ValueError("every class needs an example of positive weight")
+        check_class_weights(self.classes_, numbers, check_weights(sample_weight, len(numbers)))
         signs = np.where(numbers[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
         self._learn(X, signs if len(self.classes_) > 2 else signs[:, 1], sample_weight)
         return self

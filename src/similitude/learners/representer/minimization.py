@@ -29,35 +29,22 @@ FEWEST_ROUNDS = 20
 MOST_STALLED = 10
 """Newton steps, or envelopes, in a row without progress before giving up."""
 
-SHORTEST = 2.0**-40
+SHORTEST_STEP = 2.0**-40
 """The smallest fraction of a Newton step that is tried."""
 
-HALVINGS = 1100
+PROXIMAL_HALVINGS = 1100
 """Maximum number of bisections for a proximal point; about 55 unless slopes are absurd."""
-
-EPS = np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
 class Risk:
-    """A weighted mean of losses to be minimized over a span.
-
-    Attributes
-    ----------
-    loss : Loss
-    y, weights : array of float64
-        Targets, and weights that sum to 1.
-    span : Span
-    tolerance : float
-        The largest acceptable duality gap.
-    most_steps : int
-    """
+    """A weighted mean of losses to be minimized over a span."""
 
     loss: Loss
     y: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray  # they sum to 1
     span: Span
-    tolerance: float
+    tolerance: float  # the largest acceptable duality gap
     most_steps: int
 
     def mean(self, scores: np.ndarray) -> float:
@@ -67,30 +54,16 @@ class Risk:
 
 @dataclass(frozen=True)
 class Minimizer:
-    """The solution for a multiplier mu: a point w, and slopes g that bound the minimum from below.
-
-    Attributes
-    ----------
-    mu : float
-    point, scores : array
-        w, and <w, phi(x_i)>.
-    slopes : array
-        g, one per example.
-    squared_norm, dual_squared_norm : float
-        |w|^2 and |w_g|^2.
-    mean_loss, conjugate : float
-        The weighted means of the losses at the scores, and of their conjugates at the slopes.
-    steps : int
-    """
+    """The solution for a multiplier mu: a point w, and slopes g that bound the minimum from below."""
 
     mu: float
     point: np.ndarray
-    scores: np.ndarray
-    slopes: np.ndarray
-    squared_norm: float
-    dual_squared_norm: float
-    mean_loss: float
-    conjugate: float
+    scores: np.ndarray  # <w, phi(x_i)>
+    slopes: np.ndarray  # g, one per example
+    squared_norm: float  # |w|^2
+    dual_squared_norm: float  # |w_g|^2
+    mean_loss: float  # the weighted mean of the losses at the scores
+    conjugate: float  # that of their conjugates at the slopes
     steps: int
 
     @property
@@ -176,7 +149,7 @@ def _newton_step(
     slope = float(v @ (slopes * along)) + across
     here, part = risk.mean(scores), 1.0
     slack = 1e-14 * (abs(here) + abs(across))
-    while part >= SHORTEST:
+    while part >= SHORTEST_STEP:
         there = scores + part * along
         rise = risk.mean(there) - here + part * across + part**2 * square
         if rise <= 1e-4 * part * slope + slack:  # false if it is not finite
@@ -250,15 +223,7 @@ class Envelope(Loss):
     r"""The Moreau envelope :math:`M(f) = \min_z L(y, z) + (f + w s - z)^2 / (2w)` of a loss shifted by slopes s.
 
     It is convex and smooth for any L; its derivative is :math:`(f + w s - z) / w` at the minimizing z, which is a
-    slope of L at z.
-
-    Parameters
-    ----------
-    loss : Loss
-    width : float
-        w; the smaller, the closer to the loss.
-    slopes : array
-        s, one per example.
+    slope of L at z. The smaller the width w, the closer it is to the loss.
     """
 
     smooth = True
@@ -281,9 +246,11 @@ class Envelope(Loss):
         other = c - self.width * self.loss.derivative(y, c)
         low, high = np.minimum(c, other), np.maximum(c, other)
         least = np.minimum(np.abs(c), np.abs(other)) + 1e-3 * np.abs(c).mean()
-        for _ in range(HALVINGS):
+        for _ in range(PROXIMAL_HALVINGS):
             middle = low + (high - low) / 2
-            if (high - low <= EPS * np.maximum(least, np.maximum(np.abs(low), np.abs(high)))).all():
+            if (
+                high - low <= np.finfo(np.float64).eps * np.maximum(least, np.maximum(np.abs(low), np.abs(high)))
+            ).all():
                 break
             above = middle + self.width * self.loss.derivative(y, middle) > c
             low, high = np.where(above, low, middle), np.where(above, middle, high)

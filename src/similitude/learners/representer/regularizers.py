@@ -30,7 +30,7 @@ number of points between them at which a sign change is sought, twice as many if
 LIGHT = 1e-9
 """The smallest such multiplier for a penalty that is flat at the current w, where the sign will not change."""
 
-PROBED, LONGEST, HALVINGS = 200, 2.0**60, 200
+PROBED, LONGEST_NORM, SLOPE_HALVINGS = 200, 2.0**60, 200
 """Norms at which the slope of a user's regularizer is evaluated; their largest ratio to the size of the problem; and
 the number of bisections in the search for a slope."""
 
@@ -256,9 +256,9 @@ class ScaledRegularizer:
         if self.regularizer.convex is not None:
             return self.regularizer.convex
         longest = size
-        while self.value(longest) - self.value(0.0) < worth and longest < LONGEST * size:
+        while self.value(longest) - self.value(0.0) < worth and longest < LONGEST_NORM * size:
             longest *= 2
-        slopes = [self.slope(norm) for norm in np.geomspace(longest / LONGEST, longest, PROBED)]
+        slopes = [self.slope(norm) for norm in np.geomspace(longest / LONGEST_NORM, longest, PROBED)]
         return all(after >= before * (1 - 1e-9) for before, after in pairwise(slopes))
 
     def conjugate(self, pull: float, size: float) -> float:
@@ -271,9 +271,9 @@ class ScaledRegularizer:
         low, high = 0.0, size
         while self.slope(high) < pull:
             low, high = high, 2 * high
-            if high > LONGEST**2 * size:
+            if high > LONGEST_NORM**2 * size:
                 return math.inf
-        for _ in range(HALVINGS):
+        for _ in range(SLOPE_HALVINGS):
             middle = low + (high - low) / 2
             low, high = (middle, high) if self.slope(middle) < pull else (low, middle)
         return pull * high - self.value(low)
@@ -282,14 +282,7 @@ class ScaledRegularizer:
 class PathSearch:
     """A search along the path of minimizers w(mu).
 
-    Parameters
-    ----------
-    risk : Risk
-    penalty : ScaledRegularizer
-    at_zero : float
-        The mean loss at w = 0.
-    size : float
-        A norm at which scores are as large as targets.
+    `at_zero` is the mean loss at w = 0, `size` a norm at which scores are as large as targets.
     """
 
     def __init__(self, risk: Risk, penalty: ScaledRegularizer, at_zero: float, size: float) -> None:

@@ -21,7 +21,7 @@ from similitude.scikit import CHECKED_OBJECTS
 from similitude.similarity import Similarity, as_similarity
 from similitude.validity import Validity
 
-STRIP = 8192
+WEIGHTED_ROWS = 8192
 """Rows of features that are weighted at once."""
 
 LARGER_SHIFTS = 10.0 ** np.arange(0, 9, 2)
@@ -29,13 +29,7 @@ LARGER_SHIFTS = 10.0 ** np.arange(0, 9, 2)
 
 
 class GramSpan:
-    """The span of all training objects, by their Gram matrix.
-
-    Parameters
-    ----------
-    G : array of shape (n, n)
-        In float64; it is scaled in place.
-    """
+    """The span of all training objects, by their Gram matrix in float64, which is scaled in place."""
 
     def __init__(self, G: np.ndarray) -> None:
         self.scale = float(G.diagonal().max(initial=0.0)) or 1.0
@@ -88,15 +82,7 @@ class GramSpan:
 
 
 class LandmarkSpan:
-    """The span of landmarks, chosen by randomly pivoted Cholesky, with features in an orthonormal basis of it.
-
-    Parameters
-    ----------
-    X : sequence of objects
-    landmarks : ProjectionMap
-        Fitted to X.
-    engine : Engine
-    """
+    """The span of landmarks, with features in an orthonormal basis of it by a ProjectionMap fitted to X."""
 
     def __init__(self, X: Any, landmarks: ProjectionMap, engine: Engine) -> None:
         F = np.array(landmarks.transform(X), dtype=np.float64)
@@ -125,8 +111,8 @@ class LandmarkSpan:
     def newton(self, curvature: np.ndarray, b: np.ndarray, mu: float) -> np.ndarray:
         """Return the minimizer of sum_i (curvature_i f_i^2 / 2 - b_i f_i) + mu |w|^2: (F' D F + 2 mu) w = F' b."""
         H = np.zeros((self.F.shape[1],) * 2)
-        for start in range(0, len(self.F), STRIP):
-            some = slice(start, start + STRIP)
+        for start in range(0, len(self.F), WEIGHTED_ROWS):
+            some = slice(start, start + WEIGHTED_ROWS)
             H += (self.F[some].T * curvature[some]) @ self.F[some]
         return _solve_shifted(H, self.F.T @ b, 2 * mu)
 
@@ -154,7 +140,7 @@ def span_of_objects(k: Similarity, X: Any, A: Encoding, engine: Engine) -> tuple
     objects = Objects(k, X, A, np.arange(n), engine)
     gram = objects.gram()
     G = as_numpy(gram.values)
-    if n > CHECKED_OBJECTS and not k.proof().holds:
+    if n > CHECKED_OBJECTS and not k.proven:
         _demand_definite(objects, G)
     return GramSpan(G), gram.validity
 

@@ -32,47 +32,26 @@ MAX_FREE = 500
 class BoxProblem:
     r"""Minimize :math:`\frac12 \beta^\top K \beta - t^\top \beta` subject to :math:`l \le \beta \le h`.
 
-    Attributes
-    ----------
-    target, low, high : array of float64
-        t, l and h, one entry per variable.
-    example : array of int
-        The row of K that each variable belongs to; several variables may share one.
-    keep_sum : bool
-        Also require that the sum of beta is 0, the dual constraint of an unpenalized intercept.
+    With `keep_sum`, also require that the sum of beta is 0, the dual constraint of an unpenalized intercept.
     """
 
-    target: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    example: np.ndarray
+    target: np.ndarray  # t, one entry per variable
+    low: np.ndarray  # l
+    high: np.ndarray  # h
+    example: np.ndarray  # the row of K that each variable belongs to; several variables may share one
     keep_sum: bool
 
 
 @dataclass(frozen=True)
 class BoxSolution:
-    """The minimizer of a BoxProblem.
-
-    Attributes
-    ----------
-    beta : array
-        The variables.
-    residual : array
-        t - K beta.
-    intercept : float
-        The residual shared by all variables strictly inside the box; 0 without the constraint on the sum.
-    violation : float
-        The violation of the optimality conditions.
-    rounds, steps : int
-        Number of working sets, and of steps within them.
-    """
+    """The minimizer of a BoxProblem."""
 
     beta: np.ndarray
-    residual: np.ndarray
-    intercept: float
-    violation: float
-    rounds: int
-    steps: int
+    residual: np.ndarray  # t - K beta
+    intercept: float  # the residual of all variables strictly inside the box; 0 without the constraint on the sum
+    violation: float  # of the optimality conditions
+    rounds: int  # number of working sets
+    steps: int  # number of steps within them
 
 
 def solve(
@@ -82,15 +61,8 @@ def solve(
 
     Each round takes half of the previous working set and the variables that violate optimality most, minimizes over
     these alone, and updates every residual with the rows of the variables that moved. The solver stops early if only
-    rounding is left to gain, or with a warning after ten million steps.
-
-    Parameters
-    ----------
-    problem : BoxProblem
-    K : KernelRows
-    tolerance : float
-    look : callable, optional
-        Called with beta and the residual after each round; it may raise to stop.
+    rounding is left to gain, if `look`, called with beta and the residual after each round, raises, or with a warning
+    after ten million steps.
     """
     n, examples = len(problem.target), len(K)
     beta, residual, change = np.zeros(n), problem.target.copy(), np.zeros(examples)
@@ -105,7 +77,10 @@ def solve(
         if len(rows) < len(working) or not (place == np.arange(len(working))).all():
             block = np.ascontiguousarray(block[np.ix_(place, place)])
         inner_tolerance = max(tolerance * 0.5, violation * 0.1)
-        steps += _minimize_within(problem, block, working, beta, residual, inner_tolerance)
+        moving, most = beta[working], STEPS_PER_VARIABLE * len(working)
+        low, high = problem.low[working], problem.high[working]
+        steps += smo(block, residual[working], moving, low, high, inner_tolerance, most, problem.keep_sum)
+        beta[working] = moving
         moved = np.bincount(problem.example[working], beta[working] - before, minlength=examples)
         which = np.flatnonzero(moved)
         change[:] = 0.0
@@ -134,22 +109,6 @@ def _warn(violation: float, tolerance: float) -> None:
         ConvergenceWarning,
         stacklevel=2,
     )
-
-
-def _minimize_within(
-    problem: BoxProblem,
-    block: np.ndarray,
-    working: np.ndarray,
-    beta: np.ndarray,
-    residual: np.ndarray,
-    tolerance: float,
-) -> int:
-    """Minimize over the working set alone, given K between its variables; return the number of steps."""
-    u, moving = residual[working], beta[working]
-    most = STEPS_PER_VARIABLE * len(working)
-    steps = smo(block, u, moving, problem.low[working], problem.high[working], tolerance, most, problem.keep_sum)
-    beta[working] = moving
-    return steps
 
 
 def _working_set(
@@ -189,32 +148,15 @@ def _optimality(problem: BoxProblem, beta: np.ndarray, residual: np.ndarray) -> 
 
 @dataclass(frozen=True)
 class SVMSolution:
-    """A solved support vector machine: f(x) = sum_i coefficients_i K(x, x_i) + intercept.
-
-    Attributes
-    ----------
-    coefficients : array
-        One per training object.
-    intercept : float
-    squared_norm : float
-        |w|^2.
-    objective : float
-        |w|^2 / 2 plus the losses, the minimized function.
-    gap : float
-        The duality gap: an upper bound on the distance of the objective from its minimum.
-    leave_one_out : array
-        Approximate scores that each training object would have if it were left out.
-    rounds : int
-        Rounds of the solver.
-    """
+    """A solved support vector machine: f(x) = sum_i coefficients_i K(x, x_i) + intercept."""
 
     coefficients: np.ndarray
     intercept: float
-    squared_norm: float
-    objective: float
-    gap: float
-    leave_one_out: np.ndarray
-    rounds: int
+    squared_norm: float  # |w|^2
+    objective: float  # |w|^2 / 2 plus the losses, the minimized function
+    gap: float  # the duality gap: an upper bound on the distance of the objective from its minimum
+    leave_one_out: np.ndarray  # approximate scores that each training object would have if it were left out
+    rounds: int  # rounds of the solver
 
 
 def solve_svc(K: KernelRows, sign: np.ndarray, C: np.ndarray, fit_intercept: bool, tolerance: float) -> SVMSolution:

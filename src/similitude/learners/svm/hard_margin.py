@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from similitude.learners.conflicts import smallest_conflict
+from similitude.learners.conflicts import inseparable, smallest_conflict
 from similitude.learners.svm.dual import SVMSolution, span_distances
-from similitude.learners.svm.min_norm_point import HullPoint, nearest_point
+from similitude.learners.svm.min_norm_point import DOUBLE_EPS, HullPoint, nearest_point
 from similitude.learners.svm.row_cache import KernelRows
+from similitude.support import InseparableError
 
 MARGIN_ROUNDING = 32
 """A squared margin below this many machine epsilons of the squared lengths counts as zero (1e-7 in float64)."""
 
-FLOAT64_EPSILON = float(np.finfo(np.float64).eps)
 
-
-class ConflictError(Exception):
-    """Positions of examples that no separator can all put on their own sides."""
-
-    def __init__(self, positions: np.ndarray) -> None:
-        super().__init__(positions)
-        self.positions = positions
-
-
-def solve_hard(K: np.ndarray, sign: np.ndarray, fit_intercept: bool) -> SVMSolution:
-    """Minimize |w| subject to sign_i f(x_i) >= 1 for all i; raise ConflictError if that is infeasible.
+def solve_hard(
+    K: np.ndarray, sign: np.ndarray, fit_intercept: bool, members: np.ndarray, labels: np.ndarray
+) -> SVMSolution:
+    """Minimize |w| subject to sign_i f(x_i) >= 1 for all i; raise InseparableError if that is infeasible.
 
     w points to the point of a convex hull that is nearest to the origin; with an intercept it is the shortest
-    connection of two hulls.
+    connection of two hulls. `members` are the positions of the examples among all, which `labels` belong to.
     """
     Q = K * sign[:, None] * sign
     groups = sign if fit_intercept else np.zeros(len(sign))
     point = nearest_point(Q, groups)
     if not separates(point):
-        raise ConflictError(conflict(Q, groups, point))
+        raise not_separable(fit_intercept, members[conflict(Q, groups, point)], labels)
     stretch = len(point.lows) / point.square
     coefficients = np.zeros(len(sign))
     coefficients[point.corners] = stretch * point.weights * sign[point.corners]
@@ -45,12 +38,19 @@ def solve_hard(K: np.ndarray, sign: np.ndarray, fit_intercept: bool) -> SVMSolut
     return SVMSolution(coefficients, intercept, squared, squared / 2, gap, scores - coefficients * spans, 1)
 
 
-def separates(point: HullPoint, eps: float = FLOAT64_EPSILON) -> bool:
+def not_separable(intercept: bool, conflicts: np.ndarray, labels: np.ndarray, why: str = "") -> InseparableError:
+    """Return the error that names conflicting examples, for a hyperplane with or without an intercept."""
+    where = "" if intercept else " through the origin"
+    what = f"a hyperplane{where} of the kernel's feature space with a margin above rounding{why}"
+    return inseparable(what, conflicts, labels)
+
+
+def separates(point: HullPoint, eps: float = DOUBLE_EPS) -> bool:
     """Tell whether the nearest point is off the origin by more than rounding, so that its direction separates."""
     return point.square > MARGIN_ROUNDING * eps * point.reach and point.lows.sum() > 0
 
 
-def conflict(Q: np.ndarray, groups: np.ndarray, point: HullPoint, eps: float = FLOAT64_EPSILON) -> np.ndarray:
+def conflict(Q: np.ndarray, groups: np.ndarray, point: HullPoint, eps: float = DOUBLE_EPS) -> np.ndarray:
     """Return a few corners whose hull contains the origin (for two groups: whose hulls meet), within rounding."""
     pair = _opposite_pair(Q, groups, MARGIN_ROUNDING * eps)
     if pair is not None:

@@ -8,8 +8,7 @@ import numpy as np
 
 from similitude.compute import Blocks, Encoding, check_fits, check_objects, count, rows, take
 from similitude.compute.engines import Engine
-from similitude.learners.conflicts import inseparable
-from similitude.learners.svm.hard_margin import MARGIN_ROUNDING, conflict, separates
+from similitude.learners.svm.hard_margin import MARGIN_ROUNDING, conflict, not_separable, separates
 from similitude.learners.svm.min_norm_point import HullPoint, nearest_point
 from similitude.scikit import (
     CHECKED_OBJECTS,
@@ -27,18 +26,6 @@ from similitude.validity import Validity, check_gram
 class LargestMargin(SimilarityEstimator):
     """The separator of two classes with the largest margin; `similitude.margin` documents the problem.
 
-    Attributes
-    ----------
-    value_, gap_, intercept_ : float
-    dual_coef_ : array of shape (n,)
-    support_ : array of int
-    classes_ : array of shape (2,)
-    validity_ : Validity
-    kernel_ : Similarity
-
-    Examples
-    --------
-    >>> from similitude.learners.svm import LargestMargin
     >>> model = LargestMargin("linear").fit([[0.0, 1.0], [0.0, -2.0]], ["a", "b"])
     >>> model.normalized_margin([[3.0, -4.0]])
     array([0.8])
@@ -76,7 +63,7 @@ class LargestMargin(SimilarityEstimator):
             examples = conflict(Q, groups, point, eps)
             if not self.validity_.proof.holds:
                 self._judge(k, X, A, np.union1d(examples, point.corners) if point.square < 0 else examples)
-            raise self._inseparable(examples, signs)
+            raise not_separable(self.bias, examples, self.classes_[(signs > 0).astype(int)])
         self._keep(point, scale, X, A)
         return self
 
@@ -121,13 +108,9 @@ class LargestMargin(SimilarityEstimator):
             self._judge(k, X, A, negative)
         zero = np.flatnonzero(squares <= 0)
         if len(zero) and (self.normalized or not self.bias):
-            raise self._inseparable(zero, signs, ", for no margin is positive where K(x, x) = 0")
+            labels = self.classes_[(signs > 0).astype(int)]
+            raise not_separable(self.bias, zero, labels, ", for no margin is positive where K(x, x) = 0")
         return 1 / np.sqrt(squares) if self.normalized else np.ones(len(squares))
-
-    def _inseparable(self, conflicts: np.ndarray, signs: np.ndarray, why: str = "") -> Exception:
-        where = "" if self.bias else " through the origin"
-        what = f"a hyperplane{where} of the kernel's feature space with a margin above rounding{why}"
-        return inseparable(what, conflicts, self.classes_[(signs > 0).astype(int)])
 
     def _keep(self, point: HullPoint, scale: np.ndarray, X: Any, A: Encoding) -> None:
         length, parts = float(np.sqrt(point.square)), len(point.lows)

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, lapack
 
-SMALLEST_PIVOT = 10 * float(np.finfo(np.float64).eps)
+DOUBLE_EPS = float(np.finfo(np.float64).eps)
+
+SMALLEST_PIVOT = 10 * DOUBLE_EPS
 """A corner of unit length counts as affinely dependent on n others if its squared distance is below n times this."""
 
-DISTANCE_ROUNDING = 4 * float(np.finfo(np.float64).eps)
+DISTANCE_ROUNDING = 4 * DOUBLE_EPS
 """Relative rounding error of a squared distance."""
 
 FIRST_BATCH = 16
@@ -26,30 +28,14 @@ RELATIVE_GAP = 1e-10
 
 @dataclass(frozen=True)
 class HullPoint:
-    """A point of the polytope, as a combination of corners.
+    """A point of the polytope, as a combination of corners."""
 
-    Attributes
-    ----------
-    corners : array of int
-        The corners with a positive weight.
-    weights : array
-        Their weights, with sum 1 in each group.
-    products : array
-        The dot product of the point with every corner.
-    lows : array
-        The smallest of these in each group.
-    square : float
-        The squared distance from the origin.
-    reach : float
-        The squared length if nothing cancelled; rounding errors are relative to this.
-    """
-
-    corners: np.ndarray
-    weights: np.ndarray
-    products: np.ndarray
-    lows: np.ndarray
-    square: float
-    reach: float
+    corners: np.ndarray  # those with a positive weight
+    weights: np.ndarray  # their weights, with sum 1 in each group
+    products: np.ndarray  # the dot product of the point with every corner
+    lows: np.ndarray  # the smallest of these in each group
+    square: float  # the squared distance from the origin
+    reach: float  # the squared length if nothing cancelled; rounding errors are relative to this
 
     @property
     def gap(self) -> float:
@@ -63,25 +49,13 @@ class HullPoint:
 
 
 def nearest_point(Q: np.ndarray, groups: np.ndarray, gap: float = RELATIVE_GAP) -> HullPoint:
-    r"""Return the point nearest to the origin.
+    r"""Return the point nearest to the origin, given the dot products Q of the corners and the group of each.
 
     Minimizes :math:`\lambda' Q \lambda` over :math:`\lambda \ge 0` with sum 1 in each group: one group gives the
     nearest point of a convex hull, two groups (with the corners of one negated) the shortest connection of two hulls.
-    At the optimum the support has, in each group, the smallest values of :math:`Q\lambda`.
+    At the optimum the support has, in each group, the smallest values of :math:`Q\lambda`. The search ends at a
+    relative duality gap, or earlier if rounding prevents further progress.
 
-    Parameters
-    ----------
-    Q : array of shape (n, n)
-        Dot products of the corners; positive semi-definite.
-    groups : array of int
-        The group of each corner.
-    gap : float
-        Relative duality gap to reach. The search ends earlier if rounding prevents further progress.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from similitude.learners.svm import nearest_point
     >>> point = nearest_point(np.eye(4), np.zeros(4, dtype=int))
     >>> point.square, point.weights
     (0.25, array([0.25, 0.25, 0.25, 0.25]))

@@ -24,19 +24,9 @@ COMPARED_OBJECTS = 200
 
 
 class KernelRows:
-    """Rows of K(x_i, x_j), cached in at most half of the engine's memory.
+    """Rows of K(x_i, x_j) for a symmetric kernel, cached in at most half of the engine's memory.
 
-    Parameters
-    ----------
-    kernel : Similarity
-        Must be symmetric.
-    encoding : encoding
-        All n objects.
-    engine : Engine
-    dtype : dtype
-        The precision of the rows.
-    positions : array of int, optional
-        Positions of the objects in the user's X, for errors that name a pair.
+    `positions` are those of the objects in the user's X, for errors that name a pair.
     """
 
     def __init__(
@@ -142,17 +132,17 @@ class KernelRows:
         return self.slot[which]
 
 
-def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float) -> Encoding | None:
-    """Return the encoding in float32 if kernel values then change by at most the tolerance, else None.
+def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float) -> Encoding:
+    """Return the encoding in float32 if it holds vectors whose kernel values then change by at most the tolerance.
 
-    The values are compared on a sample of the vectors. Objects other than vectors are not converted.
+    The values are compared on a sample of the vectors.
     """
     if kernel.objects != "vectors" or getattr(encoding, "dtype", None) != np.float64:
-        return None
+        return encoding
     if np.abs(encoding).max() > LARGEST_SINGLE_ENTRY:
-        return None
+        return encoding
     single = encoding.astype(np.float32)
     some = np.unique(np.linspace(0, encoding.shape[0] - 1, COMPARED_OBJECTS).astype(int))
     exact = np.asarray(kernel.block(encoding[some], encoding[some]), float)
     rounded = np.asarray(kernel.block(single[some], single[some]), float)
-    return single if np.abs(exact - rounded).max() <= tolerance else None
+    return single if np.abs(exact - rounded).max() <= tolerance else encoding

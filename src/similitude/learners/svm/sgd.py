@@ -204,14 +204,8 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
 class SGDRun:
     """The steps of one binary problem, on the examples that are ever drawn.
 
-    Parameters
-    ----------
-    y : array
-        +1 and -1.
-    mu : float
-        At step t, w is 1 / (mu t) times the sum over all violations so far.
-    radius : float
-        The largest K(x, x); scores are stored divided by it.
+    At step t, w is 1 / (mu t) times the sum over all violations so far. Scores are stored divided by the largest
+    K(x, x), the `radius`.
     """
 
     def __init__(self, y: np.ndarray, mu: float, radius: float) -> None:

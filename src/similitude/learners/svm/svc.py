@@ -12,13 +12,19 @@ from sklearn.utils.validation import column_or_1d
 
 from similitude.compute import Encoding, itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.conflicts import inseparable
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
-from similitude.learners.svm.dual import SVMSolution, solve_svc
-from similitude.learners.svm.hard_margin import ConflictError, solve_hard
+from similitude.learners.svm.dual import WORKING_SET, SVMSolution, solve_svc
+from similitude.learners.svm.hard_margin import solve_hard
 from similitude.learners.svm.row_cache import KernelRows, in_single_precision
 from similitude.linear import probabilities, temperature
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_weights, whole_gram
+from similitude.scikit import (
+    ScoreClassifier,
+    all_or_nothing,
+    check_class_weights,
+    check_labels,
+    check_weights,
+    whole_gram,
+)
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, check_positive
 
@@ -31,7 +37,6 @@ SINGLE_PRECISION_TOLERANCE = 1e-5
 ASYMMETRY = 1e-6
 """Relative difference between K(x, z) and K(z, x) that is put down to rounding."""
 
-
 RowsOf = Callable[[np.ndarray], KernelRows]
 """A function from positions of training objects to the rows of their Gram matrix."""
 
@@ -40,49 +45,50 @@ ToPrediction = Callable[[np.ndarray], np.ndarray]
 
 
 class BaseSVM(KernelLearner):
-    """What support vector classification and regression share: costs, precision, and figures of the solution."""
+    """What support vector classification and regression share: costs, kernel rows, and figures of the solution."""
 
     C: float
     lam: float | None
+    hard = False
     fit_intercept: bool
     tol: float
 
-    def _check_costs(self) -> None:
-        check_positive("C", self.C)
-        check_positive("tol", self.tol)
-        if self.lam is not None:
-            check_positive("lam", self.lam)
-
     def _costs(self, weights: np.ndarray) -> np.ndarray:
         """Return the cost of each loss: its weight times C, or times 1 / (2 lam m) if lam is given."""
-        return weights * (self.C if self.lam is None else 1 / (2 * self.lam * weights.sum()))
+        check_positive("tol", self.tol)
+        cost = check_positive("C", self.C)
+        if self.lam is not None:
+            cost = 1 / (2 * check_positive("lam", self.lam) * weights.sum())
+        return weights * cost
 
-    def _solver_encoding(self, k: Similarity, A: Encoding, costs: np.ndarray) -> Encoding:
-        """Return the encoding for the solver, in single precision if that is accurate enough; set ``precision_``."""
-        loose = self.tol >= SINGLE_PRECISION_TOLERANCE
-        single = in_single_precision(k, A, 0.1 * self.tol / costs.max()) if loose else None
-        A = A if single is None else single
+    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool) -> tuple[RowsOf, ToPrediction]:
+        """Return the rows for the solver as a function, and how its coefficients become those for prediction.
+
+        Rows are computed all at once if they are few or shared by several problems, else as they are needed; in single
+        precision if that is accurate enough, which ``precision_`` tells.
+        """
+        if self.tol >= SINGLE_PRECISION_TOLERANCE and not self.hard:
+            A = in_single_precision(k, A, 0.1 * self.tol / costs.max())
         self.precision_ = f"float{8 * itemsize(A)}"
-        return A
+        n, engine, dtype = len(costs), self._engine, np.dtype(self.precision_)
+        if not (shared or n <= WORKING_SET) or n * n * dtype.itemsize > engine.budget // 2:
+            return lambda members: KernelRows(k, rows(A, members), engine, dtype, members), np.asarray
+        gram = np.asarray(k.blocks(A, engine=engine).whole())
+        return lambda members: KernelRows.of_matrix(gram[np.ix_(members, members)]), np.asarray
 
     def _set_figures(self, svms: list[SVMSolution]) -> None:
         """Set the figures of the solutions: scalars for one, arrays for several."""
-        self.objective_ = scalar_or_array([svm.objective for svm in svms])
-        self.dual_gap_ = scalar_or_array([svm.gap for svm in svms])
-        self.margin_ = scalar_or_array([1 / np.sqrt(max(svm.squared_norm, 1e-300)) for svm in svms])
-        self.intercept_ = scalar_or_array([svm.intercept for svm in svms])
-        self.n_iter_ = sum(svm.rounds for svm in svms)
+        figures = [(svm.objective, svm.gap, svm.intercept, svm.squared_norm, svm.rounds) for svm in svms]
+        objective, gap, intercept, squared, rounds = zip(*figures, strict=True)
+        self.objective_, self.dual_gap_, self.intercept_ = map(scalar_or_array, (objective, gap, intercept))
+        self.margin_ = 1 / np.sqrt(np.maximum(scalar_or_array(squared), 1e-300))
+        self.n_iter_ = sum(rounds)
 
 
 class BaseSVC(ScoreClassifier, BaseSVM):
-    """Support vector classification, one-vs-one. A subclass provides the rows of the Gram matrix."""
+    """Support vector classification, one-vs-one."""
 
-    hard: bool
     class_weight: Any
-
-    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray) -> tuple[RowsOf, ToPrediction]:
-        """Return the rows for the solver as a function, and how its coefficients become those for prediction."""
-        raise NotImplementedError
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -95,16 +101,14 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         sample_weight : sequence of float, optional
             Multiplies C for each example.
         """
-        self._check_costs()
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         class_weights = compute_class_weight(self.class_weight, classes=self.classes_, y=column_or_1d(y))
         weights = check_weights(sample_weight, len(codes)) * class_weights[codes]
-        if len(np.unique(codes[weights > 0])) < len(self.classes_):
-            raise ValueError("every class needs an example of positive weight")
-        k, X, A = self._begin(X, sample_weight)
+        check_class_weights(self.classes_, codes, weights)
         costs = self._costs(weights)
-        rows_of, to_prediction = self._rows(k, A, costs)
+        k, X, A = self._begin(X, sample_weight)
+        rows_of, to_prediction = self._rows(k, A, costs, shared=len(self.classes_) > 2)
         pairs = list(combinations(range(len(self.classes_)), 2))
         coefficients, left_out = np.zeros((len(codes), len(pairs))), np.full((len(codes), len(pairs)), np.nan)
         svms = []
@@ -112,7 +116,8 @@ class BaseSVC(ScoreClassifier, BaseSVM):
             members = np.flatnonzero((codes == first) | (codes == second))
             sign = np.where(codes[members] == second, 1.0, -1.0)
             if self.hard:
-                svm = self._solve_hard(rows_of(members), sign, members, codes)
+                labels = self.classes_[codes]
+                svm = solve_hard(rows_of(members).whole(), sign, self.fit_intercept, members, labels)
             else:
                 svm = solve_svc(rows_of(members), sign, costs[members], self.fit_intercept, self.tol)
             svms.append(svm)
@@ -122,15 +127,6 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         self.scale_ = self._scale(k, A, codes, weights, left_out)
         return self
-
-    def _solve_hard(self, K: KernelRows, sign: np.ndarray, members: np.ndarray, codes: np.ndarray) -> SVMSolution:
-        """Solve without violations; raise InseparableError with conflicting examples if that is impossible."""
-        try:
-            return solve_hard(K.whole(), sign, self.fit_intercept)
-        except ConflictError as conflict:
-            where = "" if self.fit_intercept else " through the origin"
-            what = f"a hyperplane{where} of the kernel's feature space with a margin above rounding"
-            raise inseparable(what, members[conflict.positions], self.classes_[codes]) from None
 
     def _scale(self, k: Similarity, A: Encoding, codes: np.ndarray, weights: np.ndarray, left_out: np.ndarray) -> float:
         """Return the scale of the probabilities, from leave-one-out scores of training objects."""
@@ -248,18 +244,6 @@ class KernelSVC(BaseSVC):
         self.class_weight = class_weight
         self.engine = engine
 
-    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray) -> tuple[RowsOf, ToPrediction]:
-        """Compute rows as they are needed, or the whole matrix if several pairs of classes share it."""
-        if self.hard:
-            self.precision_ = f"float{8 * itemsize(A)}"
-        else:
-            A = self._solver_encoding(k, A, costs)
-        n, engine, dtype = len(costs), self._engine, np.dtype(self.precision_)
-        if len(self.classes_) == 2 or n * n * dtype.itemsize > engine.budget // 2:
-            return lambda members: KernelRows(k, rows(A, members), engine, dtype, members), np.asarray
-        gram = np.asarray(k.blocks(A, engine=engine).whole())
-        return lambda members: KernelRows.of_matrix(gram[np.ix_(members, members)]), np.asarray
-
     def normalized_margin(self, X: Any) -> np.ndarray:
         r"""Return the signed margin of each object as a cosine, for two classes; see `similitude.error_at_margin`.
 
@@ -335,7 +319,7 @@ class KreinSVC(BaseSVC):
     def _begin(self, X: Any, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
         return self._start(X, None, sample_weight)
 
-    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray) -> tuple[RowsOf, ToPrediction]:
+    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool) -> tuple[RowsOf, ToPrediction]:
         """Take rows of |K|, and map coefficients for |K| to those with the same scores under K."""
         self.precision_ = "float64"
         K = np.asarray(whole_gram(k, A, self._engine), dtype=np.float64)

@@ -10,7 +10,6 @@ from sklearn.utils.validation import column_or_1d
 
 from similitude.compute.engines import Engine
 from similitude.learners.svm.dual import solve_svr
-from similitude.learners.svm.row_cache import KernelRows
 from similitude.learners.svm.svc import BaseSVM
 from similitude.scikit import all_or_nothing, check_targets, check_weights
 from similitude.support import check_nonnegative
@@ -76,15 +75,13 @@ class KernelSVR(RegressorMixin, BaseSVM):
         sample_weight : sequence of float, optional
             Multiplies C for each example.
         """
-        self._check_costs()
         epsilon = check_nonnegative("epsilon", self.epsilon)
         X = self._checked(X, reset=True)
         y = column_or_1d(check_targets(self, X, y), warn=True)
-        weights = check_weights(sample_weight, len(y))
+        costs = self._costs(check_weights(sample_weight, len(y)))
         k, X, A = self._begin(X, sample_weight)
-        costs = self._costs(weights)
-        K = KernelRows(k, self._solver_encoding(k, A, costs), self._engine, np.dtype(self.precision_))
-        svm = solve_svr(K, y, costs, epsilon, self.fit_intercept, self.tol)
+        rows_of, _ = self._rows(k, A, costs, shared=False)
+        svm = solve_svr(rows_of(np.arange(len(y))), y, costs, epsilon, self.fit_intercept, self.tol)
         self._set_figures([svm])
         self._keep(X, A, svm.coefficients)
         return self

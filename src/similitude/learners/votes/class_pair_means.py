@@ -14,24 +14,9 @@ from similitude.similarity import SYMMETRIC, Similarity
 def class_pair_means(k: Similarity, A: Encoding, members: np.ndarray, engine: Engine) -> tuple[np.ndarray, float]:
     r"""Return mean similarities of examples to other examples, and the largest magnitude of a similarity.
 
-    Parameters
-    ----------
-    k : Similarity
-    A : encoding
-    members : array of shape (n, classes)
-        1 in the column of each example's class.
-    engine : Engine
+    `members` has a column per class, 1 for its examples. The mean is that of K(x, x') over x in the class of the row
+    and another x' in that of the column, NaN within a class of one example; the largest \|K(x, x')\| includes x' = x.
 
-    Returns
-    -------
-    means : array of shape (classes, classes)
-        The mean of K(x, x') over x in the class of the row and another x' in that of the column; NaN for pairs within a
-        class of one example.
-    largest : float
-        The largest \|K(x, x')\|, including x' = x.
-
-    Examples
-    --------
     >>> from similitude.engines import LocalEngine
     >>> from similitude.kernels import Linear
     >>> A, members = np.array([[1.0], [3.0], [-2.0]]), np.array([[1, 0], [1, 0], [0, 1]])

@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_MIXERS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
+from similitude.support import random_keys
 
 
 def keyed_uniforms(seed: int, keys: np.ndarray) -> np.ndarray:
-    """Return a number in [0, 1) for each object, determined by the seed and the object's key.
+    """Return a number in [0, 1) for each object, determined by the seed, up to 2^64 - 1, and the object's key.
 
-    A key that is repeated gets different numbers, which are practically independent. (The mixing of bits is that of
-    Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.)
+    A key that is repeated gets different numbers, which are practically independent.
 
-    Parameters
-    ----------
-    seed : int
-        From 0 to 2^64 - 1.
-    keys : array of uint64
-
-    Examples
-    --------
     >>> a, b, again = keyed_uniforms(1, np.array([7, 8, 7], dtype=np.uint64))
     >>> bool(a == keyed_uniforms(1, np.array([7], dtype=np.uint64))[0]), bool(a == again)
     (True, False)
     """
-    bits = _mixed(_mixed(keys ^ np.uint64(seed)) + occurrences(keys) * _STEP)
-    return (bits >> np.uint64(11)) * 2.0**-53
+    seeds = random_keys(np.zeros(len(keys)), keys ^ np.uint64(seed))
+    return (random_keys(occurrences(keys), seeds) >> np.uint64(11)) * 2.0**-53
 
 
 def occurrences(keys: np.ndarray) -> np.ndarray:
@@ -43,11 +33,3 @@ def occurrences(keys: np.ndarray) -> np.ndarray:
     since = np.empty(len(keys), dtype=np.uint64)
     since[order] = places - np.maximum.accumulate(np.where(first, places, 0))
     return since
-
-
-def _mixed(bits: np.ndarray) -> np.ndarray:
-    """Return bits each of which depends on all input bits."""
-    bits = bits + _STEP
-    for shift, factor in _MIXERS:
-        bits = (bits ^ (bits >> shift)) * factor
-    return bits ^ (bits >> np.uint64(31))

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from similitude.compute import Blocks, Encoding, as_objects, check_objects, itemsize
+from similitude.compute import Encoding, as_objects, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.votes.guarantees import obstacle, of_alignment, of_vote
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_weights
-from similitude.similarity import Similarity
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_class_weights, check_labels, check_weights
 from similitude.support import brief
 
 
@@ -27,31 +26,16 @@ class BaseVote(ClassifierMixin, KernelLearner):
         self.classes_, codes = check_labels(self, X, y)
         counts = check_weights(sample_weight, len(codes))
         self.totals_ = np.bincount(codes, counts)
-        if not self.totals_.all():
-            missing = self.classes_[self.totals_ == 0].tolist()[0]
-            raise ValueError(f"class {missing!r} has examples of weight zero only: leave it out")
+        check_class_weights(self.classes_, codes, counts)
         return X, codes, counts
 
     def _remember(self, X: Any, A: Encoding, codes: np.ndarray, votes: np.ndarray) -> None:
         """Keep every example that has a vote."""
         self._keep(X, A, votes[:, None] * (codes[:, None] == np.arange(len(self.classes_))))
 
-    def _sums(self, k: Similarity, A: Encoding) -> np.ndarray:
-        """Return the sum of votes times similarities over the examples of each class."""
-        return Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A)).times(self.dual_coef_)
-
     def mean_similarities(self, X: Any) -> np.ndarray:
-        """Return the mean similarity of every object to the examples of each class, weighted if there are weights.
-
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n, classes)
-        """
-        return self._sums(*self._ask(X)) / self.totals_
+        """Return the mean similarity of every object to the examples of each class, weighted if there are weights."""
+        return self._weighted(X) / self.totals_
 
 
 class SimilarityVote(ScoreClassifier, BaseVote):
@@ -139,12 +123,7 @@ class SimilarityVote(ScoreClassifier, BaseVote):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return how much more similar each object is to ``classes_[1]``; for several classes the mean of each.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
+        """Return how much more similar each object is to ``classes_[1]``; for several classes the mean of each."""
         means = self.mean_similarities(X)
         return means[:, 1] - means[:, 0] if len(self.classes_) == 2 else means
 
@@ -205,13 +184,8 @@ class AlignmentVote(ScoreClassifier, BaseVote):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the mean of labels times similarities: one score for two classes, one per class for several.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
-        sums = self._sums(*self._ask(X))
+        """Return the mean of labels times similarities: one score for two classes, one per class for several."""
+        sums = self._weighted(X)
         if len(self.classes_) == 2:
             return (sums[:, 1] - sums[:, 0]) / self.totals_.sum()
         return (2 * sums - sums.sum(axis=1, keepdims=True)) / self.totals_.sum()

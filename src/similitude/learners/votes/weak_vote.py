@@ -138,25 +138,11 @@ class WeakSimilarityVote(BaseVote):
         self.shrink_ = float(1 + max(0.0, -self.offsets_.min()) * C / (2 * (C - 1)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities with which each class is predicted.
-
-        Parameters
-        ----------
-        X : sequence of objects
-
-        Returns
-        -------
-        array of shape (n, classes)
-        """
+        """Return the probabilities with which each class is predicted, of shape (n, classes)."""
         return self._probabilities(*self._ask(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return a class for every object, drawn with the probabilities of `predict_proba`.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        """
+        """Return a class for every object, drawn with the probabilities of `predict_proba`."""
         k, A = self._ask(X)
         reached = self._probabilities(k, A).cumsum(axis=1)[:, :-1]
         drawn = keyed_uniforms(self._seed, self._keys(X, k, A))

@@ -12,7 +12,7 @@ from similitude.compute import take
 from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
 from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
-from similitude.theory import clopper_pearson
+from similitude.theory import LEVEL, clopper_pearson
 
 MIN_EXAMPLES = 40
 """With fewer examples, cross-validation is repeated instead of holding out a part."""
@@ -20,10 +20,10 @@ MIN_EXAMPLES = 40
 SHARE = 0.25
 """The share of each class that is held out."""
 
-ROUNDS, FOLDS = 5, 5
+REPEATS, HELD_OUT_FOLDS = 5, 5
 """Number of repeats of cross-validation, and of folds in each."""
 
-LEVEL, REPLICATES = 0.95, 1000
+REPLICATES = 1000
 
 ERROR_RATE, ROOT_MEAN_SQUARE = "error rate", "root mean squared error"
 
@@ -75,9 +75,9 @@ def split(inputs: Inputs) -> Split:
             f"other {len(train):,} and tested on these"
         )
         return Split((((train, test),),), test, tuple(notes))
-    rounds = tuple(_folds(inputs, rest, rng) for _ in range(ROUNDS))
+    rounds = tuple(_folds(inputs, rest, rng) for _ in range(REPEATS))
     notes.append(
-        f"{inputs.n} examples are too few to hold out a part: in {ROUNDS} repeats of {len(rounds[0])}-fold "
+        f"{inputs.n} examples are too few to hold out a part: in {REPEATS} repeats of {len(rounds[0])}-fold "
         f"cross-validation each was predicted by models not fitted to it, and the reported model was fitted to all"
     )
     return Split(rounds, rest, tuple(notes))
@@ -97,7 +97,7 @@ def _folds(inputs: Inputs, rest: np.ndarray, rng: np.random.Generator) -> tuple[
     codes = inputs.codes[rest]
     order = rng.permutation(len(rest))
     order = order[np.argsort(codes[order], kind="stable")]
-    n_folds = min(FOLDS, len(rest))
+    n_folds = min(HELD_OUT_FOLDS, len(rest))
     fold_of = np.empty(len(rest), int)
     fold_of[order] = np.arange(len(rest)) % n_folds
     tests = [rest[fold_of == fold] for fold in range(n_folds)]
@@ -210,5 +210,5 @@ def class_scores(inputs: Inputs, model: Any, X: Any) -> tuple[np.ndarray, np.nda
         both = raw
     scores = np.full((len(both), len(inputs.classes)), both.min() - 1.0)
     chances = np.zeros_like(scores)
-    scores[:, known], chances[:, known] = both, probabilities(raw, model._temperature)
+    scores[:, known], chances[:, known] = both, probabilities(raw, model.temperature_)
     return scores, chances

@@ -15,7 +15,7 @@ from similitude.selection import CLASSIFICATION, REGRESSION
 from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support import Result, brief, generator
 
-MAX_CLASSES = 100
+MAX_INTEGER_CLASSES = 100
 """Integers with at most this many distinct values are classes, if each has two examples on average."""
 
 
@@ -140,7 +140,7 @@ def _task(labels: np.ndarray, task: str | None) -> tuple[str, tuple[str, ...]]:
         return CLASSIFICATION, ()
     distinct = len(np.unique(labels))
     integers = bool(np.isfinite(labels).all() and (labels == np.floor(labels)).all())
-    if integers and distinct <= min(MAX_CLASSES, max(len(labels) // 2, 2)):
+    if integers and distinct <= min(MAX_INTEGER_CLASSES, max(len(labels) // 2, 2)):
         return CLASSIFICATION, (f"the {distinct} distinct integers in y were taken for classes",)
     return REGRESSION, (f"the {distinct:,} distinct numbers in y were taken for numbers to predict, not classes",)
 

@@ -16,7 +16,7 @@ from similitude.theory import bounds
 MAX_SIZES = 7
 """Largest number of points of the curve."""
 
-EPSILON = 0.1
+RULE_ERROR = 0.1
 """The error for which the rule of thumb is evaluated."""
 
 
@@ -122,6 +122,6 @@ def _theorem_sizes(goodness: Goodness) -> tuple[TheoremSize, ...]:
     gamma = goodness.margin.value
     if gamma is not None and gamma > 1e-9:
         gamma = min(gamma, 1.0)
-        rule = f"0.5 / (epsilon gamma²) for error {EPSILON:g} at margin {gamma:.3g}, as estimated; no theorem"
-        found.append(TheoremSize("rule of thumb", bounds.practical_landmarks(EPSILON, gamma), NONE, rule))
+        rule = f"0.5 / (epsilon gamma²) for error {RULE_ERROR:g} at margin {gamma:.3g}, as estimated; no theorem"
+        found.append(TheoremSize("rule of thumb", bounds.practical_landmarks(RULE_ERROR, gamma), NONE, rule))
     return tuple(sorted(found, key=lambda one: one.size))

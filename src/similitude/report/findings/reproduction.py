@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import platform
 import re
 import shlex
 from dataclasses import dataclass
-from importlib import metadata
 
 from similitude import kernels
 from similitude.compute.loops import IN_USE
 from similitude.report.findings.inputs import Inputs
 from similitude.similarity import Similarity
 from similitude.similarity.expressions import parse
-from similitude.support import ExpressionError, Result
-
-PACKAGES = ("similitude", "numpy", "scipy", "scikit-learn")
+from similitude.support import ExpressionError, Result, core_versions
 
 
 @dataclass(frozen=True)
@@ -57,11 +53,10 @@ def how_to_reproduce(inputs: Inputs, seconds: dict[str, float], command: str | N
     given = f"from similitude.kernels import {', '.join(used)}" if readable else f"similarity = ...  # your own: {text}"
     arguments = f'{text if readable else "similarity"}, X, y, "report.html"'
     call = f'write_report({arguments}, task="{inputs.task}", random_state={inputs.seed})'
-    versions = {"python": platform.python_version(), **{name: metadata.version(name) for name in PACKAGES}}
     return Reproduce(
         command=command or f"similitude report FILE --label COLUMN {options} -o report.html",
         code="\n".join(["from similitude import write_report", given, call]),
-        versions={**versions, "loops": IN_USE},
+        versions={**core_versions(), "loops": IN_USE},
         seed=inputs.seed,
         seconds=seconds,
     )

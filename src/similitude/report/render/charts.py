@@ -45,7 +45,7 @@ BINS = 30
 MAX_POINTS = 600
 """Largest number of points of a scatter plot."""
 
-LETTERS = "ABCDEFGHIJ"
+THEOREM_MARKS = "ABCDEFGHIJ"
 """The marks of the sizes that theorems ask for."""
 
 FAR = 100
@@ -177,7 +177,7 @@ def learning_curve(found: LearningCurve) -> Chart:
     measure = found.measure
     marks, rows = curve_marks(found.error, "landmarks", measure)
     end, asked = found.chosen, []
-    for letter, size in zip(LETTERS, found.theorem_sizes, strict=False):
+    for letter, size in zip(THEOREM_MARKS, found.theorem_sizes, strict=False):
         far = size.size > FAR * found.chosen
         asked.append(f"{letter} {size.name}, {size.size:,} ({size.grade}{', too far to draw' if far else ''})")
         if not far:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PALETTE = ("#0072B2", "#D55E00", "#CC79A7", "#009E73", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 """Colors that people with color blindness can tell apart (Okabe and Ito, 2008)."""
 
-COLORS = {QUIET: "#8b94a3", INK: "#000000", SOFT_INK: "#767676"}
+INK_COLORS = {QUIET: "#8b94a3", INK: "#000000", SOFT_INK: "#767676"}
 
 MAX_NAMES = 20
 """Largest number of categories that are all labeled; of more, every k-th."""
@@ -55,7 +55,7 @@ def literal(text: str) -> str:
 
 
 def _draw_marks(ax: Any, chart: Chart, mark: Marks) -> None:
-    color: Any = PALETTE[mark.color % len(PALETTE)] if isinstance(mark.color, int) else COLORS[mark.color]
+    color: Any = PALETTE[mark.color % len(PALETTE)] if isinstance(mark.color, int) else INK_COLORS[mark.color]
     line = {"color": color, "linewidth": mark.width or 1.0, "linestyle": "--" if mark.dashed else "-"}
     hidden = mark.name is not None and mark.name.startswith("_")  # by Matplotlib, unless a space precedes it
     named = {} if mark.name is None else {"label": literal(" " * hidden + mark.name)}

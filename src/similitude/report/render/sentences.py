@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.goodness import SIGNIFICANT
 from similitude.report.findings import ERROR_RATE, ClassCounts, Findings, ModelFindings
 from similitude.validity import Validity
 
@@ -25,7 +26,7 @@ SECTIONS = {
 }
 """The sections of a report, and their titles."""
 
-KINDS = {
+KIND_NAMES = {
     "vectors": "vectors of numbers",
     "strings": "strings of letters",
     "graphs": "graphs: nodes joined by edges",
@@ -35,7 +36,7 @@ KINDS = {
     "indices": "rows of a matrix of similarities",
 }
 
-GRADES = {
+GRADE_MEANINGS = {
     "PROVEN": "a theorem holds; its assumptions are stated, and data cannot verify them",
     "HELD-OUT": "measured on examples that were used for nothing else, with an exact interval",
     "ESTIMATE": "estimated from the sample, with a resampling interval or none",
@@ -44,9 +45,6 @@ GRADES = {
 
 NO_BREAK = "\xa0"
 """A space at which no line is broken."""
-
-SIGNIFICANT = 0.05
-"""With a larger p-value, what was seen may be chance."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +202,7 @@ def what_to_look_at(found: Findings) -> str:
 def what_data(found: Findings) -> str:
     """Say what the data is."""
     about = found.about
-    kind = f", {KINDS[about.kind]}," if about.kind in KINDS else ""
+    kind = f", {KIND_NAMES[about.kind]}," if about.kind in KIND_NAMES else ""
     if isinstance(about.labels, ClassCounts):
         return f"There are {about.n:,} examples{kind} in {len(about.labels.classes)} classes."
     return f"There are {about.n:,} examples{kind or ','} each with a number to predict: {about.labels}."

@@ -14,9 +14,9 @@ from similitude.report.render import sentences
 from similitude.support import brief
 from similitude.validity import Validity
 
-WIDTH = 100
+LINE_WIDTH = 100
 
-FEW = 3
+LISTED_OBJECTS = 3
 """Largest number of objects that are listed in one place."""
 
 MAX_LETTERS = 70
@@ -36,7 +36,7 @@ def as_text(found: Findings) -> str:
         "guaranteed": iter(str(found.model.guarantee).splitlines()),
     }
     title = " ".join(found.about.title.split())
-    lines = [title, "=" * min(len(title), WIDTH)]
+    lines = [title, "=" * min(len(title), LINE_WIDTH)]
     for section, answers in sections.items():
         lines += ["", sentences.SECTIONS[section], *(_wrapped(answer) for answer in answers)]
     again = str(found.reproduce).splitlines()
@@ -48,7 +48,7 @@ def _wrapped(text: str) -> str:
     indent = " " * (2 + len(text) - len(text.lstrip()))
     return textwrap.fill(
         text.strip().replace(" %", "\N{NO-BREAK SPACE}%"),
-        WIDTH,
+        LINE_WIDTH,
         initial_indent=indent,
         subsequent_indent=indent + "  ",
         break_on_hyphens=False,
@@ -94,11 +94,13 @@ def _why(validity: Validity) -> Iterator[str]:
     if witness is None:
         yield from validity.why().splitlines()
         return
-    yield f"{witness.in_short()}:" if len(witness.objects) > FEW else str(witness).splitlines()[0]
+    yield f"{witness.in_short()}:" if len(witness.objects) > LISTED_OBJECTS else str(witness).splitlines()[0]
     places = [f"X[{i}]" for i in witness.indices] or ["found by search"] * len(witness.objects)
-    yield from (f"  {place} = {short(one)}" for place, one in zip(places[:FEW], witness.objects, strict=False))
-    if len(witness.objects) > FEW:
-        yield f"  and {len(witness.objects) - FEW} more"
+    yield from (
+        f"  {place} = {short(one)}" for place, one in zip(places[:LISTED_OBJECTS], witness.objects, strict=False)
+    )
+    if len(witness.objects) > LISTED_OBJECTS:
+        yield f"  and {len(witness.objects) - LISTED_OBJECTS} more"
 
 
 def _good(found: Findings) -> Iterator[str]:
@@ -134,7 +136,7 @@ def _model(found: Findings) -> Iterator[str]:
         yield f"R², the share of the variance that is explained: {model.explained}."
     if model.residuals is not None:
         yield f"Residuals, {model.residuals}."
-    yield from (f"  {pair}" for pair in model.worst[:FEW])
+    yield from (f"  {pair}" for pair in model.worst[:LISTED_OBJECTS])
     if model.calibration is not None:
         curve = model.calibration
         off = np.average(np.abs(curve.x - curve.y), weights=curve.counts)
@@ -148,7 +150,7 @@ def _landmarks(found: Findings) -> Iterator[str]:
         yield "No landmark has a weight: the model predicts the same for all objects."
         return
     yield f"Importance is {found.importance}."
-    for one in found.landmarks[:FEW]:
+    for one in found.landmarks[:LISTED_OBJECTS]:
         label = f"X[{one.index}], {_label(one.label)}"
         yield f"  {one.rank}. {short(one.object)} ({label}): {one.importance:.3g}, for {one.direction}"
 
@@ -157,7 +159,7 @@ def _examples(found: Findings) -> Iterator[str]:
     mistakes = [one for one in found.examples if MISTAKE in one.why]
     others = "The largest errors:" if found.model.residuals is not None else "No held-out mistake; the hardest:"
     yield "The clearest mistakes:" if mistakes else others
-    yield from (_example(found, one) for one in (mistakes or found.examples)[:FEW])
+    yield from (_example(found, one) for one in (mistakes or found.examples)[:LISTED_OBJECTS])
 
 
 def _example(found: Findings, one: ExampleFinding) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from similitude.report.render.chart import Axis, Chart, Marks, table_rows
-
-COLORS = 10
-"""Colors of the palette in the style sheet; further ones begin again."""
+from similitude.report.render.drawings.html_snippets import PALETTE_SIZE
 
 CONFIG: dict[str, Any] = {
     "background": "transparent",
@@ -61,7 +59,7 @@ def vega_lite(chart: Chart) -> dict[str, Any]:
 
 
 def _color(color: int | str) -> str:
-    return f"var(--c{color % COLORS})" if isinstance(color, int) else f"var(--{color})"
+    return f"var(--c{color % PALETTE_SIZE})" if isinstance(color, int) else f"var(--{color})"
 
 
 def _layer(chart: Chart, mark: Marks, named: dict[str, str]) -> dict[str, Any]:

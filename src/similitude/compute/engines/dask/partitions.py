@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.engines.distributed import Handle, is_distributed
+from similitude.compute.encodings import is_distributed
+from similitude.compute.engines.distributed import Handle
 from similitude.support import brief
 
 

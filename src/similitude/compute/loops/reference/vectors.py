@@ -24,7 +24,7 @@ import numpy as np
 
 from similitude.compute.loops.argument_types import CSR, Array
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+PAIR_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "identity": lambda xp, x, p, q, degree: x,
     "root": lambda xp, x, p, q, degree: xp.sqrt(x),
     "gaussian": lambda xp, x, p, q, degree: xp.exp(p * x),
@@ -35,7 +35,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "polynomial": lambda xp, x, p, q, degree: (p * x + q) ** degree,
     "sigmoid": lambda xp, x, p, q, degree: xp.tanh(p * x + q),
 }
-SHAPES = tuple(FUNCTIONS)
+SHAPES = tuple(PAIR_FUNCTIONS)
 
 TERMS: dict[str, Callable[[Array, Array], Array]] = {
     "squared_difference": lambda s, t: (s - t) ** 2,
@@ -48,12 +48,12 @@ SUMS = tuple(TERMS)
 def apply(values: Array, shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1) -> None:
     """Replace every entry of a matrix by a function of it, in place."""
     with np.errstate(all="ignore"):
-        values[...] = FUNCTIONS[shape](np, values, p, q, degree)
+        values[...] = PAIR_FUNCTIONS[shape](np, values, p, q, degree)
 
 
 def formula(xp: Any, x: Any, shape: str, p: float = 0.0, q: float = 0.0, degree: int = 1) -> Any:
     """Return the value of a function of an array or a tensor, by the functions of its library."""
-    return FUNCTIONS[shape](xp, x, p, q, degree)
+    return PAIR_FUNCTIONS[shape](xp, x, p, q, degree)
 
 
 def of_products(products: Array, A: Array, B: Array, a: Array, b: Array, *form: Any) -> None:

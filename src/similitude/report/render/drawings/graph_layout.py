@@ -10,7 +10,7 @@ ROUNDS = 120
 SMALL = 50
 """Largest number of nodes with several starts; larger graphs get one start and a third of the iterations."""
 
-ENOUGH = 1e-4
+STRESS_TOLERANCE = 1e-4
 """Relative improvement of the stress below which the search stops."""
 
 
@@ -51,7 +51,7 @@ def _improved(at: np.ndarray, steps: np.ndarray, weights: np.ndarray, inverse: n
     for _ in range(ROUNDS if len(at) <= SMALL else ROUNDS // 3):
         distances = np.linalg.norm(at[:, None] - at[None], axis=2)
         stress = float((weights * (distances - steps) ** 2).sum())
-        if before - stress < ENOUGH * stress:
+        if before - stress < STRESS_TOLERANCE * stress:
             break
         before = stress
         pull = -weights * np.divide(steps, distances, out=np.zeros_like(steps), where=distances > 1e-9)

@@ -10,15 +10,15 @@ import numpy as np
 from similitude.kernels.graphs import ParsedGraph, parse_graph
 from similitude.report.render.drawings.drawer import Drawer
 from similitude.report.render.drawings.graph_layout import positions
-from similitude.report.render.drawings.html_snippets import COLORS, escaped, picture, swatches
+from similitude.report.render.drawings.html_snippets import PALETTE_SIZE, escaped, picture, swatches
 
-STEP, RADIUS, EDGE = 26.0, 8.0, 12.0
+STEP, RADIUS, MARGIN = 26.0, 8.0, 12.0
 WIDEST, HIGHEST = 260.0, 200.0
 
 NODES = 150
 """Largest number of nodes of a graph that is drawn."""
 
-LETTERS = 2
+LABEL_LETTERS = 2
 """Letters of a label that fit into a node."""
 
 
@@ -34,7 +34,7 @@ class GraphDrawer(Drawer):
         graphs = [_parse(one) for one in objects]
         counts = Counter(str(label) for graph in graphs for label in _labels(graph))
         self.labels = sorted(counts, key=lambda label: (-counts[label], label))
-        self.color = {label: i % COLORS for i, label in enumerate(self.labels)}
+        self.color = {label: i % PALETTE_SIZE for i, label in enumerate(self.labels)}
 
     def draw(self, one: Any, near: Any = None) -> str:
         """Return the drawing, or a description if there are too many nodes."""
@@ -48,7 +48,7 @@ class GraphDrawer(Drawer):
 
     def legend(self) -> str:
         """Return the labels with their colors."""
-        named = self.labels[:COLORS]
+        named = self.labels[:PALETTE_SIZE]
         return swatches(named, "node labels") if named else ""
 
     def _nodes(self, graph: ParsedGraph, at: np.ndarray) -> str:
@@ -59,7 +59,7 @@ class GraphDrawer(Drawer):
             color = self.color.get(label, 0)
             drawn.append(
                 f'<circle class="fill-{color}" cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS:g}"/>'
-                f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em">{escaped(label[:LETTERS])}</text>'
+                f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em">{escaped(label[:LABEL_LETTERS])}</text>'
             )
         return "".join(drawn)
 
@@ -91,11 +91,11 @@ def _described(graph: ParsedGraph | None) -> str:
 def _framed(at: np.ndarray) -> tuple[np.ndarray, float, float]:
     """Return the positions within a frame, rotated to be wide rather than high, and its width and height."""
     if not len(at):
-        return at, 2 * EDGE, 2 * EDGE
+        return at, 2 * MARGIN, 2 * MARGIN
     at = at - at.mean(axis=0)
     _, _, turn = np.linalg.svd(at, full_matrices=False)
     at = at @ turn.T if turn.shape == (2, 2) else at
     at = at - at.min(axis=0)
     size = at.max(axis=0)
-    step = min(STEP, (WIDEST - 2 * EDGE) / max(size[0], 1e-9), (HIGHEST - 2 * EDGE) / max(size[1], 1e-9))
-    return at * step + EDGE, float(size[0] * step + 2 * EDGE), float(size[1] * step + 2 * EDGE)
+    step = min(STEP, (WIDEST - 2 * MARGIN) / max(size[0], 1e-9), (HIGHEST - 2 * MARGIN) / max(size[1], 1e-9))
+    return at * step + MARGIN, float(size[0] * step + 2 * MARGIN), float(size[1] * step + 2 * MARGIN)

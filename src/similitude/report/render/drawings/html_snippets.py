@@ -6,7 +6,7 @@ import html
 import reprlib
 from typing import Any
 
-COLORS = 10
+PALETTE_SIZE = 10
 """Number of colors for labels and channels; further ones start over."""
 
 TITLE_LIMIT = 2000
@@ -63,6 +63,6 @@ def picture(body: str, width: float, height: float, label: str, kind: str) -> st
 def swatches(names: list[Any], what: str) -> str:
     """Return a legend with one colored square per name."""
     items = "".join(
-        f'<li><span class="swatch fill-{i % COLORS}"></span>{escaped(name)}</li>' for i, name in enumerate(names)
+        f'<li><span class="swatch fill-{i % PALETTE_SIZE}"></span>{escaped(name)}</li>' for i, name in enumerate(names)
     )
     return f'<ul class="legend" aria-label="{escaped(what)}">{items}</ul>'

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from similitude.report.render.drawings.drawer import Drawer
-from similitude.report.render.drawings.html_snippets import COLORS, escaped, number, picture, swatches
+from similitude.report.render.drawings.html_snippets import PALETTE_SIZE, escaped, number, picture, swatches
 
-WIDTH, HEIGHT, EDGE = 240.0, 90.0, 4.0
+SERIES_WIDTH, SERIES_HEIGHT, PADDING = 240.0, 90.0, 4.0
 
 POINTS = 400
 """Largest number of points of a plot; longer series are thinned to the lowest and highest value of each segment."""
@@ -38,13 +38,15 @@ class SeriesDrawer(Drawer):
         drawn = min(values.shape[1], CHANNELS)
         points = POINTS // max(drawn, 1)
         lines = "".join(
-            f'<polyline class="line-{channel % COLORS}" points="{self._points(values[:, channel], points)}"/>'
+            f'<polyline class="line-{channel % PALETTE_SIZE}" points="{self._points(values[:, channel], points)}"/>'
             for channel in range(drawn)
         )
         several = f" and {values.shape[1]} channels" if values.shape[1] > 1 else ""
         finite = values[np.isfinite(values)]
         span = f", from {number(float(finite.min()))} to {number(float(finite.max()))}" if len(finite) else ""
-        return picture(self._zero() + lines, WIDTH, HEIGHT, f"series of {len(values)} times{several}{span}", "series")
+        return picture(
+            self._zero() + lines, SERIES_WIDTH, SERIES_HEIGHT, f"series of {len(values)} times{several}{span}", "series"
+        )
 
     def legend(self) -> str:
         """Return the scale, and the channels if there are several."""
@@ -52,7 +54,7 @@ class SeriesDrawer(Drawer):
         text = f'<p class="legend">All plots have the same scale, {escaped(scale)}.</p>'
         if self.channels == 1:
             return text
-        if self.channels > COLORS:
+        if self.channels > PALETTE_SIZE:
             only = f"; the first {CHANNELS} are drawn" if self.channels > CHANNELS else ""
             return f'{text}<p class="legend">{self.channels} channels, one line each{only}.</p>'
         return text + swatches([f"channel {i}" for i in range(self.channels)], "channels")
@@ -61,15 +63,15 @@ class SeriesDrawer(Drawer):
         if not self.low < 0 < self.high:
             return ""
         y = self._height(np.zeros(1))[0]
-        return f'<path class="zero" d="M0 {y:.1f}H{WIDTH:g}"/>'
+        return f'<path class="zero" d="M0 {y:.1f}H{SERIES_WIDTH:g}"/>'
 
     def _height(self, values: np.ndarray) -> np.ndarray:
         span = self.high - self.low or 1.0
-        return np.asarray(HEIGHT - EDGE - (values - self.low) / span * (HEIGHT - 2 * EDGE))
+        return np.asarray(SERIES_HEIGHT - PADDING - (values - self.low) / span * (SERIES_HEIGHT - 2 * PADDING))
 
     def _points(self, values: np.ndarray, most: int) -> str:
         at, values = thinned(values, most)
-        x = EDGE + at / max(float(at[-1]) if len(at) else 1.0, 1.0) * (WIDTH - 2 * EDGE)
+        x = PADDING + at / max(float(at[-1]) if len(at) else 1.0, 1.0) * (SERIES_WIDTH - 2 * PADDING)
         there = np.isfinite(values)
         return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[there], self._height(values[there]), strict=True))
 

@@ -10,7 +10,7 @@ from similitude.report.render.drawings.drawer import Drawer
 from similitude.report.render.drawings.html_snippets import escaped, number, picture
 from similitude.report.render.drawings.png import data_uri, grays
 
-WIDTH, HEIGHT = 240.0, 70.0
+BARS_WIDTH, BARS_HEIGHT = 240.0, 70.0
 
 NAMED = 8
 """Largest number of coordinates that are listed; longer vectors are drawn as bars."""
@@ -58,8 +58,8 @@ class VectorDrawer(Drawer):
     def _bars(self, values: np.ndarray) -> str:
         shown = np.nan_to_num(values[:BARS], posinf=0.0, neginf=0.0)
         largest = max(float(self.largest.max(initial=0.0)), float(np.abs(shown).max(initial=0.0)))
-        low = HEIGHT / 2 if (shown < 0).any() else HEIGHT - 1
-        step = WIDTH / len(shown)
+        low = BARS_HEIGHT / 2 if (shown < 0).any() else BARS_HEIGHT - 1
+        step = BARS_WIDTH / len(shown)
         heights = shown / largest * (low - 1)
         paths = [
             "".join(f"M{i * step:.1f} {low:g}v{-height:.1f}h{0.8 * step:.1f}V{low:g}" for i, height in bars if height)
@@ -67,9 +67,9 @@ class VectorDrawer(Drawer):
         ]
         few = ", ".join(number(value) for value in values[:4].tolist())
         label = f"vector of {len(values)} numbers, the first {few}"
-        axis = f'<path class="zero" d="M0 {low:g}H{WIDTH:g}"/>'
+        axis = f'<path class="zero" d="M0 {low:g}H{BARS_WIDTH:g}"/>'
         drawn = "".join(f'<path class="fill-{i}" d="{path}"/>' for i, path in enumerate(paths) if path)
-        return picture(drawn + axis, WIDTH, HEIGHT, label, "bars")
+        return picture(drawn + axis, BARS_WIDTH, BARS_HEIGHT, label, "bars")
 
 
 class ImageDrawer(Drawer):

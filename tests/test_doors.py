@@ -1,0 +1,133 @@
+"""Rooms are entered through their doors, names have one meaning, and private attributes stay private.
+
+Everything is read from the source by ``ast``, so a failure names the file and the line.
+"""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import similitude
+
+PACKAGE = Path(similitude.__file__).parent
+MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+ROOMS = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+
+DOORS = {
+    "compute.engines",
+    "compute.loops",
+    "data.datasets",
+    "data.files",
+    "data.sources",
+    "kernels.graphs",
+    "kernels.vectors",
+    "learners.svm",
+    "similarity.expressions",
+    "theory.bounds",
+}
+"""Modules and packages inside a room that other rooms may import from, beside the room itself."""
+
+NAMED_TUPLE = {"_asdict", "_fields", "_make", "_replace"}
+"""Public methods and attributes of named tuples, whose underscore avoids clashes with field names."""
+
+
+def place(path: Path, node: ast.AST) -> str:
+    return f"{path.relative_to(PACKAGE)}:{node.lineno}"
+
+
+def imported(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Yield what a module imports from the package, as paths below it: modules, and names that may be modules."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name.removeprefix("similitude.")) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "similitude":
+            module = node.module.removeprefix("similitude").removeprefix(".")
+            yield node, module
+            yield from ((node, f"{module}.{alias.name}".removeprefix(".")) for alias in node.names)
+
+
+def is_module(name: str) -> bool:
+    path = PACKAGE / Path(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def exported(room: str) -> list[str]:
+    """Return the public names of a room."""
+    tree = MODULES[PACKAGE / Path(*room.split(".")) / "__init__.py"]
+    lists = [node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"]
+    return [name for names in lists for name in ast.literal_eval(names)]
+
+
+def enters_by_a_door(name: str) -> bool:
+    """Tell whether another room may import a module, or a name that may be one."""
+    room, _, last = name.rpartition(".")
+    return not room or name in DOORS or not is_module(name) or last in exported(room)
+
+
+def classes() -> Iterator[tuple[str, str]]:
+    for path, tree in MODULES.items():
+        yield from ((node.name, place(path, node)) for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+
+
+def constants() -> Iterator[tuple[str, str]]:
+    """Yield names in capitals that a module assigns; type variables are no constants."""
+    for path, tree in MODULES.items():
+        for node in tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            if isinstance(getattr(node, "value", None), ast.Call) and ast.unparse(node.value.func) == "TypeVar":
+                continue
+            for name in (one for target in targets if target is not None for one in ast.walk(target)):
+                if isinstance(name, ast.Name) and name.id.isupper():
+                    yield name.id, place(path, node)
+
+
+def strangers(tree: ast.AST) -> Iterator[ast.Attribute]:
+    """Yield private attributes of objects whose class is written in another module."""
+    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    private = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")]
+    private = [node for node in private if not node.attr.endswith("__") and node.attr not in NAMED_TUPLE]
+    itself = [node for node in private if ast.unparse(node.value) in ("self", "cls", "super()")]
+    own |= {node.attr for node in itself}
+    yield from (node for node in private if node not in itself and node.attr not in own)
+
+
+def test_rooms_are_entered_through_their_doors():
+    bad = []
+    for path, tree in MODULES.items():
+        room = path.relative_to(PACKAGE).parts[0]
+        found = [(node, name) for node, name in imported(tree) if name.split(".")[0] in ROOMS - {room}]
+        bad += [f"{place(path, node)} imports {name}" for node, name in found if not enters_by_a_door(name)]
+    assert not bad, "\n".join(bad)
+
+
+def test_every_door_exists_and_is_used():
+    assert all(map(is_module, DOORS))
+    used = {(path.relative_to(PACKAGE).parts[0], name) for path, tree in MODULES.items() for _, name in imported(tree)}
+    assert {name for room, name in used if name in DOORS and name.split(".")[0] != room} == DOORS
+
+
+@pytest.mark.parametrize("names", [classes, constants], ids=["classes", "constants"])
+def test_a_name_is_defined_once(names):
+    places = defaultdict(list)
+    for name, where in names():
+        places[name].append(where)
+    bad = [f"{name}: {', '.join(where)}" for name, where in places.items() if len(where) > 1]
+    assert not bad, "\n".join(bad)
+
+
+def test_private_attributes_are_used_in_the_module_of_their_class():
+    bad = [
+        f"{place(path, node)} uses {ast.unparse(node)}" for path, tree in MODULES.items() for node in strangers(tree)
+    ]
+    assert not bad, "\n".join(bad)
+
+
+def test_the_checks_find_what_they_look_for():
+    tree = ast.parse("from similitude.compute import blocks, rows\nfrom similitude.data.files.schema import KINDS")
+    assert [name for _, name in imported(tree) if not enters_by_a_door(name)] == ["compute.blocks", "data.files.schema"]
+    assert enters_by_a_door("compute.strips")  # a function of the same name as its module
+    tree = ast.parse("class A:\n    def f(self, other, model):\n        return self._x, other._x, model._y, super()._z")
+    assert [ast.unparse(node) for node in strangers(tree)] == ["model._y"]
