@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import similitude
 from similitude.cli.errors import UsageError
@@ -13,7 +12,7 @@ from similitude.cli.options import File, Model, Trust
 from similitude.cli.output import Computation
 
 if TYPE_CHECKING:
-    from similitude.data.files import Data, Schema
+    from similitude.data.files import Schema
 
 REQUIRED: dict[str, Any] = {
     "similarity": str,
@@ -30,19 +29,12 @@ REQUIRED: dict[str, Any] = {
 """What ``fit`` stores about a model beside the schema of its file."""
 
 
-@dataclass(frozen=True)
-class SavedModel:
+class SavedModel(NamedTuple):
     """A model saved by ``fit``, and what it was fitted to."""
 
     model: Any
     about: dict[str, Any]
     schema: Schema
-
-    def batches(self, source: str) -> Iterator[Data]:
-        """Yield the rows of a file in batches, read like the file that the model was fitted to."""
-        from similitude.data import files
-
-        return files.batches(source, schema=self.schema)
 
 
 @dataclass

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from similitude.support import SavedModelError, brief, digest
+from similitude.support import Result, SavedModelError, brief, digest
 
 OMITTED = {"__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__", "_abc_impl"}
 
 
 @dataclass(frozen=True)
-class Needed:
+class Needed(Result):
     """A function or class that must be passed to ``load``.
 
     Attributes

@@ -86,7 +86,9 @@ def open_file(source: str | os.PathLike[str]) -> Iterator[OpenFile]:
         if not is_stdin:
             _check_exists(path)
             if path.is_dir() or path.suffix == ".zip":
-                yield OpenFile("tu", io.BytesIO(), _folder_size(path), path)
+                sizes = (one.stat().st_size for one in path.glob("*.txt"))
+                size = path.stat().st_size * 5 if path.is_file() else sum(sizes)
+                yield OpenFile("tu", io.BytesIO(), size, path)
                 return
         raw: Any = sys.stdin.buffer if is_stdin else stack.enter_context(open(path, "rb"))
         if is_stdin or not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):  # a pipe can be read only once
@@ -103,10 +105,6 @@ def _check_exists(path: Path) -> None:
         raise FileError(f"there is no such file, and no folder {str(path.parent)!r}")
     names = sorted(one.name for one in path.parent.iterdir())
     raise FileError(f"there is no such file{did_you_mean(path.name, names)}")
-
-
-def _folder_size(path: Path) -> int:
-    return path.stat().st_size * 5 if path.is_file() else sum(one.stat().st_size for one in path.glob("*.txt"))
 
 
 def _decompressed(raw: BinaryIO, name: str, path: Path, stack: ExitStack) -> OpenFile:
