@@ -87,7 +87,7 @@ def empty_as_missing(cells: Any) -> Any:
 def as_numbers(cells: Any) -> Column | None:
     """Return a column of text as numbers, or None if a cell is not a number or all are missing."""
     pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
-    if not all(_may_be_number(value) for value in cells.slice(0, 20).to_pylist()):
+    if not all(map(may_be_number, cells.slice(0, 20).to_pylist())):
         return None
     plain = compute.utf8_trim_whitespace(cells)
     missing = compute.is_in(plain, pa.array(MISSING, plain.type))
@@ -106,7 +106,8 @@ def as_numbers(cells: Any) -> Column | None:
     return None
 
 
-def _may_be_number(value: str) -> bool:
+def may_be_number(value: str) -> bool:
+    """Tell whether a cell of a text file is a number, or a missing one."""
     if value.strip() in MISSING:
         return True
     try:
@@ -179,7 +180,7 @@ def _parsed_as(name: str, cells: Any, expected: str, first: int) -> Column:
     if numbers is not None:
         return numbers
     for row, value in enumerate(cells.to_pylist()):
-        if not _may_be_number(value):
+        if not may_be_number(value):
             raise wrong_cell(name, first + row, value, "it is not a number, and the column held numbers before")
     return Column("missing", cells)
 
