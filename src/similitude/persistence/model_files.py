@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from similitude.persistence.file_format import file_pieces, read_file, read_manifest, write_file
-from similitude.persistence.user_code import Needed, SuppliedCode, fingerprint_version, read_needed
+from similitude.persistence.user_code import Needed, fingerprint_version, read_needed, supplied_code
 from similitude.support import Result, SavedModelError, brief, core_versions
 
 LONGEST_TEXT = 100
@@ -163,7 +163,7 @@ def load(path: Any, *, functions: Mapping[str, Any] | None = None) -> Any:
 
     content = read_file(path)
     manifest = content.manifest
-    given = SuppliedCode(manifest.get("functions"), functions, manifest.get("fingerprints"))
+    given = supplied_code(manifest.get("functions"), functions, manifest.get("fingerprints"))
     try:
         return ModelReader(content, given).model()
     except SavedModelError as error:

@@ -159,7 +159,18 @@ def _type_of_objects(cells: list[Any]) -> str:
 
 def as_type(name: str, cells: Any, expected: str, is_text: bool, first: int) -> Column:
     """Return a column of an expected type, or raise and name the first cell of another type."""
-    column = _parsed_as(name, cells, expected, first) if is_text else typed(cells)
+    if not is_text:
+        column = typed(cells)
+    elif expected == "text":
+        column = Column("text", empty_as_missing(cells))
+    else:
+        column = parsed(cells)
+        if expected in NUMERIC and column.type not in NUMERIC:
+            wrong = next((row for row, value in enumerate(cells.to_pylist()) if not may_be_number(value)), None)
+            if wrong is not None:
+                problem = "it is not a number, and the column held numbers before"
+                raise wrong_cell(name, first + wrong, cells[wrong].as_py(), problem)
+            column = Column("missing", cells)
     if not _is_compatible(column, expected):
         row = _first_other(column, expected)
         problem = f"it holds {COLUMN_TYPES[column.type]}, and held {COLUMN_TYPES[expected]} before"
@@ -169,20 +180,6 @@ def as_type(name: str, cells: Any, expected: str, is_text: bool, first: int) -> 
     if expected == "number" and column.type == "integer":
         return Column("number", column.cells.cast("double"))
     return column
-
-
-def _parsed_as(name: str, cells: Any, expected: str, first: int) -> Column:
-    if expected == "text":
-        return Column("text", empty_as_missing(cells))
-    if expected not in NUMERIC:
-        return parsed(cells)
-    numbers = as_numbers(cells)
-    if numbers is not None:
-        return numbers
-    for row, value in enumerate(cells.to_pylist()):
-        if not may_be_number(value):
-            raise wrong_cell(name, first + row, value, "it is not a number, and the column held numbers before")
-    return Column("missing", cells)
 
 
 def _is_compatible(column: Column, expected: str) -> bool:
