@@ -26,9 +26,9 @@ from similitude.goodness.permutation import permutation_test
 from similitude.goodness.resampling import bounded_mean
 from similitude.goodness.sampling import Labels, plan, stratified
 from similitude.goodness.weight_programs import Programs, WeightedSample, hinge
-from similitude.goodness.weighted import NUS, share
+from similitude.goodness.weighted import NUS
 from similitude.kernels import Gaussian, Linear
-from similitude.theory.intervals import clopper_pearson
+from similitude.theory.intervals import clopper_pearson, proportion
 
 
 def circle(*degrees):
@@ -128,7 +128,7 @@ def test_the_0_2_similarity():
 
 def test_exact_intervals_of_shares():
     for count, n, upper in ((0, 100, 0.0362), (3, 100, 0.0852), (0, 1000, 0.00368)):
-        found = share(count, n)
+        found = proportion(count, n, "HELD-OUT")
         assert found.high == pytest.approx(upper, abs=5e-5) and found.value == count / n
         assert found.grade == "HELD-OUT" and found.level == 0.95
 

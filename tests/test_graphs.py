@@ -406,7 +406,7 @@ def test_bad_edge_labels_are_named():
         (WeisfeilerLehman(True), "iterations"),
         (Graphlet(1), "p must be an integer from 2 to 5"),
         (Graphlet(6), "p must be"),
-        (Graphlet(3, "count"), "mode must be 'counts', 'presence' or 'frequency'"),
+        (Graphlet(3, "count"), "mode must be one of 'counts', 'presence', 'frequency'"),
         (Graphlet(3, connected="yes"), "connected must be True or False"),
     ],
     ids=repr,

@@ -439,7 +439,7 @@ def test_an_engine_is_used_and_given_back():
         ({"y": [0.5] * 12}, "all numbers to predict are 0.5"),
         ({"y": [0.5] * 11 + [np.inf]}, "of example 11 is inf"),
         ({"y": ["a", "b"] * 6, "task": "regression"}, "needs numbers, y holds"),
-        ({"task": "ranking"}, "task must be 'classification' or 'regression'"),
+        ({"task": "ranking"}, "task must be one of 'classification', 'regression'"),
         ({"names": ["one"]}, "names holds 1 names, X has 3 columns"),
         ({"similarity": "gaussianx"}, "did you mean 'gaussian'"),
         ({"similarity": "precomputed"}, "the square matrix of all pairs"),

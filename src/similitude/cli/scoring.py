@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from similitude.support import ESTIMATE, Estimate
-from similitude.theory import LEVEL, clopper_pearson
+from similitude.theory import LEVEL, proportion
 
 NORMAL_QUANTILE = 1.959964
 
@@ -53,8 +53,7 @@ def accuracy(right: int, rows: int) -> Estimate:
     >>> print(accuracy(90, 100))
     0.9 [0.8238, 0.951] (95 %, ESTIMATE)
     """
-    low, high = clopper_pearson(right, rows, LEVEL)
-    return Estimate(right / rows, float(low), float(high), LEVEL, ESTIMATE)
+    return proportion(right, rows, ESTIMATE)
 
 
 def r_squared(y: np.ndarray, predicted: np.ndarray) -> Estimate | None:

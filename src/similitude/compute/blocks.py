@@ -41,17 +41,7 @@ STRIP_ROWS = (1024, 4096)
 class BlockTask:
     """The task that an engine runs on each tile: evaluate ``similarity.block`` and check the values.
 
-    Parameters
-    ----------
-    similarity : Similarity
-        Or another object with ``block`` and ``hints``.
-
-    Attributes
-    ----------
-    threadsafe, on_tensors, heavy : bool
-        See `Hints`.
-    fills : bool
-        Whether ``block`` takes ``out=`` and writes into it.
+    The similarity may be any object with ``block`` and ``hints``; ``fills`` tells whether its ``block`` takes ``out=``.
     """
 
     def __init__(self, similarity: Any) -> None:

@@ -45,16 +45,9 @@ class Hints:
 class Term(NamedTuple):
     """A weighted function of one number per pair of vectors.
 
-    Attributes
-    ----------
-    sums : str
-        The number is a sum over features: ``product`` (the dot product), ``squared_difference`` or
-        ``absolute_difference``.
-    form : tuple
-        The name of the function and its parameters, as the compiled loops take them: ``("gaussian", -0.5)``.
-    weight : float
-    part : int or None
-        The position of the vectors in the encoding, which is a tuple; None if the encoding is the vectors.
+    The number is a sum over features: ``product`` (the dot product), ``squared_difference`` or ``absolute_difference``.
+    The form is the name of the function and its parameters, as the compiled loops take them: ``("gaussian", -0.5)``.
+    ``part`` is the position of the vectors in the encoding, which is a tuple; None if the encoding is the vectors.
     """
 
     sums: str

@@ -23,7 +23,7 @@ from similitude.landmarks import (
     interleaved,
 )
 from similitude.linear import n_fitted
-from similitude.support import generator, objects_at
+from similitude.support import error_prefix, generator, objects_at
 
 FIRST, PER_CLASS = 100, 20
 """Landmarks to start with: at least this many, and at least this many for each class."""
@@ -190,15 +190,11 @@ def _among_all(
 def _from_pool(options: FitOptions, data: TrainingRows, rule: str, most: int, rng: np.random.Generator) -> Landmarks:
     """Return landmarks from the unlabeled pool."""
     k, pool = data.similarities[0], options.unlabeled
-    try:
+    with error_prefix("unlabeled"):
         if rule == "stratified":
             raise ValueError("landmarks='stratified' needs labels, an unlabeled pool has none: use 'uniform'")
         if rule == "uniform":
             which = rng.permutation(check_objects(pool))[:most]
         else:
             which = choose(rule, Pool(k, k.encode(pool), options.engine, None, rng, pool), most)
-    except (TypeError, ValueError) as error:
-        if type(error) not in (TypeError, ValueError):
-            raise
-        raise type(error)(f"unlabeled: {error}") from error
     return Landmarks(take(pool, which), rule=UNLABELED if rule == "uniform" else rule)

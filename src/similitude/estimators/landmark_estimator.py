@@ -53,7 +53,7 @@ from similitude.landmarks import (
 from similitude.linear import LinearModel, Trial
 from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing
 from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
-from similitude.support import Guarantee, check_integer
+from similitude.support import Guarantee, check_integer, error_prefix
 
 SIDES = ("auto", "left", "right", "both")
 
@@ -194,12 +194,8 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _checked_as(self, name: str, objects: Any) -> Any:
         """Validate objects other than X; an error says which parameter they are."""
-        try:
+        with error_prefix(name):
             return self._checked(objects, reset=False)
-        except (TypeError, ValueError) as error:
-            if type(error) not in (TypeError, ValueError):
-                raise
-            raise type(error)(f"{name}: {error}") from error
 
     # Fitting.
 

@@ -17,28 +17,11 @@ def class_similarities(
     itself: np.ndarray | None = None,
     n_classes: int | None = None,
 ) -> np.ndarray:
-    r"""Return :math:`E[w(x') K(x, x') \mid x' \in c]` of each row x and each class c.
+    r"""Return :math:`E[w(x') K(x, x') \mid x' \in c]` of each row x and each class c, NaN for a class without columns.
 
-    Parameters
-    ----------
-    K : array of shape (n, d)
-        Similarities of the rows to the columns.
-    columns : array of int, shape (d,)
-        The class of each column.
-    masses, weights : array of shape (d,), optional
-        The probability of each column, up to a factor, and the weights w. Default: 1.
-    itself : array of int, shape (n,), optional
-        The column that is the row's own object and is left out, or -1.
-    n_classes : int, optional
-        Default: the number of classes in `columns`.
+    `columns` are the classes of the columns of K, `masses` their probabilities up to a factor and `weights` the w (both
+    1 by default); `itself` is the column that is the row's own object and is left out, or -1.
 
-    Returns
-    -------
-    array of shape (n, n_classes)
-        NaN for a class without columns.
-
-    Examples
-    --------
     >>> K = np.array([[1.0, -0.5, -1.0], [-0.5, 1.0, 0.5], [-1.0, 0.5, 1.0]])  # 150, 30 and -30 degrees
     >>> class_similarities(K, np.array([1, 1, 0]))
     array([[-1.  ,  0.25],
@@ -76,23 +59,11 @@ def gaps(means: np.ndarray, own: np.ndarray) -> np.ndarray:
 
 
 def largest_gap(values: np.ndarray, epsilon: np.ndarray, masses: np.ndarray | None = None) -> np.ndarray:
-    r"""Return the largest gap that all but a share epsilon of the objects reach: sup{g: Pr[gap < g] <= epsilon}.
+    """Return the largest gap that all but a share epsilon of the objects reach: sup{g: Pr[gap < g] <= epsilon}.
 
-    Parameters
-    ----------
-    values : array of shape (n,) or (n, r)
-        Gaps; one sample per column.
-    epsilon : array of shape (e,)
-        Below 1.
-    masses : array of the shape of `values`, optional
-        The probability of each object, up to a factor. Default: uniform.
+    `values` holds one sample, or one per column; `masses` are the probabilities of the objects up to a factor, by
+    default equal.
 
-    Returns
-    -------
-    array of shape (e,) or (e, r)
-
-    Examples
-    --------
     >>> largest_gap(np.array([1.25, -0.25, 1.25]), np.array([0.2, 0.25]), masses=np.array([0.25, 0.25, 0.5]))
     array([-0.25,  1.25])
     """

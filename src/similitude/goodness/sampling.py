@@ -70,20 +70,11 @@ def stratified(codes: np.ndarray, size: int, rng: np.random.Generator, least: in
 class SamplingPlan:
     """The roles of the examples, chosen before the first similarity is computed.
 
-    Attributes
-    ----------
-    labels : Labels
-    used : array of int
-        Positions in X of the examples for which all pairs are computed.
-    codes : array of int
-        Their classes.
-    extra : array of int
-        Positions in X of landmarks that are not among them.
-    landmarks : array of int
-        The columns that get weights: positions in `used` followed by `extra`.
-    fit, choice, test : array of int
-        Positions in `used` of the examples to which weights are fitted, by which one of several fits is chosen, and on
-        which it is tested. Empty if there are too few examples.
+    ``used`` are the positions in X of the examples for which all pairs are computed, ``codes`` their classes, and
+    ``extra`` the positions of landmarks that are not among them. ``landmarks`` are the columns that get weights:
+    positions in ``used`` followed by ``extra``. ``fit``, ``choice`` and ``test`` are positions in ``used`` of the
+    examples to which weights are fitted, by which one of several fits is chosen, and on which it is tested; empty if
+    there are too few.
     """
 
     labels: Labels
@@ -181,22 +172,10 @@ def read_landmarks(landmarks: Any, labels: Labels) -> int | np.ndarray | None:
 
 @dataclass(frozen=True)
 class Similarities:
-    """The similarities of a sample.
+    """The similarities of the n objects of a sample, under a resolved similarity.
 
-    Attributes
-    ----------
-    similarity : Similarity
-        With data-dependent parameters resolved.
-    objects : sequence
-        The n objects that are used.
-    raw : array of shape (n, n)
-        Their similarities K(x_i, x_j).
-    wide : array of shape (n, n + e)
-        The same in double precision and divided by the scale, followed by the columns of other landmarks.
-    scale : float
-        The largest magnitude, at least 1.
-    copies : int
-        Number of objects that are exact copies of earlier ones.
+    ``raw`` are K(x_i, x_j); ``wide`` are the same in double precision, divided by ``scale``, the largest magnitude or
+    1, and followed by the columns of other landmarks. ``copies`` counts objects that are exact copies of earlier ones.
     """
 
     similarity: Similarity

@@ -10,12 +10,12 @@ import numpy as np
 from similitude.compute import take
 from similitude.goodness.margins import MarginCurve, error_at_margin
 from similitude.goodness.sampling import SamplingPlan, Similarities
-from similitude.goodness.weighted import share
 from similitude.learners import KernelSVC
 from similitude.learners.svm import nearest_point, separates
 from similitude.scikit import CHECKED_OBJECTS, proven
 from similitude.similarity import Precomputed
-from similitude.support import Estimate, NotAKernelError, Result
+from similitude.support import HELD_OUT, Estimate, NotAKernelError, Result
+from similitude.theory import proportion
 from similitude.validity import Validity, check_gram
 
 COSTS = (1.0, 10.0, 100.0)
@@ -154,4 +154,4 @@ def _errors(separator: GramSeparator, signs: np.ndarray, plan: SamplingPlan) -> 
     gammas = np.linspace(0.0, reach, CURVE_POINTS) if reach > 0 else np.zeros(1)
     curve = error_at_margin(separator, plan.test, signs[plan.test], gammas)
     wrong = signs[plan.test] * separator.normalized_margin(plan.test) <= 0
-    return share(int(wrong.sum()), len(plan.test)), curve
+    return proportion(int(wrong.sum()), len(plan.test), HELD_OUT), curve

@@ -11,7 +11,7 @@ from similitude.goodness.margins import REACHED
 from similitude.goodness.resampling import bounded_mean
 from similitude.goodness.weight_programs import Programs, WeightedSample, hinge, stretched
 from similitude.support import ESTIMATE, HELD_OUT, Curve, Estimate
-from similitude.theory import LEVEL, clopper_pearson
+from similitude.theory import LEVEL, clopper_pearson, proportion
 
 NUS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75)
 """Shares of examples that may fall short of the gap."""
@@ -177,10 +177,10 @@ def certify(
         landmarks=landmarks,
         weights=candidates[chosen],
         credit=fits.credit,
-        error=share((fresh[:, chosen] <= 0).sum(), n),
+        error=proportion((fresh[:, chosen] <= 0).sum(), n, HELD_OUT),
         error_at_gap=shares(at, (fresh[:, chosen, None] < at - REACHED * np.abs(at)).sum(axis=0), n),
         fits=np.stack([candidates[b] for b in best]),
-        vote_error=share((fresh[:, -1] <= 0).sum(), n),
+        vote_error=proportion((fresh[:, -1] <= 0).sum(), n, HELD_OUT),
         n_fitted=len(fitted.own),
         n_choice=len(choice.own),
         n_held_out=n,
@@ -206,13 +206,7 @@ def _deepest(weights: np.ndarray, comparison: WeightedSample) -> float:
     return max(0.0, float(most - least))
 
 
-def share(count: int, n: int) -> Estimate:
-    """Return a proportion among n held-out examples, with its exact interval."""
-    low, high = clopper_pearson(count, n, LEVEL)
-    return Estimate(float(count) / n, float(low), float(high), LEVEL, HELD_OUT)
-
-
 def shares(at: np.ndarray, counts: np.ndarray, n: int) -> Curve:
-    """Return the same for several thresholds."""
+    """Return a proportion of n held-out examples at each threshold, with exact intervals."""
     low, high = clopper_pearson(counts, n, LEVEL)
     return Curve(at, counts / n, low, high, LEVEL, HELD_OUT)

@@ -1,14 +1,18 @@
-"""64-bit keys of items and cells: equal for equal items, in all processes; shared by sets and tables."""
+"""64-bit keys of items and cells: equal for equal items, in all processes; shared by sets, tables and graphs."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from similitude.support import digest
+
+PLAIN = frozenset({str, int, float, bool, bytes})
+"""Types whose values are hashed once for all equal values."""
 
 
 def item_keys(items: Iterable[Any]) -> np.ndarray:
@@ -25,11 +29,11 @@ def item_keys(items: Iterable[Any]) -> np.ndarray:
     (True, False)
     """
     items = list(items)
-    if set(map(type, items)) <= {str, int}:
-        known = {item: _key(item) for item in set(items)}
+    plain = [type(item) in PLAIN for item in items]
+    known = {item: _key(item) for item in set(compress(items, plain))}
+    if all(plain):
         return np.fromiter(map(known.__getitem__, items), np.uint64, len(items))
-    known = {item: _key(item) for item in {item for item in items if type(item) in (str, int)}}
-    keys = (known[item] if type(item) in (str, int) else _key(item) for item in items)
+    keys = (known[item] if is_plain else _key(item) for item, is_plain in zip(items, plain, strict=True))
     return np.fromiter(keys, np.uint64, len(items))
 
 

@@ -35,26 +35,14 @@ def write_report(
 
     Parameters
     ----------
-    similarity : Similarity, str or callable
-        Any similarity function of two objects; with ``"precomputed"``, X is the square matrix of all pairs.
-    X : sequence of objects
-    y : sequence of labels
-        Classes, or numbers to predict.
+    similarity, X, y, names, title, task, command, random_state, engine
+        See :func:`investigate`.
     path : str or path
         The file to write; its folder must exist.
-    names : sequence of str, optional
-        Names of the components of vectors; a table has its own.
-    title : str, optional
     format : {"html", "txt", "json"}, optional
         Default: the suffix of the path.
-    task : {"classification", "regression"}, optional
-        Default: inferred from the labels; see `investigate`.
-    command : str, optional
-        The command line that asked for the report, to be shown where it says how to reproduce it.
     image_shape : (int, int), optional
         Draw vectors as images with this many rows and columns (HTML only).
-    random_state : int, optional
-    engine : Engine, optional
 
     Returns
     -------

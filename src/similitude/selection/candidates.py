@@ -9,7 +9,7 @@ from typing import Any
 
 from similitude.compute import as_matrix
 from similitude.similarity import Similarity, as_similarity
-from similitude.support import ExpressionError, NotAKernelError, PairError, brief
+from similitude.support import ExpressionError, NotAKernelError, PairError, brief, error_prefix
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +74,9 @@ def distinct(named: Sequence[NamedSimilarity]) -> list[NamedSimilarity]:
 def naming(name: str) -> Iterator[None]:
     """Name the similarity in the errors that it raises."""
     try:
-        yield
+        with error_prefix(f"similarity {name}", IndexError, ExpressionError):
+            yield
     except PairError as error:
         raise PairError(error.i, error.j, f"similarity {name}: {error.problem}") from error.__cause__
     except NotAKernelError as error:
         raise NotAKernelError(f"similarity {name}: {error.problem}", error.witness) from error.__cause__
-    except (TypeError, ValueError, IndexError) as error:
-        if type(error) not in (TypeError, ValueError, IndexError, ExpressionError):
-            raise
-        raise type(error)(f"similarity {name}: {error}") from error

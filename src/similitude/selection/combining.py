@@ -21,7 +21,7 @@ from similitude.selection.sample_sizes import affordable, sample_landmarks, samp
 from similitude.selection.side_by_side import SideBySide
 from similitude.selection.targets import REGRESSION, SelectionTargets
 from similitude.similarity import Similarity, remembered_images
-from similitude.support import NotAKernelError, generator
+from similitude.support import NotAKernelError, check_choice, generator
 from similitude.validity import check_gram
 
 WAYS = ("uniform", "alignment", "easymkl", "concatenate")
@@ -108,8 +108,7 @@ def combine(
     0.5*Gaussian(sigma=1.0) + 0.5*Gaussian(sigma=2.0)
     """
     members = validated(similarities, "similarities")
-    if how not in WAYS:
-        raise ValueError(f"how must be one of {', '.join(map(repr, WAYS))}, got {how!r}")
+    check_choice("how", how, WAYS)
     n = check_objects(X)
     targets = None if y is None and how == "uniform" else SelectionTargets.of(y, n)
     if how == "easymkl" and targets is not None and targets.task == REGRESSION:

@@ -13,15 +13,10 @@ from similitude.selection.targets import SelectionTargets
 
 @dataclass(frozen=True, eq=False)
 class HeldOutErrors:
-    """The held-out errors of ridge regression.
+    """The held-out errors of ridge regression, with the penalty that is best for all folds together.
 
-    Attributes
-    ----------
-    penalty : float
-        The best one for all folds together.
-    losses, errors : array
-        Of each test example: the squared error of its scores, and `SelectionTargets.errors`; means over folds, if it is
-        a test example of several.
+    ``losses`` and ``errors`` of each test example are the squared error of its scores, and `SelectionTargets.errors`;
+    means over folds, if it is a test example of several.
     """
 
     penalty: float

@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.linear import Moments
 from similitude.selection.targets import SelectionTargets
-from similitude.support import brief
+from similitude.support import brief, check_integer
 
 MAX_PARTS = 24
 """Largest number of parts of the examples whose sums are kept."""
@@ -18,14 +18,7 @@ MAX_PARTS = 24
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """The folds of a cross-validation.
-
-    Attributes
-    ----------
-    pairs : list of (array of int, array of int)
-        For each fold the positions of its training and of its test examples.
-    description : str
-    """
+    """The folds of a cross-validation: the positions of training and of test examples for each, and a description."""
 
     pairs: list[tuple[np.ndarray, np.ndarray]]
     description: str
@@ -70,9 +63,7 @@ def check_cv(cv: Any, targets: SelectionTargets) -> Any:
         )
     if hasattr(cv, "split") or isinstance(cv, Iterable):
         return cv
-    if isinstance(cv, bool) or cv < 2:
-        raise ValueError(f"cv must be at least 2 folds, got {cv!r}")
-    if cv > len(targets):
+    if check_integer("cv", cv, 2) > len(targets):
         raise ValueError(f"cv = {cv} folds of {len(targets)} examples: each fold needs an example")
     if targets.codes is not None and targets.classes is not None:
         sizes = np.bincount(targets.codes)
@@ -86,18 +77,9 @@ def check_cv(cv: Any, targets: SelectionTargets) -> Any:
 
 
 def make_folds(cv: Any, targets: SelectionTargets, rows: np.ndarray, rng: np.random.Generator) -> Folds:
-    """Return the folds of the sampled examples.
+    """Return the folds of the sampled examples, at these rows; `cv` was validated by `check_cv`.
 
-    Parameters
-    ----------
-    cv : int, splitter, or iterable of (train, test)
-        Pairs hold positions among all examples.
-    targets : SelectionTargets
-        Of all examples.
-    rows : array of int
-        Positions of the sampled examples.
-    rng : numpy.random.Generator
-        Shuffles if cv is a number.
+    Given pairs (train, test) hold positions among all examples; the generator shuffles if cv is a number.
     """
     here = targets.at(rows)
     if hasattr(cv, "split"):

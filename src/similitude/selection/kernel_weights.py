@@ -24,23 +24,11 @@ def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarr
     .. math:: \min_{v \ge 0} v^\top M v - 2 v^\top a, \qquad
               M_{kl} = \langle HK_kH, HK_lH \rangle, \quad a_k = \langle HK_kH, YY^\top \rangle
 
-    with :math:`H = I - \frac{1}{n} 11^\top`: the direction v maximizes the centered alignment of
-    :math:`\sum_k v_k K_k` with :math:`YY^\top` (Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based
-    on Centered Alignment", 2012, Proposition 9). With :math:`K_k = F_k F_k^\top`, :math:`M_{kl} = |F_k^\top H
-    F_l|^2` and :math:`a_k = |F_k^\top H Y|^2`, in the Frobenius norm.
+    with :math:`H = I - \frac{1}{n} 11^\top`: the direction v maximizes the centered alignment of :math:`\sum_k v_k K_k`
+    with :math:`YY^\top` (Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based on Centered Alignment",
+    2012, Proposition 9). With :math:`K_k = F_k F_k^\top`, :math:`M_{kl} = |F_k^\top H F_l|^2` and :math:`a_k =
+    |F_k^\top H Y|^2`, in the Frobenius norm. The weight of a kernel that is constant on these examples is zero.
 
-    Parameters
-    ----------
-    features : sequence of arrays of shape (n, d_k)
-    Y : array of shape (n, outputs)
-
-    Returns
-    -------
-    array of shape (kernels,)
-        Zero for a kernel that is constant on these examples.
-
-    Examples
-    --------
     >>> y = np.array([[1.0], [1.0], [-1.0], [-1.0]])
     >>> alignment_weights([y, np.array([[1.0], [-1.0], [1.0], [-1.0]])], y)
     array([0.25, 0.  ])
@@ -78,7 +66,7 @@ def _centered(F: np.ndarray) -> np.ndarray:
 
 
 def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.ndarray:
-    r"""Return the weights of EasyMKL, one-vs-rest for several classes.
+    r"""Return the weights of EasyMKL, which add up to one; one-vs-rest for several classes.
 
     Over weights of the examples, which add up to one in each class, it minimizes
 
@@ -87,24 +75,10 @@ def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.nda
     where :math:`\bar K` is the mean of the kernels and :math:`\Lambda = 0.1`: the squared distance of two points in the
     hulls of the classes, pulled towards the means of the classes. A kernel then weighs as much as it contributes,
     :math:`\gamma^\top Y K_k Y \gamma`. (Aiolli and Donini, "EasyMKL: a scalable multiple kernel learning algorithm",
-    2015, section 3.) This is the dual of a support vector machine with squared hinge,
-    :math:`\sum_i \max(0, 1 - y_i f(x_i))^2 + \frac{\Lambda}{1 - \Lambda} |w|^2`, whose residuals are in proportion to
-    :math:`\gamma`; so it is solved in the features.
+    2015, section 3.) This is the dual of a support vector machine with squared hinge, :math:`\sum_i \max(0, 1 - y_i
+    f(x_i))^2 + \frac{\Lambda}{1 - \Lambda} |w|^2`, whose residuals are in proportion to :math:`\gamma`; so it is solved
+    in the features, which must be those of kernels with the same mean K(x, x).
 
-    Parameters
-    ----------
-    features : sequence of arrays of shape (n, d_k)
-        Of kernels with the same mean K(x, x).
-    signs : array of shape (n, outputs)
-        -1 and +1; for several classes one column each, and the weights are the mean over them.
-
-    Returns
-    -------
-    array of shape (kernels,)
-        Adding up to one.
-
-    Examples
-    --------
     >>> y = np.array([[1.0], [1.0], [-1.0], [-1.0]])
     >>> easymkl_weights([y, np.array([[1.0], [-1.0], [1.0], [-1.0]])], y).round(4)
     array([1., 0.])

@@ -19,17 +19,7 @@ from similitude.support import pairs_at
 
 @dataclass(frozen=True, eq=False)
 class SampledData:
-    """The sampled examples, and the landmarks among them.
-
-    Attributes
-    ----------
-    X : sequence
-        All objects.
-    rows : array of int
-        Positions of the examples in X.
-    places : array of int
-        Positions of the landmarks among the examples.
-    """
+    """The sampled examples, by their positions `rows` in X, and the `places` of the landmarks among them."""
 
     X: Any
     rows: np.ndarray
@@ -106,21 +96,9 @@ def families(similarities: Sequence[Similarity]) -> list[list[int]]:
 
 
 class LandmarkSimilarities:
-    """The similarities of examples to landmarks.
+    """The similarities of examples to landmarks under a resolved similarity, or several that share their distances.
 
-    Parameters
-    ----------
-    k : Similarity
-        Resolved; or one of several that share their distances.
-    data : SampledData
-    engine : Engine
-    shared : bool
-        Whether distances are computed, and kept for the others.
-
-    Attributes
-    ----------
-    n_calls : int
-        Number of pairs that were computed.
+    If they are shared, distances are computed and kept for the others; ``n_calls`` counts the pairs that were computed.
     """
 
     def __init__(self, k: Similarity, data: SampledData, engine: Engine, shared: bool = False) -> None:

@@ -75,23 +75,14 @@ def _untransformed(x: float, skewness: float, n: int) -> float:
 
 
 def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 1.0) -> list[Estimate]:
-    r"""Return by how much each candidate is worse than one of them, with simultaneous intervals for all pairs.
+    r"""Return by how much each candidate is worse than `best`, with simultaneous intervals for all pairs.
 
-    Errors are paired by example. An interval is the mean difference :math:`\pm c` standard errors, where c is the
-    quantile of the largest standardized difference between any two candidates whose errors have this covariance; for
-    two candidates it is that of Student's t. Because all pairs are covered simultaneously, so are those with the best
-    candidate, which was chosen by the same errors. (Hothorn, Bretz and Westfall, "Simultaneous Inference in General
-    Parametric Models", 2008.) See `around_mean` and `around_proportions`.
-
-    Parameters
-    ----------
-    errors : array of shape (n, candidates)
-    best : int
-        The candidate that all are compared with.
-    of_classes : bool
-        Whether errors are zeros and ones.
-    wider : float
-        Factor of the standard errors, see `widening`.
+    Errors, a column for each candidate, are paired by example. An interval is the mean difference :math:`\pm c`
+    standard errors, where c is the quantile of the largest standardized difference between any two candidates whose
+    errors have this covariance; for two candidates it is that of Student's t. Because all pairs are covered
+    simultaneously, so are those with the best candidate, which was chosen by the same errors. (Hothorn, Bretz and
+    Westfall, "Simultaneous Inference in General Parametric Models", 2008.) See `widening`, `around_mean` and
+    `around_proportions`.
     """
     steps, around = wider * _steps(errors), around_proportions if of_classes else around_mean
     found = []

@@ -32,18 +32,9 @@ class SampleSizes:
 
 
 def affordable(n: int, rows: int, landmarks: int, cost: Callable[[int, int], int], engine: Engine) -> SampleSizes:
-    """Return the largest numbers of examples and landmarks within limits and memory.
+    """Return the largest numbers of examples, of n, and landmarks within the limits and the engine's memory budget.
 
-    Parameters
-    ----------
-    n : int
-        The number of examples.
-    rows, landmarks : int
-        The limits.
-    cost : callable
-        ``cost(rows, landmarks)`` in bytes.
-    engine : Engine
-        Its memory budget is kept.
+    ``cost(rows, landmarks)`` is in bytes.
     """
     most, m = min(n, rows), min(n, landmarks)
     r = most

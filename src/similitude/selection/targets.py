@@ -8,25 +8,17 @@ from typing import Any
 import numpy as np
 
 from similitude.scikit import class_codes, read_labels
-from similitude.support import brief
+from similitude.support import brief, check_choice
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
 
 
 @dataclass(frozen=True, eq=False)
 class SelectionTargets:
-    """What is to be predicted.
+    """What is to be predicted: labels or numbers as given, and the columns Y that are fitted.
 
-    Attributes
-    ----------
-    task : {"classification", "regression"}
-    values : array
-        Labels or numbers as given.
-    Y : array of shape (n, k)
-        What is fitted: -1 and +1, one column for two classes and one per class for several; or the numbers.
-    classes : array or None
-    codes : array of int, or None
-        The class of each example, as a position in `classes`.
+    Y has -1 and +1, in one column for two classes and one per class for several, or the numbers. ``codes`` is the class
+    of each example as a position in ``classes``; both are None for regression.
     """
 
     task: str
@@ -94,8 +86,8 @@ def _kind(values: np.ndarray, task: str | None) -> str:
     """Return the type of the targets for a task, or what scikit-learn calls them; other Python objects are labels."""
     from sklearn.utils.multiclass import type_of_target
 
-    if task not in (None, CLASSIFICATION, REGRESSION):
-        raise ValueError(f"task must be {CLASSIFICATION!r}, {REGRESSION!r} or None, got {task!r}")
+    if task is not None:
+        check_choice("task", task, (CLASSIFICATION, REGRESSION), otherwise="None")
     if task == REGRESSION and values.dtype.kind not in "fiub":
         raise ValueError(f"y holds {brief(values[0])}: regression needs numbers")
     if task == CLASSIFICATION and values.ndim > 1:

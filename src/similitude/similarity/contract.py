@@ -30,7 +30,7 @@ from similitude.compute.engines import Engine, engine_for
 from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
 from similitude.similarity.feature_space import finite_diagonal, kernel_distance
 from similitude.similarity.parameters import Parametric
-from similitude.support import UnresolvedError, brief
+from similitude.support import UnresolvedError, brief, error_prefix
 
 
 class Similarity(Parametric, ABC):
@@ -181,10 +181,9 @@ class Similarity(Parametric, ABC):
             if count(encoded) != check_objects(objects, name):
                 raise ValueError(f"{self!r} encoded {check_objects(objects)} objects as {count(encoded)}")
             return encoded
-        except (TypeError, ValueError) as error:
-            if type(error) not in (TypeError, ValueError):
+        except (TypeError, ValueError):
+            with error_prefix(name):
                 raise
-            raise type(error)(f"{name}: {error}") from error
 
     def prepare(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> tuple[Similarity, Encoding]:
         """Return the similarity resolved on X, and X encoded, once for all later use."""

@@ -148,6 +148,24 @@ def missing_extra(extra: str, needed_for: str) -> ImportError:
 
 
 @contextmanager
+def error_prefix(prefix: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Begin messages of TypeError, ValueError and `kinds` with a prefix; errors of other classes pass unchanged.
+
+    >>> with error_prefix("column 'age'"):
+    ...     int("old")
+    Traceback (most recent call last):
+        ...
+    ValueError: column 'age': invalid literal for int() with base 10: 'old'
+    """
+    try:
+        yield
+    except Exception as error:
+        if type(error) not in (TypeError, ValueError, *kinds):
+            raise
+        raise type(error)(f"{prefix}: {error}") from error
+
+
+@contextmanager
 def pairs_at(rows: Any, columns: Any) -> Iterator[None]:
     """Name the pair of a PairError by these positions of rows and columns; None leaves a side unchanged."""
     try:

@@ -2,7 +2,7 @@
 
 from similitude.theory import bounds
 from similitude.theory.bounds import margin_perceptron_updates, perceptron_mistakes
-from similitude.theory.intervals import LEVEL, clopper_pearson, dkw_radius
+from similitude.theory.intervals import LEVEL, clopper_pearson, dkw_radius, proportion
 from similitude.theory.sources import BALCAN_BLUM, BALCAN_BLUM_VEMPALA, DELTA
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "dkw_radius",
     "margin_perceptron_updates",
     "perceptron_mistakes",
+    "proportion",
 ]

@@ -35,15 +35,8 @@ MISMATCHES = {
 class Checkpoint:
     """Partial sums of a pass in a file, which is replaced atomically and verified by its SHA-256.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    fingerprints : mapping of str
-        What the sums belong to: ``version``, ``model``, ``data``. A file with other fingerprints is refused.
+    The fingerprints ``version``, ``model`` and ``data`` tell what the sums belong to: a file with others is refused.
 
-    Examples
-    --------
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "sums")
     >>> fingerprints = {"version": "1", "model": "a", "data": "b"}

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 from similitude.compute.encodings import Encoding
@@ -27,6 +26,7 @@ from similitude.compute.engines.engine import (
     tile_inputs,
 )
 from similitude.compute.engines.progress import with_progress
+from similitude.support import check_integer
 
 INTERRUPT_WAIT = 0.5
 """Seconds that an interrupted run waits for the tiles in flight."""
@@ -68,8 +68,8 @@ class LocalEngine(Engine):
     def __post_init__(self) -> None:
         for name in ("threads", "processes"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
-                raise ValueError(f"{name} must be a positive integer or None, got {value!r}")
+            if value is not None:
+                check_integer(name, value, otherwise="None")
         check_checkpoint(self.checkpoint)
         _ = self.budget
 

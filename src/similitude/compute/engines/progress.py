@@ -23,20 +23,8 @@ def with_progress(
 ) -> Iterator[T]:
     """Yield the items and show the progress while the stream is a terminal; the line is cleared at the end.
 
-    Parameters
-    ----------
-    items : iterator
-        An item counts as done when the next one is requested.
-    total : int or None
-        The total size of all items, if known.
-    size : callable
-        Returns the size of an item, for instance its number of rows.
-    done : int
-        What was done before.
-    unit : str
-        What is counted: tiles or rows. The speed is shown for rows only.
-    stream : file, optional
-        Default: standard error.
+    An item counts as done, with its ``size(item)``, when the next one is requested; `total` is the size of all, if
+    known, and `done` what was done before. The speed is shown if the `unit` is rows.
     """
     out = sys.stderr if stream is None else stream
     if not out.isatty():

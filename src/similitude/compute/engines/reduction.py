@@ -41,16 +41,8 @@ def partial_sums(
 ) -> Iterator[PartialSums]:
     """Yield the sums of each batch, which the engine computes strip by strip.
 
-    Parameters
-    ----------
-    task : Task
-        Returns the sums of the encoded rows of one strip.
-    fixed : encoding
-        The second argument of the task, which is never sliced.
-    strips : callable
-        Returns the tiles for a number of rows.
-    batches : iterator of EncodedBatch
-    engine : Engine
+    The task returns the sums of the encoded rows of one strip; `fixed` is its second argument, which is never sliced,
+    and `strips` returns the tiles for a number of rows.
     """
     engine = engine.without_progress()
 
@@ -72,21 +64,11 @@ def sum_batches(
     read: Callable[[Mapping[str, Any]], Any],
     fingerprints: Callable[[], dict[str, str]],
 ) -> Any:
-    """Return the sum over all batches, in their order; with a checkpoint, resume from it and keep it up to date.
+    """Return the sum over all batches of n rows, in their order; with a checkpoint, resume from it and update it.
 
-    Parameters
-    ----------
-    batches : callable
-        Returns the sums of the batches from a row on, with the same bounds at every call. The first sum is modified
-        in place; sums have ``+=`` and ``to_arrays``.
-    n : int
-        Number of rows.
-    engine : Engine
-        Its `checkpoint` and `progress` are used.
-    read : callable
-        Makes a sum from the arrays of a checkpoint.
-    fingerprints : callable
-        Returns what identifies the sums (see `Checkpoint`); called only if there is a checkpoint.
+    `batches` returns the sums of the batches from a row on, with the same bounds at every call; the first sum is
+    modified in place. Sums have ``+=`` and ``to_arrays``; `read` makes one from the arrays of a checkpoint.
+    `fingerprints` returns what identifies the sums (see `Checkpoint`), and is called only if there is a checkpoint.
     """
     checkpoint = None if engine.checkpoint is None else Checkpoint(engine.checkpoint, fingerprints())
     start = 0

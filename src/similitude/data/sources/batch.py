@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import is_sparse, is_table, join
-from similitude.support import SourceError, brief
+from similitude.support import SourceError, brief, error_prefix
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +145,6 @@ def rebatched(pieces: Iterator[Batch], rows: int) -> Iterator[Batch]:
         yield pending
 
 
-@contextmanager
-def errors_in_batch(batch: Batch) -> Iterator[None]:
-    """Prefix the message of an error with the name of the batch."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        if type(error) not in (TypeError, ValueError):
-            raise
-        raise type(error)(f"{batch.name}: {error}") from error
+def errors_in_batch(batch: Batch) -> AbstractContextManager[None]:
+    """Return a context in which errors begin with the name of the batch."""
+    return error_prefix(batch.name)

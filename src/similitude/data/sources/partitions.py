@@ -9,22 +9,19 @@ from typing import Any
 import numpy as np
 
 from similitude.data.sources.source import Source
-from similitude.support import PairError, SourceError
+from similitude.support import PairError, SourceError, error_prefix
 
 
 @contextmanager
 def errors_in_partition(number: int, start: int | None = None) -> Iterator[None]:
     """Prefix errors with the partition; number a pair by its row in the collection, or in the partition if unknown."""
     try:
-        yield
+        with error_prefix(f"partition {number}", SourceError):
+            yield
     except PairError as error:
         if start is not None:
             raise error.moved(start, 0) from error.__cause__
         raise PairError(error.i, error.j, f"{error.problem} (row {error.i} of partition {number})") from error.__cause__
-    except (TypeError, ValueError) as error:
-        if type(error) not in (TypeError, ValueError, SourceError):
-            raise
-        raise type(error)(f"partition {number}: {error}") from error
 
 
 def partition_source(objects: Any, labels: Any = None, weights: Any = None) -> Source | None:

@@ -9,9 +9,10 @@ import numpy as np
 
 from similitude.compute import as_objects
 from similitude.kernels.graphs.parsing import ParsedGraph, is_one_graph, parse_graph
+from similitude.kernels.item_keys import item_keys
 from similitude.kernels.ragged import ragged_rows, starts_of
-from similitude.kernels.tables.cells import is_missing
-from similitude.support import brief, digest
+from similitude.kernels.tables.cells import missing_cells
+from similitude.support import brief
 
 NO_LABEL = 0
 """The label of all nodes or edges of a graph without labels."""
@@ -22,16 +23,8 @@ class EncodedGraphs:
 
     Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``; node v has the neighbors
     ``neighbors[starts[v]:starts[v + 1]]``, numbered within the graph and increasing, each edge in both directions.
+    ``labels`` and ``edge_labels`` are uint64 keys of the labels of each node and of each neighbor; 0 without labels.
 
-    Attributes
-    ----------
-    node_starts, starts : array of int64
-    neighbors : array of int32
-    labels, edge_labels : array of uint64
-        A digest of the label of each node and of each entry of `neighbors`; 0 if a graph has no labels.
-
-    Examples
-    --------
     >>> path, triangle = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
     >>> graphs = as_graphs([path, triangle])
     >>> len(graphs), graphs.neighbors.tolist(), graphs[1:].neighbors.tolist()
@@ -78,45 +71,18 @@ class EncodedGraphs:
         return self.node_starts, self.starts, self.neighbors
 
 
-PLAIN = {str, int, float, bool, bytes}
-"""Labels of these types have equal digests if and only if they are equal."""
-
-
-def _digests(labels: list[Any]) -> np.ndarray:
-    """Return a 64-bit number per label, equal in all processes and batches; 0 for a missing label."""
-    if set(map(type, labels)) <= PLAIN:
-        known = {label: _digest(label) for label in set(labels)}
-        return np.array(list(map(known.__getitem__, labels)), np.uint64)
-    return np.array([_digest(label.item() if isinstance(label, np.generic) else label) for label in labels], np.uint64)
-
-
-def _digest(label: Any) -> int:
-    return NO_LABEL if is_missing(label) else int.from_bytes(digest(label), "little") or 1
-
-
 def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> EncodedGraphs:
-    """Return graphs as concatenated arrays.
+    """Return graphs as concatenated arrays, with the labels of nodes and of edges if they are asked for.
 
     Takes networkx graphs and igraph graphs (labels in the attribute ``"label"`` of nodes and edges), scipy sparse
     adjacency matrices, and tuples ``(edges,)``, ``(edges, node_labels)`` or ``(edges, node_labels, edge_labels)``.
     There `edges` are pairs of nodes or a sparse adjacency matrix. Nodes are numbers from 0, one per label (an integer
-    in place of the labels is the number of nodes), or the keys of a dict of labels. Edge labels are in the order of
-    the edges.
+    in place of the labels is the number of nodes), or the keys of a dict of labels. Edge labels are in the order of the
+    edges.
 
     An edge that is given more than once, in either direction, counts once, and must have one label. Weights of an
     adjacency matrix are ignored, but zero means no edge. Directed graphs, asymmetric matrices and self-loops are
-    refused, because their meaning would be a guess.
-
-    Parameters
-    ----------
-    objects : sequence of graphs
-    nodes, edges : bool
-        Whether to read the labels of nodes and of edges.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The message names the graph by its index, and the node.
+    refused, because their meaning would be a guess; the error names the graph by its index, and the node.
     """
     if is_one_graph(objects):
         raise TypeError(f"expected graphs, got a single one, {brief(objects)}: pass a list of graphs")
@@ -127,9 +93,9 @@ def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> EncodedGr
     owner = np.repeat(np.arange(len(parts)), counts)
     ends = np.concatenate([one.ends for one in parts])
     _check_ends(parts, ends, owner, sizes)
-    labels = _label_digests(parts, "node") if nodes else None
+    labels = _label_keys(parts, "node") if nodes else None
     labels = np.full(node_starts[-1], NO_LABEL, np.uint64) if labels is None else labels
-    adjacency = _adjacency(parts, ends, owner, node_starts, _label_digests(parts, "edge") if edges else None)
+    adjacency = _adjacency(parts, ends, owner, node_starts, _label_keys(parts, "edge") if edges else None)
     return EncodedGraphs(node_starts, labels, *adjacency)
 
 
@@ -147,8 +113,8 @@ def _check_ends(parts: list[ParsedGraph], ends: np.ndarray, owner: np.ndarray, s
         raise ValueError(f"graph {g} has a self-loop at node {node}: graph kernels take simple graphs, so remove it")
 
 
-def _label_digests(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
-    """Return the digests of the labels of all nodes or all given edges; None if no graph has any."""
+def _label_keys(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
+    """Return the keys of the labels of all nodes or all given edges; None if no graph has any."""
     own = [(one.labels, one.nodes) if of == "node" else (one.edge_labels, len(one.ends)) for one in parts]
     graphs = [g for g, (_, size) in enumerate(own) if size]
     labels = [own[g][0] for g in graphs]
@@ -158,15 +124,16 @@ def _label_digests(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
     if not all(labeled):
         without, having = graphs[labeled.index(False)], graphs[labeled.index(True)]
         raise ValueError(f"graph {without} has no {of} labels, graph {having} has: label all graphs or none")
-    values = _digests([label for some in labels for label in (some.tolist() if hasattr(some, "tolist") else some)])
-    missing = np.flatnonzero(values == NO_LABEL)
+    values = [label for some in labels for label in (some.tolist() if hasattr(some, "tolist") else some)]
+    plain = set(map(type, values)) <= {str, int}
+    missing = np.zeros(0, int) if plain else np.flatnonzero(missing_cells(values))
     if len(missing):
         starts = starts_of([len(some) for some in labels])
         which = int(np.searchsorted(starts, missing[0], side="right")) - 1
         g, at = graphs[which], int(missing[0] - starts[which])
         who = f"node {parts[g].name(at)}" if of == "node" else f"the edge between nodes {_pair(parts[g], at)}"
         raise ValueError(f"{who} of graph {g} has no label, other {of}s have one")
-    return values
+    return item_keys(values)
 
 
 def _pair(one: ParsedGraph, edge: int) -> str:

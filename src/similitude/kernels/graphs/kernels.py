@@ -18,7 +18,7 @@ from similitude.kernels.graphs.graphlet_types import GraphletTypes, graphlet_typ
 from similitude.kernels.histograms import Histograms
 from similitude.kernels.vectors.pairwise import IDENTITY, pairwise, squared_norms
 from similitude.similarity import BOUNDED, KERNEL, Similarity
-from similitude.support import check_integer
+from similitude.support import check_choice, check_integer
 
 MOST_ITERATIONS = 100
 """The largest number of refinements; labels stop changing the partition of the nodes long before."""
@@ -207,8 +207,7 @@ class Graphlet(Similarity):
     def check_params(self) -> None:
         """Validate p, the mode and `connected`."""
         check_integer("p", self.p, 2, 5)
-        if self.mode not in ("counts", "presence", "frequency"):
-            raise ValueError(f"mode must be 'counts', 'presence' or 'frequency', got {self.mode!r}")
+        check_choice("mode", self.mode, ("counts", "presence", "frequency"))
         if not isinstance(self.connected, (bool, np.bool_)):
             raise ValueError(f"connected must be True or False, got {self.connected!r}")
 

@@ -12,6 +12,7 @@ from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.series.encoding import Series, as_series, in_common_precision
 from similitude.kernels.vectors.pairwise import check_scale, median_distance
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
+from similitude.support import check_integer
 
 MEDIAN_CELLS = 10**9
 """The approximate number of table cells that a median distance may cost."""
@@ -136,13 +137,10 @@ def check_window(window: Any) -> None:
     """Validate a window: None, a number of steps, or a fraction."""
     if window is None:
         return
-    steps = isinstance(window, Integral) and not isinstance(window, bool) and int(window) >= 0
     fraction = isinstance(window, Real) and not isinstance(window, Integral) and 0.0 <= float(window) <= 1.0
-    if not (steps or fraction):
-        raise ValueError(
-            f"window must be None, a whole number of steps >= 0, or a float from 0.0 to 1.0 (a fraction of the shorter "
-            f"length), got {window!r}"
-        )
+    if not fraction:
+        otherwise = "None or a float from 0.0 to 1.0 (a fraction of the shorter length)"
+        check_integer("window", window, 0, otherwise=otherwise)
 
 
 class GlobalAlignment(SeriesSimilarity):

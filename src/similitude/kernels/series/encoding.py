@@ -13,19 +13,10 @@ from similitude.support import brief
 
 
 class Series(Ragged):
-    """Encoded series: the values of all series, stored consecutively, and their starts.
+    """Encoded series: the values of all series, of shape (times, channels), stored consecutively, and their starts.
 
-    Parameters
-    ----------
-    values : array of shape (times of all series, channels)
-        float32 or float64.
-    starts : array of int64, shape (n + 1,)
-        Series i holds the rows ``starts[i]`` to ``starts[i + 1]``.
-    norms : array of float64, shape (n,), optional
-        A number per series that a kernel needs again, such as the logarithm of K(x, x).
+    ``norms`` is a number per series that a kernel needs again, such as the logarithm of K(x, x).
 
-    Examples
-    --------
     >>> some = as_series([[1.0, 2.0, 3.0], [4.0, 5.0]])[np.array([1, 0])]
     >>> len(some), some.lengths, some.values.ravel()
     (2, array([2, 3]), array([4., 5., 1., 2., 3.]))

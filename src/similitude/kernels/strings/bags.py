@@ -20,10 +20,6 @@ class Bags(Ragged):
 
     Two features are equal if their codes are and, for codes that are digests, if the windows are. Therefore bags with
     digests keep the letters that they were made from.
-
-    Parameters
-    ----------
-    bags : similitude.compute.loops.BagArrays
     """
 
     def __init__(self, bags: BagArrays) -> None:

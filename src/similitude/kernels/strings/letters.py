@@ -12,13 +12,7 @@ from similitude.support import brief
 
 
 class Letters(Ragged):
-    """Strings as numbers of letters, stored consecutively and sliced like an array.
-
-    Parameters
-    ----------
-    text, starts : arrays of int
-        String i is ``text[starts[i]:starts[i + 1]]``.
-    """
+    """Strings as numbers of letters, stored consecutively: string i is ``text[starts[i]:starts[i + 1]]``."""
 
     def __init__(self, text: np.ndarray, starts: np.ndarray) -> None:
         self.text, self.starts = text, starts

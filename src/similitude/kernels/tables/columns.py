@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from similitude.compute import Encoding
 from similitude.kernels.tables.cells import ANY_KIND, column, kind_of_values, known_of, missing_cells
 from similitude.similarity import Maximum, Minimum, Product, Scaled, Similarity, Sum, as_similarity
-from similitude.support import brief
+from similitude.support import ExpressionError, brief, check_choice, error_prefix
 
 HOWS = {"mean": np.add, "sum": np.add, "product": np.multiply, "max": np.maximum, "min": np.minimum}
 """The ways to combine the values of the columns."""
@@ -69,20 +68,17 @@ class Columns(Similarity):
         """Validate the dict of similarities and `how`."""
         if not isinstance(self.columns, Mapping) or not self.columns:
             raise TypeError(f"columns must be a dict from names to similarities, got {brief(self.columns)}")
-        if self.how not in HOWS:
-            raise ValueError(f"how must be one of {', '.join(HOWS)}, got {self.how!r}")
+        check_choice("how", self.how, HOWS)
         for name, part in self.similarities().items():
-            with naming(name):
+            with error_prefix(f"column {name!r}"):
                 part.check_params()
 
     def similarities(self) -> dict[Any, Similarity]:
         """Return the similarity of each column."""
         found = {}
         for name, given in self.columns.items():
-            try:
+            with error_prefix(f"column {name!r}", ExpressionError):
                 found[name] = as_similarity(given)
-            except (TypeError, ValueError) as error:  # also an ExpressionError, which keeps its type
-                raise type(error)(f"column {name!r}: {error}") from error
         return found
 
     def parts(self) -> tuple[Similarity, ...]:
@@ -117,7 +113,7 @@ class Columns(Similarity):
         fixed, schema = {}, {}
         for name, part in self.similarities().items():
             values, schema[name] = self._column(X, name, part)
-            with naming(name):
+            with error_prefix(f"column {name!r}"):
                 fixed[name] = part.resolve(values, random_state, sample_weight)
         resolved: Columns = self.with_params(columns=fixed, schema=schema if self.schema is None else self.schema)
         return resolved
@@ -127,7 +123,7 @@ class Columns(Similarity):
         encoded = []
         for name, part in self.similarities().items():
             values, _ = self._column(objects, name, part)
-            with naming(name):
+            with error_prefix(f"column {name!r}"):
                 encoded.append(part.encode(values))
         return tuple(encoded)
 
@@ -198,17 +194,6 @@ class Columns(Similarity):
         written = (f"{name!r}: {getattr(given, '__qualname__', repr(given))}" for name, given in self.columns.items())
         schema = "" if self.schema is None else f", schema={self.schema!r}"
         return f"Columns({{{', '.join(written)}}}, how={self.how!r}{schema})"
-
-
-@contextmanager
-def naming(name: Any) -> Iterator[None]:
-    """Return a context in which errors begin with the name of the column."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        if type(error) not in (TypeError, ValueError):
-            raise
-        raise type(error)(f"column {name!r}: {error}") from error
 
 
 def _takes_missing(part: Similarity) -> bool:

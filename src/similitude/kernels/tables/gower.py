@@ -31,16 +31,8 @@ CATEGORIES = ("number", "text", "bytes", "mixed")
 class Range(NamedTuple):
     """How the values of a column are compared.
 
-    Attributes
-    ----------
-    kind : str
-        ``number`` or ``time``, relative to their range; ``order``, by rank; ``equal``, for equality.
-    low, high : float
-        The ends of the range, of times in seconds.
-    order : list
-        Ordered categories, lowest first.
-    values : str
-        The kind of values that a column compared for equality must hold; empty if any.
+    The kind is ``number`` or ``time``, relative to the range from ``low`` to ``high`` (of times in seconds); ``order``,
+    by rank in ``order``; or ``equal``, where ``values`` is the kind of values that the column must hold, empty if any.
     """
 
     kind: str

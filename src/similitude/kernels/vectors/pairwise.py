@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Iterator
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ from similitude.compute import (
 )
 from similitude.kernels.vectors.sparse import sparse_inner, sparse_sums
 from similitude.similarity import Similarity
-from similitude.support import generator
+from similitude.support import check_positive, generator
 
 DIRECT = 32
 """Dimension up to which vectors are compared entry by entry rather than through a matrix product."""
@@ -258,9 +256,7 @@ def check_scale(name: str, value: Any) -> None:
     """Validate a scale: a positive number, or "median"."""
     if isinstance(value, str) and value == "median":
         return
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
-        raise ValueError(f"{name} must be a positive number or 'median', got {value!r}")
-    if not 1e-150 <= float(value) <= 1e150:
+    if not 1e-150 <= check_positive(name, value, otherwise="'median'") <= 1e150:
         raise ValueError(f"{name} = {value!r} is too small or too large to compute with")
 
 

@@ -20,14 +20,7 @@ EXAMPLES = 6
 
 @dataclass(frozen=True)
 class ClassCounts(Result):
-    """The classes and the number of examples of each.
-
-    Attributes
-    ----------
-    classes : tuple
-        The sorted labels.
-    counts : tuple of int
-    """
+    """The sorted classes and the number of examples of each."""
 
     classes: tuple[Any, ...]
     counts: tuple[int, ...]
@@ -40,13 +33,7 @@ class ClassCounts(Result):
 
 @dataclass(frozen=True)
 class NumberSummary(Result):
-    """Summary statistics of the numbers to predict.
-
-    Attributes
-    ----------
-    smallest, lower_quartile, median, upper_quartile, largest : float
-    mean, deviation : float
-    """
+    """Summary statistics of the numbers to predict."""
 
     smallest: float
     lower_quartile: float

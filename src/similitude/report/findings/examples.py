@@ -29,16 +29,10 @@ HARDEST, MISTAKE, CLOSE_CALL, TYPICAL = "hardest", "mistake", "close call", "typ
 
 @dataclass(frozen=True)
 class Near(Result):
-    """A landmark that an example is similar to.
+    """A landmark, by its position in `Findings.landmarks`, that an example is similar to.
 
-    Attributes
-    ----------
-    landmark : int
-        Its position in `Findings.landmarks`.
-    similarity : float
-    contribution : float
-        Its effect on the score of the predicted class (of the second of two classes), or on the predicted number; see
-        `Findings.importance`.
+    ``contribution`` is its effect on the score of the predicted class (of the second of two classes), or on the
+    predicted number; see `Findings.importance`.
     """
 
     landmark: int

@@ -12,7 +12,7 @@ from similitude.compute import take
 from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
 from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
-from similitude.theory import LEVEL, clopper_pearson
+from similitude.theory import LEVEL, proportion
 
 MIN_EXAMPLES = 40
 """With fewer examples, cross-validation is repeated instead of holding out a part."""
@@ -32,14 +32,8 @@ ERROR_RATE, ROOT_MEAN_SQUARE = "error rate", "root mean squared error"
 class Split:
     """Which examples are fitted to and which are held out.
 
-    Attributes
-    ----------
-    rounds : tuple
-        The folds of each round, as pairs (positions to fit to, positions held out). One round of one fold where a
-        part is held out.
-    tested : array of int
-        Sorted positions of all examples that are ever held out.
-    notes : tuple of str
+    ``rounds`` holds the folds of each round, as pairs (positions to fit to, positions held out): one round of one fold
+    if a part is held out. ``tested`` are the sorted positions of all examples that are ever held out.
     """
 
     rounds: tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...]
@@ -106,20 +100,10 @@ def _folds(inputs: Inputs, rest: np.ndarray, rng: np.random.Generator) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPredictions:
-    """Predictions for the tested examples by models that were not fitted to them.
+    """Predictions for the tested examples, at these positions in X, by models that were not fitted to them.
 
-    Attributes
-    ----------
-    tested : array of int
-        Positions in X.
-    scores : array of shape (rounds, n, classes) or (rounds, n)
-        Scores of the classes, or predicted numbers.
-    probabilities : array of shape (n, classes) or None
-        Mean over rounds; None for regression.
-    targets : array
-        Class codes, or numbers to predict.
-    grade : str
-        HELD-OUT or ESTIMATE.
+    ``scores`` has the shape (rounds, n, classes), or (rounds, n) for predicted numbers; ``probabilities`` (n, classes)
+    are means over rounds, None for regression; ``targets`` are class codes, or numbers to predict.
     """
 
     tested: np.ndarray
@@ -148,8 +132,7 @@ class HeldOutPredictions:
         """Return the error rate with an exact interval, or the root mean squared error with a bootstrap interval."""
         if self.probabilities is not None:
             wrong, n = float((self.predicted != self.targets).sum(axis=1).mean()), len(self.targets)
-            low, high = clopper_pearson(wrong, n, LEVEL)
-            return Estimate(wrong / n, float(low), float(high), LEVEL, self.grade)
+            return proportion(wrong, n, self.grade)
         losses, drawn = self._losses(seed)
         return _bootstrap(float(np.sqrt(losses.mean())), np.sqrt(losses[drawn].mean(axis=1)))
 

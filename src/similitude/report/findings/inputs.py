@@ -13,7 +13,7 @@ from similitude.goodness import stratified
 from similitude.scikit import read_labels
 from similitude.selection import CLASSIFICATION, REGRESSION
 from similitude.similarity import Precomputed, Similarity, as_similarity
-from similitude.support import Result, brief, generator
+from similitude.support import Result, brief, check_choice, generator
 
 MAX_INTEGER_CLASSES = 100
 """Integers with at most this many distinct values are classes, if each has two examples on average."""
@@ -21,15 +21,7 @@ MAX_INTEGER_CLASSES = 100
 
 @dataclass(frozen=True)
 class Item(Result):
-    """One example.
-
-    Attributes
-    ----------
-    index : int
-        Its position in X.
-    object : object
-    label : label or float
-    """
+    """One example: its position in X, the object, and its label or number."""
 
     index: int
     object: Any
@@ -43,21 +35,9 @@ class Item(Result):
 class Inputs:
     """The validated inputs of an investigation.
 
-    Attributes
-    ----------
-    similarity : Similarity
-        As given, possibly with parameters that depend on data.
-    X : sequence of objects
-    y : array
-        Labels, or numbers in float64.
-    task : {"classification", "regression"}
-    classes : array
-        Empty for regression.
-    codes : array of int
-        The class of each example as a position in `classes`; zeros for regression.
-    seed : int
-    notes : tuple of str
-        What was inferred about the labels.
+    The similarity is as given, possibly with parameters that depend on data; ``y`` holds labels, or numbers in float64;
+    ``codes`` is the class of each example as a position in ``classes`` (zeros and no classes for regression); ``notes``
+    say what was inferred about the labels.
     """
 
     similarity: Similarity
@@ -133,8 +113,7 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
 def _task(labels: np.ndarray, task: str | None) -> tuple[str, tuple[str, ...]]:
     """Return the task, inferred from the labels unless given, and a note on what was inferred."""
     if task is not None:
-        if task not in (CLASSIFICATION, REGRESSION):
-            raise ValueError(f"task must be {CLASSIFICATION!r} or {REGRESSION!r}, got {task!r}")
+        check_choice("task", task, (CLASSIFICATION, REGRESSION))
         return task, ()
     if labels.dtype.kind not in "fiu":
         return CLASSIFICATION, ()

@@ -22,18 +22,10 @@ RULE_ERROR = 0.1
 
 @dataclass(frozen=True)
 class TheoremSize(Result):
-    """The number of landmarks that a theorem asks for, evaluated at the margin or gap of the sample.
+    """The total number of landmarks that a theorem asks for, at the margin or gap of the sample.
 
-    Attributes
-    ----------
-    name : str
-        A few words.
-    size : int
-        Total number of landmarks.
-    grade : str
-        ESTIMATE: a theorem at an estimated margin. NONE: a rule of thumb.
-    statement : str
-        What would hold, and by which theorem.
+    The grade is ESTIMATE for a theorem at an estimated margin, NONE for a rule of thumb. ``statement`` says what would
+    hold, and by which theorem.
     """
 
     name: str

@@ -64,25 +64,11 @@ class LandmarkFinding(Result):
 
 @dataclass(frozen=True, eq=False)
 class LandmarkRoles:
-    """The landmarks of a model, their weights and their importance.
+    """The landmarks of a model, at these positions in X, their weights and their importance.
 
-    Attributes
-    ----------
-    model : SimilarityClassifier or SimilarityRegressor
-    objects : sequence
-        The landmarks.
-    positions : array of int
-        Their positions in X.
-    sides : tuple of arrays of shape (landmarks, outputs)
-        Weights of K(x, l), of K(l, x), or of both.
-    takeover : array or None
-        For projected features, the inverse of K(L, L) with each column divided by its diagonal entry.
-    average : tuple of arrays
-        For similarities as features, the mean factor of each weight.
-    importance : array
-        Of each landmark.
-    measure : str
-        What importance measures.
+    ``sides`` holds the weights, of shape (landmarks, outputs), of K(x, l), of K(l, x), or of both. ``takeover`` is, for
+    projected features, the inverse of K(L, L) with each column divided by its diagonal entry; ``average`` is, for
+    similarities as features, the mean factor of each weight. ``measure`` says what importance measures.
     """
 
     model: Any

@@ -23,13 +23,8 @@ MAX_BINS = 10
 class Confused(Result):
     """Examples of one class predicted to be of another.
 
-    Attributes
-    ----------
-    label, predicted : label
-    count : float
-        Number of examples; the mean over repeats of cross-validation.
-    share : float
-        Of the held-out examples with this label.
+    ``count`` is the mean over repeats of cross-validation, ``share`` is relative to the held-out examples of this
+    label.
     """
 
     label: Any
@@ -43,14 +38,7 @@ class Confused(Result):
 
 @dataclass(frozen=True, eq=False)
 class Residuals(Result):
-    """Held-out predictions of numbers.
-
-    Attributes
-    ----------
-    indices : array of int
-        Positions in X.
-    labels, predicted : array
-    """
+    """Held-out predictions of numbers, and the positions of their examples in X."""
 
     indices: np.ndarray
     labels: np.ndarray

@@ -18,12 +18,7 @@ STOPS = 11
 class GramImage:
     """The colors of a Gram matrix: dark to light, or blue to red around zero if there are negative values.
 
-    Attributes
-    ----------
-    gram : GramSample
-    low, high : float
-        The values of the first and the last color.
-    colors : array of uint8, shape (256, 3)
+    ``low`` and ``high`` are the values of the first and the last of the 256 colors.
     """
 
     gram: GramSample

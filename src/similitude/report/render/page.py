@@ -44,16 +44,8 @@ CHANCES = 5
 def as_html(found: Findings, *, image_shape: tuple[int, int] | None = None) -> str:
     """Return the findings as an HTML page that loads nothing from the network.
 
-    Parameters
-    ----------
-    found : Findings
-    image_shape : tuple of two int, optional
-        Draw vectors as images with this many rows and columns.
-
-    Returns
-    -------
-    str
-        The page. Everything that comes from users is escaped, and only its own scripts may run in it.
+    Everything that comes from users is escaped, and only its own scripts may run in it. With `image_shape` (rows,
+    columns), vectors are drawn as images.
     """
     scripts = [_vega(), _file("page.js")]
     drawn, gram = charts_of(found), GramImage.of(found.gram)

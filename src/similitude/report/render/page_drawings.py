@@ -14,14 +14,7 @@ BUDGET = 1_300_000
 
 
 class PageDrawings:
-    """Draws all objects of a page on one scale.
-
-    Parameters
-    ----------
-    found : Findings
-    image_shape : tuple of two int, optional
-        Draw vectors as images with this many rows and columns.
-    """
+    """Draws all objects of a page on one scale; vectors as images of `image_shape` if that is given."""
 
     def __init__(self, found: Findings, image_shape: tuple[int, int] | None) -> None:
         shown: list[Any] = [*found.about.examples, *found.landmarks, *found.examples]

@@ -49,18 +49,9 @@ NO_BREAK = "\xa0"
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer in the summary.
+    """An answer in the summary: in a word or a number, in a sentence, and the section of the page with the details.
 
-    Attributes
-    ----------
-    question : str
-    short : str
-        The answer in a word or a number.
-    tone : {"good", "bad", "open"}
-        Its color.
-    sentence : str
-    section : str
-        The section of the page with the details.
+    Its tone, ``good``, ``bad`` or ``open``, is its color.
     """
 
     question: str

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from similitude.compute.encodings import Encoding, as_numpy, moved, tensor_in
 from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, deliver, parse_bytes, tile_inputs
 from similitude.compute.engines.local import LocalEngine
-from similitude.support import PairError, missing_extra
+from similitude.support import PairError, check_choice, missing_extra
 
 if TYPE_CHECKING:
     import torch
-
-PRECISIONS = ("float32", "tf32")
 
 GPU_TILE_EDGE = 8192
 """Rows and columns of a tile on a GPU, which needs large tiles to be busy."""
@@ -59,8 +57,7 @@ class TorchEngine(Engine):
     has_products: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.precision not in PRECISIONS:
-            raise ValueError(f"precision must be 'float32' or 'tf32', got {self.precision!r}")
+        check_choice("precision", self.precision, ("float32", "tf32"))
         if self.memory is not None:
             parse_bytes(self.memory)
         check_available(self.device)

@@ -78,7 +78,7 @@ def _is_known(term: Term) -> bool:
 
 @dataclass(frozen=True)
 class SplitVectors:
-    """PreparedVectors as the kernel of dot products takes them."""
+    """Vectors as the kernel of dot products takes them."""
 
     high: torch.Tensor
     low: torch.Tensor
@@ -88,21 +88,16 @@ class SplitVectors:
 
 @dataclass(frozen=True)
 class FeatureRows:
-    """PreparedVectors as the kernel of differences takes them: one feature per row."""
+    """Vectors as the kernel of differences takes them: one feature per row."""
 
     features: torch.Tensor
     n: int
 
 
 class PreparedVectors:
-    """PreparedVectors on the device, prepared for one term of a profile; each form is made when it is first used.
+    """Vectors in float32 on the device, prepared for one term of a profile; each form is made when it is first used.
 
-    Parameters
-    ----------
-    X : tensor of shape (n, d), float32
-    term : Term
-    center : tensor of shape (d,)
-        Subtracted before distances are computed, the same on both sides.
+    The center is subtracted before distances are computed, the same on both sides.
     """
 
     def __init__(self, X: torch.Tensor, term: Term, center: torch.Tensor | None) -> None:

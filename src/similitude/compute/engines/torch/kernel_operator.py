@@ -163,17 +163,10 @@ def _slices(n: int, step: int) -> list[slice]:
 
 
 class KernelOperator:
-    """The matrix K(a_i, b_j) as a linear operator.
+    """The matrix K(a_i, b_j) of a resolved similarity, whose blocks work on tensors, as a linear operator.
 
-    Rows that fit stay on the device; others are streamed in pieces, the next one while the current one is used.
-
-    Parameters
-    ----------
-    engine : TorchEngine
-    similarity : Similarity
-        Resolved; its blocks work on tensors.
-    A, B : encoding
-        Arrays or tensors; B stays on the device.
+    Rows that fit stay on the device; others are streamed in pieces, the next one while the current one is used. The
+    columns B stay on the device.
     """
 
     def __init__(self, engine: Any, similarity: Any, A: Encoding, B: Encoding) -> None:

@@ -22,12 +22,7 @@ R = TypeVar("R")
 
 
 class DeviceCopier:
-    """Copies arrays to a device on a CUDA stream of its own.
-
-    Parameters
-    ----------
-    device : torch.device
-    """
+    """Copies arrays to a device, on a CUDA stream of its own."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device

@@ -216,17 +216,7 @@ def _cut(n: int, m: int) -> tuple[int, int]:
 
 
 def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degree: int, method: str) -> torch.Tensor:
-    """Return the product of the matrix f(<x_i, y_j>) with V, in float64.
-
-    Parameters
-    ----------
-    x, y : SplitVectors
-    V : tensor of shape (y.n, outputs)
-    form : str
-        A name in `DOT_FORMS`; p, q and degree are its parameters.
-    method : str
-        A name in `DOT_METHODS`.
-    """
+    """Return the product of the matrix f(<x_i, y_j>) with V, in float64, for two `SplitVectors`."""
     splits, stretch = _cut(x.n, y.n)
     wide = _outputs(V, y.n)
     out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device)
@@ -244,17 +234,7 @@ def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degr
 
 
 def of_sums(x: Any, y: Any, V: torch.Tensor, absolute: bool, form: str, p: float, q: float) -> torch.Tensor:
-    """Return the product of the matrix f(sum of differences of x_i and y_j) with V, in float64.
-
-    Parameters
-    ----------
-    x, y : FeatureRows
-    V : tensor of shape (y.n, outputs)
-    absolute : bool
-        Whether differences are absolute or squared.
-    form : str
-        A name in `SUM_FORMS`; p and q are its parameters.
-    """
+    """Return the product of f(sum of absolute or squared differences of x_i and y_j) with V, for two `FeatureRows`."""
     splits, stretch = _cut(x.n, y.n)
     wide = _outputs(V, y.n)
     out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device)

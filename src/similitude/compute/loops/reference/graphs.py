@@ -16,16 +16,9 @@ def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iter
     """Return the histogram of the labels of the nodes of each graph after 0, 1, …, `iterations` refinements.
 
     A new label is a hash of the old one, of the iteration, and of the sum of the hashes of the neighbors' labels (with
-    those of the edges to them), so the order of neighbors does not matter.
+    those of the edges to them), so the order of neighbors does not matter. Labels are uint64, one for each node, and
+    one for each entry of neighbors.
 
-    Parameters
-    ----------
-    graphs : Structure
-    labels, edge_labels : array of uint64
-        One for each node, and one for each entry of neighbors.
-
-    Examples
-    --------
     >>> path = np.array([0, 3]), np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32)
     >>> starts, keys, counts = weisfeiler_lehman(path, np.zeros(3, np.uint64), np.zeros(4, np.uint64), 1)
     >>> sorted(counts.tolist())  # one label of all, then those of the ends and of the middle
@@ -66,13 +59,7 @@ def _joined(histograms: list[Counter[int]]) -> Keyed:
 def shortest_paths(graphs: Structure, labels: Array) -> Keyed:
     """Return the histogram of (label, label, distance) over the unordered pairs of connected nodes of each graph.
 
-    A key is a hash of the triple.
-
-    Parameters
-    ----------
-    graphs : Structure
-    labels : array of uint64
-        One for each node.
+    A key is a hash of the triple; there is a uint64 label for each node.
     """
     node_starts = graphs[0]
     salted = _mix(labels + _GOLDEN)
@@ -107,18 +94,11 @@ def _distances(joined: list[list[int]], root: int) -> dict[int, int]:
 
 
 def graphlets(graphs: Structure, p: int, of_code: Array, contains: Array) -> Array:
-    """Return the number of induced subgraphs with p nodes of each type in every graph, by enumeration.
+    """Return the number of induced subgraphs with p nodes, from 2 to 5, of each type in every graph, by enumeration.
 
-    Parameters
-    ----------
-    graphs : Structure
-    p : int
-        From 2 to 5.
-    of_code : array of int32
-        The type of each graph on the nodes 0, …, p - 1, by its code: bit j (j - 1) / 2 + i tells whether i < j are
-        joined. Types with more edges have larger numbers.
-    contains : array of int64, shape (types, types)
-        The number of spanning subgraphs of type b in type a, for the closed formulas of the compiled loop.
+    `of_code` is the type of each graph on the nodes 0, …, p - 1, by its code: bit j (j - 1) / 2 + i tells whether i < j
+    are joined; types with more edges have larger numbers. `contains` is the number of spanning subgraphs of type b in
+    type a, for the closed formulas of the compiled loop.
     """
     counts = np.zeros((len(graphs[0]) - 1, len(contains)))
     pairs = [(i, j) for j in range(p) for i in range(j)]

@@ -48,40 +48,15 @@ def cos_sin(turns: Array, sines: Array, scale: float = 1.0) -> None:
 
 
 def worst_triple(K: Doubles) -> tuple[int, int, int, float]:
-    """Find the three items whose 3 x 3 determinant is smallest.
+    """Find the three items i < j < k with the smallest 3 x 3 determinant; return them (the first of equal ones) and it.
 
-    A symmetric matrix with unit diagonal is positive semi-definite only if each of its 3 x 3 principal minors
-    ``1 + 2 a b c - a**2 - b**2 - c**2`` is at least 0, where ``a = K[i, j]``, ``b = K[i, k]`` and ``c = K[j, k]``.
+    A symmetric matrix with unit diagonal is positive semi-definite only if each of its 3 x 3 principal minors ``1 + 2 a
+    b c - a**2 - b**2 - c**2`` is at least 0, where ``a = K[i, j]``, ``b = K[i, k]`` and ``c = K[j, k]``. K is
+    C-contiguous; only the entries above the diagonal are read.
 
-    Parameters
-    ----------
-    K : array of float64, shape (n, n)
-        A symmetric, C-contiguous matrix with unit diagonal and finite entries, n >= 3; only the entries above the
-        diagonal are read.
-
-    Returns
-    -------
-    i, j, k : int
-        The triple, i < j < k; of equal triples, the first in lexicographic order.
-    value : float
-        Its determinant.
-
-    Raises
-    ------
-    ValueError
-        If `K` is not square, has fewer than 3 rows, or has an entry that is not finite.
-
-    Examples
-    --------
-    Item 0 is similar to both 1 and 2, which are dissimilar.
-
-    >>> import numpy as np
-    >>> K = np.array([[1.0, 0.9, 0.9], [0.9, 1.0, -0.9], [0.9, -0.9, 1.0]])
-    >>> i, j, k, value = worst_triple(K)
-    >>> i, j, k
-    (0, 1, 2)
-    >>> value
-    -2.888
+    >>> K = np.array([[1.0, 0.9, 0.9], [0.9, 1.0, -0.9], [0.9, -0.9, 1.0]])  # 0 is similar to 1 and 2, which are not
+    >>> worst_triple(K)
+    (0, 1, 2, -2.888)
     """
     if K.shape[0] < 3 or K.shape[1] != K.shape[0]:
         raise ValueError(f"worst_triple needs a square matrix with at least 3 rows, got shape {K.shape}")

@@ -14,25 +14,14 @@ from similitude.compute.loops.argument_types import Array
 
 
 def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None = None, half: bool = False) -> None:
-    """Write the dynamic time warping distances of the series of A to those of B.
+    """Write the dynamic time warping distances of the series of A to those of B, in their precision.
 
     The distance is the smallest sum of squared differences along a path through both series that starts and ends with
     both, and in each step advances one or both. In series of lengths n and m the path may pair entries i and j if
-    min(0, n - m) - r <= i - j <= max(0, n - m) + r. The distance is infinite if one of the two is empty.
+    min(0, n - m) - r <= i - j <= max(0, n - m) + r, where r is the window in steps, or as a float the fraction of the
+    shorter length, rounded down; None is no limit. The distance is infinite if one of the two is empty. If A and B are
+    the same, `half` of the pairs suffice.
 
-    Parameters
-    ----------
-    out : array of shape (series of A, series of B)
-        In the precision of A and B.
-    A, a, B, b : arrays
-        See above.
-    window : int, float or None
-        The radius r in steps; as a float, the fraction of the shorter length, rounded down; None: no limit.
-    half : bool
-        A and B are the same, so half of the pairs suffice.
-
-    Examples
-    --------
     >>> out = np.empty((1, 2))
     >>> query, targets = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [1.0], [2.0], [3.0], [3.0], [5.0]])
     >>> dtw(out, query, np.array([0, 3]), targets, np.array([0, 5, 6]))
@@ -63,24 +52,11 @@ def band(n: int, m: int, window: float | None) -> tuple[int, int]:
 
 
 def global_alignment(out: Array, A: Array, a: Array, B: Array, b: Array, scale: float, half: bool = False) -> None:
-    """Write the logarithms of the global alignment kernel of the series of A with those of B.
+    """Write the logarithms of the global alignment kernel of the series of A with those of B, in float64.
 
-    The kernel is the sum over all paths, as in `dtw`, of the product of k / (2 - k) of the paired entries, with
-    k = exp(-scale * squared distance).
+    The kernel is the sum over all paths, as in `dtw`, of the product of k / (2 - k) of the paired entries, with k =
+    exp(-scale * squared distance).
 
-    Parameters
-    ----------
-    out : array of float64, shape (series of A, series of B)
-        Also if A and B are float32.
-    A, a, B, b : arrays
-        See above.
-    scale : float
-        The factor of the squared distance of two entries.
-    half : bool
-        A and B are the same, so half of the pairs suffice.
-
-    Examples
-    --------
     >>> out = np.empty((1, 1))
     >>> zeros = np.zeros((2, 1))
     >>> global_alignment(out, zeros, np.array([0, 2]), zeros, np.array([0, 2]), 1.0)

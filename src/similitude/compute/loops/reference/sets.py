@@ -20,18 +20,7 @@ VALUES = ("count", "share", "any")
 
 
 def shared_bits(out: Array, A: Array, B: Array, a: Array, b: Array, value: str) -> None:
-    """Write the value of each pair of rows of bits into `out`.
-
-    Parameters
-    ----------
-    out : array of float64, shape (n, m)
-    A, B : arrays of uint64
-        Rows of bits.
-    a, b : arrays of float64
-        The number of bits that are set in each row.
-    value : str
-        ``count``, ``share`` or ``any``.
-    """
+    """Write the value of each pair of rows of bits into `out`; `a` and `b` are their numbers of bits that are set."""
     common_bits(out, A, B)
     of_shared(out, a, b, value)
 

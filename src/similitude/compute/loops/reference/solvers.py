@@ -15,22 +15,9 @@ def smo(
 
     If the sum of beta must stay constant, a step moves a pair: the variable of largest residual that can rise, and the
     partner that gains most (Fan, Chen and Lin, 2005). Otherwise it moves the single variable that gains most. It stops
-    when the residuals of no pair differ, or no movable residual differs from 0, by more than the tolerance.
+    when the residuals of no pair differ, or no movable residual differs from 0, by more than the tolerance. K is
+    symmetric; the residual u = t - K beta and beta are updated in place.
 
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Symmetric.
-    u, beta : array of float64, shape (n,)
-        The residual t - K beta and the variables, updated in place.
-    low, high : array of float64, shape (n,)
-        The box.
-    tolerance : float
-    most_steps : int
-    keep_sum : bool
-
-    Examples
-    --------
     >>> u, beta = np.array([1.0, -1.0]), np.zeros(2)
     >>> smo(np.eye(2), u, beta, np.array([0.0, -9.0]), np.array([9.0, 0.0]), 1e-9, 100, True), beta
     (1, array([ 1., -1.]))
@@ -94,20 +81,9 @@ def perceptron_pass(K: Array, y: Doubles, scores: Doubles, threshold: float = 0.
     """Run a kernel perceptron over one chunk of examples; return which examples caused an update.
 
     Example i causes an update if ``y[i] * scores[i] <= threshold`` (or ``<``, if `strict`): then ``y[i] * K[i, j]`` is
-    added to the score of every later example j.
+    added to the score of every later example j. On entry, scores are those from earlier updates; on return, those with
+    which each example was presented.
 
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Row i holds the kernel values of example i with all examples.
-    y : array of float64, shape (n,)
-        1 or -1.
-    scores : array of float64, shape (n,)
-        On entry the score of each example from earlier updates, on return its score when it was presented.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> scores = np.zeros(3)
     >>> perceptron_pass(np.ones((3, 3)), np.array([1.0, 1.0, -1.0]), scores)
     array([ True, False,  True])

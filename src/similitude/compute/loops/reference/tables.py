@@ -8,14 +8,8 @@ from similitude.compute.loops.argument_types import Array
 def gower(out: Array, A: tuple[Array, Array], B: tuple[Array, Array]) -> None:
     """Write Gower's coefficient of the rows a_i and b_j into `out`.
 
-    Each column in which both rows have a value adds a similarity: 1 - |a - b| for numbers, 1 or 0 for equal or
-    different keys. The result is the mean of these, and 0 if there are none.
-
-    Parameters
-    ----------
-    out : array of shape (n, m)
-    A, B : pairs of arrays
-        Numbers (float64, NaN if missing) and keys (int64, 0 if missing), with one row per row of the table.
+    Each column in which both rows have a value adds a similarity: 1 - |a - b| for numbers (float64, NaN if missing), 1
+    or 0 for equal or different keys (int64, 0 if missing). The result is the mean of these, and 0 if there are none.
     """
     known = np.zeros(out.shape)
     out[...] = 0

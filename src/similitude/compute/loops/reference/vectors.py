@@ -59,16 +59,8 @@ def formula(xp: Any, x: Any, shape: str, p: float = 0.0, q: float = 0.0, degree:
 def of_products(products: Array, A: Array, B: Array, a: Array, b: Array, *form: Any) -> None:
     """Replace dot products <a_i, b_j> by a function of |a_i - b_j|^2 = |a_i|^2 + |b_j|^2 - 2 <a_i, b_j>, in place.
 
-    Pairs so close that this formula loses half of the digits are computed from their difference.
-
-    Parameters
-    ----------
-    products : array of shape (n, m)
-        The dot products of the rows of `A` and `B`.
-    A, B : arrays of shape (n, d) and (m, d)
-        The vectors.
-    a, b : arrays of shape (n,) and (m,)
-        Their squared norms.
+    `a` and `b` are the squared norms of the rows of `A` and `B`. Pairs so close that this formula loses half of the
+    digits are computed from their difference.
     """
     both = a[:, np.newaxis] + b[np.newaxis, :]
     products[...] = both - 2 * products
@@ -78,15 +70,9 @@ def of_products(products: Array, A: Array, B: Array, a: Array, b: Array, *form: 
 
 
 def of_sums(out: Array, A: Array, B: Array, terms: str, *form: Any) -> None:
-    """Write a function of sums over features into `out`.
+    """Write a function of sums over features of the rows of A and B into `out`.
 
-    Parameters
-    ----------
-    out : array of shape (n, m)
-    A, B : arrays of shape (n, d) and (m, d)
-        The vectors.
-    terms : str
-        What is summed: ``squared_difference``, ``absolute_difference`` or ``smaller`` (the smaller of two entries).
+    Summed are squared differences, absolute differences, or the smaller of two entries; see `TERMS`.
     """
     out[...] = 0
     for k in range(A.shape[1]):
@@ -95,16 +81,7 @@ def of_sums(out: Array, A: Array, B: Array, terms: str, *form: Any) -> None:
 
 
 def sparse_products(out: Array, A: CSR, Bt: CSR) -> None:
-    """Write the dot products <a_i, b_j> of sparse rows into `out`.
-
-    Parameters
-    ----------
-    out : array of shape (n, m)
-    A : CSR
-        n sparse rows with finite entries.
-    Bt : CSR
-        B transposed: for each column of B, the rows that have an entry there.
-    """
+    """Write the dot products <a_i, b_j> of sparse rows with finite entries into `out`; `Bt` is B transposed."""
     out[...] = 0
     for row, values, columns in zip(out, *_rows(A), strict=True):
         for a, k in zip(values, columns, strict=True):
@@ -120,19 +97,9 @@ def sparse_dense_products(out: Array, A: CSR, Bt: Array) -> None:
 
 
 def of_sparse_sums(out: Array, A: CSR, B: CSR, Bt: CSR, terms: str, *form: Any) -> None:
-    """Write a function of sums over features of sparse rows into `out`.
+    """Write a function of sums over features of sparse rows into `out`; `Bt` is B transposed, and see `of_sums`.
 
-    Equal rows have a distance of exactly zero, and close rows lose no digits.
-
-    Parameters
-    ----------
-    out : array of shape (n, m)
-    A, B : CSR
-        Sparse rows; the indices of each row increase.
-    Bt : CSR
-        B transposed.
-    terms : str
-        See `of_sums`.
+    The indices of each row increase. Equal rows have a distance of exactly zero, and close rows lose no digits.
     """
     term, zero = TERMS[terms], np.zeros(1, out.dtype)
     A_rows, B_rows = (list(zip(*_rows(M), strict=True)) for M in (A, B))

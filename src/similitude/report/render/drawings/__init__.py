@@ -27,23 +27,9 @@ def drawer(
 ) -> Drawer:
     """Return the drawer for a kind of objects, which draws all of them on one scale and in the same colors.
 
-    Parameters
-    ----------
-    kind : str
-        vectors, strings, graphs, series, sets, table, indices, or any: then it is inferred from the objects.
-    objects : list
-        All objects that will be drawn.
-    names : list of str, optional
-        Names of the coordinates of vectors.
-    image_shape : tuple of two int, optional
-        Draw vectors as images with this many rows and columns.
+    The kind ``"any"`` is inferred from the objects; `names` are those of the coordinates of vectors, which are drawn as
+    images if `image_shape` (rows, columns) is given.
 
-    Returns
-    -------
-    Drawer
-
-    Examples
-    --------
     >>> drawer("strings", ["ACGT", "ACCT"]).draw("ACGT")
     '<code class="drawing sequence">ACGT</code>'
     >>> drawer("any", [{"Ann"}]).draw({"Ann"})

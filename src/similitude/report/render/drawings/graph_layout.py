@@ -15,23 +15,11 @@ STRESS_TOLERANCE = 1e-4
 
 
 def positions(nodes: int, ends: np.ndarray) -> np.ndarray:
-    """Return a position in the plane for each node; deterministic.
+    """Return a position in the plane for each node, neighbors about 1 apart; deterministic.
 
     Minimizes the stress, the sum over pairs of (distance - steps)² / steps², by majorization (Gansner, Koren and North,
     "Graph drawing by stress majorization", 2004), starting from classical multidimensional scaling.
 
-    Parameters
-    ----------
-    nodes : int
-    ends : array of int, shape (edges, 2)
-
-    Returns
-    -------
-    array of shape (nodes, 2)
-        Neighbors are about 1 apart.
-
-    Examples
-    --------
     >>> at = positions(3, np.array([[0, 1], [1, 2]]))
     >>> float(np.linalg.norm(at[0] - at[2]).round(2))
     2.0

@@ -41,16 +41,8 @@ def levels(share: np.ndarray) -> np.ndarray:
 
 
 def png(share: np.ndarray, colors: np.ndarray) -> bytes:
-    """Return a PNG file with one pixel per entry, colored by its value from 0 to 1.
+    """Return a PNG file with one pixel per entry of `share`, from 0 to 1, in one of the 256 `colors`.
 
-    Parameters
-    ----------
-    share : array of shape (rows, columns)
-        From 0 to 1.
-    colors : array of uint8, shape (256, 3)
-
-    Examples
-    --------
     >>> png(np.eye(2), grays())[1:4]
     b'PNG'
     """

@@ -22,12 +22,7 @@ BARS = 240
 class VectorDrawer(Drawer):
     """Draws short vectors as a list of numbers with bars, and long ones as bars.
 
-    Parameters
-    ----------
-    objects : list of vectors
-        They determine the scale: one per coordinate of short vectors, one for all coordinates of long ones.
-    names : list of str, optional
-        Names of the coordinates.
+    The objects determine the scale: one per coordinate of short vectors, one for all coordinates of long ones.
     """
 
     def __init__(self, objects: list[Any], names: list[str] | None = None) -> None:
