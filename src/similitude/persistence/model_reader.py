@@ -32,14 +32,7 @@ class Built(NamedTuple):
 
 
 class ModelReader:
-    """Builds the values of all nodes, from the first to the last.
-
-    Parameters
-    ----------
-    content : Content
-    user_code : dict
-        The functions and classes that the user passed to ``load``, by name.
-    """
+    """Builds the values of all nodes, from the first to the last; `user_code` was passed to ``load``, by name."""
 
     def __init__(self, content: Content, user_code: dict[str, Any]) -> None:
         if not isinstance(content.nodes, list):

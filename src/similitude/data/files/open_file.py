@@ -55,26 +55,13 @@ ENDINGS = {ending: format for format, known in FILE_FORMATS.items() for ending i
 
 @dataclass(frozen=True)
 class OpenFile:
-    """An open file.
+    """An open file."""
 
-    Attributes
-    ----------
-    format : str
-        A key of `FILE_FORMATS`.
-    stream : binary file
-        The decompressed content; empty for a folder.
-    size : int
-        Its approximate size in bytes.
-    path : Path
-    notes : tuple of str
-        What was inferred.
-    """
-
-    format: str
-    stream: BinaryIO
-    size: int
+    format: str  # a key of FILE_FORMATS
+    stream: BinaryIO  # the decompressed content; empty for a folder
+    size: int  # approximately, in bytes
     path: Path
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # on what was inferred
 
 
 @contextmanager
