@@ -846,11 +846,11 @@ FUNCTIONS = [
         lambda asked, draw: draw(),
         [
             *[
-                (lambda draw=draw, n=n: draw(n), ValueError, "n must be a positive integer")
+                (lambda draw=draw, n=n: draw(n), ValueError, "n must be an integer >= 1")
                 for draw in (datasets.rings, datasets.beyond_two, datasets.two_groups)
                 for n in (0, -1, 2.5, "ten")
             ],
-            (lambda: datasets.rings(n_features=1), ValueError, "n_features must be 2 or more"),
+            (lambda: datasets.rings(n_features=1), ValueError, "n_features must be an integer >= 2"),
             (lambda: datasets.figure_3_1(positive=1.0), ValueError, "positive must be a number in"),
             (lambda: datasets.two_points(right=-0.1), ValueError, "right must be a number in"),
             (lambda: datasets.two_groups(4, least=0.3), ValueError, "least and most"),
