@@ -10,6 +10,7 @@ from similitude.compute.encodings import (
     beside,
     check_columns,
     check_objects,
+    concatenated,
     count,
     first_nonfinite,
     in_precision,
@@ -30,7 +31,7 @@ from similitude.compute.encodings import (
 )
 from similitude.compute.engines.engine import format_bytes
 from similitude.compute.hints import Hints, Profile, Term, profile_of
-from similitude.compute.strips import concatenated, run_on_strips, strips
+from similitude.compute.strips import run_on_strips, strips
 from similitude.compute.versions import show_versions
 
 __all__ = [

@@ -16,7 +16,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from similitude.compute import loops
-from similitude.compute.encodings import FLOATS, Encoding, as_numpy, count, first_nonfinite, namespace, rows, tensor_in
+from similitude.compute.encodings import (
+    FLOATS,
+    Encoding,
+    as_numpy,
+    concatenated,
+    count,
+    first_nonfinite,
+    namespace,
+    rows,
+    tensor_in,
+)
 from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
 from similitude.support import PairError, brief
 
@@ -57,8 +67,7 @@ class BlockTask:
 
     def joined(self, parts: list[Any]) -> Any:
         """Return the block of all rows, given the blocks of consecutive rows."""
-        xp = namespace(parts[0])
-        return np.concatenate(parts) if xp is np else xp.concat(parts)
+        return concatenated(parts)
 
 
 @lru_cache(maxsize=256)
@@ -225,13 +234,13 @@ class Blocks:
                 f"{format_bytes(self.engine.budget)}: give the engine more memory"
             )
         if strips:
-            return [(piece, slice(0, m)) for piece in _pieces(n, min(cells // m, down))]
+            return [(piece, slice(0, m)) for piece in pieces(n, min(cells // m, down))]
         if self.half:
-            return list(itertools.combinations_with_replacement(_pieces(n, down), 2))
+            return list(itertools.combinations_with_replacement(pieces(n, down), 2))
         fits = math.prod(WIDE_TILE) <= cells and self.engine.tile_edge == TILE_EDGE < m
         if fits and self.task.fills and not self.task.heavy:
             down, right = WIDE_TILE
-        return list(itertools.product(_pieces(n, down), _pieces(m, right)))
+        return list(itertools.product(pieces(n, down), pieces(m, right)))
 
     def _edge(self, size: int, cells: int, workers: int) -> int:
         """Return the largest number of rows or columns of a tile, out of `size`."""
@@ -302,7 +311,7 @@ def check_fits(n: int, m: int, itemsize: int, engine: Engine) -> None:
         )
 
 
-def _pieces(size: int, edge: int) -> list[slice]:
+def pieces(size: int, edge: int) -> list[slice]:
     """Return consecutive slices of nearly equal lengths, at most `edge` each."""
     number = math.ceil(size / edge)
     bounds = (np.arange(number + 1) * size // number).tolist()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
-import numpy as np
-
-from similitude.compute.encodings import Encoding, count, namespace
+from similitude.compute.blocks import pieces
+from similitude.compute.encodings import Encoding, concatenated, count
 from similitude.compute.engines import TILE_EDGE, Engine, Tile
 
 STRIP_ROWS = (1024, 4096)
@@ -22,18 +20,10 @@ def strips(n: int, width: int, itemsize: int, engine: Engine, task: Any) -> list
     if affordable == 0:
         raise MemoryError(f"one row of {width:,} similarities does not fit into the memory budget: use fewer landmarks")
     edge = min(max(few, min(width, many)), affordable)
-    number = -(-n // edge)
-    edges = [n * piece // number for piece in range(number + 1)]
-    return [(slice(a, b), slice(0, width)) for a, b in itertools.pairwise(edges)]
+    return [(piece, slice(0, width)) for piece in pieces(n, edge)]
 
 
 def run_on_strips(task: Any, A: tuple[Encoding, ...], against: Any, engine: Engine, itemsize: int) -> Any:
     """Run a task on strips of rows and return the results as one array, or tensor."""
     tiles = strips(count(A[0]), len(against), itemsize, engine, task)
     return concatenated(list(engine.run(task, A, against, tiles)))
-
-
-def concatenated(parts: list[Any]) -> Any:
-    """Return the rows of several arrays, or tensors, one after the other."""
-    xp = namespace(parts[0])
-    return np.concatenate(parts) if xp is np else xp.concat(parts)
