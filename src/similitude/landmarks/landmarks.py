@@ -9,6 +9,7 @@ import numpy as np
 
 from similitude.compute import Encoding, rows, take
 from similitude.similarity import Similarity
+from similitude.support import brief
 
 GIVEN, UNLABELED = "given", "unlabeled"
 """Rules of landmarks that the user named, and of landmarks drawn uniformly from a pool without labels."""
@@ -63,14 +64,14 @@ class Landmarks:
         return replace(self, positions=places[self.positions])
 
 
-def check_positions(indices: Any, n: int) -> np.ndarray:
-    """Validate ``landmark_indices``: positions in X, negative ones counted from the end."""
+def check_positions(indices: Any, n: int, name: str = "landmark_indices", otherwise: str = "") -> np.ndarray:
+    """Validate positions in X, negative ones counted from the end; `otherwise` is what the caller accepts instead."""
     positions = np.asarray(indices)
     if positions.ndim != 1 or not len(positions) or positions.dtype.kind not in "iu":
-        raise ValueError(f"landmark_indices must be a list of positions in X, got {indices!r}")
+        raise ValueError(f"{name} must be {otherwise}a list of positions in X, got {brief(indices)}")
     outside = positions[(positions < -n) | (positions >= n)]
     if len(outside):
-        raise IndexError(f"landmark_indices holds {outside[0]}, X has {n:,} objects")
+        raise IndexError(f"{name} holds {outside[0]}, X has {n:,} objects")
     return positions % n
 
 
