@@ -29,48 +29,6 @@ from similitude.compute.encodings import (
     take,
     tensor_in,
 )
-from similitude.compute.engines.engine import format_bytes
-from similitude.compute.hints import Hints, Profile, Term, profile_of
+from similitude.compute.hints import Hints, Profile, profile_of
 from similitude.compute.strips import run_on_strips, strips
 from similitude.compute.versions import show_versions
-
-__all__ = [
-    "FLOATS",
-    "BlockTask",
-    "Blocks",
-    "Encoding",
-    "Hints",
-    "Profile",
-    "Term",
-    "as_matrix",
-    "as_numpy",
-    "as_objects",
-    "beside",
-    "check_columns",
-    "check_fits",
-    "check_objects",
-    "concatenated",
-    "count",
-    "finite_block",
-    "first_nonfinite",
-    "format_bytes",
-    "in_precision",
-    "is_column",
-    "is_sparse",
-    "is_table",
-    "is_tensor",
-    "itemsize",
-    "join",
-    "join_all",
-    "keys",
-    "moved",
-    "namespace",
-    "profile_of",
-    "rows",
-    "run_on_strips",
-    "show_versions",
-    "stacked",
-    "strips",
-    "take",
-    "tensor_in",
-]
