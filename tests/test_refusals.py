@@ -635,7 +635,7 @@ FUNCTIONS = [
             (labeled(np.array([1, "a"] * 6, object)), TypeError, "cannot be sorted"),
             ({"landmarks": 1}, ValueError, "a number from 2, one of each class, to 11, got 1"),
             ({"landmarks": 12}, ValueError, "a number from 2"),
-            ({"landmarks": [0, 12]}, IndexError, "holds 12, X has 12 examples"),
+            ({"landmarks": [0, 12]}, IndexError, "holds 12, X has 12 objects"),
             ({"landmarks": [0, 1, 0]}, ValueError, "names example 0 twice"),
             ({"landmarks": [0, 2]}, ValueError, "no example of class 1"),
             (labeled([0, 1] * 5 + [0, 7], landmarks=[0, 1, 11]), ValueError, "example 11, which is alone"),

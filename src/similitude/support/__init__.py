@@ -3,10 +3,46 @@
 Nothing here imports NumPy before it is used, so that the command line starts quickly.
 """
 
-from similitude.support.atomic_write import *  # noqa: F403
-from similitude.support.errors import *  # noqa: F403
-from similitude.support.fingerprints import *  # noqa: F403
-from similitude.support.randomness import *  # noqa: F403
-from similitude.support.results import *  # noqa: F403
-from similitude.support.validation import *  # noqa: F403
-from similitude.support.versions import *  # noqa: F403
+from similitude.support.atomic_write import check_place, complete_file
+from similitude.support.errors import (
+    CheckpointError,
+    CheckpointWarning,
+    ClusterError,
+    ExpressionError,
+    FileError,
+    FileTooLargeError,
+    InseparableError,
+    NotAKernelError,
+    PairError,
+    SavedModelError,
+    SourceError,
+    UnresolvedError,
+    brief,
+    error_prefix,
+    missing_extra,
+    objects_at,
+    pairs_at,
+)
+from similitude.support.fingerprints import digest
+from similitude.support.randomness import generator, key_order, random_keys
+from similitude.support.results import (
+    ESTIMATE,
+    GRADES,
+    HELD_OUT,
+    NONE,
+    PROVEN,
+    Curve,
+    Estimate,
+    Guarantee,
+    Result,
+    plain,
+)
+from similitude.support.validation import (
+    check_choice,
+    check_integer,
+    check_nonnegative,
+    check_number,
+    check_positive,
+    check_share,
+)
+from similitude.support.versions import core_versions, package_version
