@@ -11,8 +11,9 @@ import numpy as np
 from similitude.compute import Blocks, as_objects, check_objects, count, rows, take
 from similitude.similarity import Precomputed, Proof, Similarity, as_similarity
 from similitude.support import Result, check_choice, generator
+from similitude.validity.elimination import smallest_negative_set
 from similitude.validity.search import search
-from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, negative_direction, smallest_negative_set
+from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, negative_direction
 
 VALID, INVALID, UNKNOWN = "VALID", "INVALID", "UNKNOWN"
 
