@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +20,14 @@ class Witness(Result):
     Attributes
     ----------
     indices : tuple of int
-        Their positions in X; empty if they were found by search.
+        Their positions in X; empty if they are not part of X.
     objects : tuple
         The objects themselves.
     coefficients : tuple of float
-        Weights a, the largest of magnitude 1; empty for an asymmetric pair.
+        Weights c, the largest of magnitude 1: the eigenvector of the smallest eigenvalue, up to scale. Empty for an
+        asymmetric pair.
     value : float
-        The sum of a_i a_j K(x_i, x_j), which is negative; for an asymmetric pair K(x, z) - K(z, x).
+        The sum of c_i c_j K(x_i, x_j), which is negative; for an asymmetric pair K(x, z) - K(z, x).
     gram : array
         The matrix K(x_i, x_j) of these objects.
     """
@@ -45,9 +47,10 @@ class Witness(Result):
         return f"a squared length of {self.value:.3g} from {len(self.objects)} objects"
 
     def __str__(self) -> str:
-        return "\n".join([self._claim(), *self._list()])
+        return "\n".join([self.claim(), *self.lines()])
 
-    def _claim(self) -> str:
+    def claim(self) -> str:
+        """Return a sentence that says what the objects show, and what their weights mean."""
         if not self.coefficients:
             there, back = self.gram[0, 1], self.gram[1, 0]
             return f"It is not symmetric: K(x, z) = {there:.6g} but K(z, x) = {back:.6g} for these two objects x and z."
@@ -56,8 +59,9 @@ class Witness(Result):
             return f"One object shows it: K(x, x) = {self.value:.6g}, {impossible}."
         number = _NUMBERS[len(self.objects)] if len(self.objects) < len(_NUMBERS) else str(len(self.objects))
         claim = (
-            f"{number} objects show it: their feature vectors, added with the weights {_listed(self.coefficients)}, "
-            f"would make a vector of squared length {self.value:.6g}, and no squared length is negative."
+            f"{number} objects show it: with the weights c below, the sum of c_i c_j K(x_i, x_j) is {self.value:.6g}. "
+            f"If K were a kernel, this would be the squared length of the sum of their feature vectors with these "
+            f"weights, and no squared length is negative."
         )
         whole = np.rint(self.coefficients)
         total = float(whole @ self.gram @ whole)
@@ -65,10 +69,13 @@ class Witness(Result):
             claim += f" (Whole weights {_listed(whole)} do as well: {total:.6g}.)"
         return claim
 
-    def _list(self) -> list[str]:
-        if self.indices:
-            return [f"  X[{i}] = {brief(x)}" for i, x in zip(self.indices, self.objects, strict=True)]
-        return [f"  found by search: {brief(x)}" for x in self.objects]
+    def lines(self, shorten: Callable[[Any], str] = brief) -> list[str]:
+        """Return a line per object, with its weight if there are several."""
+        places = [f"X[{i}]" for i in self.indices] or [f"x{i}" for i in range(1, len(self.objects) + 1)]
+        weights = [f"c = {weight:7.4f}  " for weight in self.coefficients] if len(self.coefficients) > 1 else []
+        weights = weights or [""] * len(places)
+        listed = zip(weights, places, map(shorten, self.objects), strict=True)
+        return [f"  {weight}{place} = {text}" for weight, place, text in listed]
 
 
 def _listed(weights: Any) -> str:
