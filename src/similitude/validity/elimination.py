@@ -17,7 +17,7 @@ ONE_BY_ONE = 60
 KEPT_SHARE = 0.8
 """The share of the objects that such a portion leaves."""
 
-POLISHED = 60
+LARGEST_POLISHED = 60
 """The largest set that is compared with sets that contain other objects."""
 
 EXHAUSTIVE = 12
@@ -155,7 +155,7 @@ class _Elimination:
 
     def polished(self, kept: np.ndarray) -> np.ndarray:
         """Add the objects that lower the eigenvalue most and eliminate again, as long as this finds a better set."""
-        while 3 < len(kept) <= POLISHED:
+        while 3 < len(kept) <= LARGEST_POLISHED:
             value, vector = self.lowest(kept)
             gain = (self.M[:, kept] @ vector) ** 2 / (self.M.diagonal() - value)
             gain[kept] = -1.0

@@ -17,7 +17,7 @@ from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, neg
 
 VALID, INVALID, UNKNOWN = "VALID", "INVALID", "UNKNOWN"
 
-KNOWN = "These objects are a known counterexample, not taken from X."
+KNOWN = "These objects are a known counterexample, not part of the data."
 
 SAMPLE_SIZES = {"normal": 1000, "high": 4000}
 """The largest number of objects whose whole Gram matrix is examined, by effort."""
