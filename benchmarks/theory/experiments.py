@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from benchmarks.theory import (
     blind,
+    by_hand,
     compact,
     coverage,
+    derived,
     distances,
     good_kernels,
+    guarantees,
     landmarks,
     noise,
     perceptrons,
     samples,
     similarity_maps,
     spheres,
+    tightness,
     voting,
 )
 from benchmarks.theory.nouns import Experiment
@@ -31,4 +35,8 @@ ALL: tuple[Experiment, ...] = (
     *similarity_maps.EXPERIMENTS,
     *good_kernels.EXPERIMENTS,
     *coverage.EXPERIMENTS,
+    *tightness.EXPERIMENTS,
+    *derived.EXPERIMENTS,
+    *by_hand.EXPERIMENTS,
+    *guarantees.EXPERIMENTS,
 )
