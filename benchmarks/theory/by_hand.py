@@ -198,9 +198,10 @@ def noise() -> Pairs:
 
 def class_means() -> Pairs:
     """Definition 5: every cell's interval, gamma and balanced gamma."""
-    for sizes, seed in (((5, 7), 0), ((4, 5, 6), 1), ((2, 5), 2)):
-        K, codes = sample_of(sizes, seed)
-        K = np.clip(K, -1, 1)
+    for sizes, seed in (((5, 7), 0), ((4, 5, 6), 1), ((2, 5), 2), ((4, 4), -1), ((4, 4), -2), ((2, 4), -1), ((2, 4), -2)):
+        K, codes = sample_of(sizes, abs(seed))
+        if seed < 0:  # so far apart that intervals reach the largest values
+            K = (np.where(K > np.median(K), 1.0, -1.0) * (-1) ** seed)
         k, n = len(sizes), len(codes)
         found = weak_goodness(K, codes, np.arange(k))
         second = {c: single_pairs(K, codes, *c) if sizes[c[0]] > 2 or c[0] != c[1] else 0.0 for c in cells(k)}
@@ -306,6 +307,22 @@ def alignments() -> Pairs:
             variance = jackknifed(cosine, everyone)
             yield from ((found.value, cosine(everyone)), (found.level, 0.95))
             yield from zip((found.low, found.high), interval(cosine(everyone), variance, size, 1.0), strict=True)
+    yield from unusual_alignments()
+
+
+def unusual_alignments() -> Pairs:
+    """Few examples, and a norm that vanishes without one of them."""
+    codes = np.array([0, 0, 1, 1])
+    T = np.where(codes[:, None] == codes, 1.0, -1.0)
+    for K, sign in ((T, 1.0), (-T, -1.0)):
+        plain_one, centered = estimated_alignments(K, codes)
+        yield from ((plain_one.value, sign), (plain_one.low, sign), (plain_one.high, sign))
+        yield from zip((centered.value, centered.low, centered.high, centered.level), (0, -1, 1, 0.95), strict=True)
+    lone = np.zeros((4, 4))
+    lone[0, 1] = 1.0
+    alone = estimated_alignments(lone, codes)[0]
+    yield from zip((alone.low, alone.high, alone.level), (-1, 1, 0.95), strict=True)
+    yield alone.value, tuples(lone, T, [0, 1, 2, 3], False) / math.sqrt(tuples(lone, lone, [0, 1, 2, 3], False))
 
 
 def permuted() -> Pairs:
@@ -384,7 +401,7 @@ def resampled(trials: int, rng: np.random.Generator, off: float = 1.0) -> Findin
         low, high = (float(end[0]) for end in band(K, codes, np.array([0.3]), np.random.default_rng(seed)))
         ends = bootstrap(K, codes, 0.3, seed, 500)
         worst = max([worst, *np.abs(np.array([low, high]) - off * np.array(ends))])
-    lost = band(K, codes, np.array([0.01, 0.99]), rng)
+    lost = band(K, codes, np.array([0.03, 0.97]), rng)
     few = band(K[20:30, 20:30], codes[20:30], np.array([0.3]), rng)
     wide = (float(lost[0][0]), float(lost[1][1]))
     return Finding(
@@ -415,7 +432,7 @@ def simplex(trials: int, rng: np.random.Generator, off: float = 1.0) -> Finding:
 def hinge_intervals(trials: int, rng: np.random.Generator, off: float = 1.0) -> Finding:
     """Compare the interval of a hinge loss with that of a bounded mean; the largest loss is that of the deepest gap."""
     columns, own = np.repeat([0, 1], [3, 5]), np.resize([0, 1], 30)
-    K = rng.uniform(-0.6, 0.9, (30, 8))
+    K = rng.uniform(-0.6, 0.45, (30, 8))
     weights, gamma = rng.uniform(0.2, 1.0, 8), 0.37
     sample = WeightedSample.of_sample(K, own, columns)
     found = hinge_curve(_fits(weights, gamma), sample, sample, rng)

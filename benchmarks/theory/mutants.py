@@ -40,19 +40,44 @@ POSITIONS = {"axis", "ddof", "dtype", "shape", "size", "keepdims", "initial", "m
 NOT_FORMULAS = {"range", "len", "arange", "reshape", "eye", "isinstance", "brief", "zip", "check_integer"}
 """Functions whose arguments are no part of a formula."""
 
-EQUIVALENT: dict[tuple[str, str], str] = {
-    ("_up", "FORMULA_ROUNDING"): "allows for rounding errors: twice or half of it rounds the same sizes",
-    ("_down", "FORMULA_ROUNDING"): "allows for rounding errors: twice or half of it rounds the same counts",
-    ("", "1e-12"): "guards against rounding alone",
-    ("", "1e-09"): "guards against rounding alone",
-    ("_ratio", "CENTERING_ROUNDING"): "decides when a variance counts as rounding, thirteen digits below the others",
-    ("error_at_margin", "REACHED"): "guards against rounding alone",
-    ("", "BOOTSTRAP_REPLICATES"): "more replicates, or fewer, estimate the same ends",
-    ("bounded_mean", "8"): "more random weights, or fewer, estimate the same ends",
-    ("", "REPLICATE_VALUES"): "how many values are held at once",
-    ("error_at_margin", "CURVE_MARGINS"): "how many points of a curve are drawn",
-}
-"""Changes that cannot be noticed, by function (or all) and constant, and why."""
+ROUNDING = "it allows for rounding errors alone"
+NEVER_ZERO = "it keeps a division by zero from happening, in entries that are replaced afterwards or multiplied by zero"
+CANCELS = "the same factor stands in the product and in the norms of a cosine, and cancels"
+EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
+    ("_up", "", "FORMULA_ROUNDING ->", ROUNDING),
+    ("_up", "", "of 1 - FORMULA_ROUNDING", ROUNDING),
+    ("_down", "", "FORMULA_ROUNDING ->", ROUNDING),
+    ("_down", "", "of 1 + FORMULA_ROUNDING + 1", ROUNDING),
+    ("", "", "1e-12 ->", ROUNDING),
+    ("combined_margin", "1e-09", "1e-09 ->", ROUNDING),
+    ("perceptron_mistakes", "", "1e-09 ->", ROUNDING),
+    *(("_ratio", "tiny =", change, ROUNDING) for change in ("ROUNDING ->", "ROUNDING + 1", "of float(", "2 -> exp")),
+    ("error_at_margin", "REACHED", "REACHED ->", ROUNDING),
+    ("error_at_margin", "REACHED", "REACHED + 1", ROUNDING),
+    ("error_at_margin", "REACHED", "np.abs(at) + 1", ROUNDING),
+    ("permutation_test", "rounding =", "float(np.abs(C).max())", ROUNDING),
+    ("permutation_test", "rounding =", "len(C) ** 2 -> exponent", ROUNDING),
+    ("permutation_test", "", "PERMUTATIONS_AT_ONCE", "it says how many permutations are held at once"),
+    ("_replicates", "batch, left =", "1 ->", "it says how many replicates are held at once"),
+    ("_replicates", "batch, left =", "n * len(members)", "it says how many replicates are held at once"),
+    ("_replicates", "batch, left =", "REPLICATE_VALUES", "it says how many replicates are held at once"),
+    ("bounded_mean", "8 *", "8 ->", "more random weights, or fewer, estimate the same ends"),
+    ("bounded_mean", "8 *", "BOOTSTRAP_REPLICATES ->", "more random weights, or fewer, estimate the same ends"),
+    ("error_at_margin", "", "CURVE_MARGINS", "it says how many points of a curve are drawn"),
+    ("band", "third =", "1 ->", "it matters with fewer than six replicates, and there are 500"),
+    ("expanded_tail", "max(size", "2.0 -> 1.0", "classes have two examples at least: the size is never smaller"),
+    ("noise_of_means", "np.maximum(others - 1, 1)", "np.maximum: 1 ->", NEVER_ZERO),
+    ("without_effects", "np.maximum(", "np.maximum: 1 ->", NEVER_ZERO),
+    ("", "own =", "exponent of member + 1", "memberships are 0 and 1, which are their own squares"),
+    ("ideal", "", "1.0 ->", "with one class the target is constant, and a cosine does not depend on the constant"),
+    ("estimated_alignments", "pairs /=", "1.0 ->", "similarities that are all 0 stay 0"),
+    ("estimated_alignments", "_ratio(", "2 -> 1", "two classes of two examples are four: there are never two"),
+    ("balanced", "found =", "2.0 -> 4.0", "the interval is cut off at ±2 once more, two lines below"),
+    ("_ratio", "value = float(np.clip", "1.0 -> 2.0", "products over tuples are positive semi-definite: no cosine is beyond ±1"),
+    *(("_plain_product", "/ ((n - 1) * (n - 2))", change, CANCELS) for change in ("of n -", "1 ->", "2 -> 1")),
+    *(("_plain_product", "return (total", change, CANCELS) for change in ("of n", "1 ->")),
+)
+"""Changes that nothing can notice: function (or any), part of the statement, part of the change, and why."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +87,7 @@ class Mutant:
     module: str
     function: str
     line: int
+    statement: str
     change: str
     changed: types.FunctionType
     original: types.FunctionType
@@ -87,13 +113,15 @@ class Mutant:
     @property
     def why_equivalent(self) -> str | None:
         """Return why nothing can notice the change; None if something must."""
-        constant = self.change.partition(" ->")[0]
         own = self.function.rpartition(".")[2]
-        return EQUIVALENT.get((own, constant)) or EQUIVALENT.get(("", constant))
+        for function, statement, change, why in EQUIVALENT:
+            if function in ("", own) and statement in self.statement and change in self.change:
+                return why
+        return None
 
 
-Spot = tuple[ast.expr, str, ast.expr]
-"""An expression, what is changed in it, and what takes its place."""
+Spot = tuple[ast.expr, str, ast.expr, str]
+"""An expression, what is changed in it, what takes its place, and the statement in which it stands."""
 
 
 def all_mutants() -> list[Mutant]:
@@ -108,11 +136,11 @@ def mutants_of(name: str, functions: tuple[str, ...] = ()) -> Iterator[Mutant]:
         if functions and qualified not in functions:
             continue
         original, seen = _function(module, qualified), {ast.unparse(node)}
-        for spot, change, replacement in _spots(node, original.__globals__):
+        for spot, change, replacement, statement in _spots(node, original.__globals__):
             changed = _replaced(node, spot, replacement)
             if ast.unparse(changed) not in seen:
                 seen.add(ast.unparse(changed))
-                yield Mutant(name, qualified, spot.lineno, change, _compiled(changed, original), original)
+                yield Mutant(name, qualified, spot.lineno, statement, change, _compiled(changed, original), original)
 
 
 def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -152,17 +180,29 @@ def _replaced(node: ast.FunctionDef, spot: ast.expr, replacement: ast.expr) -> a
 
 def _spots(node: ast.FunctionDef, names: dict[str, Any]) -> Iterator[Spot]:
     """Yield all changes of a function."""
-    defaults = [one for one in (*node.args.defaults, *node.args.kw_defaults) if one is not None]
-    for default in defaults:
-        yield from _numbers(default, names)
-    found = [expression for statement in node.body for expression in _formulas(statement)]
-    exponents = {id(one.right) for one in found if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Pow)}
-    inner = {id(side) for one in found if _is_product(one) for side in (one.left, one.right)}  # type: ignore[attr-defined]
-    for expression in found:
-        if id(expression) not in exponents:
-            yield from _numbers(expression, names)
-        if id(expression) not in inner or not _is_product(expression):
-            yield from _exponents(expression)
+    for default in (*node.args.defaults, *node.args.kw_defaults):
+        if default is not None:
+            yield from ((*spot, "default") for spot in _numbers(default, names))
+    for statement in _statements(node):
+        found = list(_formulas(statement))
+        text = ast.unparse(statement).partition("\n")[0]
+        exponents = {id(one.right) for one in found if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Pow)}
+        inner = {id(side) for one in found if _is_product(one) for side in (one.left, one.right)}  # type: ignore[attr-defined]
+        guards = {id(one.args[-1]) for one in found if isinstance(one, ast.Call) and _called(one) == "maximum"}
+        for expression in found:
+            if id(expression) not in exponents:
+                guard = "np.maximum: " if id(expression) in guards else ""
+                yield from ((at, guard + change, new, text) for at, change, new in _numbers(expression, names))
+            if id(expression) not in inner or not _is_product(expression):
+                yield from ((*spot, text) for spot in _exponents(expression, names))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements of a function, also those within others."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt) and not isinstance(child, ast.FunctionDef):
+            yield child
+            yield from _statements(child)
 
 
 def _formulas(node: ast.AST) -> Iterator[ast.expr]:
@@ -179,7 +219,7 @@ def _formulas(node: ast.AST) -> Iterator[ast.expr]:
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.keyword) and child.arg in POSITIONS:
                 continue
-            if isinstance(child, ast.AST):
+            if isinstance(child, ast.AST) and not isinstance(child, ast.stmt):
                 yield from _formulas(child)
 
 
@@ -191,7 +231,7 @@ def _is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
-def _numbers(node: ast.expr, names: dict[str, Any]) -> Iterator[Spot]:
+def _numbers(node: ast.expr, names: dict[str, Any]) -> Iterator[tuple[ast.expr, str, ast.expr]]:
     """Double and halve a number, or a module constant."""
     if _is_number(node):
         value = node.value  # type: ignore[attr-defined]
@@ -205,7 +245,7 @@ def _numbers(node: ast.expr, names: dict[str, Any]) -> Iterator[Spot]:
             yield node, f"{node.id} -> {text}", ast.copy_location(_parsed(f"({text})"), node)
 
 
-def _exponents(node: ast.expr) -> Iterator[Spot]:
+def _exponents(node: ast.expr, names: dict[str, Any]) -> Iterator[tuple[ast.expr, str, ast.expr]]:
     """Change exponents by one: written ones, square roots, and those of the factors of products and quotients."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and _is_number(node.right):
         for step in (1, -1):
@@ -214,6 +254,8 @@ def _exponents(node: ast.expr) -> Iterator[Spot]:
             yield node, f"{ast.unparse(node)} -> exponent {power}", ast.copy_location(changed, node)
     elif isinstance(node, ast.Call) and _called(node) == "sqrt" or isinstance(node, ast.BinOp):
         for factor in _factors(node):
+            if isinstance(factor, ast.Name) and factor.id.isupper() and isinstance(names.get(factor.id), int):
+                continue  # a number of repetitions
             for op, sign in ((ast.Mult(), "+"), (ast.Div(), "-")):
                 changed = ast.BinOp(node, op, factor)
                 text = f"{ast.unparse(node)} -> exponent of {ast.unparse(factor)} {sign} 1"

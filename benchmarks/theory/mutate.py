@@ -73,12 +73,10 @@ def outcomes(mutants: Sequence[Mutant], experiments: Sequence[Experiment] | None
         experiments = (*EXACT, *others)
     rows = Rows(experiments)
     for one in mutants:
-        reason = one.why_equivalent
-        if reason is not None:
-            yield Outcome(one, None, reason)
-            continue
-        found = (row.name for row in rows.calling(one.original.__code__) if notices(row, one))
-        yield Outcome(one, next(found, None))
+        tried = EXACT if one.why_equivalent else experiments  # that nothing notices it is checked, not believed
+        found = (row.name for row in rows.calling(one.original.__code__) if row in tried and notices(row, one))
+        noticed_by = next(found, None)
+        yield Outcome(one, noticed_by, None if noticed_by else one.why_equivalent)
 
 
 def report(details: bool = True) -> int:
