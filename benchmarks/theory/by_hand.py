@@ -198,10 +198,18 @@ def noise() -> Pairs:
 
 def class_means() -> Pairs:
     """Definition 5: every cell's interval, gamma and balanced gamma."""
-    for sizes, seed in (((5, 7), 0), ((4, 5, 6), 1), ((2, 5), 2), ((4, 4), -1), ((4, 4), -2), ((2, 4), -1), ((2, 4), -2)):
+    for sizes, seed in (
+        ((5, 7), 0),
+        ((4, 5, 6), 1),
+        ((2, 5), 2),
+        ((4, 4), -1),
+        ((4, 4), -2),
+        ((2, 4), -1),
+        ((2, 4), -2),
+    ):
         K, codes = sample_of(sizes, abs(seed))
         if seed < 0:  # so far apart that intervals reach the largest values
-            K = (np.where(K > np.median(K), 1.0, -1.0) * (-1) ** seed)
+            K = np.where(np.median(K) < K, 1.0, -1.0) * (-1) ** seed
         k, n = len(sizes), len(codes)
         found = weak_goodness(K, codes, np.arange(k))
         second = {c: single_pairs(K, codes, *c) if sizes[c[0]] > 2 or c[0] != c[1] else 0.0 for c in cells(k)}

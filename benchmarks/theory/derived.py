@@ -172,13 +172,20 @@ derived(
     "imperfect",
     f"Section 2, {BBV}",
     "Chernoff's bound for as many good draws",
-    [(lambda s=s, a=a: bounds.landmarks(*s, alpha=a), lambda s=s, a=a: imperfect(*s, a)) for s in EGD for a in (0.1, 0.6)],
+    [
+        (lambda s=s, a=a: bounds.landmarks(*s, alpha=a), lambda s=s, a=a: imperfect(*s, a))
+        for s in EGD
+        for a in (0.1, 0.6)
+    ],
 )
 derived(
     "practical_landmarks",
     f"Lemma 1, {BBV}: practical size (no theorem)",
     "0.5/(epsilon gamma^2)",
-    [(lambda e=e, g=g: bounds.practical_landmarks(e, g), lambda e=e, g=g: whole(1 / (2 * e * g * g))) for e, g, _ in EGD],
+    [
+        (lambda e=e, g=g: bounds.practical_landmarks(e, g), lambda e=e, g=g: whole(1 / (2 * e * g * g)))
+        for e, g, _ in EGD
+    ],
 )
 derived(
     "compact_dimension",

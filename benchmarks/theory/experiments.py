@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from benchmarks.theory import (
+    agnostic,
     blind,
     by_hand,
+    calibration,
     compact,
     coverage,
     derived,
@@ -33,8 +35,10 @@ ALL: tuple[Experiment, ...] = (
     *perceptrons.EXPERIMENTS,
     *voting.EXPERIMENTS,
     *similarity_maps.EXPERIMENTS,
+    *agnostic.EXPERIMENTS,
     *good_kernels.EXPERIMENTS,
     *coverage.EXPERIMENTS,
+    *calibration.EXPERIMENTS,
     *tightness.EXPERIMENTS,
     *derived.EXPERIMENTS,
     *by_hand.EXPERIMENTS,

@@ -1,9 +1,9 @@
 """Mutants of the theory: copies of its functions in which one constant or one exponent is changed.
 
-They are made from the source, so that none is forgotten. In every function, each number is doubled and halved, and so is
-each module constant such as ``LEVEL`` where it is used; in every product or quotient the exponent of each factor that is
-not a number grows and falls by one, and so does each written exponent and each square root. Left alone are positions and
-shapes (subscripts, ``axis=``), conditions, and the texts of messages: no formula stands there.
+They are made from the source, so that none is forgotten. In every function, each number is doubled and halved, and so
+is each module constant such as ``LEVEL`` where it is used; in every product or quotient the exponent of each factor
+that is not a number grows and falls by one, and so does each written exponent and each square root. Left alone are
+positions and shapes (subscripts, ``axis=``), conditions, and the texts of messages: no formula stands there.
 """
 
 from __future__ import annotations
@@ -73,7 +73,12 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("estimated_alignments", "pairs /=", "1.0 ->", "similarities that are all 0 stay 0"),
     ("estimated_alignments", "_ratio(", "2 -> 1", "two classes of two examples are four: there are never two"),
     ("balanced", "found =", "2.0 -> 4.0", "the interval is cut off at ±2 once more, two lines below"),
-    ("_ratio", "value = float(np.clip", "1.0 -> 2.0", "products over tuples are positive semi-definite: no cosine is beyond ±1"),
+    (
+        "_ratio",
+        "value = float(np.clip",
+        "1.0 -> 2.0",
+        "products over tuples are positive semi-definite: no cosine is beyond ±1",
+    ),
     *(("_plain_product", "/ ((n - 1) * (n - 2))", change, CANCELS) for change in ("of n -", "1 ->", "2 -> 1")),
     *(("_plain_product", "return (total", change, CANCELS) for change in ("of n", "1 ->")),
 )
@@ -165,9 +170,9 @@ def _function(module: types.ModuleType, qualified: str) -> types.FunctionType:
 def _compiled(node: ast.FunctionDef, original: types.FunctionType) -> types.FunctionType:
     """Return the function that a definition gives where the original stands."""
     future = ast.ImportFrom("__future__", [ast.alias("annotations")], 0)
-    tree, local = ast.fix_missing_locations(ast.Module([future, node], [])), {}  # type: ignore[var-annotated]
-    exec(compile(tree, original.__code__.co_filename, "exec"), original.__globals__, local)  # noqa: S102
-    return local[node.name]  # type: ignore[no-any-return]
+    tree, local = ast.fix_missing_locations(ast.Module([future, node], [])), {}
+    exec(compile(tree, original.__code__.co_filename, "exec"), original.__globals__, local)
+    return local[node.name]
 
 
 def _replaced(node: ast.FunctionDef, spot: ast.expr, replacement: ast.expr) -> ast.FunctionDef:
@@ -187,7 +192,7 @@ def _spots(node: ast.FunctionDef, names: dict[str, Any]) -> Iterator[Spot]:
         found = list(_formulas(statement))
         text = ast.unparse(statement).partition("\n")[0]
         exponents = {id(one.right) for one in found if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Pow)}
-        inner = {id(side) for one in found if _is_product(one) for side in (one.left, one.right)}  # type: ignore[attr-defined]
+        inner = {id(side) for one in found if _is_product(one) for side in (one.left, one.right)}
         guards = {id(one.args[-1]) for one in found if isinstance(one, ast.Call) and _called(one) == "maximum"}
         for expression in found:
             if id(expression) not in exponents:
@@ -234,7 +239,7 @@ def _is_number(node: ast.expr) -> bool:
 def _numbers(node: ast.expr, names: dict[str, Any]) -> Iterator[tuple[ast.expr, str, ast.expr]]:
     """Double and halve a number, or a module constant."""
     if _is_number(node):
-        value = node.value  # type: ignore[attr-defined]
+        value = node.value
         if value:
             half = value // 2 if isinstance(value, int) and value % 2 == 0 else value / 2
             for changed in (2 * value, half):
@@ -249,10 +254,10 @@ def _exponents(node: ast.expr, names: dict[str, Any]) -> Iterator[tuple[ast.expr
     """Change exponents by one: written ones, square roots, and those of the factors of products and quotients."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and _is_number(node.right):
         for step in (1, -1):
-            power = node.right.value + step  # type: ignore[attr-defined]
+            power = node.right.value + step
             changed = ast.BinOp(node.left, ast.Pow(), ast.Constant(power))
             yield node, f"{ast.unparse(node)} -> exponent {power}", ast.copy_location(changed, node)
-    elif isinstance(node, ast.Call) and _called(node) == "sqrt" or isinstance(node, ast.BinOp):
+    elif (isinstance(node, ast.Call) and _called(node) == "sqrt") or isinstance(node, ast.BinOp):
         for factor in _factors(node):
             if isinstance(factor, ast.Name) and factor.id.isupper() and isinstance(names.get(factor.id), int):
                 continue  # a number of repetitions
@@ -269,7 +274,7 @@ def _factors(node: ast.expr) -> list[ast.expr]:
     if not _is_product(node):
         return []
     found: list[ast.expr] = []
-    for side in (node.left, node.right):  # type: ignore[attr-defined]
+    for side in (node.left, node.right):
         if _is_product(side):
             found += _factors(side)
         elif isinstance(side, ast.BinOp) and isinstance(side.op, ast.Pow):

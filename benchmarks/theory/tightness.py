@@ -110,7 +110,9 @@ class Hard:
         values = self.along[name]
         sizes = [math.log(size(**{**self.base, name: value})) for value in values]
         scale = [math.log(-math.log(one)) if name in ("delta", "failure") else math.log(one) for one in values]
-        return float(np.mean([(b - a) / (d - c) for (a, b), (c, d) in zip(pairwise(sizes), pairwise(scale), strict=True)]))
+        return float(
+            np.mean([(b - a) / (d - c) for (a, b), (c, d) in zip(pairwise(sizes), pairwise(scale), strict=True)])
+        )
 
     def ratios(self) -> list[float]:
         """Return the bound divided by what is needed, everywhere."""
