@@ -366,7 +366,7 @@ def same_by_hand(
         f"the same by loops over examples and pairs, up to {tolerance:g}",
         f"off by {worst:.1g} of the value at most",
         count,
-        worst <= tolerance,
+        bool(worst <= tolerance),
     )
 
 
@@ -433,7 +433,7 @@ def simplex(trials: int, rng: np.random.Generator, off: float = 1.0) -> Finding:
         "Clopper and Pearson's interval for numbers that are 0 or the largest, up to 0.005",
         f"off by {max(differences):.4f} at most",
         3 * trials,
-        max(differences) < 0.005,
+        bool(max(differences) < 0.005),
     )
 
 

@@ -343,7 +343,7 @@ def agrees_with_the_proof(trials: int, rng: np.random.Generator, name: str, off:
         f"the value that follows from {how}, at {len(cases)} settings",
         f"{said[0]:,.6g} and others, off by a factor {math.exp(worst):.9g} at most" if worst < 700 else "another value",
         len(cases),
-        worst < 1e-6,
+        bool(worst < 1e-6),
     )
 
 

@@ -73,7 +73,7 @@ def stated(
         f"the smallest gap, and the error, by Hoeffding's inequality at delta = {SAID_DELTA:g}",
         f"off by a factor {math.exp(worst):.6f} at most",
         len(pairs),
-        worst < 1e-3,
+        bool(worst < 1e-3),
     )
 
 

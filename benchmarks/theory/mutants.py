@@ -30,7 +30,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "similitude.goodness.margins": ("error_at_margin",),
     "similitude.goodness.permutation": ("permutation_test",),
     "similitude.goodness.weighted": ("hinge_curve", "_deepest", "shares"),
-    "similitude.learners.votes.guarantees": (),
+    "similitude.learners.votes.guarantees": ("of_vote", "of_weak_vote", "of_alignment"),
 }  # fmt: skip
 """Modules whose functions are changed; with names, these functions alone."""
 
@@ -92,6 +92,7 @@ class Mutant:
     module: str
     function: str
     line: int
+    column: int
     statement: str
     change: str
     changed: types.FunctionType
@@ -100,7 +101,7 @@ class Mutant:
     @property
     def name(self) -> str:
         """Return where it is and what it changes."""
-        return f"{self.module.removeprefix('similitude.')}.{self.function}:{self.line}: {self.change}"
+        return f"{self.module.removeprefix('similitude.')}.{self.function}:{self.line}:{self.column}: {self.change}"
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
@@ -145,7 +146,16 @@ def mutants_of(name: str, functions: tuple[str, ...] = ()) -> Iterator[Mutant]:
             changed = _replaced(node, spot, replacement)
             if ast.unparse(changed) not in seen:
                 seen.add(ast.unparse(changed))
-                yield Mutant(name, qualified, spot.lineno, statement, change, _compiled(changed, original), original)
+                yield Mutant(
+                    name,
+                    qualified,
+                    spot.lineno,
+                    spot.col_offset,
+                    statement,
+                    change,
+                    _compiled(changed, original),
+                    original,
+                )
 
 
 def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:

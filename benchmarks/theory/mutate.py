@@ -26,10 +26,11 @@ EXACT = (*tightness.EXPERIMENTS, *derived.EXPERIMENTS, *by_hand.EXPERIMENTS, *gu
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a mutant: the row that says NO (None: all say yes), or why none can."""
+    """What became of a mutant: the row that says NO (None: all say yes), whether it failed instead, or why none can."""
 
     mutant: Mutant
     noticed_by: str | None
+    failed: bool = False
     equivalent: str | None = None
 
     @property
@@ -56,14 +57,14 @@ class Rows:
                 yield one
 
 
-def notices(experiment: Experiment, mutant: Mutant) -> bool:
-    """Tell whether a row says NO, or cannot be computed, with a mutant in place."""
+def verdict(experiment: Experiment, mutant: Mutant) -> str:
+    """Return what a row says with a mutant in place: yes, NO, or that it cannot be computed."""
     with mutant.applied(), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            return not experiment.run(short=True).holds
-        except Exception:
-            return True
+            return "yes" if experiment.run(short=True).holds else "NO"
+        except Exception as error:
+            return type(error).__name__
 
 
 def outcomes(mutants: Sequence[Mutant], experiments: Sequence[Experiment] | None = None) -> Iterator[Outcome]:
@@ -74,9 +75,9 @@ def outcomes(mutants: Sequence[Mutant], experiments: Sequence[Experiment] | None
     rows = Rows(experiments)
     for one in mutants:
         tried = EXACT if one.why_equivalent else experiments  # that nothing notices it is checked, not believed
-        found = (row.name for row in rows.calling(one.original.__code__) if row in tried and notices(row, one))
-        noticed_by = next(found, None)
-        yield Outcome(one, noticed_by, None if noticed_by else one.why_equivalent)
+        said = ((row.name, verdict(row, one)) for row in rows.calling(one.original.__code__) if row in tried)
+        name, word = next(((name, word) for name, word in said if word != "yes"), (None, "yes"))
+        yield Outcome(one, name, word not in ("yes", "NO"), None if name else one.why_equivalent)
 
 
 def report(details: bool = True) -> int:
@@ -93,7 +94,7 @@ def report(details: bool = True) -> int:
     survivors = [one for one in found if one.survives]
     equivalent = sum(one.equivalent is not None for one in found)
     print(
-        f"\n{len(found)} mutants in {time.perf_counter() - start:.0f} s: {noticed.total()} noticed, "
-        f"{equivalent} equivalent, {len(survivors)} survive"
+        f"\n{len(found)} mutants in {time.perf_counter() - start:.0f} s: {noticed.total()} noticed "
+        f"({sum(one.failed for one in found)} of them by an error), {equivalent} equivalent, {len(survivors)} survive"
     )
     return 1 if survivors else 0

@@ -214,7 +214,9 @@ def tight(trials: int, rng: np.random.Generator, name: str, tilt: float = 0.0) -
         f"{', '.join(f'{shown[of]}^{two:.2f}' for of, (_, two) in slopes.items())}; "
         f"{min(ratios):.2f} to {max(ratios):.2f} times",
         len(ratios),
-        all(abs(one - two) < NEAR for one, two in slopes.values()) and 1 <= min(ratios) <= max(ratios) <= hard.most,
+        bool(
+            all(abs(one - two) < NEAR for one, two in slopes.values()) and 1 <= min(ratios) <= max(ratios) <= hard.most
+        ),
     )
 
 
