@@ -62,22 +62,6 @@ class WeightedLandmarks:
         added = K[0][:, None] * self.weights
         return similarities, added.reshape(-1, n, outputs).sum(axis=0)
 
-    def scores(self, A: Encoding) -> Any:
-        """Return the weighted sum over the similarities of each object, in float64."""
-        if not len(self.weights):
-            return np.zeros((count(A), self.weights.shape[1]))
-        K, normalized = self.features.similarities(A), self.features.normalized
-        if not isinstance(K, np.ndarray):
-            wide = in_precision(K, self.weights.dtype) @ self.weights
-            return wide / lengths(K)[:, None] if normalized else wide
-        if K.dtype == np.float64:
-            sums: np.ndarray = np.matmul(K, self.weights, dtype=np.float64)
-        else:
-            sums = np.empty((len(K), self.weights.shape[1]))
-            for start in range(0, len(K), 256):  # a few rows at a time in float64
-                sums[start : start + 256] = K[start : start + 256].astype(np.float64) @ self.weights
-        return sums / lengths(K).astype(np.float64)[:, None] if normalized else sums
-
 
 @dataclass(frozen=True, eq=False)
 class LandmarkModel:
@@ -138,8 +122,26 @@ class ScoresTask:
         return concatenated(parts)
 
     def __call__(self, a: Sequence[Encoding], b: LandmarkModel, out: Any = None) -> Any:
-        """Return the scores without the intercept."""
-        scores = b.parts[0].scores(a[0])
-        for part, A in zip(b.parts[1:], a[1:], strict=True):
-            scores = scores + part.scores(A)
-        return scores
+        """Return the sum of the weighted similarities without the intercept, in float64."""
+        total: Any = None
+        for part, A in zip(b.parts, a, strict=True):
+            if len(part.weights):
+                scores = _weighted_sums(part.features.similarities(A), part.weights, part.features.normalized)
+            else:
+                scores = np.zeros((count(A), part.weights.shape[1]))
+            total = scores if total is None else total + scores
+        return total
+
+
+def _weighted_sums(K: Any, weights: Any, normalized: bool) -> Any:
+    """Return the weighted sum over the similarities of each object, divided by their length if `normalized`."""
+    if not isinstance(K, np.ndarray):
+        wide = in_precision(K, weights.dtype) @ weights
+        return wide / lengths(K)[:, None] if normalized else wide
+    if K.dtype == np.float64:
+        sums: np.ndarray = np.matmul(K, weights, dtype=np.float64)
+    else:
+        sums = np.empty((len(K), weights.shape[1]))
+        for start in range(0, len(K), 256):  # a few rows at a time in float64
+            sums[start : start + 256] = K[start : start + 256].astype(np.float64) @ weights
+    return sums / lengths(K).astype(np.float64)[:, None] if normalized else sums
