@@ -96,7 +96,7 @@ def checked_about(path: str, about: dict[str, Any]) -> dict[str, Any]:
     try:
         Schema.from_dict(about["schema"])
         Estimate(**about["held_out_error"])
-        Guarantee(**about["guarantee"])
+        Guarantee.from_dict(about["guarantee"])
         complete = all(isinstance(about[name], kind) for name, kind in REQUIRED.items())
     except (FileError, KeyError, TypeError, ValueError):
         complete = False

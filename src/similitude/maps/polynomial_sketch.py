@@ -18,7 +18,7 @@ from similitude.kernels.vectors import inner, unit_rows
 from similitude.maps.feature_map import FeatureMap
 from similitude.maps.sketches import Written, random_signs, strips, whole_number
 from similitude.similarity import Power, Scaled, Shifted, as_similarity
-from similitude.support import PROVEN, Guarantee, generator
+from similitude.support import Guarantee, Premise, generator
 from similitude.theory import DELTA
 
 BATCH = 2**19
@@ -230,4 +230,5 @@ def promise(width: int, degree: int) -> Guarantee:
     )
     numbers: dict[str, float] = {"n_components": width, "degree": degree, "epsilon": epsilon, "delta": DELTA}
     theorem = "Chebyshev's inequality (Avron, Nguyen and Woodruff, Subspace embeddings for the polynomial kernel, 2014)"
-    return Guarantee(statement, theorem, "x and z do not depend on the sketches drawn", numbers, PROVEN)
+    independent = Premise("x and z do not depend on the sketches drawn", "proven", "they were drawn at random")
+    return Guarantee.under([independent], statement, theorem, numbers)

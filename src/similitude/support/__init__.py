@@ -28,14 +28,17 @@ from similitude.support.errors import (
 from similitude.support.fingerprints import digest
 from similitude.support.randomness import generator, key_order, random_keys
 from similitude.support.results import (
+    CONDITIONAL,
     ESTIMATE,
     GRADES,
     HELD_OUT,
+    INDEPENDENT_ROWS,
     NONE,
     PROVEN,
     Curve,
     Estimate,
     Guarantee,
+    Premise,
     Result,
     plain,
 )
@@ -50,9 +53,11 @@ from similitude.support.validation import (
 from similitude.support.versions import core_versions, package_version
 
 __all__ = [
+    "CONDITIONAL",
     "ESTIMATE",
     "GRADES",
     "HELD_OUT",
+    "INDEPENDENT_ROWS",
     "NONE",
     "PROVEN",
     "CheckpointError",
@@ -67,6 +72,7 @@ __all__ = [
     "InseparableError",
     "NotAKernelError",
     "PairError",
+    "Premise",
     "Result",
     "SavedModelError",
     "SourceError",

@@ -17,7 +17,7 @@ from similitude.learners.svm.row_cache import KernelRows
 from similitude.linear import Hinge
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels
 from similitude.similarity import Similarity
-from similitude.support import NONE, PROVEN, Guarantee, brief, check_integer, check_positive, generator
+from similitude.support import Guarantee, Premise, brief, check_integer, check_positive, generator
 
 STEPS_PER_EXAMPLE, MIN_STEPS = 10, 10_000
 """Default number of steps: ten per example, but at least 10,000."""
@@ -180,11 +180,12 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         self.suboptimality_bound_ = None
         if own_order or not self.average:
             reason = "the order was given, not drawn uniformly" if own_order else "the last a was taken, not the mean"
-            self.guarantee_ = Guarantee(f"no bound: {reason}", "", "", numbers, NONE)
+            self.guarantee_ = Guarantee.none(reason, THEOREM, numbers)
             return
         self.suboptimality_bound_ = bound = 2 * radius * (1 + math.log(T)) / (mu * T)
         statement = f"on average over random orders the objective exceeds its minimum by at most {bound:.3g}"
-        self.guarantee_ = Guarantee(statement, THEOREM, "examples are drawn uniformly, as here", numbers, PROVEN)
+        uniform = Premise("the examples are drawn uniformly", "proven", "by this implementation")
+        self.guarantee_ = Guarantee.under([uniform], statement, THEOREM, numbers)
 
     def _measure(self, K: KernelRows, k: Similarity, lam: float, signs: np.ndarray, coefficients: np.ndarray) -> None:
         """Set the objective and, for a small problem, its distance from a dual value."""

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from similitude.compute import Encoding, as_objects, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.learners.votes.guarantees import obstacle, of_alignment, of_vote
+from similitude.learners.votes.guarantees import largest_seen, of_alignment, of_vote, premises_of_votes
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_class_weights, check_labels, check_weights
 from similitude.support import brief
 
@@ -116,10 +116,11 @@ class SimilarityVote(ScoreClassifier, BaseVote):
         """
         X, codes, counts = self._read(X, y, sample_weight)
         known = known_weights(self.weights, X, self._precomputed)
-        _, X, A = self._start(X, None, sample_weight)
+        k, X, A = self._start(X, None, sample_weight)
         self._remember(X, A, codes, counts * known)
-        each, why_not = int(np.bincount(codes[counts > 0]).min()), obstacle(self.similarity, counts)
-        self.guarantee_ = of_vote(each, len(self.classes_), self.weights is not None, why_not)
+        each = int(np.bincount(codes[counts > 0]).min())
+        premises = premises_of_votes(self.similarity, counts, largest_seen(k, A, self._engine))
+        self.guarantee_ = of_vote(each, len(self.classes_), self.weights is not None, premises)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -177,10 +178,10 @@ class AlignmentVote(ScoreClassifier, BaseVote):
             The number of times that each example counts.
         """
         X, codes, counts = self._read(X, y, sample_weight)
-        _, X, A = self._start(X, None, sample_weight)
+        k, X, A = self._start(X, None, sample_weight)
         self._remember(X, A, codes, counts)
-        n = int(np.count_nonzero(counts))
-        self.guarantee_ = of_alignment(n, len(self.classes_), obstacle(self.similarity, counts))
+        premises = premises_of_votes(self.similarity, counts, largest_seen(k, A, self._engine))
+        self.guarantee_ = of_alignment(int(np.count_nonzero(counts)), len(self.classes_), premises)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
