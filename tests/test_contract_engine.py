@@ -9,7 +9,7 @@ from market import SIMILARITIES, agree_on
 
 from similitude import use_engine
 from similitude.checks import check_engine
-from similitude.compute.engines import format_bytes, parse_bytes
+from similitude.compute.engines.engine import format_bytes, parse_bytes
 from similitude.engines import LocalEngine, current_engine
 
 ENGINES = [LocalEngine(), LocalEngine(threads=1), LocalEngine(threads=3), LocalEngine(threads=2, memory="1MiB")]

@@ -91,7 +91,7 @@ def test_unseen_categories_and_numbers_outside():
     new = {"age": 100, "wage": None, "job": "judge", "owner": None, "size": None}
     assert k(new, new) == 1.0
     assert k(new, ROWS[0]) == pytest.approx((1 - 80 / 40 + 0) / 2)  # negative: nothing is clipped
-    with pytest.raises(ValueError, match=r"column 'size' is 'XL' in row 1, which is not in its order"):
+    with pytest.raises(ValueError, match=r"row 1 of column 'size' is 'XL', which is not in the order"):
         k.gram([ROWS[0], {**ROWS[0], "size": "XL"}])
     with pytest.raises(ValueError, match="too far outside"):
         Gower({"a": (0.0, 1e-300)}).gram([{"a": 1e300}])
@@ -220,7 +220,7 @@ def test_two_ordered_categories_that_are_numbers():
     k = Gower().resolve(X)
     assert k.ranges["a"] == [2, 1]
     np.testing.assert_array_equal(k.cross(X, X), [[1, 0, 0.75], [0, 1, 0.25], [0.75, 0.25, 1]])
-    with pytest.raises(ValueError, match="column 'a' is 3 in row 0, which is not in its order"):
+    with pytest.raises(ValueError, match="row 0 of column 'a' is 3, which is not in the order"):
         k.cross([{"a": 3, "b": 0.0}], X)
 
 

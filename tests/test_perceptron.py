@@ -490,6 +490,18 @@ def test_encodings_of_the_users_own_class_stream():
     assert (model.support_ == whole.support_).all() and (model.predict(WORDS) == whole.predict(WORDS)).all()
 
 
+def test_a_stream_that_reuses_one_array():
+    points, labels = np.array([[1.0, 2.0], [-1.0, -2.0], [4.0, 2.0], [-2.0, -4.0]]), [True, False, True, False]
+    x, other, stream = np.zeros(2), KernelPerceptron("linear", tie="ge0"), KernelPerceptron("linear", tie="ge0")
+    for point, label in zip(points, labels, strict=True):
+        x[:] = point
+        stream.learn_one(x, label)
+        other.learn_one(point, label)
+    x[:] = np.nan
+    assert (stream.support_objects_ == other.support_objects_).all()
+    assert (stream.decision_function(points) == other.decision_function(points)).all()
+
+
 def test_copies_of_a_stream_go_their_own_ways():
     model = KernelPerceptron(Gaussian(1.0)).partial_fit(X[:20], Y[:20], classes=["no", "yes"])
     for x, label in zip(X[20:30], Y[20:30], strict=True):

@@ -635,7 +635,7 @@ FUNCTIONS = [
             (labeled(np.array([1, "a"] * 6, object)), TypeError, "cannot be sorted"),
             ({"landmarks": 1}, ValueError, "a number from 2, one of each class, to 11, got 1"),
             ({"landmarks": 12}, ValueError, "a number from 2"),
-            ({"landmarks": [0, 12]}, IndexError, "holds 12, X has 12 examples"),
+            ({"landmarks": [0, 12]}, IndexError, "holds 12, X has 12 objects"),
             ({"landmarks": [0, 1, 0]}, ValueError, "names example 0 twice"),
             ({"landmarks": [0, 2]}, ValueError, "no example of class 1"),
             (labeled([0, 1] * 5 + [0, 7], landmarks=[0, 1, 11]), ValueError, "example 11, which is alone"),
@@ -846,11 +846,11 @@ FUNCTIONS = [
         lambda asked, draw: draw(),
         [
             *[
-                (lambda draw=draw, n=n: draw(n), ValueError, "n must be a positive integer")
+                (lambda draw=draw, n=n: draw(n), ValueError, "n must be an integer >= 1")
                 for draw in (datasets.rings, datasets.beyond_two, datasets.two_groups)
                 for n in (0, -1, 2.5, "ten")
             ],
-            (lambda: datasets.rings(n_features=1), ValueError, "n_features must be 2 or more"),
+            (lambda: datasets.rings(n_features=1), ValueError, "n_features must be an integer >= 2"),
             (lambda: datasets.figure_3_1(positive=1.0), ValueError, "positive must be a number in"),
             (lambda: datasets.two_points(right=-0.1), ValueError, "right must be a number in"),
             (lambda: datasets.two_groups(4, least=0.3), ValueError, "least and most"),

@@ -27,7 +27,6 @@ from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
 from similitude.learners.losses import EpsilonInsensitive, Huber, Logistic, OwnLoss, Quantile
 from similitude.learners.representer import (
     Norm,
-    Optimality,
     OwnRegularizer,
     RepresenterClassifier,
     RepresenterRegressor,
@@ -626,4 +625,3 @@ def test_a_fit_that_fails_leaves_it_as_it_was():
 def test_certificates_are_results():
     certificate = RepresenterClassifier().fit(X, LABELS).optimality_
     assert certificate.to_dict()["name"] == "duality gap" and certificate.met
-    assert Optimality.worst([Optimality("a", 1.0, 2.0), Optimality("b", 1.0, 0.5)]).name == "b"

@@ -16,14 +16,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.svm import SVC, SVR
 
-from similitude import FromPairs, error_at_margin
+from similitude import FromBlocks, FromPairs, error_at_margin
 from similitude.engines import LocalEngine
 from similitude.errors import InseparableError, NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Polynomial
 from similitude.learners import KernelSVC, KernelSVR, KreinSVC
 from similitude.learners.svm import dual
-from similitude.learners.svm.dual import BoxProblem, solve, solve_svc
-from similitude.learners.svm.row_cache import KernelRows, in_single_precision
+from similitude.learners.svm.dual import BoxProblem, GramRows, solve, solve_svc
+from similitude.learners.svm.svc import in_single_precision
 
 rng = np.random.default_rng(0)
 X, y = make_classification(240, 5, n_informative=4, n_redundant=0, flip_y=0.1, random_state=3)
@@ -47,7 +47,7 @@ def test_the_dual_solver_finds_the_minimum_of_a_naive_one(n, seed, keep_sum, C):
     Z = local.standard_normal((n, 3))
     K, sign = Z @ Z.T + 0.01 * np.eye(n), np.where(np.arange(n) % 2, 1.0, -1.0)
     problem = BoxProblem(sign, np.where(sign > 0, 0, -C), np.where(sign > 0, C, 0), np.arange(n), keep_sum)
-    found = solve(problem, KernelRows.of_matrix(K), 1e-9)
+    found = solve(problem, GramRows(K), 1e-9)
 
     def objective(beta):
         return 0.5 * beta @ K @ beta - sign @ beta
@@ -159,7 +159,7 @@ def test_normalized_margins_join_the_curve_of_errors():
 
 def test_leave_one_out_scores_are_close_to_refitting():
     few = slice(0, 60)
-    K = KernelRows.of_matrix(K3.gram(X[few]))
+    K = GramRows(K3.gram(X[few]))
     sign = np.where(y[few] == 1, 1.0, -1.0)
     found = solve_svc(K, sign, np.full(60, 1.0), True, 1e-6).leave_one_out
     truth = np.empty(60)
@@ -187,6 +187,16 @@ def test_single_precision_only_where_it_suffices():
     assert KernelSVC(Gaussian(1.0)).fit(far, y).precision_ == "float64"
     assert KernelSVC(Gaussian(1.0)).fit(X, y).precision_ == "float32"
     assert KernelSVC(Gaussian(1.0), tol=1e-8).fit(X, y).precision_ == "float64"
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_whole_numbers_as_kernel_values(classes):
+    counts = rng.integers(-3, 4, size=(60, 3))
+    labels = np.digitize(counts[:, 0], [0] if classes == 2 else [-1, 1])
+    whole = KernelSVC(FromBlocks(lambda A, B: np.asarray(A) @ np.asarray(B).T)).fit(list(counts), labels)
+    plain = KernelSVC("linear").fit(counts.astype(float), labels)
+    assert whole.precision_ == "float64"
+    assert np.allclose(whole.decision_function(list(counts)), plain.decision_function(counts), atol=1e-2)
 
 
 def test_few_rows_in_memory_give_the_same_model():

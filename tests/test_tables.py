@@ -172,11 +172,11 @@ def test_a_column_that_vanished_or_changed():
         k.gram(PANDAS[["age"]])
     with pytest.raises(ValueError, match="row 1 has no column 'job'"):
         k.gram([ROWS[0], {"age": 3.0}])
-    with pytest.raises(TypeError, match="column 'job' held text when the similarity was resolved and now holds number"):
+    with pytest.raises(TypeError, match=r"column 'job' holds number, for instance .*: it held text when it was"):
         k.gram(PANDAS.assign(job=np.arange(N)))
-    with pytest.raises(TypeError, match=r"column 'age' held number.* now holds text, for instance 'x'"):
+    with pytest.raises(TypeError, match=r"column 'age' holds text, for instance 'x': it held number"):
         k.gram(PANDAS.assign(age="x"))
-    with pytest.raises(TypeError, match="now holds mixed"):
+    with pytest.raises(TypeError, match="column 'job' holds mixed"):
         k.gram(PANDAS.assign(job=["a", 1] * (N // 2)))
     with pytest.raises(TypeError, match=r"column 'age'.*vector kernels need"):
         Columns({"age": Gaussian(1.0)}).gram(PANDAS.assign(age="x"))
@@ -192,7 +192,7 @@ def test_the_model_notices_a_changed_column():
     y = (PANDAS["age"] > 50).to_numpy()
     model = KernelSVC(Columns({"age": "gaussian", "job": "equal"}), C=100.0).fit(PANDAS, y)
     assert model.score(PANDAS, y) > 0.9
-    with pytest.raises(TypeError, match="column 'job' held text"):
+    with pytest.raises(TypeError, match="it held text when it was resolved"):
         model.predict(PANDAS.assign(job=1.0))
     assert (model.predict(PANDAS.assign(job="never seen")) == y).mean() > 0.8
 

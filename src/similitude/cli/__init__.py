@@ -14,13 +14,7 @@ from similitude.support import missing_extra
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Default: those of the process.
-    """
+    """Run the command line, by default with the arguments of the process, and exit."""
     try:
         import rich  # noqa: F401 (both belong to the extra: fail here, in one place)
         import typer  # noqa: F401

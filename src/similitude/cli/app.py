@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
+import inspect
 import os
 import sys
 import traceback
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from similitude.cli import assess, check, compare, demo, explain, fit, info, kernels, predict, report
 from similitude.cli.errors import CLOSED_PIPE, INTERRUPTED, SUCCESS, discard_output, message_of, report_error
-from similitude.cli.options import ungrouped
 
 COMPLETION = "_SIMILITUDE_COMPLETE"
 """Set by the shell when it asks for completions."""
@@ -40,6 +42,35 @@ def similitude(
     """Learn from any kernel or similarity function."""
 
 
+def _ungrouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose signature, which Typer reads, has single options instead of groups.
+
+    A group is a dataclass whose fields are options and whose methods use them.
+    """
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    options: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        group: Any = parameter.annotation
+        if dataclasses.is_dataclass(group):
+            hints = get_type_hints(group, include_extras=True)
+            fields = inspect.signature(parameter.annotation).parameters
+            groups[parameter.name] = group, list(fields)
+            options += [field.replace(annotation=hints[name]) for name, field in fields.items()]
+        else:
+            options.append(parameter)
+
+    def run(**given: Any) -> None:
+        for name, (group, fields) in groups.items():
+            given[name] = group(**{field: given.pop(field) for field in fields})
+        command(**given)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {option.name: option.annotation for option in options}
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    run.__signature__ = inspect.Signature([option.replace(kind=by_name) for option in options])  # type: ignore[attr-defined]
+    return run
+
+
 app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="rich", epilog=EPILOG)
 app.callback()(similitude)
 app.command()(demo.demo)
@@ -54,7 +85,7 @@ for command, example in (
     (info.info, "info genes.sim"),
     (kernels.kernels, "kernels spectrum"),
 ):
-    app.command(epilog=f"Example: similitude {example}")(ungrouped(command))
+    app.command(epilog=f"Example: similitude {example}")(_ungrouped(command))
 
 
 def exit_code(arguments: list[str]) -> int:

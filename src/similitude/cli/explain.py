@@ -54,9 +54,10 @@ def _row(run: Computation, found: SavedModel, file: str, row: int) -> tuple[Any,
     import numpy as np
 
     from similitude.compute import take
+    from similitude.data.files import batches
 
     before = 0
-    for data in found.batches(file):
+    for data in batches(file, schema=found.schema):
         run.note(*data.notes)
         if row < before + len(data):
             label = None if data.labels is None else data.labels[row - before]

@@ -98,24 +98,13 @@ class SimilarityOptions(FileOptions):
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What to learn from.
+    """What to learn from."""
 
-    Attributes
-    ----------
-    objects : sequence or Source
-    labels : array
-    task : {"classification", "regression"}
-    schema : Schema
-    text : str
-        The similarity as an expression.
-    similarity : Similarity
-    """
-
-    objects: Any
+    objects: Any  # a sequence or a Source
     labels: np.ndarray
     task: str
     schema: Schema
-    text: str
+    text: str  # the similarity as an expression
     similarity: Similarity
 
 

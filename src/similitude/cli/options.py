@@ -1,46 +1,13 @@
-"""Options that several commands share.
-
-A command takes single options, or groups of options: dataclasses whose fields are options and whose methods use them.
-"""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 import csv
-import dataclasses
-import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 import typer
-
-
-def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose signature, which Typer reads, holds single options instead of groups."""
-    groups: dict[str, tuple[Any, list[str]]] = {}
-    options: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        group: Any = parameter.annotation
-        if dataclasses.is_dataclass(group):
-            hints, fields = (
-                get_type_hints(group, include_extras=True),
-                inspect.signature(parameter.annotation).parameters,
-            )
-            groups[parameter.name] = group, list(fields)
-            options += [field.replace(annotation=hints[name]) for name, field in fields.items()]
-        else:
-            options.append(parameter)
-
-    def run(**given: Any) -> None:
-        for name, (group, fields) in groups.items():
-            given[name] = group(**{field: given.pop(field) for field in fields})
-        command(**given)
-
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__annotations__ = {option.name: option.annotation for option in options}
-    by_name = inspect.Parameter.KEYWORD_ONLY
-    run.__signature__ = inspect.Signature([option.replace(kind=by_name) for option in options])  # type: ignore[attr-defined]
-    return run
 
 
 def _quietly(complete: Callable[[typer.Context], list[str]]) -> Callable[[typer.Context, str], list[str]]:

@@ -31,15 +31,9 @@ MIN_WIDTH = 72
 
 @dataclass
 class Output:
-    """Options of the output, and the output: results, and notes on what was inferred, left out or chosen.
+    """Options of the output, and the output: results, and notes on what was inferred, left out or chosen."""
 
-    Parameters
-    ----------
-    as_json : bool
-        Write one JSON document to standard output instead of text; it includes the notes.
-    """
-
-    as_json: AsJson = False
+    as_json: AsJson = False  # one JSON document on standard output instead of text; it includes the notes
     notes: list[str] = field(default_factory=list, init=False)
 
     def note(self, *sentences: str) -> None:
@@ -68,16 +62,9 @@ class Output:
 
 @dataclass
 class Computation(Output):
-    """Options of the output and the engine.
+    """Options of the output and the engine."""
 
-    Parameters
-    ----------
-    as_json : bool
-    engine : str
-        Settings such as ``threads=2,memory=4GiB``.
-    """
-
-    engine: EngineSettings = ""
+    engine: EngineSettings = ""  # settings such as threads=2,memory=4GiB
 
     def __post_init__(self) -> None:
         engine_of(self.engine)  # an error is reported before any work

@@ -84,9 +84,11 @@ def _predict_all(
     """Predict batch by batch; return the number of rows."""
     import numpy as np
 
+    from similitude.data.files import batches
+
     rows = 0
     with run.working(f"predicting {file}") as say:
-        for data in found.batches(file):
+        for data in batches(file, schema=found.schema):
             run.note(*data.notes)
             columns = predicted(found.model, data.objects, probabilities, nearest)
             write(columns if data.ids is None else {"id": np.array(data.ids), **columns})

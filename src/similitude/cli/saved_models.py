@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import similitude
 from similitude.cli.errors import UsageError
+from similitude.cli.fit import learned_facts
 from similitude.cli.inputs import imported
 from similitude.cli.options import File, Model, Trust
 from similitude.cli.output import Computation
 
 if TYPE_CHECKING:
-    from similitude.data.files import Data, Schema
-
-REQUIRED: dict[str, Any] = {
-    "similarity": str,
-    "task": str,
-    "label": str,
-    "rows": int,
-    "landmarks": int,
-    "why_not_more": str,
-    "representation": str,
-    "constant_error": (int, float),
-    "held_out_error": dict,
-    "guarantee": dict,
-}
-"""What ``fit`` stores about a model beside the schema of its file."""
+    from similitude.data.files import Schema
 
 
-@dataclass(frozen=True)
-class SavedModel:
+class SavedModel(NamedTuple):
     """A model saved by ``fit``, and what it was fitted to."""
 
     model: Any
     about: dict[str, Any]
     schema: Schema
-
-    def batches(self, source: str) -> Iterator[Data]:
-        """Yield the rows of a file in batches, read like the file that the model was fitted to."""
-        from similitude.data import files
-
-        return files.batches(source, schema=self.schema)
 
 
 @dataclass
@@ -89,17 +68,16 @@ def checked_about(path: str, about: dict[str, Any]) -> dict[str, Any]:
     """Return what ``fit`` stored about a model, empty if it was not written by ``fit``; refuse what is incomplete."""
     from similitude.data.files import Schema
     from similitude.errors import FileError, SavedModelError
-    from similitude.results import Estimate, Guarantee
 
     if "schema" not in about:
         return {}
     try:
         Schema.from_dict(about["schema"])
-        Estimate(**about["held_out_error"])
-        Guarantee.from_dict(about["guarantee"])
-        complete = all(isinstance(about[name], kind) for name, kind in REQUIRED.items())
-    except (FileError, KeyError, TypeError, ValueError):
-        complete = False
-    if not complete:
+        learned_facts(about)
+        is_complete = all(isinstance(about[name], str) for name in ("similarity", "task", "label"))
+        is_complete = is_complete and isinstance(about["rows"], int)
+    except (FileError, AttributeError, KeyError, TypeError, ValueError, ArithmeticError):
+        is_complete = False
+    if not is_complete:
         raise SavedModelError(f"{path}: what it stores about its file and errors is not what 'similitude fit' writes")
     return about

@@ -11,13 +11,7 @@ NORMAL_QUANTILE = 1.959964
 
 
 class Score:
-    """Accumulates an accuracy or R² over batches.
-
-    Parameters
-    ----------
-    classes : array or None
-        The model's classes; None for regression.
-    """
+    """Accumulates an accuracy over batches, or R² where the model has no classes."""
 
     def __init__(self, classes: np.ndarray | None) -> None:
         self.classes = classes

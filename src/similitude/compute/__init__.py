@@ -1,6 +1,6 @@
 """How matrices of similarities are computed: encodings, blocks, hints, compiled loops and engines."""
 
-from similitude.compute.blocks import Blocks, BlockTask, check_fits, concatenated, finite_block, run_on_strips, strips
+from similitude.compute.blocks import Blocks, BlockTask, check_fits, finite_block, pieces, run_on_strips, strips
 from similitude.compute.encodings import (
     FLOATS,
     Encoding,
@@ -10,6 +10,7 @@ from similitude.compute.encodings import (
     beside,
     check_columns,
     check_objects,
+    concatenated,
     count,
     first_nonfinite,
     in_memory,
@@ -30,49 +31,5 @@ from similitude.compute.encodings import (
     take,
     tensor_in,
 )
-from similitude.compute.engines.engine import format_bytes
-from similitude.compute.hints import Hints, Profile, Term, profile_of
+from similitude.compute.hints import Hints, Profile, profile_of
 from similitude.compute.versions import show_versions
-
-__all__ = [
-    "FLOATS",
-    "BlockTask",
-    "Blocks",
-    "Encoding",
-    "Hints",
-    "Profile",
-    "Term",
-    "as_matrix",
-    "as_numpy",
-    "as_objects",
-    "beside",
-    "check_columns",
-    "check_fits",
-    "check_objects",
-    "concatenated",
-    "count",
-    "finite_block",
-    "first_nonfinite",
-    "format_bytes",
-    "in_memory",
-    "in_precision",
-    "is_column",
-    "is_distributed",
-    "is_sparse",
-    "is_table",
-    "is_tensor",
-    "itemsize",
-    "join",
-    "join_all",
-    "keys",
-    "moved",
-    "namespace",
-    "profile_of",
-    "rows",
-    "run_on_strips",
-    "show_versions",
-    "stacked",
-    "strips",
-    "take",
-    "tensor_in",
-]

@@ -16,7 +16,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from similitude.compute import loops
-from similitude.compute.encodings import FLOATS, Encoding, as_numpy, count, first_nonfinite, namespace, rows, tensor_in
+from similitude.compute.encodings import (
+    FLOATS,
+    Encoding,
+    as_numpy,
+    concatenated,
+    count,
+    first_nonfinite,
+    namespace,
+    rows,
+    tensor_in,
+)
 from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
 from similitude.support import PairError, brief
 
@@ -227,13 +237,13 @@ class Blocks:
                 f"{format_bytes(self.engine.budget)}: give the engine more memory"
             )
         if strips:
-            return [(piece, slice(0, m)) for piece in _pieces(n, min(cells // m, down))]
+            return [(piece, slice(0, m)) for piece in pieces(n, min(cells // m, down))]
         if self.half:
-            return list(itertools.combinations_with_replacement(_pieces(n, down), 2))
+            return list(itertools.combinations_with_replacement(pieces(n, down), 2))
         fits = math.prod(WIDE_TILE) <= cells and self.engine.tile_edge == TILE_EDGE < m
         if fits and self.task.fills and not self.task.heavy:
             down, right = WIDE_TILE
-        return list(itertools.product(_pieces(n, down), _pieces(m, right)))
+        return list(itertools.product(pieces(n, down), pieces(m, right)))
 
     def _edge(self, size: int, cells: int, workers: int) -> int:
         """Return the largest number of rows or columns of a tile, out of `size`."""
@@ -306,7 +316,7 @@ def check_fits(n: int, m: int, itemsize: int, engine: Engine) -> None:
         )
 
 
-def _pieces(size: int, edge: int) -> list[slice]:
+def pieces(size: int, edge: int) -> list[slice]:
     """Return consecutive slices of nearly equal lengths, at most `edge` each."""
     number = math.ceil(size / edge)
     bounds = (np.arange(number + 1) * size // number).tolist()
@@ -324,18 +334,10 @@ def strips(n: int, width: int, itemsize: int, engine: Engine, task: Any) -> list
     if affordable == 0:
         raise MemoryError(f"one row of {width:,} similarities does not fit into the memory budget: use fewer landmarks")
     edge = min(max(few, min(width, many)), affordable)
-    number = -(-n // edge)
-    edges = [n * piece // number for piece in range(number + 1)]
-    return [(slice(a, b), slice(0, width)) for a, b in itertools.pairwise(edges)]
+    return [(piece, slice(0, width)) for piece in pieces(n, edge)]
 
 
 def run_on_strips(task: Any, A: tuple[Encoding, ...], against: Any, engine: Engine, itemsize: int) -> Any:
     """Run a task on strips of rows and return the results as one array, or tensor."""
     tiles = strips(count(A[0]), len(against), itemsize, engine, task)
     return concatenated(list(engine.run(task, A, against, tiles)))
-
-
-def concatenated(parts: list[Any]) -> Any:
-    """Return the rows of several arrays, or tensors, one after the other."""
-    xp = namespace(parts[0])
-    return np.concatenate(parts) if xp is np else xp.concat(parts)

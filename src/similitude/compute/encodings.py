@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import lru_cache
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -128,6 +129,12 @@ def in_precision(array: Any, dtype: Any) -> Any:
     return array.astype(dtype, copy=False) if hasattr(array, "astype") else array.to(dtype)
 
 
+def concatenated(parts: Sequence[Any]) -> Any:
+    """Return the rows of several arrays, or tensors, one after the other."""
+    xp = namespace(parts[0])
+    return np.concatenate(parts) if xp is np else xp.concat(list(parts))
+
+
 def beside(array: np.ndarray, like: Any) -> Any:
     """Return an array as a tensor on the device of `like`; unchanged if `like` is no tensor.
 
@@ -243,31 +250,23 @@ def join(X: Any, Z: Any) -> Any:
     (array([[1., 2.],
            [3., 4.]]), ['a', 'b'])
     """
-    if is_table(X) or is_column(X):
-        import importlib
-
-        library = importlib.import_module(type(X).__module__.split(".")[0])
-        return library.concat([X, Z])
-    if is_sparse(X):
-        from scipy.sparse import vstack
-
-        return vstack([X, Z], format="csr")
-    if hasattr(X, "shape"):
-        xp = namespace(X)
-        return np.concatenate([X, Z]) if xp is np else xp.concat([X, Z])
-    return [*X, *Z]
+    return join_all([X, Z])
 
 
 def join_all(parts: Sequence[Any]) -> Any:
-    """Return the raw objects of all parts in order; parts are joined pairwise, so that few are copied often.
-
-    >>> join_all([["a"], ["b", "c"], ["d"]])
-    ['a', 'b', 'c', 'd']
-    """
+    """Return the raw objects of all parts in order, in the container type of the first part."""
+    first = parts[0]
     if len(parts) == 1:
-        return parts[0]
-    half = len(parts) // 2
-    return join(join_all(parts[:half]), join_all(parts[half:]))
+        return first
+    if is_table(first) or is_column(first):
+        import importlib
+
+        return importlib.import_module(type(first).__module__.split(".")[0]).concat(list(parts))
+    if is_sparse(first):
+        from scipy.sparse import vstack
+
+        return vstack(list(parts), format="csr")
+    return concatenated(parts) if hasattr(first, "shape") else list(chain.from_iterable(parts))
 
 
 def as_objects(X: Any) -> list[Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.goodness.resampling import by_jackknife, effective_size, jackknife_variance
+from similitude.goodness.resampling import by_jackknife, effective_size, jackknife_variance, without_effects
 from similitude.support import ESTIMATE, Estimate, Result
 from similitude.theory import LEVEL
 
@@ -124,13 +124,8 @@ class _PairSums:
         member = np.eye(codes.max() + 1)[codes]
         own = np.diag(K)[:, None] * member
         out, into = K @ member - own, K.T @ member - own
-        total, sizes = member.T @ out, np.bincount(codes)
-        pairs = np.outer(sizes, sizes) - np.diag(sizes)
-        others = sizes[None, :] - member
-        by_row, by_column = out / np.maximum(others, 1), into / np.maximum(others, 1)
-        rest = K - by_row[:, codes] - by_column[:, codes].T + (total / np.maximum(pairs, 1))[np.ix_(codes, codes)]
-        np.fill_diagonal(rest, 0.0)
-        return cls(codes, sizes, out, into, total, member.T @ rest**2 @ member)
+        squares = member.T @ without_effects(K, codes) ** 2 @ member
+        return cls(codes, np.bincount(codes), out, into, member.T @ out, squares)
 
     @property
     def pairs(self) -> np.ndarray:

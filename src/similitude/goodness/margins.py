@@ -139,9 +139,11 @@ def margin(
     geometric margin 1.5 with intercept -0.5 (relative gap 0): 'b' against 'a', 2 support objects of 3
     """
     model = LargestMargin(kernel, bias=bias, normalized=normalized, engine=engine).fit(X, y)
+    coefficients = np.zeros(len(y))
+    coefficients[model.support_] = model.dual_coef_
     return Margin(
         value=model.value_,
-        coefficients=model.dual_coef_,
+        coefficients=coefficients,
         support=model.support_,
         gap=model.gap_,
         intercept=model.intercept_,

@@ -93,32 +93,26 @@ def _quantiles(means: np.ndarray, codes: np.ndarray, counts: np.ndarray, epsilon
 
 
 def noise_of_means(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the variance of each example's mean similarity to each class, of shape (n, n_classes).
+    """Return the variance of each example's mean similarity to each class, of shape (n, n_classes)."""
+    member = np.eye(codes.max() + 1)[codes]
+    others = member.sum(axis=0) - member
+    noise: np.ndarray = (without_effects(K, codes) ** 2 @ member) / np.maximum(others - 1, 1) / others
+    return np.where(others < SMALLEST_CLASS, float(K.var()) / others, noise)
 
-    Row and column effects are removed from each block of two classes, so that the variation of single pairs is left.
+
+def without_effects(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return K without the row and column effects in each block of two classes, and without its diagonal.
+
+    What is left is the variation of single pairs.
     """
-    members = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
-    noise, overall = np.empty((len(codes), len(members))), float(K.var())
-    for a, rows in enumerate(members):
-        for b, columns in enumerate(members):
-            others = len(columns) - (a == b)
-            if others < SMALLEST_CLASS:
-                noise[rows, b] = overall / others
-                continue
-            counted = np.ones((len(rows), len(columns)))
-            if a == b:
-                np.fill_diagonal(counted, 0.0)
-            rest = _without_effects(K[np.ix_(rows, columns)], counted)
-            noise[rows, b] = (rest**2).sum(axis=1) / (others - 1) / others
-    return noise
-
-
-def _without_effects(block: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """Return the block without its row and column means; zero for pairs that are not counted."""
-    values = block * counted
-    by_row = values.sum(axis=1) / counted.sum(axis=1)
-    by_column = values.sum(axis=0) / np.maximum(counted.sum(axis=0), 1)
-    return (block - by_row[:, None] - by_column + values.sum() / counted.sum()) * counted
+    member = np.eye(codes.max() + 1)[codes]
+    others = np.maximum(member.sum(axis=0) - member, 1)
+    own = np.diag(K)[:, None] * member
+    out, into = K @ member - own, K.T @ member - own
+    means = (member.T @ out) / np.maximum(member.T @ (member.sum(axis=0) - member), 1)
+    rest: np.ndarray = K - (out / others)[:, codes] - (into / others)[:, codes].T + means[np.ix_(codes, codes)]
+    np.fill_diagonal(rest, 0.0)
+    return rest
 
 
 def effective_size(codes: np.ndarray) -> float:

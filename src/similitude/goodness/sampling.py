@@ -10,6 +10,7 @@ import numpy as np
 
 from similitude.compute import Encoding, check_fits, check_objects, count, keys, take
 from similitude.compute.engines import Engine
+from similitude.landmarks import check_positions
 from similitude.scikit import SimilarityEstimator, encode_labels, read_labels
 from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support import brief, pairs_at
@@ -151,13 +152,7 @@ def read_landmarks(landmarks: Any, labels: Labels) -> int | np.ndarray | None:
         if not k <= landmarks < n:
             raise ValueError(f"landmarks must be a number from {k}, one of each class, to {n - 1}, got {landmarks}")
         return int(landmarks)
-    positions = np.asarray(landmarks)
-    if positions.ndim != 1 or positions.dtype.kind not in "iu" or not len(positions):
-        raise ValueError(f"landmarks must be a number or a list of positions in X, got {brief(landmarks)}")
-    outside = positions[(positions < -n) | (positions >= n)]
-    if len(outside):
-        raise IndexError(f"landmarks holds {outside[0]}, X has {n:,} examples")
-    positions = positions % n
+    positions = check_positions(landmarks, n, "landmarks", "a number or ")
     found, times = np.unique(positions, return_counts=True)
     if (times > 1).any():
         raise ValueError(f"landmarks names example {found[times > 1][0]} twice")

@@ -121,36 +121,16 @@ def _normalized(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values, zero
 
 
-@dataclass(frozen=True)
-class GramSeparator:
-    """A separator w = sum_j a_j phi(x_j) of examples with a known Gram matrix and K(x, x) = 1."""
-
-    K: np.ndarray
-    coefficients: np.ndarray
-    classes_: tuple[float, float] = (-1.0, 1.0)
-
-    def normalized_margin(self, which: np.ndarray) -> np.ndarray:
-        """Return <w, phi(x)> / |w| of some of the examples; 0 if w = 0."""
-        square = float(self.coefficients @ self.K @ self.coefficients)
-        if square <= 1e-12 * float(np.abs(self.coefficients).sum()) ** 2:
-            return np.zeros(len(which))
-        return np.clip(self.K[which] @ self.coefficients / math.sqrt(square), -1.0, 1.0)
-
-
-def _chosen_svm(K: np.ndarray, signs: np.ndarray, plan: SamplingPlan) -> GramSeparator:
+def _chosen_svm(K: np.ndarray, signs: np.ndarray, plan: SamplingPlan) -> KernelSVC:
     """Return the SVM, among several values of C, with the fewest errors on the examples for choosing."""
-    kernel, found = Precomputed(K, claims=("SYMMETRIC", "PSD")), []
-    for C in COSTS:
-        model = KernelSVC(kernel, C=C, fit_intercept=False).fit(plan.fit, signs[plan.fit])
-        coefficients = np.zeros(len(K))
-        coefficients[plan.fit[model.support_]] = model.dual_coef_
-        found.append(GramSeparator(K, coefficients))
-    return min(found, key=lambda one: int((signs[plan.choice] * one.normalized_margin(plan.choice) <= 0).sum()))
+    kernel = Precomputed(K, claims=("SYMMETRIC", "PSD"))
+    fitted = [KernelSVC(kernel, C=C, fit_intercept=False).fit(plan.fit, signs[plan.fit]) for C in COSTS]
+    return min(fitted, key=lambda one: int((signs[plan.choice] * one.normalized_margin(plan.choice) <= 0).sum()))
 
 
-def _errors(separator: GramSeparator, signs: np.ndarray, plan: SamplingPlan) -> tuple[Estimate, MarginCurve]:
+def _errors(separator: KernelSVC, signs: np.ndarray, plan: SamplingPlan) -> tuple[Estimate, MarginCurve]:
     """Return the error of a separator, and how often it falls short of a margin, on held-out examples."""
-    reach = float((signs[plan.fit] * separator.normalized_margin(plan.fit)).max())
+    reach = min(1.0, float((signs[plan.fit] * separator.normalized_margin(plan.fit)).max()))
     gammas = np.linspace(0.0, reach, CURVE_POINTS) if reach > 0 else np.zeros(1)
     curve = error_at_margin(separator, plan.test, signs[plan.test], gammas)
     wrong = signs[plan.test] * separator.normalized_margin(plan.test) <= 0

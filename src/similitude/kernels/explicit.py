@@ -19,6 +19,7 @@ import numpy as np
 from similitude.compute import check_objects, is_sparse, itemsize, rows
 from similitude.compute.engines import current_engine, format_bytes
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
+from similitude.kernels.ragged import ragged_rows
 from similitude.kernels.sets import Intersection
 from similitude.kernels.strings import Gapped, Mismatch, Spectrum
 from similitude.kernels.vectors import Cosine, Gaussian, Linear, Polynomial
@@ -302,22 +303,17 @@ def _with_short_indices(A: Any) -> Any:
     return A
 
 
-def _ranges(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for lengths 2, 3 the arrays 0, 0, 1, 1, 1 and 0, 1, 0, 1, 2."""
-    which = np.repeat(np.arange(len(lengths)), lengths)
-    return which, np.arange(len(which)) - (np.cumsum(lengths) - lengths)[which]
-
-
 def _outer(A: Any, B: Any) -> Any:
+    """Return the products of every entry of a row of A and every entry of that row of B."""
     shape = A.shape[0], A.shape[1] * B.shape[1]
     if not is_sparse(A) and not is_sparse(B):
         return (A[:, :, None] * B[:, None, :]).reshape(shape)
     A, B = map(type(A if is_sparse(A) else B), (A, B))
-    a, b = np.diff(A.indptr).astype(np.int64), np.diff(B.indptr)
-    left, nth = _ranges(np.repeat(b, a))
-    right = np.repeat(B.indptr[:-1], a)[left] + nth
+    a = np.diff(A.indptr)
+    starts, right = ragged_rows(B.indptr, np.repeat(np.arange(len(a)), a))
+    left = np.repeat(np.arange(A.nnz), np.diff(starts))
     place = A.indices[left].astype(np.int64) * B.shape[1] + B.indices[right]
-    return type(A)((A.data[left] * B.data[right], place, np.append(0, np.cumsum(a * b))), shape=shape)
+    return type(A)((A.data[left] * B.data[right], place, starts[A.indptr]), shape=shape)
 
 
 def _stacked(parts: list[Any], axis: int) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -29,11 +28,9 @@ def item_keys(items: Iterable[Any]) -> np.ndarray:
     (True, False)
     """
     items = list(items)
-    plain = [type(item) in PLAIN for item in items]
-    known = {item: _key(item) for item in set(compress(items, plain))}
-    if all(plain):
-        return np.fromiter(map(known.__getitem__, items), np.uint64, len(items))
-    keys = (known[item] if is_plain else _key(item) for item, is_plain in zip(items, plain, strict=True))
+    plain = set(map(type, items)) <= PLAIN
+    known = {item: _key(item) for item in (set(items) if plain else {item for item in items if type(item) in PLAIN})}
+    keys = map(known.__getitem__, items) if plain else (known[x] if type(x) in PLAIN else _key(x) for x in items)
     return np.fromiter(keys, np.uint64, len(items))
 
 

@@ -18,7 +18,7 @@ from similitude.compute.engines import Engine
 from similitude.landmarks.leverage import leverage
 from similitude.landmarks.pivots import Exactness, refuse, rpcholesky, sample
 from similitude.similarity import Similarity
-from similitude.support import PairError, pairs_at
+from similitude.support import PairError, brief, pairs_at
 
 
 @dataclass(frozen=True)
@@ -267,14 +267,14 @@ RULES: dict[str, Callable[[Pool, int], np.ndarray]] = {
 """Every rule by name: a function of the pool and of the number of landmarks that returns their positions."""
 
 
-def check_positions(indices: Any, n: int) -> np.ndarray:
-    """Validate ``landmark_indices``: positions in X, negative ones counted from the end."""
+def check_positions(indices: Any, n: int, name: str = "landmark_indices", otherwise: str = "") -> np.ndarray:
+    """Validate positions in X, negative ones counted from the end; `otherwise` is what the caller accepts instead."""
     positions = np.asarray(indices)
     if positions.ndim != 1 or not len(positions) or positions.dtype.kind not in "iu":
-        raise ValueError(f"landmark_indices must be a list of positions in X, got {indices!r}")
+        raise ValueError(f"{name} must be {otherwise}a list of positions in X, got {brief(indices)}")
     outside = positions[(positions < -n) | (positions >= n)]
     if len(outside):
-        raise IndexError(f"landmark_indices holds {outside[0]}, X has {n:,} objects")
+        raise IndexError(f"{name} holds {outside[0]}, X has {n:,} objects")
     return positions % n
 
 

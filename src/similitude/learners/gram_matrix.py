@@ -81,7 +81,7 @@ class Objects:
     def refuse_negative(self, direction: np.ndarray) -> None:
         """Raise NotAKernelError if there is a witness among the objects with the largest entries of an eigenvector."""
         if not proven(self.kernel):
-            some = self.used[np.sort(np.argsort(-np.abs(direction), kind="stable")[:WITNESS_OBJECTS])]
+            some = self.used[np.sort(np.argsort(-np.abs(direction.astype(float)), kind="stable")[:WITNESS_OBJECTS])]
             few = rows(self.encoding, some)
             demand_valid(self._verdict(as_numpy(whole_gram(self.kernel, few, self.engine)), some))
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, is_tensor, itemsize
@@ -216,7 +216,7 @@ class SimilarityKNeighborsClassifier(ClassifierMixin, BaseNeighbors):
         return self.classes_[shares.argmax(axis=1)]
 
 
-class SimilarityKNeighborsRegressor(RegressorMixin, BaseNeighbors):
+class SimilarityKNeighborsRegressor(MultiOutputMixin, RegressorMixin, BaseNeighbors):
     """Regression by the mean target of the nearest training objects, in the feature space of a kernel.
 
     Parameters
@@ -238,11 +238,6 @@ class SimilarityKNeighborsRegressor(RegressorMixin, BaseNeighbors):
     >>> model.predict([[0.4], [4.0]])
     array([0.5, 3. ])
     """
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> SimilarityKNeighborsRegressor:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from similitude.compute.engines import Engine
 from similitude.learners.gram_matrix import Objects
@@ -21,9 +19,10 @@ from similitude.scikit import (
     check_labels,
     check_targets,
     check_weights,
+    class_weights,
     tensors_for_tensors,
 )
-from similitude.support import brief
+from similitude.support import check_nonnegative
 
 
 class LeastSquares(KernelLearner):
@@ -38,15 +37,10 @@ class LeastSquares(KernelLearner):
         lam = self.lam
         if isinstance(lam, str) and lam == "auto":
             return None
-        several = isinstance(lam, (Sequence, np.ndarray)) and not isinstance(lam, str)
-        if several or (isinstance(lam, Real) and not isinstance(lam, bool)):
-            try:
-                lams = np.array(lam, dtype=np.float64)
-            except (TypeError, ValueError):
-                lams = np.array(np.nan)
-            if lams.ndim <= 1 and lams.size and np.isfinite(lams).all() and (lams >= 0).all():
-                return lams if several else float(lams)
-        raise ValueError(f"lam must be a number >= 0, a list of them, or 'auto', got {brief(lam)}")
+        several = isinstance(lam, Sequence) or (isinstance(lam, np.ndarray) and lam.ndim > 0)
+        if several and not isinstance(lam, str) and len(lam):
+            return np.array([check_nonnegative("each lam", one) for one in lam])
+        return check_nonnegative("lam", lam, otherwise="a list of them or 'auto'")
 
     def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray, sample_weight: Any) -> None:
         """Fit coefficients for y, or for each of its columns, and keep the examples that have a weight."""
@@ -84,7 +78,7 @@ class LeastSquares(KernelLearner):
         return self._weighted(X) + self.intercept_
 
 
-class KernelRidge(RegressorMixin, LeastSquares):
+class KernelRidge(MultiOutputMixin, RegressorMixin, LeastSquares):
     r"""Ridge regression on a kernel, with exact leave-one-out to choose its penalty.
 
     Minimizes :math:`\sum_i s_i (y_i - \langle w, \phi(x_i)\rangle - b)^2 + \lambda |w|^2` over w and an unpenalized
@@ -140,11 +134,6 @@ class KernelRidge(RegressorMixin, LeastSquares):
         self.lam = lam
         self.fit_intercept = fit_intercept
         self.engine = engine
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
@@ -227,18 +216,11 @@ class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         weights = check_weights(sample_weight, len(codes))
-        weights = weights * self._class_weights(codes, weights)[codes]
+        weights = weights * class_weights(self.class_weight, self.classes_, np.bincount(codes, weights))[codes]
         check_class_weights(self.classes_, codes, weights)
         signs = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
         self._learn(X, signs[:, 1] if len(self.classes_) == 2 else signs, weights, sample_weight)
         return self
-
-    def _class_weights(self, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the weight of each class; balanced: inversely proportional to the weight of its examples."""
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            totals = np.bincount(codes, weights)
-            return np.divide(weights.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the predicted code of every object: one number for two classes, one per class for several."""

@@ -18,38 +18,6 @@ from similitude.linear.losses import (
 )
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Moments
-from similitude.linear.own_loss import OwnLoss, as_loss, check_convex, named_function
+from similitude.linear.own_loss import OwnLoss, as_instance, as_loss, check_convex, named_function
 from similitude.linear.penalty_choice import fit_classes, fit_numbers
 from similitude.linear.ridge import PENALTIES, Ridge
-
-__all__ = [
-    "HELD_OUT_SHARE",
-    "LEAVE_ONE_OUT",
-    "LOSSES",
-    "PENALTIES",
-    "EpsilonInsensitive",
-    "Hinge",
-    "Huber",
-    "LinearModel",
-    "Logistic",
-    "Loss",
-    "Moments",
-    "OwnLoss",
-    "Quantile",
-    "Ridge",
-    "Squared",
-    "SquaredHinge",
-    "Trial",
-    "as_loss",
-    "check_convex",
-    "fit_by_products",
-    "fit_classes",
-    "fit_dual_ridge",
-    "fit_numbers",
-    "l2_path",
-    "n_fitted",
-    "named_function",
-    "probabilities",
-    "temperature",
-    "unit_of",
-]

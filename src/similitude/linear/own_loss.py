@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -77,23 +78,27 @@ class OwnLoss(Loss):
 def as_loss(loss: Any) -> Loss:
     """Return the loss for a name, a Loss, or a user's functions, with validated parameters.
 
-    Examples
-    --------
     >>> as_loss("huber")
     Huber(delta=1.0)
     >>> own = as_loss((lambda y, f: np.cosh(y - f) - 1, lambda y, f: np.sinh(f - y)))
     >>> own.value(np.array([1.0]), np.array([1.0]))
     array([0.])
     """
-    if isinstance(loss, str):
-        if loss not in LOSSES:
-            near = difflib.get_close_matches(loss, LOSSES, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(LOSSES)}"
-            raise ValueError(f"there is no loss called {loss!r}; {hint}")
-        return LOSSES[loss]()
-    if isinstance(loss, type):
-        raise TypeError(f"loss is the class {loss.__name__}: make one with {loss.__name__}(...)")
-    made = loss if isinstance(loss, Loss) else OwnLoss(loss)
+    made: Loss = as_instance("loss", loss, LOSSES, Loss, OwnLoss)
+    return made
+
+
+def as_instance(what: str, given: Any, named: Mapping[str, type], base: type, own: type) -> Any:
+    """Return an instance of `base` for a name, such an instance, or a user's functions, which `own` wraps."""
+    if isinstance(given, str):
+        if given not in named:
+            near = difflib.get_close_matches(given, named, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(named)}"
+            raise ValueError(f"there is no {what} called {given!r}; {hint}")
+        return named[given]()
+    if isinstance(given, type):
+        raise TypeError(f"{what} must be an object, {given.__name__} is a class: make one with {given.__name__}(...)")
+    made: Any = given if isinstance(given, base) else own(given)
     made.check_params()
     return made
 

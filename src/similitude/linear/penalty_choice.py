@@ -53,17 +53,17 @@ def _fit(
     loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.ndarray, random_state: Any
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit a path of penalties without the held-out rows, choose the best, and fit to all rows with it."""
-    n = len(F)
+    n, fit_path = len(F), l1_path if penalty == "l1" else l2_path
     path, fitted = _path(loss, penalty, F, targets, weights), n_fitted(n)
     total, judged, scores = np.zeros(len(path)), [], []
     for train, test in _splits(n, fitted, generator(random_state)):
-        models = _models(loss, penalty, F[train], targets[train], weights[train], path)
+        models = fit_path(F[train], targets[train], weights[train], path, loss)
         tried = list(_held_out(models, loss, F[test], targets[test], weights[test], patient=fitted < n))
         judged.append(test)
         scores.append([one for one, _ in tried])
         total += np.array([value for _, value in tried] + [np.inf] * (len(path) - len(tried)))
     best = int(total.argmin())
-    model = list(_models(loss, penalty, F, targets, weights, path[: best + 1]))[-1]
+    model = list(fit_path(F, targets, weights, path[: best + 1], loss))[-1]
     rows, held = np.concatenate(judged), np.concatenate([one[best] for one in scores])
     losses = loss.value(targets[rows], held).sum(axis=1)
     return model, Trial.of_losses(float(path[best]), held, losses, weights[rows]), rows
@@ -77,12 +77,6 @@ def _path(loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.nda
     trace = float(features.spread.sum())
     uncentered = trace + features.total * float(features.mean @ features.mean)
     return (trace if trace > 1e-12 * uncentered else 1.0) * L2_PENALTIES  # 1: the features are constant
-
-
-def _models(
-    loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.ndarray, path: np.ndarray
-) -> Iterable[LinearModel]:
-    return (l1_path if penalty == "l1" else l2_path)(F, targets, weights, path, loss)
 
 
 def _held_out(

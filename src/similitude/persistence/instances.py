@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 import inspect
 from types import MemberDescriptorType
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from similitude.compute import count
 from similitude.compute.engines import Engine
 from similitude.persistence.containers_and_arrays import Described
-from similitude.persistence.registry import UPGRADES, class_of
+from similitude.persistence.registry import MODULES, UPGRADES
 from similitude.similarity import Parametric, Similarity
 from similitude.support import SavedModelError, brief
 
@@ -28,7 +29,7 @@ State = dict[str, Any]
 def write(w: Any, value: Any, path: Any) -> Described:
     """Describe an instance of the library's or the user's classes, or a function."""
     cls = type(value)
-    is_ours = class_of(cls.__name__) is cls
+    is_ours = _class_of(cls.__name__) is cls
     if isinstance(value, Engine):
         raise SavedModelError(f"{path} is an engine: it belongs to the machine and is not stored")
     if not is_ours and cls.__module__.split(".")[0] == "similitude":
@@ -46,6 +47,13 @@ def write(w: Any, value: Any, path: Any) -> Described:
         raise SavedModelError(f"{path} has an attribute {bad!r} in the place of a method or property: remove it")
     named = {"is": "object", "type": cls.__name__} if is_ours else {"is": "own", "type": w.user_code.name(cls, path)}
     return {**named, "names": sorted(state)}, [(f".{name}", state[name]) for name in sorted(state)]
+
+
+def _class_of(name: Any) -> Any:
+    """Return the class of the registry with a name; None for any other name."""
+    if not isinstance(name, str) or name not in MODULES:
+        return None
+    return getattr(importlib.import_module(MODULES[name]), name)
 
 
 def _is_transparent(value: Any) -> bool:
@@ -125,7 +133,7 @@ def _may_have(cls: Any, name: str) -> bool:
 
 def _read_object(r: Any, node: Any, parts: list[Any]) -> Any:
     name = node["type"]
-    cls = class_of(name)
+    cls = _class_of(name)
     if cls is None:
         raise SavedModelError(f"there is no type {brief(name)} in saved models of this version")
     return _read(r, node, parts, cls, UPGRADES.get(name, ()))
@@ -164,8 +172,15 @@ def _made(cls: Any, attributes: dict[str, Any]) -> Any:
     return made
 
 
+def _supplied(r: Any, name: Any) -> Any:
+    """Return a function or class that was passed to ``load``."""
+    if not isinstance(name, str) or name not in r.user_code:
+        raise SavedModelError(f"the model uses a function {brief(name)} that the file does not list")
+    return r.user_code[name]
+
+
 INSTANCE_READERS = {
     "object": _read_object,
-    "own": lambda r, node, parts: _read(r, node, parts, r.user_code.take(node["type"])),
-    "function": lambda r, node, parts: r.user_code.take(node["name"]),
+    "own": lambda r, node, parts: _read(r, node, parts, _supplied(r, node["type"])),
+    "function": lambda r, node, parts: _supplied(r, node["name"]),
 }

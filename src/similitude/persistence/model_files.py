@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from similitude.persistence.file_format import file_pieces, read_file, read_manifest, write_file
-from similitude.persistence.user_code import Needed, SuppliedCode, fingerprint_version, read_needed
+from similitude.persistence.user_code import Needed, fingerprint_version, read_needed, supplied_code
 from similitude.support import Result, SavedModelError, brief, core_versions
+
+LONGEST_TEXT = 100
+"""Maximum number of characters of a parameter in the description of a model."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,6 @@ class Information(Result):
     about: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     size: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dicts, lists, numbers and strings."""
-        return {**super().to_dict(), "functions": [asdict(one) for one in self.functions]}
 
     def __str__(self) -> str:
         lines = [f"{self.type}, {self.size:,} bytes, format {self.version}"]
@@ -105,7 +104,7 @@ def contents(model: Any, about: Mapping[str, Any] | None = None) -> tuple[dict[s
         "type": type(model).__name__,
         "parameters": _parameters(model),
         "written_by": core_versions(),
-        "functions": [asdict(one) for one in w.user_code.needed],
+        "functions": [one.to_dict() for one in w.user_code.needed],
         "fingerprints": fingerprint_version() if w.user_code.needed else "",
         "about": about,
         "notes": w.notes,
@@ -164,7 +163,7 @@ def load(path: Any, *, functions: Mapping[str, Any] | None = None) -> Any:
 
     content = read_file(path)
     manifest = content.manifest
-    given = SuppliedCode(manifest.get("functions"), functions, manifest.get("fingerprints"))
+    given = supplied_code(manifest.get("functions"), functions, manifest.get("fingerprints"))
     try:
         return ModelReader(content, given).model()
     except SavedModelError as error:
@@ -224,7 +223,9 @@ def _parameters(model: Any) -> dict[str, str]:
     """Return the constructor parameters as short strings that are the same in every process."""
     found = {}
     for name, value in model.get_params(deep=False).items() if hasattr(model, "get_params") else ():
-        is_number = value is None or isinstance(value, (bool, int, float))
-        text = getattr(value, "__qualname__", None) if callable(value) else None
-        found[name] = repr(value) if is_number else re.sub(r" at 0x[0-9a-f]+", "", text or brief(value))
+        if value is None or isinstance(value, (bool, int, float, str)):
+            found[name] = repr(value)[:LONGEST_TEXT]
+        else:
+            text = getattr(value, "__qualname__", None) if callable(value) else None
+            found[name] = re.sub(r" at 0x[0-9a-f]+", "", text or brief(value))
     return found

@@ -10,7 +10,6 @@ from similitude.persistence.containers_and_arrays import ARRAY_READERS
 from similitude.persistence.file_format import ArrayReader, Content
 from similitude.persistence.instances import INSTANCE_READERS
 from similitude.persistence.model_writer import FORMS
-from similitude.persistence.user_code import SuppliedCode
 from similitude.support import SavedModelError
 
 READERS: dict[str, Callable[[Any, Any, list[Any]], Any]] = {**ARRAY_READERS, **INSTANCE_READERS}
@@ -33,16 +32,9 @@ class Built(NamedTuple):
 
 
 class ModelReader:
-    """Builds the values of all nodes, from the first to the last.
+    """Builds the values of all nodes, from the first to the last; `user_code` was passed to ``load``, by name."""
 
-    Parameters
-    ----------
-    content : Content
-    user_code : SuppliedCode
-        The functions and classes that the user passed to ``load``.
-    """
-
-    def __init__(self, content: Content, user_code: SuppliedCode) -> None:
+    def __init__(self, content: Content, user_code: dict[str, Any]) -> None:
         if not isinstance(content.nodes, list):
             raise SavedModelError("the model is not a list of nodes")
         self.version, self.user_code = content.version, user_code

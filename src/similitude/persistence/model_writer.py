@@ -34,22 +34,13 @@ class Place(NamedTuple):
 
 
 class ModelWriter:
-    """Collects the nodes and arrays of a model, and the user's functions that it needs.
-
-    Attributes
-    ----------
-    nodes : list of dict
-    arrays : ArrayWriter
-    user_code : RequiredCode
-    notes : list of str
-        What comes back in another form.
-    """
+    """Collects the nodes and arrays of a model, and the user's functions that it needs."""
 
     def __init__(self, model: Any) -> None:
         self.nodes: list[dict[str, Any]] = []
         self.arrays = ArrayWriter()
         self.user_code = RequiredCode()
-        self.notes: list[str] = []
+        self.notes: list[str] = []  # on what comes back in another form
         self._numbers: dict[int, int] = {}  # of the nodes, by the ids of their values
         if _is_simple(model):
             raise SavedModelError(f"{brief(model)} is not a model that can be saved")

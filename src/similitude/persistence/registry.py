@@ -7,7 +7,6 @@ A class that renames or drops an attribute after a release asks for a new minor 
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -61,10 +60,3 @@ MODULES: dict[str, str] = {}
 for _line in TABLE.replace("\n    ", " ").strip().split("\n"):
     _module, _, _names = _line.partition(":")
     MODULES.update(dict.fromkeys(_names.split(), f"similitude.{_module}"))
-
-
-def class_of(name: Any) -> Any:
-    """Return the class of the list with a name; None for any other name."""
-    if not isinstance(name, str) or name not in MODULES:
-        return None
-    return getattr(importlib.import_module(MODULES[name]), name)

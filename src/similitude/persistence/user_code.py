@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from similitude.support import SavedModelError, brief, digest
+from similitude.support import Result, SavedModelError, brief, digest
 
 OMITTED = {"__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__", "_abc_impl"}
 
 
 @dataclass(frozen=True)
-class Needed:
+class Needed(Result):
     """A function or class that must be passed to ``load``.
 
     Attributes
@@ -107,36 +107,26 @@ class RequiredCode:
         return name
 
 
-class SuppliedCode:
-    """The functions and classes that were passed to ``load``, checked against those that are needed."""
-
-    def __init__(self, listed: Any, given: Mapping[str, Any] | None, their_version: Any) -> None:
-        needed = read_needed(listed)
-        given = {} if given is None else given
-        if not isinstance(given, Mapping):
-            raise SavedModelError(f"functions must be a dict of functions by name, got {brief(given)}")
-        missing = [one for one in needed if one.name not in given]
-        if missing:
-            example = ", ".join(f"{one.name!r}: ..." for one in missing)
-            raise SavedModelError(
-                f"the model needs {'; '.join(map(str, missing))}: load(path, functions={{{example}}})"
-            )
-        comparable = their_version == fingerprint_version()
-        for one in needed:
-            _check(one, given[one.name], comparable)
-        if needed and not comparable:
-            names = ", ".join(one.name for one in needed)
-            warnings.warn(
-                f"the model was saved by another version of Python or similitude: cannot check whether {names} changed",
-                stacklevel=3,
-            )
-        self._given = {one.name: given[one.name] for one in needed}
-
-    def take(self, name: Any) -> Any:
-        """Return the function or class that was passed under a name."""
-        if not isinstance(name, str) or name not in self._given:
-            raise SavedModelError(f"the model uses a function {brief(name)} that the file does not list")
-        return self._given[name]
+def supplied_code(listed: Any, given: Mapping[str, Any] | None, their_version: Any) -> dict[str, Any]:
+    """Return the functions and classes that a model needs from those passed to ``load``, after checking them."""
+    needed = read_needed(listed)
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise SavedModelError(f"functions must be a dict of functions by name, got {brief(given)}")
+    missing = [one for one in needed if one.name not in given]
+    if missing:
+        example = ", ".join(f"{one.name!r}: ..." for one in missing)
+        raise SavedModelError(f"the model needs {'; '.join(map(str, missing))}: load(path, functions={{{example}}})")
+    comparable = their_version == fingerprint_version()
+    for one in needed:
+        _check(one, given[one.name], comparable)
+    if needed and not comparable:
+        names = ", ".join(one.name for one in needed)
+        warnings.warn(
+            f"the model was saved by another version of Python or similitude: cannot check whether {names} changed",
+            stacklevel=3,
+        )
+    return {one.name: given[one.name] for one in needed}
 
 
 def read_needed(listed: Any) -> tuple[Needed, ...]:

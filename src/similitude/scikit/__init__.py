@@ -21,27 +21,3 @@ from similitude.scikit.validation import (
     read_labels,
     two_classes,
 )
-
-__all__ = [
-    "CHECKED_OBJECTS",
-    "FLOAT_DTYPES",
-    "InputCheck",
-    "ScoreClassifier",
-    "SimilarityEstimator",
-    "all_or_nothing",
-    "check_class_weights",
-    "check_label_column",
-    "check_labels",
-    "check_targets",
-    "check_weights",
-    "class_codes",
-    "class_weights",
-    "demand_kernel_on",
-    "demand_valid",
-    "encode_labels",
-    "proven",
-    "read_labels",
-    "tensors_for_tensors",
-    "two_classes",
-    "whole_gram",
-]

@@ -107,17 +107,11 @@ class LandmarkSimilarities:
         self.A = k.encode_checked(objects, "X")
         self.landmarks = Landmarks(take(objects, data.places), data.landmarks, rows(self.A, data.places))
         self.n_calls = 0
-        self._distances: np.ndarray | None = None
-        self._landmark_distances: np.ndarray | None = None
+        self._distances: dict[str, np.ndarray] = {}
 
     def left(self, k: Similarity) -> np.ndarray:
         """Return K(x, l) for examples x and landmarks l, as a new array."""
-        encoding, down, right = self.landmarks.encoding, self.data.rows, self.data.landmarks
-        if not self.shared:
-            return self._block(k, self.A, encoding, down, right)
-        if self._distances is None:
-            self._distances = self._block(DistanceBlocks(base_similarity(k)), self.A, encoding, down, right)  # type: ignore[arg-type]
-        return _of_distances(k, self._distances)
+        return self._values(k, "left", self.A, self.landmarks.encoding, self.data.rows, self.data.landmarks)
 
     def right(self, k: Similarity) -> np.ndarray:
         """Return K(l, x)."""
@@ -128,17 +122,23 @@ class LandmarkSimilarities:
         if K.dtype == np.float64:
             return K[self.data.places]
         A, at = in_double(k, self.landmarks), self.data.landmarks
-        if not self.shared:
-            return self._block(k, A, A, at, at).astype(np.float64, copy=False)
-        if self._landmark_distances is None:
-            distances = self._block(DistanceBlocks(base_similarity(k)), A, A, at, at)  # type: ignore[arg-type]
-            self._landmark_distances = distances.astype(np.float64, copy=False)
-        return _of_distances(k, self._landmark_distances)
+        return self._values(k, "gram", A, A, at, at).astype(np.float64, copy=False)
 
     def diagonal(self, k: Similarity) -> np.ndarray:
         """Return K(x, x) of the examples in double precision."""
         with pairs_at(self.data.rows, self.data.rows):
             return np.asarray(k.diagonal(self.A), dtype=np.float64)
+
+    def _values(
+        self, k: Similarity, which: str, A: Encoding, B: Encoding, down: np.ndarray, right: np.ndarray
+    ) -> np.ndarray:
+        """Return a block of similarities, from distances that are kept if they are shared."""
+        if not self.shared:
+            return self._block(k, A, B, down, right)
+        base: Any = base_similarity(k)
+        if which not in self._distances:
+            self._distances[which] = self._block(DistanceBlocks(base), A, B, down, right)
+        return np.asarray(base.of_distances(self._distances[which].copy()))
 
     def _block(self, like: Any, A: Encoding, B: Encoding, down: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return a whole block; an error names its pair by positions in X."""
@@ -146,7 +146,3 @@ class LandmarkSimilarities:
             values = in_floats(Blocks(like, A, B, engine=self.engine, itemsize=itemsize(A)).whole())
         self.n_calls += values.size
         return values
-
-
-def _of_distances(k: Similarity, D: np.ndarray) -> np.ndarray:
-    return np.asarray(base_similarity(k).of_distances(D.copy()))  # type: ignore[attr-defined]

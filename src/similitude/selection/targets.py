@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.scikit import class_codes, read_labels
+from similitude.scikit import class_codes, encode_labels, read_labels
 from similitude.support import brief, check_choice
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
@@ -36,10 +36,7 @@ class SelectionTargets:
             return cls(REGRESSION, values, (values[:, None] if values.ndim == 1 else values).astype(np.float64))
         if kind not in ("binary", "multiclass"):
             raise ValueError(f"y must hold a class or a number for each example; this is {kind}: {brief(values)}")
-        try:
-            classes, codes = np.unique(values, return_inverse=True)
-        except TypeError as error:
-            raise TypeError(f"the labels y are of types that cannot be sorted together: {error}") from error
+        classes, codes = encode_labels(values)
         if len(classes) < 2:
             raise ValueError(f"at least two classes are needed, y holds one: {brief(classes[0].item())}")
         return cls(CLASSIFICATION, values, class_codes(codes, len(classes)), classes, codes)

@@ -10,8 +10,6 @@ from contextvars import ContextVar
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
-
 from similitude.compute import (
     Blocks,
     Encoding,
@@ -19,11 +17,11 @@ from similitude.compute import (
     as_objects,
     check_fits,
     check_objects,
+    concatenated,
     count,
     finite_block,
     is_table,
     itemsize,
-    namespace,
     rows,
 )
 from similitude.compute.engines import Engine, engine_for
@@ -117,9 +115,7 @@ class Similarity(Parametric, ABC):
     def diagonal(self, A: Encoding) -> Any:
         """Return K(a_i, a_i) for every encoded object."""
         singles = (rows(A, slice(i, i + 1)) for i in range(count(A)))
-        values = [self.block(one, one)[0] for one in singles]
-        xp = namespace(values[0])
-        return np.concatenate(values) if xp is np else xp.concat(values)
+        return concatenated([self.block(one, one)[0] for one in singles])
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
         """Return the similarity with its data-dependent parameters fixed on X; itself if there are none."""

@@ -3,8 +3,6 @@
 Nothing here imports NumPy before it is used, so that the command line starts quickly.
 """
 
-from __future__ import annotations
-
 from similitude.support.atomic_write import check_place, complete_file
 from similitude.support.errors import (
     CheckpointError,
@@ -51,50 +49,3 @@ from similitude.support.validation import (
     check_share,
 )
 from similitude.support.versions import core_versions, package_version
-
-__all__ = [
-    "CONDITIONAL",
-    "ESTIMATE",
-    "GRADES",
-    "HELD_OUT",
-    "INDEPENDENT_ROWS",
-    "NONE",
-    "PROVEN",
-    "CheckpointError",
-    "CheckpointWarning",
-    "ClusterError",
-    "Curve",
-    "Estimate",
-    "ExpressionError",
-    "FileError",
-    "FileTooLargeError",
-    "Guarantee",
-    "InseparableError",
-    "NotAKernelError",
-    "PairError",
-    "Premise",
-    "Result",
-    "SavedModelError",
-    "SourceError",
-    "UnresolvedError",
-    "brief",
-    "check_choice",
-    "check_integer",
-    "check_nonnegative",
-    "check_number",
-    "check_place",
-    "check_positive",
-    "check_share",
-    "complete_file",
-    "core_versions",
-    "digest",
-    "error_prefix",
-    "generator",
-    "key_order",
-    "missing_extra",
-    "objects_at",
-    "package_version",
-    "pairs_at",
-    "plain",
-    "random_keys",
-]

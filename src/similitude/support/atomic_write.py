@@ -15,9 +15,6 @@ from typing import BinaryIO
 def check_place(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file to be written, with links resolved; fail early if it cannot be written.
 
-    Examples
-    --------
-    >>> from similitude.support.atomic_write import check_place
     >>> check_place("no such folder/model.sim")
     Traceback (most recent call last):
     ...

@@ -4,16 +4,3 @@ from similitude.theory import bounds
 from similitude.theory.bounds import margin_perceptron_updates, perceptron_mistakes
 from similitude.theory.intervals import LEVEL, clopper_pearson, dkw_radius, proportion
 from similitude.theory.sources import BALCAN_BLUM, BALCAN_BLUM_VEMPALA, DELTA
-
-__all__ = [
-    "BALCAN_BLUM",
-    "BALCAN_BLUM_VEMPALA",
-    "DELTA",
-    "LEVEL",
-    "bounds",
-    "clopper_pearson",
-    "dkw_radius",
-    "margin_perceptron_updates",
-    "perceptron_mistakes",
-    "proportion",
-]

@@ -48,17 +48,11 @@ def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str
     for size in range(1, LARGEST_SET + 1):
         for _ in range(SEARCH_STARTS[effort]):
             tried += 1
-            objects = move(lambda objects: lowness(k, objects), size, SEARCH_STEPS[effort])
+            objects = move(lambda objects: _lowness(_gram(k, objects)), size, SEARCH_STEPS[effort])
             gram = _gram(k, objects)
-            if gram is not None and _lowness_of(gram) < -NOTICEABLE:
+            if _lowness(gram) < -NOTICEABLE:
                 return Outcome(objects, gram, f"{tried} local searches over {kind}")
     return Outcome(None, None, f"{tried} local searches over {kind} found none")
-
-
-def lowness(k: Similarity, objects: Any) -> float:
-    """Return the smallest eigenvalue of the Gram matrix relative to its largest entry; 1e6 if it is undefined."""
-    gram = _gram(k, objects)
-    return 1e6 if gram is None else _lowness_of(gram)
 
 
 def _gram(k: Similarity, objects: Any) -> np.ndarray | None:
@@ -72,7 +66,10 @@ def _gram(k: Similarity, objects: Any) -> np.ndarray | None:
     return gram if np.isfinite(gram).all() else None
 
 
-def _lowness_of(gram: np.ndarray) -> float:
+def _lowness(gram: np.ndarray | None) -> float:
+    """Return the smallest eigenvalue of a Gram matrix relative to its largest entry; 1e6 if it is undefined."""
+    if gram is None:
+        return 1e6
     scale = float(np.abs(gram).max())
     return float(np.linalg.eigvalsh(gram.astype(np.float64) / scale)[0]) if scale > 0 else 0.0
 

@@ -9,42 +9,14 @@ from typing import TYPE_CHECKING, Any
 from similitude.compute.engines.checkpoints import remove_checkpoint
 from similitude.compute.engines.default_engine import current_engine, engine_for, use_engine
 from similitude.compute.engines.distributed import DistributedEngine, Handle, distributed_engine
-from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, format_bytes, parse_bytes
-from similitude.compute.engines.local import LocalEngine, available_cores, one_blas_thread
+from similitude.compute.engines.engine import TILE_EDGE, Engine, Task, Tile, format_bytes
+from similitude.compute.engines.local import LocalEngine, one_blas_thread
 from similitude.compute.engines.progress import with_progress
 from similitude.compute.engines.reduction import EncodedBatch, PartialSums, partial_sums, sum_batches
 from similitude.compute.engines.torch.engine import TorchEngine, check_device
 
 if TYPE_CHECKING:
     from similitude.compute.engines.dask.engine import DaskEngine
-
-__all__ = [
-    "TILE_EDGE",
-    "DaskEngine",
-    "DistributedEngine",
-    "EncodedBatch",
-    "Engine",
-    "Handle",
-    "LocalEngine",
-    "PartialSums",
-    "Target",
-    "Task",
-    "Tile",
-    "TorchEngine",
-    "available_cores",
-    "check_device",
-    "current_engine",
-    "distributed_engine",
-    "engine_for",
-    "format_bytes",
-    "one_blas_thread",
-    "parse_bytes",
-    "partial_sums",
-    "remove_checkpoint",
-    "sum_batches",
-    "use_engine",
-    "with_progress",
-]
 
 
 def __getattr__(name: str) -> Any:

@@ -22,5 +22,3 @@ from __future__ import annotations
 from similitude.data.files.read_file import batches, read
 from similitude.data.files.schema import KINDS, Data, Schema
 from similitude.data.files.write_file import check_writable, write, writer
-
-__all__ = ["KINDS", "Data", "Schema", "batches", "check_writable", "read", "write", "writer"]

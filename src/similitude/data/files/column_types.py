@@ -87,7 +87,7 @@ def empty_as_missing(cells: Any) -> Any:
 def as_numbers(cells: Any) -> Column | None:
     """Return a column of text as numbers, or None if a cell is not a number or all are missing."""
     pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
-    if not all(_may_be_number(value) for value in cells.slice(0, 20).to_pylist()):
+    if not all(map(may_be_number, cells.slice(0, 20).to_pylist())):
         return None
     plain = compute.utf8_trim_whitespace(cells)
     missing = compute.is_in(plain, pa.array(MISSING, plain.type))
@@ -106,7 +106,8 @@ def as_numbers(cells: Any) -> Column | None:
     return None
 
 
-def _may_be_number(value: str) -> bool:
+def may_be_number(value: str) -> bool:
+    """Tell whether a cell of a text file is a number, or a missing one."""
     if value.strip() in MISSING:
         return True
     try:
@@ -158,7 +159,18 @@ def _type_of_objects(cells: list[Any]) -> str:
 
 def as_type(name: str, cells: Any, expected: str, is_text: bool, first: int) -> Column:
     """Return a column of an expected type, or raise and name the first cell of another type."""
-    column = _parsed_as(name, cells, expected, first) if is_text else typed(cells)
+    if not is_text:
+        column = typed(cells)
+    elif expected == "text":
+        column = Column("text", empty_as_missing(cells))
+    else:
+        column = parsed(cells)
+        if expected in NUMERIC and column.type not in NUMERIC:
+            wrong = next((row for row, value in enumerate(cells.to_pylist()) if not may_be_number(value)), None)
+            if wrong is not None:
+                problem = "it is not a number, and the column held numbers before"
+                raise wrong_cell(name, first + wrong, cells[wrong].as_py(), problem)
+            column = Column("missing", cells)
     if not _is_compatible(column, expected):
         row = _first_other(column, expected)
         problem = f"it holds {COLUMN_TYPES[column.type]}, and held {COLUMN_TYPES[expected]} before"
@@ -168,20 +180,6 @@ def as_type(name: str, cells: Any, expected: str, is_text: bool, first: int) -> 
     if expected == "number" and column.type == "integer":
         return Column("number", column.cells.cast("double"))
     return column
-
-
-def _parsed_as(name: str, cells: Any, expected: str, first: int) -> Column:
-    if expected == "text":
-        return Column("text", empty_as_missing(cells))
-    if expected not in NUMERIC:
-        return parsed(cells)
-    numbers = as_numbers(cells)
-    if numbers is not None:
-        return numbers
-    for row, value in enumerate(cells.to_pylist()):
-        if not _may_be_number(value):
-            raise wrong_cell(name, first + row, value, "it is not a number, and the column held numbers before")
-    return Column("missing", cells)
 
 
 def _is_compatible(column: Column, expected: str) -> bool:

@@ -15,8 +15,10 @@ from similitude.data.files.column_types import (
     Column,
     as_floats,
     as_labels,
+    as_numbers,
     as_type,
     empty_as_missing,
+    may_be_number,
     parsed,
     typed,
 )
@@ -48,28 +50,32 @@ GAP_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 
 def infer(cells: Mapping[str, Any], request: Request, is_text: bool) -> Data:
     """Infer how to read a file from the columns of its first rows, or of all, and read these."""
-    names = _object_columns(list(cells), request)
-    empty = [name for name in names if _is_empty(cells[name], is_text)]
-    if len(empty) < len(names):
-        names = [name for name in names if name not in empty]
-    else:
-        empty = []
-    columns = _typed_columns({name: cells[name] for name in names}, request, is_text)
+    read = parsed if is_text else typed
+    typed_columns = {name: read(cells[name]) for name in _object_columns(list(cells), request)}
+    columns = {name: column for name, column in typed_columns.items() if column.type != "missing"} or typed_columns
+    if is_text and len(columns) == 1:
+        ((name, column),) = columns.items()
+        columns = {name: _as_strings(column, cells[name], request.kind)}
     kind, alternative = (request.kind, "") if request.kind is not None else _infer_kind(columns, is_text)
     _check_columns(kind, columns)
-    label = None if request.label is None else _label_column(cells[request.label], is_text)
+    label = None
+    if request.label is not None:  # numbers if all are numbers, else the text of the file
+        raw = cells[request.label]
+        label = (as_numbers(raw) or Column("text", empty_as_missing(raw))) if is_text else typed(raw)
     objects = _build_objects(kind, columns)
     schema = Schema(
         kind,
         request.label,
         None if label is None else label.type,
-        request.object or (names[0] if len(names) == 1 else None),
-        tuple(names),
+        request.object or (next(iter(columns)) if len(columns) == 1 else None),
+        tuple(columns),
         tuple(column.type for column in columns.values()),
         int(objects.shape[1]) if kind == "vectors" else None,
     )
     labels = None if label is None else as_labels(str(request.label), label, 0)
-    notes = _notes(columns, list(cells), empty, request, is_text)
+    empty = [name for name in typed_columns if name not in columns]
+    ignored = [name for name in cells if name not in typed_columns and name != request.label]
+    notes = _notes(columns, empty, ignored, list(cells) if is_text else [])
     return Data(objects, labels, schema, (_description(kind, columns) + alternative, *notes))
 
 
@@ -85,37 +91,13 @@ def _object_columns(names: Sequence[str], request: Request) -> list[str]:
     return found
 
 
-def _is_empty(cells: Any, is_text: bool) -> bool:
-    """Tell whether a column has no values, as the last one of a file whose lines all end in a comma."""
-    if isinstance(cells, list):
-        return all(cell is None for cell in cells)
+def _as_strings(column: Column, cells: Any, kind: str | None) -> Column:
+    """Return the only column of a text file, as it is in the file if its cells are strings and not numbers."""
     compute = import_optional("pyarrow.compute", "a table")
-    return bool(compute.all(compute.equal(cells, "")).as_py()) if is_text else cells.null_count == len(cells)
-
-
-def _typed_columns(cells: Mapping[str, Any], request: Request, is_text: bool) -> dict[str, Column]:
-    """Return the columns with their types; a single column of text stays as it is in the file."""
-    if not is_text:
-        return {name: typed(column) for name, column in cells.items()}
-    if request.kind == "strings" and len(cells) == 1:
-        return {name: Column("text", column) for name, column in cells.items()}
-    columns = {name: parsed(column) for name, column in cells.items()}
-    if len(columns) == 1 and request.kind is None:
-        (name, column), (raw,) = next(iter(columns.items())), cells.values()
-        if column.type in ("text", "boolean", "missing") or _has_leading_zeros(raw):
-            return {name: Column("text", raw)}
-    return columns
-
-
-def _has_leading_zeros(cells: Any) -> bool:
-    compute = import_optional("pyarrow.compute", "a table")
-    return bool(compute.any(compute.match_substring_regex(cells, "^0[0-9]")).as_py())
-
-
-def _label_column(cells: Any, is_text: bool) -> Column:
-    """Return labels: numbers if all are numbers, else the text of the file."""
-    column = parsed(cells) if is_text else typed(cells)
-    return column if not is_text or column.type in NUMERIC else Column("text", empty_as_missing(cells))
+    is_coded = column.type in NUMERIC and compute.any(compute.match_substring_regex(cells, "^0[0-9]")).as_py()
+    if kind == "strings" or (kind is None and (column.type in ("text", "boolean", "missing") or is_coded)):
+        return Column("text", cells)
+    return column
 
 
 def _infer_kind(columns: Mapping[str, Column], is_text: bool) -> tuple[str, str]:
@@ -144,11 +126,10 @@ def _description(kind: str, columns: Mapping[str, Column]) -> str:
 
 
 def _notes(
-    columns: Mapping[str, Column], names: Sequence[str], empty: Sequence[str], request: Request, is_text: bool
+    columns: Mapping[str, Column], empty: Sequence[str], ignored: Sequence[str], header: Sequence[str]
 ) -> list[str]:
-    """Return notes on columns that are ignored, unnamed or empty, and on a header that may be missing."""
+    """Return notes on columns that are ignored, unnamed or empty, and on the `header` of a text file."""
     notes = []
-    ignored = [name for name in names if name not in columns and name not in (request.label, *empty)]
     if ignored:
         notes.append(f"ignored: columns {listed(ignored)}")
     if empty:
@@ -156,19 +137,11 @@ def _notes(
     unnamed = [name for name in columns if name.startswith("Unnamed: ")]
     if unnamed:
         notes.append(f"columns without a name are used too, as {listed(unnamed)}")
-    if is_text and any("." in name for name in names) and all(_is_number(name) for name in names):
+    if any("." in name for name in header) and all(map(may_be_number, header)):
         notes.append("the names of the columns are numbers: is the header missing?")
-    if is_text and len(columns) > 1:
+    if header and len(columns) > 1:
         notes += _gap_word_notes(columns)
     return notes
-
-
-def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _gap_word_notes(columns: Mapping[str, Column]) -> list[str]:

@@ -55,26 +55,13 @@ ENDINGS = {ending: format for format, known in FILE_FORMATS.items() for ending i
 
 @dataclass(frozen=True)
 class OpenFile:
-    """An open file.
+    """An open file."""
 
-    Attributes
-    ----------
-    format : str
-        A key of `FILE_FORMATS`.
-    stream : binary file
-        The decompressed content; empty for a folder.
-    size : int
-        Its approximate size in bytes.
-    path : Path
-    notes : tuple of str
-        What was inferred.
-    """
-
-    format: str
-    stream: BinaryIO
-    size: int
+    format: str  # a key of FILE_FORMATS
+    stream: BinaryIO  # the decompressed content; empty for a folder
+    size: int  # approximately, in bytes
     path: Path
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # on what was inferred
 
 
 @contextmanager
@@ -86,7 +73,9 @@ def open_file(source: str | os.PathLike[str]) -> Iterator[OpenFile]:
         if not is_stdin:
             _check_exists(path)
             if path.is_dir() or path.suffix == ".zip":
-                yield OpenFile("tu", io.BytesIO(), _folder_size(path), path)
+                sizes = (one.stat().st_size for one in path.glob("*.txt"))
+                size = path.stat().st_size * 5 if path.is_file() else sum(sizes)
+                yield OpenFile("tu", io.BytesIO(), size, path)
                 return
         raw: Any = sys.stdin.buffer if is_stdin else stack.enter_context(open(path, "rb"))
         if is_stdin or not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):  # a pipe can be read only once
@@ -103,10 +92,6 @@ def _check_exists(path: Path) -> None:
         raise FileError(f"there is no such file, and no folder {str(path.parent)!r}")
     names = sorted(one.name for one in path.parent.iterdir())
     raise FileError(f"there is no such file{did_you_mean(path.name, names)}")
-
-
-def _folder_size(path: Path) -> int:
-    return path.stat().st_size * 5 if path.is_file() else sum(one.stat().st_size for one in path.glob("*.txt"))
 
 
 def _decompressed(raw: BinaryIO, name: str, path: Path, stack: ExitStack) -> OpenFile:

@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.data.files.column_types import COLUMN_TYPES
 from similitude.data.files.file_errors import did_you_mean, listed
-from similitude.support import FileError, brief
+from similitude.support import FileError, brief, plain
 
 KINDS = ("vectors", "strings", "graphs", "series", "sets", "table")
 """Kinds of objects that a file may hold."""
@@ -67,7 +67,8 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Schema:

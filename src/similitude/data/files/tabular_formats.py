@@ -40,35 +40,17 @@ def read_columns(file: OpenFile, rows: int | None) -> Iterator[Cells]:
     elif file.format in ("csv", "tsv"):
         yield from _rebatched(record_batches(file.stream, "," if file.format == "csv" else "\t"), rows)
     else:
-        read = _parquet if file.format == "parquet" else _arrow
-        yield from _rebatched(_checked(read(file.stream)), rows)
+        yield from _rebatched(_binary_batches(file), rows)
 
 
 # Arrow record batches.
 
 
-def _parquet(stream: BinaryIO) -> Iterator[Any]:
-    yield from import_optional("pyarrow.parquet", "a Parquet file").ParquetFile(stream).iter_batches()
-
-
-def _arrow(stream: BinaryIO) -> Iterator[Any]:
-    """Yield the record batches of an Arrow file in the file format or the stream format."""
-    ipc = import_optional("pyarrow.ipc", "an Arrow file")
-    magic = stream.read(6)
-    stream.seek(0)
-    if magic != b"ARROW1":
-        yield from ipc.open_stream(stream)
-        return
-    reader = ipc.open_file(stream)
-    for i in range(reader.num_record_batches):
-        yield reader.get_batch(i)
-
-
-def _checked(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the batches; raise if two columns have one name, or if the file is damaged."""
+def _binary_batches(file: OpenFile) -> Iterator[Any]:
+    """Yield the record batches of a Parquet or Arrow file; raise if two columns have one name or it is damaged."""
     pa = import_optional("pyarrow", "a Parquet or Arrow file")
     try:
-        for batch in batches:
+        for batch in _parquet_batches(file.stream) if file.format == "parquet" else _arrow_batches(file.stream):
             twice = next((name for name, times in Counter(batch.schema.names).items() if times > 1), None)
             if twice is not None:
                 raise FileError(f"two columns are named {twice!r}: rename one")
@@ -79,6 +61,22 @@ def _checked(batches: Iterable[Any]) -> Iterator[Any]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise FileError(f"truncated, damaged or of another format: {reason}") from None
+
+
+def _parquet_batches(stream: BinaryIO) -> Iterator[Any]:
+    yield from import_optional("pyarrow.parquet", "a Parquet file").ParquetFile(stream).iter_batches()
+
+
+def _arrow_batches(stream: BinaryIO) -> Iterator[Any]:
+    """Yield the record batches of an Arrow file in the file format or the stream format."""
+    ipc = import_optional("pyarrow.ipc", "an Arrow file")
+    magic = stream.read(6)
+    stream.seek(0)
+    if magic != b"ARROW1":
+        yield from ipc.open_stream(stream)
+        return
+    reader = ipc.open_file(stream)
+    yield from map(reader.get_batch, range(reader.num_record_batches))
 
 
 def _rebatched(batches: Iterable[Any], rows: int | None) -> Iterator[Cells]:

@@ -12,18 +12,3 @@ from similitude.data.sources.partitions import errors_in_partition, partition_ob
 from similitude.data.sources.prefetch import read_ahead
 from similitude.data.sources.source import Source, looks_like_source
 from similitude.data.sources.stable_sample import StableSample
-
-__all__ = [
-    "MAX_BATCH_ROWS",
-    "Batch",
-    "Source",
-    "StableSample",
-    "batch_rows",
-    "check_sample_fits",
-    "errors_in_batch",
-    "errors_in_partition",
-    "looks_like_source",
-    "partition_objects",
-    "partition_source",
-    "read_ahead",
-]

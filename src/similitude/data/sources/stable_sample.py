@@ -17,25 +17,9 @@ from similitude.support import key_order, random_keys
 class StableSample:
     """The first and the last rows of a stream in the random order of their keys.
 
-    Parameters
-    ----------
-    first, last : int
-        The number of rows at both ends of the order; as long as there are fewer rows, all are kept.
-    seed : int
+    As long as there are fewer rows than at both ends together, all are kept. The rows kept are in the order of the
+    stream: `objects`, `labels`, `weights`, `positions` in the stream, and `ranks`, the number of rows seen before each.
 
-    Attributes
-    ----------
-    n_seen : int
-        Number of rows seen.
-    objects, labels, weights
-        Those of the rows kept, in the order of the stream.
-    positions : array of int
-        Positions of the rows kept in the stream.
-    ranks : array of int
-        Number of rows seen before each of them.
-
-    Examples
-    --------
     >>> sample = StableSample(2, 1, seed=0)
     >>> for start in (0, 4):
     ...     positions = np.arange(start, start + 4)

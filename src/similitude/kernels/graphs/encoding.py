@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ NO_LABEL = 0
 """The label of all nodes or edges of a graph without labels."""
 
 
+@dataclass(eq=False)
 class EncodedGraphs:
     """Undirected simple graphs, stored consecutively.
 
@@ -31,19 +33,11 @@ class EncodedGraphs:
     (2, [1, 0, 2, 1, 1, 2, 0, 2, 0, 1], [1, 2, 0, 2, 0, 1])
     """
 
-    def __init__(
-        self,
-        node_starts: np.ndarray,
-        labels: np.ndarray,
-        starts: np.ndarray,
-        neighbors: np.ndarray,
-        edge_labels: np.ndarray,
-    ) -> None:
-        self.node_starts = node_starts
-        self.labels = labels
-        self.starts = starts
-        self.neighbors = neighbors
-        self.edge_labels = edge_labels
+    node_starts: np.ndarray
+    labels: np.ndarray
+    starts: np.ndarray
+    neighbors: np.ndarray
+    edge_labels: np.ndarray
 
     def __len__(self) -> int:
         return len(self.node_starts) - 1

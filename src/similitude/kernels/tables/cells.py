@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from itertools import compress
@@ -132,6 +132,28 @@ def kind_of_values(values: Any, missing: np.ndarray) -> str:
     is_pandas = is_categorical(values) and hasattr(values.cat, "categories")
     kinds = {_kind(one) for one in set(map(type, values.cat.categories if is_pandas else known_of(values, missing)))}
     return kinds.pop() if len(kinds) == 1 else "mixed"
+
+
+def check_kind(name: Any, values: Any, missing: np.ndarray, expected: str, why: str) -> str:
+    """Return the kind of a column; refuse another one than expected, unless any is."""
+    kind = kind_of_values(values, missing)
+    if expected not in ("", *ANY_KIND) and kind not in (expected, "missing"):
+        raise TypeError(f"column {name!r} holds {kind}, for instance {brief(known_of(values, missing)[0])}: {why}")
+    return kind
+
+
+def ranks_of(values: Any, missing: np.ndarray, order: Sequence[Any], name: str) -> np.ndarray:
+    """Return the ranks of ordered categories from 0 to 1, NaN if missing; `name` is ``"object {}"`` in errors."""
+    ranks = {category: float(rank) for rank, category in enumerate(order)}
+    found = np.full(len(missing), np.nan)
+    for i, value in enumerate(values):
+        if not missing[i]:
+            if value not in ranks:
+                raise ValueError(
+                    f"{name.replace('{}', str(i), 1)} is {brief(value)}, which is not in the order {brief(order)}"
+                )
+            found[i] = ranks[value]
+    return found / max(1, len(ranks) - 1)
 
 
 def is_categorical(values: Any) -> bool:

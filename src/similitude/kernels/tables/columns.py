@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding
-from similitude.kernels.tables.cells import ANY_KIND, column, kind_of_values, known_of, missing_cells
+from similitude.kernels.tables.cells import check_kind, column, missing_cells
 from similitude.similarity import Maximum, Minimum, Product, Scaled, Similarity, Sum, as_similarity
 from similitude.support import ExpressionError, brief, check_choice, error_prefix
 
@@ -149,15 +149,8 @@ class Columns(Similarity):
                 f"column {name!r} has no value in row {i}, and {part!r} does not accept missing values: use "
                 f"OrMissing({part!r}), or fill or drop missing values"
             )
-        kind = kind_of_values(values, missing)
-        expected = kind if self.schema is None else self.schema.get(name, kind)
-        if expected not in ANY_KIND and kind not in (expected, "missing"):
-            held = known_of(values, missing)[0]
-            raise TypeError(
-                f"column {name!r} held {expected} when the similarity was resolved and now holds {kind}, for instance "
-                f"{brief(held)}"
-            )
-        return values, kind
+        expected = (self.schema or {}).get(name, "")
+        return values, check_kind(name, values, missing, expected, f"it held {expected} when it was resolved")
 
     # A parameter of a column is called columns__name__parameter.
 

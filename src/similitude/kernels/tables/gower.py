@@ -10,6 +10,7 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints, loops, take
 from similitude.kernels.tables.cells import (
+    check_kind,
     column,
     column_names,
     is_categorical,
@@ -19,6 +20,7 @@ from similitude.kernels.tables.cells import (
     missing_cells,
     order_of,
     plain_numbers,
+    ranks_of,
     seconds,
 )
 from similitude.similarity import SYMMETRIC, UNIT_KERNEL, Similarity
@@ -144,10 +146,10 @@ class Gower(Similarity):
                 i = int(np.flatnonzero(missing)[0])
                 raise ValueError(f"column {name!r} has no value in row {i}, and strict=True refuses missing values")
             if span.kind == "equal":
-                _check_kind(name, values, missing, span.values, f"it held {span.values} before")
+                check_kind(name, values, missing, span.values, f"it held {span.values} before")
                 keys.append(keys_of(values, missing))
             elif span.kind == "order":
-                numbers.append(_ranks(name, values, missing, span.order or []))
+                numbers.append(ranks_of(values, missing, span.order or [], f"row {{}} of column {name!r}"))
             else:
                 numbers.append(self._scaled(name, values, missing, span))
         n = len((numbers + keys)[0])
@@ -253,18 +255,11 @@ def _is_boolean(values: Any, missing: np.ndarray) -> bool:
     return stored in ("", "object") and set(map(type, known_of(values, missing))) <= {bool, np.bool_}
 
 
-def _check_kind(name: Any, values: Any, missing: np.ndarray, expected: str, why: str) -> None:
-    """Refuse a column with values of another kind than expected, if a kind is expected."""
-    kind = kind_of_values(values, missing)
-    if expected not in ("", "mixed") and kind not in (expected, "missing"):
-        raise TypeError(f"column {name!r} holds {kind}, for instance {brief(known_of(values, missing)[0])}: {why}")
-
-
 def _numbers(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
     """Return a column as floats, NaN if missing; errors name the column."""
     stored = plain_numbers(values)
     if stored is None:
-        _check_kind(name, values, missing, "number", "its range is that of numbers")
+        check_kind(name, values, missing, "number", "its range is that of numbers")
         stored = np.array([np.nan if gone else value for value, gone in zip(values, missing, strict=True)], dtype=float)
     numbers = np.where(missing, np.nan, stored.astype(float))
     if np.isinf(numbers).any():
@@ -275,18 +270,5 @@ def _numbers(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
 
 def _seconds(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
     """Return a column of times as seconds, NaN if missing."""
-    _check_kind(name, values, missing, "time", "its range is that of times")
+    check_kind(name, values, missing, "time", "its range is that of times")
     return seconds(values, missing)
-
-
-def _ranks(name: Any, values: Any, missing: np.ndarray, order: list[Any]) -> np.ndarray:
-    """Return the ranks of ordered categories from 0 to 1, NaN if missing."""
-    ranks = {category: float(rank) for rank, category in enumerate(order)}
-    found = np.full(len(missing), np.nan)
-    for i, value in enumerate(values):
-        if missing[i]:
-            continue
-        if value not in ranks:
-            raise ValueError(f"column {name!r} is {brief(value)} in row {i}, which is not in its order {brief(order)}")
-        found[i] = ranks[value]
-    return found / (len(order) - 1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, check_objects, is_column, rows, take
-from similitude.kernels.tables.cells import keys_of, missing_cells, order_of
+from similitude.kernels.tables.cells import keys_of, missing_cells, order_of, ranks_of
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
 from similitude.support import brief, check_number
 
@@ -108,13 +108,7 @@ class Ordinal(Similarity):
     def encode(self, objects: Any) -> Encoding:
         """Return the ranks, scaled to [0, 1]."""
         values = _single(objects)
-        _refuse_missing(values)
-        ranks = {category: rank for rank, category in enumerate(self.order)}
-        unknown = next((i for i, value in enumerate(values) if value not in ranks), None)
-        if unknown is not None:
-            value = list(values)[unknown]
-            raise ValueError(f"object {unknown} is {brief(value)}, which is not in the order {brief(self.order)}")
-        return np.array([ranks[value] for value in values]) / max(1, len(ranks) - 1)
+        return ranks_of(values, _refuse_missing(values), self.order, "object {}")
 
     def block(self, A: Encoding, B: Encoding) -> np.ndarray:
         """Return 1 minus the differences of ranks."""

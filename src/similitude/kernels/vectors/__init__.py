@@ -3,26 +3,6 @@
 Vectors are encoded as the rows of one matrix by :func:`similitude.compute.as_matrix`.
 """
 
-from similitude.kernels.vectors.pairwise import IDENTITY, Form, euclidean, inner, pairwise, squared_norms, unit_rows
+from similitude.kernels.vectors.pairwise import IDENTITY, inner, pairwise, unit_rows
 from similitude.kernels.vectors.products import Cosine, HistogramIntersection, Linear, Polynomial, Sigmoid
 from similitude.kernels.vectors.radial import DistanceSimilarity, Gaussian, Laplace, Matern, RationalQuadratic
-
-__all__ = [
-    "IDENTITY",
-    "Cosine",
-    "DistanceSimilarity",
-    "Form",
-    "Gaussian",
-    "HistogramIntersection",
-    "Laplace",
-    "Linear",
-    "Matern",
-    "Polynomial",
-    "RationalQuadratic",
-    "Sigmoid",
-    "euclidean",
-    "inner",
-    "pairwise",
-    "squared_norms",
-    "unit_rows",
-]

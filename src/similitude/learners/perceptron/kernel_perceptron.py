@@ -370,7 +370,7 @@ def _appended(objects: Any, more: Any) -> Any:
     if isinstance(objects, tuple):
         return tuple(map(_appended, objects, more))
     if isinstance(objects, np.ndarray):
-        more = more.toarray() if is_sparse(more) else np.asarray(more)
+        more = more.toarray() if is_sparse(more) else np.array(more)  # a copy, which later changes of x leave alone
     if not count(objects):
         return more
     if type(objects) is type(more) or is_sparse(objects):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import log_expit, logsumexp
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from similitude.compute import check_fits, check_objects
@@ -14,7 +14,6 @@ from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.representer.minimization import Risk
 from similitude.learners.representer.regularizers import (
-    Optimality,
     Regularizer,
     SquaredNorm,
     as_regularizer,
@@ -95,7 +94,8 @@ class Representer(KernelLearner):
         self.solver_ = f"{span.described}; {_method(loss, regularizer)}"
         self.objective_ = scalar_or_array([one.objective for one in found])
         self.norm_ = scalar_or_array([one.norm for one in found])
-        self.optimality_ = Optimality.worst([one.optimality for one in found])
+        optimalities = [one.optimality for one in found]
+        self.optimality_ = max(optimalities, key=lambda one: one.value / max(one.tolerance, 1e-300))
         self.n_iter_ = max(1, sum(one.steps for one in found))
         coefficients = span.coefficients(np.stack([one.minimizer.point for one in found], axis=1))
         self._keep(X, A, coefficients[:, 0] if y.ndim == 1 else coefficients)
@@ -222,7 +222,7 @@ class RepresenterClassifier(ScoreClassifier, Representer):
         return _probabilities(self.decision_function(X))
 
 
-class RepresenterRegressor(RegressorMixin, Representer):
+class RepresenterRegressor(MultiOutputMixin, RegressorMixin, Representer):
     r"""Regression with any convex loss and any non-decreasing function of the norm.
 
     Minimizes :math:`\frac{1}{m} \sum_i L(y_i, f(x_i)) + \lambda R(|f|)`; see :class:`RepresenterClassifier`. With the
@@ -252,11 +252,6 @@ class RepresenterRegressor(RegressorMixin, Representer):
     >>> bool(0.75 < np.mean(y <= high + 1e-6) <= 1)
     True
     """
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RepresenterRegressor:

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from similitude.learners.representer.minimization import Minimizer, Risk, minimize
-from similitude.linear import named_function
+from similitude.linear import as_instance, named_function
 from similitude.similarity import Parametric
 from similitude.support import Result, brief
 
@@ -51,6 +51,9 @@ class Regularizer(Parametric):
     """
 
     convex: bool | None = None
+
+    def check_params(self) -> None:
+        """Raise TypeError if a parameter is not what it must be."""
 
     def value(self, norm: float) -> float:
         """Return R(norm)."""
@@ -139,17 +142,8 @@ def as_regularizer(given: Any) -> Regularizer:
     >>> as_regularizer("norm").derivative(3.0)
     1.0
     """
-    if isinstance(given, str):
-        if given not in REGULARIZERS:
-            raise ValueError(f"there is no regularizer called {given!r}; known: {', '.join(REGULARIZERS)}")
-        return REGULARIZERS[given]()
-    if isinstance(given, type):
-        raise TypeError(f"regularizer must be an object, {given.__name__} is a class: make one with {given.__name__}()")
-    if isinstance(given, Regularizer):
-        return given
-    own = OwnRegularizer(given)
-    own.check_params()
-    return own
+    made: Regularizer = as_instance("regularizer", given, REGULARIZERS, Regularizer, OwnRegularizer)
+    return made
 
 
 @dataclass(frozen=True)
@@ -183,11 +177,6 @@ class Optimality(Result):
     def __str__(self) -> str:
         verdict = "within" if self.met else "above"
         return f"{self.name} {self.value:.3g}, {verdict} the tolerance of {self.tolerance:.3g}"
-
-    @classmethod
-    def worst(cls, several: list[Optimality]) -> Optimality:
-        """Return the one that is furthest from its tolerance."""
-        return max(several, key=lambda one: one.value / max(one.tolerance, 1e-300))
 
     def warn_if_missed(self) -> None:
         """Warn if the value is above the tolerance."""

@@ -15,6 +15,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, sol
 from similitude.compute import Encoding, as_numpy, check_objects, itemsize
 from similitude.compute.engines import Engine, one_blas_thread
 from similitude.learners.gram_matrix import Objects
+from similitude.learners.svm.dual import GramRows
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.maps import ProjectionMap
 from similitude.scikit import CHECKED_OBJECTS
@@ -72,9 +73,9 @@ class GramSpan:
         a[curved] = root * _solve_shifted(B, pull / root, 2 * mu)
         return a
 
-    def rows(self) -> KernelRows:
+    def rows(self) -> GramRows:
         """Return the rows of the Gram matrix."""
-        return KernelRows.of_matrix(self.G)
+        return GramRows(self.G)
 
     def coefficients(self, points: np.ndarray) -> np.ndarray:
         """Return the coefficients of all training objects, for points in columns."""

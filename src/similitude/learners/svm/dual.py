@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from similitude.compute.loops import smo
+from similitude.compute.loops import add_rows, smo
 from similitude.learners.svm.row_cache import KernelRows
 
 WORKING_SET = 1024
@@ -26,6 +26,35 @@ STEPS_PER_VARIABLE = 50
 
 MAX_FREE = 500
 """Largest number of free support objects whose Gram matrix is inverted for leave-one-out scores."""
+
+
+class GramRows:
+    """The rows of a Gram matrix that has been computed already, with the methods of KernelRows."""
+
+    def __init__(self, K: np.ndarray) -> None:
+        self.K, self.room = K, len(K)
+
+    def __len__(self) -> int:
+        return len(self.K)
+
+    def between(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return K(x_i, x_j) for i in `which` and j in `columns`."""
+        return self.K[np.ix_(which, columns)]
+
+    def whole(self) -> np.ndarray:
+        """Return the whole matrix in float64."""
+        return self.K.astype(np.float64)
+
+    def diagonal(self) -> np.ndarray:
+        """Return K(x_i, x_i) of all objects in float64."""
+        return self.K.diagonal().astype(np.float64)
+
+    def add_to(self, out: np.ndarray, which: np.ndarray, weights: np.ndarray) -> None:
+        """Add the sum of weights[k] K(x_which[k], x_j) to out[j]."""
+        add_rows(self.K, which, weights, out)
+
+
+Rows = GramRows | KernelRows
 
 
 @dataclass(frozen=True)
@@ -49,13 +78,11 @@ class BoxSolution:
     beta: np.ndarray
     residual: np.ndarray  # t - K beta
     intercept: float  # the residual of all variables strictly inside the box; 0 without the constraint on the sum
-    violation: float  # of the optimality conditions
     rounds: int  # number of working sets
-    steps: int  # number of steps within them
 
 
 def solve(
-    problem: BoxProblem, K: KernelRows, tolerance: float, look: Callable[[np.ndarray, np.ndarray], None] | None = None
+    problem: BoxProblem, K: Rows, tolerance: float, look: Callable[[np.ndarray, np.ndarray], None] | None = None
 ) -> BoxSolution:
     """Return the minimizer, to a violation of the optimality conditions of at most `tolerance`.
 
@@ -92,23 +119,19 @@ def solve(
         if look is not None:
             look(beta, residual)
         if steps > MAX_STEPS:
-            _warn(violation, tolerance)
+            warnings.warn(
+                f"stopped after {MAX_STEPS:,} steps: optimality is violated by {violation:.2g}, not {tolerance:.2g}; "
+                f"bring the kernel's values to about 1 (scale the vectors, or use kernel.normalized()), or lower C",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
             break
         if value - old <= NEGLIGIBLE_GAIN * abs(value):
             if not len(last):
                 break  # even the worst violators bring no gain
             working = working[:0]
         last = working
-    return BoxSolution(beta, residual, intercept, violation, rounds, steps)
-
-
-def _warn(violation: float, tolerance: float) -> None:
-    warnings.warn(
-        f"stopped after {MAX_STEPS:,} steps: optimality is violated by {violation:.2g}, not {tolerance:.2g}; bring the "
-        f"kernel's values to about 1 (scale the vectors, or use kernel.normalized()), or lower C",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
+    return BoxSolution(beta, residual, intercept, rounds)
 
 
 def _working_set(
@@ -159,7 +182,7 @@ class SVMSolution:
     rounds: int  # rounds of the solver
 
 
-def solve_svc(K: KernelRows, sign: np.ndarray, C: np.ndarray, fit_intercept: bool, tolerance: float) -> SVMSolution:
+def solve_svc(K: Rows, sign: np.ndarray, C: np.ndarray, fit_intercept: bool, tolerance: float) -> SVMSolution:
     """Minimize |w|^2 / 2 plus the hinge losses of labels +1 and -1, loss i multiplied by C_i."""
     zero = np.zeros(len(sign))
     low, high = np.where(sign > 0, zero, -C), np.where(sign > 0, C, zero)
@@ -171,7 +194,7 @@ def solve_svc(K: KernelRows, sign: np.ndarray, C: np.ndarray, fit_intercept: boo
 
 
 def solve_svr(
-    K: KernelRows, y: np.ndarray, C: np.ndarray, epsilon: float, fit_intercept: bool, tolerance: float
+    K: Rows, y: np.ndarray, C: np.ndarray, epsilon: float, fit_intercept: bool, tolerance: float
 ) -> SVMSolution:
     """Minimize |w|^2 / 2 plus the losses max(0, |y_i - f(x_i)| - epsilon), loss i multiplied by C_i."""
     n, zero = len(y), np.zeros(len(y))
@@ -185,7 +208,7 @@ def solve_svr(
 
 
 def _summary(
-    K: KernelRows, problem: BoxProblem, solution: BoxSolution, scores: np.ndarray, losses: np.ndarray
+    K: Rows, problem: BoxProblem, solution: BoxSolution, scores: np.ndarray, losses: np.ndarray
 ) -> SVMSolution:
     """Return the solution with its objective, duality gap and leave-one-out scores."""
     beta, intercept = solution.beta, solution.intercept
@@ -198,7 +221,7 @@ def _summary(
     return SVMSolution(coefficients, intercept, squared, objective, objective - dual, left_out, solution.rounds)
 
 
-def span_distances(K: KernelRows, free: np.ndarray, coefficients: np.ndarray, keep_sum: bool) -> np.ndarray:
+def span_distances(K: Rows, free: np.ndarray, coefficients: np.ndarray, keep_sum: bool) -> np.ndarray:
     """Return the squared distance of each support object to the span of the free ones (Vapnik and Chapelle, 2000).
 
     With an intercept, the span consists of the combinations whose weights sum to one.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from similitude.learners.conflicts import inseparable, smallest_conflict
-from similitude.learners.svm.dual import SVMSolution, span_distances
+from similitude.learners.svm.dual import GramRows, SVMSolution, span_distances
 from similitude.learners.svm.min_norm_point import DOUBLE_EPS, HullPoint, nearest_point
-from similitude.learners.svm.row_cache import KernelRows
 from similitude.support import InseparableError
 
 MARGIN_ROUNDING = 32
@@ -34,7 +33,7 @@ def solve_hard(
     scores = K @ coefficients + intercept
     squared = float(coefficients @ (scores - intercept))
     gap = max(0.0, float(point.gap / point.square)) * squared / 2
-    spans = span_distances(KernelRows.of_matrix(K), np.sort(point.corners), coefficients, fit_intercept)
+    spans = span_distances(GramRows(K), np.sort(point.corners), coefficients, fit_intercept)
     return SVMSolution(coefficients, intercept, squared, squared / 2, gap, scores - coefficients * spans, 1)
 
 

@@ -10,17 +10,11 @@ from similitude.compute.loops import add_rows
 from similitude.similarity import Similarity
 from similitude.support import PairError
 
-LARGEST_SINGLE_ENTRY = 1e15
-"""Vectors with larger entries stay in double precision: their squared lengths could overflow in single precision."""
-
 CACHED_ROWS = 2048
 """Number of rows cached regardless of their size: two working sets of the solver. More rows save little time."""
 
 CACHE_BYTES = 2**27
 """More rows are cached up to this size."""
-
-COMPARED_OBJECTS = 200
-"""Number of objects on which single precision is compared with double precision."""
 
 
 class KernelRows:
@@ -37,8 +31,7 @@ class KernelRows:
         dtype: np.dtype,
         positions: np.ndarray | None = None,
     ) -> None:
-        self.kernel: Similarity | None = kernel
-        self.encoding, self.engine, self.positions = encoding, engine, positions
+        self.kernel, self.encoding, self.engine, self.positions = kernel, encoding, engine, positions
         n = count(encoding)
         row, budget = n * dtype.itemsize, engine.budget
         self.room = min(n, budget // (2 * row), max(CACHED_ROWS, CACHE_BYTES // row))
@@ -53,40 +46,24 @@ class KernelRows:
         self.used = np.full(self.room, -1, np.int64)
         self.clock = 0
 
-    @classmethod
-    def of_matrix(cls, K: np.ndarray) -> KernelRows:
-        """Return the rows of a Gram matrix that has been computed already."""
-        made = cls.__new__(cls)
-        made.kernel, made.room, made.store = None, len(K), K
-        made.slot, made.owner, made.used, made.clock = (
-            np.arange(len(K)),
-            np.arange(len(K)),
-            np.zeros(len(K), np.int64),
-            0,
-        )
-        return made
-
     def __len__(self) -> int:
         return len(self.slot)
 
     def between(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) for i in `which` and j in `columns`."""
-        if len(which) > self.room and self.kernel is not None:  # too many to cache: compute only these entries
+        if len(which) > self.room:  # too many to cache: compute only these entries
             few, others = rows(self.encoding, which), rows(self.encoding, columns)
             return np.asarray(self.kernel.blocks(few, others, self.engine).whole())
         return self.store[np.ix_(self.load(which), columns)]
 
     def whole(self) -> np.ndarray:
         """Return the whole matrix in float64; its size is checked first."""
-        if self.kernel is None:
-            return self.store.astype(np.float64)
         check_fits(len(self), len(self), 8, self.engine)
         return np.asarray(self.kernel.blocks(self.encoding, engine=self.engine).whole(), dtype=np.float64)
 
     def diagonal(self) -> np.ndarray:
         """Return K(x_i, x_i) of all objects in float64."""
-        own = self.store.diagonal() if self.kernel is None else self.kernel.diagonal(self.encoding)
-        return np.asarray(own, dtype=np.float64)
+        return np.asarray(self.kernel.diagonal(self.encoding), dtype=np.float64)
 
     def add_to(self, out: np.ndarray, which: np.ndarray, weights: np.ndarray) -> None:
         """Add the sum of weights[k] K(x_which[k], x_j) to out[j], with as many rows at a time as the cache holds."""
@@ -115,7 +92,6 @@ class KernelRows:
         missing = which[held < 0]
         if not len(missing):
             return held
-        assert self.kernel is not None, "a stored matrix has every row"
         free = np.sort(np.argsort(self.used, kind="stable")[: len(missing)])  # never used, or least recently used
         self.slot[self.owner[free][self.owner[free] >= 0]] = -1
         self.slot[missing], self.owner[free], self.used[free] = free, missing, self.clock
@@ -130,19 +106,3 @@ class KernelRows:
             i, j = (i, j) if self.positions is None else (self.positions[i], self.positions[j])
             raise PairError(int(i), int(j), error.problem) from error.__cause__
         return self.slot[which]
-
-
-def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float) -> Encoding:
-    """Return the encoding in float32 if it holds vectors whose kernel values then change by at most the tolerance.
-
-    The values are compared on a sample of the vectors.
-    """
-    if kernel.objects != "vectors" or getattr(encoding, "dtype", None) != np.float64:
-        return encoding
-    if np.abs(encoding).max() > LARGEST_SINGLE_ENTRY:
-        return encoding
-    single = encoding.astype(np.float32)
-    some = np.unique(np.linspace(0, encoding.shape[0] - 1, COMPARED_OBJECTS).astype(int))
-    exact = np.asarray(kernel.block(encoding[some], encoding[some]), float)
-    rounded = np.asarray(kernel.block(single[some], single[some]), float)
-    return single if np.abs(exact - rounded).max() <= tolerance else encoding

@@ -7,15 +7,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import column_or_1d
 
 from similitude.compute import Encoding, itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
-from similitude.learners.svm.dual import WORKING_SET, SVMSolution, solve_svc
+from similitude.learners.svm.dual import WORKING_SET, GramRows, Rows, SVMSolution, solve_svc
 from similitude.learners.svm.hard_margin import solve_hard
-from similitude.learners.svm.row_cache import KernelRows, in_single_precision
+from similitude.learners.svm.row_cache import KernelRows
 from similitude.linear import probabilities, temperature
 from similitude.scikit import (
     ScoreClassifier,
@@ -23,6 +21,7 @@ from similitude.scikit import (
     check_class_weights,
     check_labels,
     check_weights,
+    class_weights,
     whole_gram,
 )
 from similitude.similarity import Similarity
@@ -34,10 +33,16 @@ CALIBRATION_OBJECTS = 1000
 SINGLE_PRECISION_TOLERANCE = 1e-5
 """A smaller tolerance requires kernel values in double precision."""
 
+LARGEST_SINGLE_ENTRY = 1e15
+"""Vectors with larger entries stay in double precision: their squared lengths could overflow in single precision."""
+
+COMPARED_OBJECTS = 200
+"""Number of objects on which single precision is compared with double precision."""
+
 ASYMMETRY = 1e-6
 """Relative difference between K(x, z) and K(z, x) that is put down to rounding."""
 
-RowsOf = Callable[[np.ndarray], KernelRows]
+RowsOf = Callable[[np.ndarray], Rows]
 """A function from positions of training objects to the rows of their Gram matrix."""
 
 ToPrediction = Callable[[np.ndarray], np.ndarray]
@@ -73,8 +78,8 @@ class BaseSVM(KernelLearner):
         n, engine, dtype = len(costs), self._engine, np.dtype(self.precision_)
         if not (shared or n <= WORKING_SET) or n * n * dtype.itemsize > engine.budget // 2:
             return lambda members: KernelRows(k, rows(A, members), engine, dtype, members), np.asarray
-        gram = np.asarray(k.blocks(A, engine=engine).whole())
-        return lambda members: KernelRows.of_matrix(gram[np.ix_(members, members)]), np.asarray
+        gram = np.asarray(k.blocks(A, engine=engine).whole(), dtype=dtype)
+        return lambda members: GramRows(gram[np.ix_(members, members)]), np.asarray
 
     def _set_figures(self, svms: list[SVMSolution]) -> None:
         """Set the figures of the solutions: scalars for one, arrays for several."""
@@ -103,8 +108,8 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         """
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
-        class_weights = compute_class_weight(self.class_weight, classes=self.classes_, y=column_or_1d(y))
-        weights = check_weights(sample_weight, len(codes)) * class_weights[codes]
+        each = class_weights(self.class_weight, self.classes_, np.bincount(codes))
+        weights = check_weights(sample_weight, len(codes)) * each[codes]
         check_class_weights(self.classes_, codes, weights)
         costs = self._costs(weights)
         k, X, A = self._begin(X, sample_weight)
@@ -336,4 +341,20 @@ class KreinSVC(BaseSVC):
         def to_prediction(a: np.ndarray) -> np.ndarray:
             return U @ (signs.reshape(-1, *[1] * (a.ndim - 1)) * (U.T @ a))
 
-        return lambda members: KernelRows.of_matrix(absolute[np.ix_(members, members)]), to_prediction
+        return lambda members: GramRows(absolute[np.ix_(members, members)]), to_prediction
+
+
+def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float) -> Encoding:
+    """Return the encoding in float32 if it holds vectors whose kernel values then change by at most the tolerance.
+
+    The values are compared on a sample of the vectors.
+    """
+    if kernel.objects != "vectors" or getattr(encoding, "dtype", None) != np.float64:
+        return encoding
+    if np.abs(encoding).max() > LARGEST_SINGLE_ENTRY:
+        return encoding
+    single = encoding.astype(np.float32)
+    some = np.unique(np.linspace(0, encoding.shape[0] - 1, COMPARED_OBJECTS).astype(int))
+    exact = np.asarray(kernel.block(encoding[some], encoding[some]), float)
+    rounded = np.asarray(kernel.block(single[some], single[some]), float)
+    return single if np.abs(exact - rounded).max() <= tolerance else encoding

@@ -8,19 +8,3 @@ from similitude.report.findings.investigation import Findings, investigate
 from similitude.report.findings.landmark_curve import LearningCurve
 from similitude.report.findings.landmark_importance import LandmarkFinding
 from similitude.report.findings.model_quality import Calibration, ModelFindings
-
-__all__ = [
-    "ERROR_RATE",
-    "MISTAKE",
-    "About",
-    "Calibration",
-    "ClassCounts",
-    "Eigenvalues",
-    "ExampleFinding",
-    "Findings",
-    "GramSample",
-    "LandmarkFinding",
-    "LearningCurve",
-    "ModelFindings",
-    "investigate",
-]

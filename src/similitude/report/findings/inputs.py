@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.compute import as_objects, check_objects, take
 from similitude.goodness import stratified
-from similitude.scikit import read_labels
+from similitude.scikit import encode_labels, read_labels
 from similitude.selection import CLASSIFICATION, REGRESSION
 from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support import Result, brief, check_choice, generator
@@ -140,12 +140,9 @@ def _numbers(labels: np.ndarray) -> np.ndarray:
 
 
 def _classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        classes, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    except TypeError as error:
-        raise TypeError(f"the labels y are of types that cannot be sorted together: {error}") from error
+    classes, codes = encode_labels(labels)
     if len(classes) < 2:
         raise ValueError(f"two classes are needed, all {len(labels):,} labels are {brief(classes.tolist()[0])}")
-    if (sizes >= 2).sum() < 2:
+    if (np.bincount(codes) >= 2).sum() < 2:
         raise ValueError("two classes with two examples each are needed: a single example cannot be held out")
     return classes, codes

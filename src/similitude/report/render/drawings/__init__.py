@@ -15,8 +15,6 @@ from similitude.report.render.drawings.strings import SequenceDrawer, TextDrawer
 from similitude.report.render.drawings.tables import TableRowDrawer, has_fields
 from similitude.report.render.drawings.vectors import ImageDrawer, VectorDrawer
 
-__all__ = ["Drawer", "drawer"]
-
 
 def drawer(
     kind: str,

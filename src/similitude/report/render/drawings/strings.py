@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Any
 
 from similitude.report.render.drawings.drawer import Drawer
@@ -66,11 +67,5 @@ def _compared(text: str, near: str) -> list[tuple[str, bool]]:
     if len(text) != len(near):
         same = SequenceMatcher(None, text, near, autojunk=False).get_opcodes()
         return [(text[a:b], what != "equal") for what, a, b, _, _ in same if b > a]
-    pieces: list[tuple[str, bool]] = []
-    for letter, other in zip(text, near, strict=True):
-        differs = letter != other
-        if pieces and pieces[-1][1] == differs:
-            pieces[-1] = (pieces[-1][0] + letter, differs)
-        else:
-            pieces.append((letter, differs))
-    return pieces
+    pairs = groupby(zip(text, near, strict=True), lambda pair: pair[0] != pair[1])
+    return [("".join(letter for letter, _ in piece), differs) for differs, piece in pairs]
