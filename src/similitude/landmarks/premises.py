@@ -97,7 +97,7 @@ def margin_bound(M: np.ndarray, signs: np.ndarray) -> float:
     vector :math:`w` is at most :math:`|\sum_i a_i y_i \phi_i|`, where the :math:`\phi_i` have length one. The weights
     that make it small are found by the algorithm of Frank and Wolfe. Objects of length zero have no margin.
 
-    >>> margin_bound(np.eye(2), np.array([1.0, -1.0])).round(4)
+    >>> round(margin_bound(np.eye(2), np.array([1.0, -1.0])), 4)
     0.7071
     """
     lengths = np.sqrt(np.maximum(M.diagonal(), 0.0))

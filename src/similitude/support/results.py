@@ -169,11 +169,6 @@ class Guarantee(Result):
         """Return the guarantee that promises nothing, with the reason."""
         return cls(f"nothing is promised: {reason}", theorem, (), numbers or {}, NONE)
 
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Guarantee:
-        """Return the guarantee that `to_dict` wrote."""
-        return cls(**{**fields, "premises": tuple(Premise(**one) for one in fields["premises"])})
-
     def __str__(self) -> str:
         lines = [f"{self.grade}: {self.statement}", f"  by {self.theorem}" if self.theorem else ""]
         lines += [f"  {premise}" for premise in self.premises]
