@@ -70,6 +70,7 @@ def test_contenders_take_turns():
     assert [in_turn("ABC", turn) for turn in range(2)] == [["A", "B", "C"], ["C", "B", "A"]]
 
 
+@pytest.mark.deep
 def test_every_repetition_has_its_own_data_and_everybody_the_same():
     seen = {"ours": [], "in place": []}
 
@@ -149,7 +150,13 @@ def test_every_task_is_complete(task):
         assert any(name in gate.says for name in known) or "FromPairs" in gate.says
 
 
-@pytest.mark.parametrize("task", [task for task in ALL if task.at_size], ids=lambda task: task.name)
+@pytest.mark.parametrize(
+    "task",
+    [
+        pytest.param(task, marks=[] if number % 4 == 0 else [pytest.mark.deep], id=task.name)
+        for number, task in enumerate(task for task in ALL if task.at_size)
+    ],
+)
 def test_the_checks_pass_for_ours_on_small_data(task):
     figures = measure(task, task.at_size(60), [contenders.named("ours")], [1], repetitions=1, patience=60.0)
     assert figures.series[0].failed == ""

@@ -512,6 +512,7 @@ def test_choose_kernel_names_a_bad_row_by_its_place(client):
         choose_kernel([Linear(), Gaussian(sigma=1.0)], X, y, engine=DaskEngine(client))
 
 
+@pytest.mark.deep
 def test_a_worker_short_of_memory_spills_and_finishes(tmp_path):
     shares = {f"distributed.worker.memory.{name}": share for name, share in [("target", 0.05), ("spill", 0.5)]}
     with (
@@ -536,6 +537,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.deep
 def test_a_scheduler_that_is_gone_raises_and_the_fit_resumes_on_another(tmp_path, client, monkeypatch):
     script, log, kept = tmp_path / "cluster.py", tmp_path / "made", tmp_path / "sums"
     script.write_text(SCHEDULER)

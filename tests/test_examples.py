@@ -8,6 +8,15 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PAGES = sorted(EXAMPLES.glob("*.py"))
+SLOW = {
+    "plot_molecules",
+    "plot_million_rows",
+    "plot_online",
+    "plot_vowels",
+    "plot_no_map_without_data",
+    "plot_messages",
+}
+"""Pages that take seconds: `make docs` runs them, `make deep` also compares what they find with what they say."""
 
 
 def check_promoters(found):
@@ -99,7 +108,10 @@ def pyplot(monkeypatch):
     pyplot.close("all")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.deep] if page.stem in SLOW else [], id=page.stem) for page in PAGES],
+)
 def test_example(page, pyplot, monkeypatch, capsys):
     """It prints little, labels the axes it draws, and its figures can be drawn without a warning."""
     monkeypatch.setenv("SIMILITUDE_SHORT", "1")

@@ -121,7 +121,12 @@ def visible_rows(page):
 
 @pytest.mark.parametrize(
     ("name", "width"),
-    [("strings", 1280), ("strings", 360), ("table", 1280), ("table", 360), ("function", 360), ("graphs", 360)],
+    [
+        ("strings", 1280),
+        ("table", 360),
+        *[pytest.param(*one, marks=pytest.mark.deep) for one in (("strings", 360), ("table", 1280))],
+        *[pytest.param(name, 360, marks=pytest.mark.deep) for name in ("function", "graphs")],
+    ],
 )
 def test_every_chart_is_drawn_and_nothing_hangs_over(visit, name, width):
     page = visit(name, width)

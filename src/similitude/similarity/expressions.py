@@ -1,0 +1,299 @@
+"""Similarities written as expressions such as ``spectrum(p=3) + 0.5*edit()``; nothing in them is executed."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from similitude import kernels
+from similitude.similarity import Similarity
+from similitude.similarity.expression_syntax import SPACES, parsed, pointed
+from similitude.support import ExpressionError, brief
+
+__all__ = ["DEFAULTS", "NAMES", "ExpressionError", "parse"]
+
+LONGEST = 10_000
+"""Maximum number of characters of an expression."""
+
+_KERNELS = [found for name in kernels.__all__ if isinstance(found := getattr(kernels, name), type)]
+
+NAMES: dict[str, type[Similarity]] = dict(
+    sorted((re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower(), cls) for cls in _KERNELS)
+)
+"""The public kernels by the names that expressions use; the names of their classes work too."""
+
+CLASSES = NAMES | {cls.__name__: cls for cls in NAMES.values()}
+
+METHODS = ("exp", "maximum", "minimum", "normalized", "normalised", "symmetrized", "symmetrised")
+"""The methods of similarities, in both spellings."""
+
+MAKERS = ("from_gamma", "from_c")
+"""The alternative constructors of Gaussian."""
+
+OPERATIONS: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Add: ("+", operator.add),
+    ast.Sub: ("-", operator.sub),
+    ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv),
+    ast.Pow: ("**", operator.pow),
+}
+"""The signs between two values."""
+
+FromModule = Callable[[str, str], Similarity]
+Arguments = list[ast.expr | ast.keyword]
+
+DEFAULTS = {
+    "vectors": "gaussian",
+    "strings": "spectrum(p=6, blended=True).normalized()",
+    "graphs": "weisfeiler_lehman(iterations=3).normalized()",
+    "series": "global_alignment",
+    "sets": "jaccard",
+    "table": "gower",
+}
+"""The similarity to try first for each kind of objects.
+
+Each accepts every object of its kind and has no parameter to choose; all but Gower's are kernels. For strings it
+compares the substrings of up to six letters, so that short words share some too, and normalizes, because long strings
+share more; on promoters, longer DNA, proteins and messages it is among the best of the string kernels.
+"""
+
+
+def parse(text: str, function: FromModule | None = None) -> Similarity:
+    """Return the similarity that an expression describes; nothing in it is executed.
+
+    It is written as in Python: names (``gaussian``, or ``Gaussian`` as similarities are printed) with or without
+    arguments, numbers, strings, tuples, lists, sets and dicts, ``+ - * / **`` with brackets, ``abs(...)``, and the
+    methods ``.normalized() .symmetrized() .exp() .minimum(k) .maximum(k)``. The columns of a table may be given as
+    keywords: ``columns(age=gaussian, job=equal, how="product")``, or in a dict where their names are not identifiers.
+
+    Parameters
+    ----------
+    text : str
+        At most 10,000 characters.
+    function : callable, optional
+        ``function(module, name)`` returns the similarity that ``module:name`` stands for; None: that is refused.
+
+    Raises
+    ------
+    ExpressionError
+        If the text does not describe a similarity. The message shows the text, with a caret below the error.
+
+    Examples
+    --------
+    >>> from similitude.similarity.expressions import parse
+    >>> parse("spectrum(p=3).normalized() + 0.5*edit")
+    Spectrum(p=3, counts=False, blended=False).normalized() + 0.5*Edit()
+    >>> parse("columns(age=gaussian(sigma=5), job=or_missing(equal))")
+    Columns({'age': Gaussian(sigma=5), 'job': OrMissing(k=Equal(), alike=0.0)}, how='mean')
+    >>> parse("2*gaussan")
+    Traceback (most recent call last):
+        ...
+    similitude.support.errors.ExpressionError: there is no similarity called 'gaussan'; did you mean 'gaussian'?
+      2*gaussan
+        ^
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"expected an expression as a string, got {type(text).__name__}")
+    if not text.strip():
+        raise ExpressionError("the expression is empty; expected a similarity such as gaussian(sigma=2)")
+    if len(text) > LONGEST:
+        raise ExpressionError(f"the expression has {len(text):,} characters, more than the maximum of {LONGEST:,}")
+    text = text.strip(SPACES)
+    try:
+        value = Builder(text, function).value(parsed(text))
+    except (RecursionError, MemoryError) as error:  # the stack of the caller is deep already, or that of the parser
+        raise ExpressionError("the expression is nested too deeply to be parsed here") from error
+    if not isinstance(value, Similarity):
+        raise pointed(text, f"expected a similarity, got {brief(value)}", 0)
+    return value
+
+
+class Builder:
+    """Builds the similarity that one expression describes; the kinds of nodes that `value` knows are the language."""
+
+    def __init__(self, text: str, function: FromModule | None) -> None:
+        self.text = text
+        self.function = function
+        self.error = partial(pointed, text)
+
+    def attempted(self, at: int, make: Callable[..., Any], *args: Any) -> Any:
+        """Return what a call returns; an exception becomes an error at a position."""
+        try:
+            return make(*args)
+        except Exception as error:  # whatever an expression can bring about is an error of the expression
+            raise self.error(_first_line(error), at) from error
+
+    def value(self, node: ast.expr) -> Any:
+        """Return what a part of the expression stands for."""
+        match node:
+            case ast.Constant(value=int() | float() | str() | bytes() | None):
+                return node.value
+            case ast.Name(id="inf"):
+                return math.inf
+            case ast.Name():
+                return self.from_module(node) if ":" in node.id else self.named(node, [])
+            case ast.Call(func=ast.Name() as func):
+                return self.named(func, [*node.args, *node.keywords])
+            case ast.Call(func=ast.Attribute() as func):
+                return self.method(func, [*node.args, *node.keywords])
+            case ast.Attribute():
+                return self.method(node, None)
+            case ast.UnaryOp(op=ast.USub()):
+                of = self.value(node.operand)
+                return self.attempted(node.col_offset, _applied, operator.neg, "'-' stands before", of)
+            case ast.BinOp():
+                return self.operation(node)
+            case ast.Dict() | ast.Tuple() | ast.List() | ast.Set():
+                return self.collection(node)
+        raise self.error("expected a similarity or a value", node.col_offset)
+
+    def operation(self, node: ast.BinOp) -> Any:
+        """Return the value of a chain of operations of any length."""
+        chain = [node]
+        while isinstance(chain[-1].left, ast.BinOp):
+            chain.append(chain[-1].left)
+        value = self.value(chain[-1].left)
+        for one in reversed(chain):
+            sign, combine = OPERATIONS[type(one.op)]
+            at, right = self.text.index(sign, one.left.end_col_offset), self.value(one.right)
+            value = self.attempted(at, _applied, combine, f"{sign!r} combines", value, right)
+        return value
+
+    def collection(self, node: ast.Dict | ast.Tuple | ast.List | ast.Set) -> Any:
+        """Return a tuple, a list, a set or a dict."""
+        parts = node.keys if isinstance(node, ast.Dict) else node.elts
+        names = [part for part in parts if isinstance(part, ast.Name) and ":" in part.id]
+        if names and isinstance(node, (ast.Dict, ast.Set)):
+            key, _ = names[0].id.split(":")
+            raise self.error(f"a key is a text or a number: write {key!r} in quotes", names[0].col_offset)
+        items = [self.value(part) for part in parts if part]
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return tuple(items) if isinstance(node, ast.Tuple) else items
+        values = [self.value(part) for part in node.values] if isinstance(node, ast.Dict) else items
+        found = self.attempted(node.col_offset, lambda: dict(zip(items, values, strict=True)))
+        if len(found) < len(items):
+            raise self.error("something stands here twice", node.col_offset)
+        return found if isinstance(node, ast.Dict) else set(found)
+
+    def from_module(self, node: ast.Name) -> Similarity:
+        """Return the function of a user's module, if the caller allows to fetch it."""
+        function, at = self.function, node.col_offset
+        if function is None:
+            how = "pass the function itself in Python, or --trust on the command line"
+            raise self.error(f"{brief(node.id)} is code of your own, which an expression does not run: {how}", at)
+        return self.attempted(at, lambda: _validated(function(*node.id.split(":"))))
+
+    def named(self, node: ast.Name, arguments: Arguments) -> Any:
+        """Return a similarity by its name, or an absolute value."""
+        name, at = node.id, node.col_offset
+        if name == "abs":
+            return self.attempted(at, _applied, abs, "abs takes", *self.given(abs, name, arguments, at).values())
+        if name not in CLASSES:
+            hint = _nearest(name, CLASSES) or f"known: {', '.join(NAMES)}"
+            raise self.error(f"there is no similarity called {brief(name)}; {hint}", at)
+        return self.called(CLASSES[name], name, arguments, at)
+
+    def method(self, node: ast.Attribute, arguments: Arguments | None) -> Similarity:
+        """Return what a method makes of a similarity, or an alternative constructor of its arguments."""
+        name, at = node.attr, (node.end_col_offset or 0) - len(node.attr)
+        is_gaussian = isinstance(node.value, ast.Name) and CLASSES.get(node.value.id) is kernels.Gaussian
+        of = kernels.Gaussian if is_gaussian and name in MAKERS else self.value(node.value)
+        known = METHODS + MAKERS if is_gaussian else METHODS
+        if name not in known:
+            hint = _nearest(name, known) or f"known: {', '.join(known)}"
+            raise self.error(f"there is no method {brief(name)}; {hint}", at)
+        if arguments is None:
+            raise self.error(f"a method is called with brackets: .{name}(…)", at)
+        if of is not kernels.Gaussian and not isinstance(of, Similarity):
+            raise self.error(f".{name}() is a method of similarities, not of {brief(of)}", at)
+        return self.called(getattr(of, name.replace("ised", "ized")), name, arguments, at)
+
+    def called(self, call: Callable[..., Any], name: str, arguments: Arguments, at: int) -> Similarity:
+        """Return the similarity that a known class or method makes of its arguments."""
+        given = (self.columns if call is kernels.Columns else self.given)(call, name, arguments, at)
+        return self.attempted(at, lambda: _validated(call(**given)))
+
+    def columns(self, call: Callable[..., Any], name: str, arguments: Arguments, at: int) -> dict[str, Any]:
+        """Return the arguments of Columns, whose columns may be given as keywords."""
+        known = inspect.signature(call).parameters
+        columns = [one for one in arguments if isinstance(one, ast.keyword) and one.arg not in known]
+        own = [one for one in arguments if one not in columns]
+        given = self.given(call, name, own, at)
+        for one in own:
+            if isinstance(one, ast.keyword) and isinstance(given[one.arg or ""], Similarity):
+                how = f"write a column of this name in a dict, {name}({{{one.arg!r}: …}})"
+                raise self.error(f"{one.arg!r} is a parameter of {name}: {how}", one.col_offset)
+        found = given.setdefault("columns", {})
+        if columns and not isinstance(found, dict):
+            raise self.error(f"columns are given by name or in a dict, not as {brief(found)}", at)
+        for one in columns:
+            if one.arg in found:
+                raise self.error(f"the column {one.arg!r} stands here twice", one.col_offset)
+            found[one.arg] = self.value(one.value)
+        if found == {}:
+            raise self.error(f"{name} needs a similarity for each column: {name}(age=gaussian)", at)
+        return given
+
+    def given(self, call: Callable[..., Any], name: str, arguments: Arguments, at: int) -> dict[str, Any]:
+        """Return the arguments of a call by name, or say which one is missing, unknown, repeated or one too many."""
+        known = inspect.signature(call).parameters
+        has = f"it has: {', '.join(known) or 'none'}"
+        found: dict[str, Any] = {}
+        for place, one in enumerate(arguments):
+            key, node = (one.arg or "", one.value) if isinstance(one, ast.keyword) else ("", one)
+            if not key and place >= len(known):
+                raise self.error(f"too many arguments: {name} takes {len(known)} at most; {has}", one.col_offset)
+            key = key or list(known)[place]
+            if key not in known:
+                hint = "; ".join(filter(None, (has, _nearest(key, known))))
+                raise self.error(f"{name} has no parameter {brief(key)}; {hint}", one.col_offset)
+            if key in found:
+                raise self.error(f"{key!r} of {name} is given twice", one.col_offset)
+            found[key] = self.value(node)
+        missing = [one.name for one in known.values() if one.default is one.empty and one.name not in found]
+        if missing and call is not kernels.Columns:
+            raise self.error(f"{name} needs {', '.join(missing)}: {name}({missing[0]}=…)", at)
+        return found
+
+
+def _applied(operate: Callable[..., Any], words: str, *operands: Any) -> Any:
+    """Apply an operation to similarities and numbers; to numbers as floats first, because a power can take forever."""
+    for one in operands:
+        if isinstance(one, bool) or not isinstance(one, (Similarity, int, float)):
+            raise TypeError(f"{words} similarities and numbers, not {brief(one)}")
+    if operate in (operator.truediv, operator.pow) and isinstance(operands[1], Similarity):
+        raise TypeError(f"{words} similarities with a number on the right only")
+    if any(isinstance(one, Similarity) for one in operands):
+        return operate(*operands)
+    value = operate(*map(float, operands))
+    if isinstance(value, complex) or (len(operands) > 1 and not math.isfinite(value)):
+        raise ValueError("this is not a finite real number")
+    return value if any(isinstance(one, float) for one in operands) else operate(*operands)
+
+
+def _validated(similarity: Any) -> Similarity:
+    if not isinstance(similarity, Similarity):
+        raise TypeError(f"expected a similarity, got {brief(similarity)}")
+    similarity.check_params()
+    return similarity
+
+
+def _nearest(name: str, among: Iterable[str]) -> str:
+    """Return a suggestion if one of the known names is similar."""
+    near = difflib.get_close_matches(name, list(among), n=1)
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of an error: the error of a nested expression shows that expression below it."""
+    if isinstance(error, (ZeroDivisionError, OverflowError)):
+        return "division by zero" if isinstance(error, ZeroDivisionError) else "the number is too large"
+    first = (str(error).splitlines() or [""])[0]
+    return first if isinstance(error, (TypeError, ValueError)) and first else f"{type(error).__name__}: {first}"
