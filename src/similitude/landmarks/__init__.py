@@ -28,6 +28,8 @@ from similitude.landmarks.guarantees import (
     Ask,
     Promise,
     at_most,
+    class_gap,
+    class_margin,
     guarantee_of_gaps,
     guarantee_of_reasonable,
 )

@@ -81,18 +81,19 @@ class Promise:
         ask: Ask,
         drawn: int,
         premises: Sequence[Premise],
-        cases: int = 1,
+        choices: int = 1,
+        n_classes: int = 2,
         M: np.ndarray | None = None,
         labels: np.ndarray | None = None,
     ) -> Guarantee:
         """Return the guarantee for a number of draws, under premises beside a separator with a margin.
 
-        If no margin was given, it is the smallest one for which the draws suffice. With several `cases` (classes, or
-        numbers of landmarks that were compared), each gets its share of delta. The Gram matrix `M` of landmarks and
-        their class numbers may contradict the margin.
+        If no margin was given, it is the smallest one for which the draws suffice. The `choices` among which the model
+        was chosen, and more than two classes, each get their share of delta. The Gram matrix `M` of landmarks and their
+        class numbers may contradict the margin.
         """
         epsilon, margin = ask.epsilon, ask.margin
-        each = replace(ask, delta=ask.delta / cases)
+        each = replace(ask, delta=ask.delta / choices / (1 if n_classes == 2 else n_classes))
         if margin is None:
             margin = smallest_margin(drawn, self.share * epsilon, self.share * each.delta)
         numbers = {"landmarks_drawn": float(drawn), "epsilon": epsilon, "delta": ask.delta}
@@ -108,9 +109,9 @@ class Promise:
             few = f"{drawn:,} landmarks were drawn, the theorem asks for {needed:,}"
             return Guarantee.none(few, self.theorem, numbers)
         holds = self.outcome.format(epsilon=epsilon, half=margin / 2, quarter=margin / 4)
-        whose = "for each class against the others, " if labels is not None and labels.max(initial=0) > 1 else ""
+        whose = "for each class against the others, " if n_classes > 2 else ""
         statement = f"with probability {1 - ask.delta:g}, {whose}{holds}"
-        premises = [*premises, separable(margin, M, labels), INDEPENDENT_ROWS]
+        premises = [*premises, separable(margin, n_classes, M, labels), INDEPENDENT_ROWS]
         return Guarantee.under(premises, statement, self.theorem, numbers)
 
 
@@ -191,19 +192,19 @@ def guarantee_of_gaps(
         Returns the share of a sample that does not have a gap; None if that is unknown.
     """
     theorem = f"Theorem {2 if len(scales) == 1 else 3} of {SIMILARITY}"
-    gamma, several = class_gap(sizes, choices), len(sizes) > 2
+    gamma = class_gap(sizes, choices)
     numbers = {"landmarks_per_class": float(sizes.min()), "delta": DELTA, "choices": float(choices)}
     if gamma > 1:
         needed = bounds.similarity_landmarks(1.0, DELTA / math.sqrt(choices * (len(sizes) - 1)))
         few = f"{sizes.min()} landmarks of a class are too few for any gap, {needed} would do for a gap of 1"
         return Guarantee.none(few, theorem, numbers)
     margin = class_margin(gamma, sizes, scales)
-    if several:
+    if len(sizes) > 2:
         holds = f"some linear scores, one for each class, put the right one first, at margin {margin:.4g} to any other"
     else:
         holds = f"some linear separator of the features is right at margin {margin:.4g}"
     statement = f"with probability {1 - DELTA:g}, {holds}, for all objects but a share epsilon + {DELTA:g}"
-    premises = [*premises, good("epsilon", gamma, share(gamma), several), INDEPENDENT_ROWS]
+    premises = [*premises, good(gamma, len(sizes), len(scales), share(gamma)), INDEPENDENT_ROWS]
     return Guarantee.under(premises, statement, theorem, {**numbers, "gamma": gamma, "margin": margin})
 
 

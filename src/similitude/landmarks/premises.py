@@ -34,11 +34,17 @@ def fixed_beforehand(similarities: Sequence[Similarity]) -> Premise:
     return Premise(text, "proven", "none of its parameters was computed from the rows")
 
 
-def independent_landmarks(rule: str) -> Premise:
-    """Return whether landmarks chosen by a rule are independent draws, like the rows."""
-    text = "the landmarks are independent draws"
-    if rule in ("uniform", "stratified"):
-        of = "all rows" if rule == "uniform" else "the rows of each class"
+def independent_landmarks(rule: str, of_each_class: bool = False) -> Premise:
+    """Return whether landmarks chosen by a rule are independent draws from the objects, or from those of each class.
+
+    >>> print(independent_landmarks("stratified"))
+    contradicted: the landmarks are independent draws (they were chosen by the rule 'stratified')
+    """
+    text = (
+        "the landmarks of each class are independent draws" if of_each_class else "the landmarks are independent draws"
+    )
+    if rule == ("stratified" if of_each_class else "uniform"):
+        of = "the rows of each class" if of_each_class else "all rows"
         return Premise(text, "proven", f"they were drawn uniformly from {of}")
     if rule in (GIVEN, UNLABELED):
         where = "they were given" if rule == GIVEN else "they were drawn from the unlabeled pool"
@@ -49,12 +55,12 @@ def independent_landmarks(rule: str) -> Premise:
 def within_range(similarities: Sequence[Similarity], largest: float | None) -> Premise:
     """Return whether all similarities are within [-1, 1], given the largest magnitude that was seen, if any was."""
     text = "the similarity has values in [-1, 1]"
+    if largest is not None and largest > 1 + RANGE_ROUNDING:
+        return Premise(text, "contradicted", f"a value of magnitude {largest:.4g} was seen: normalize or rescale it")
     if all(BOUNDED in k.claims and k.proven for k in similarities):
         return Premise(text, "proven", "by its formula")
     if largest is None:
         return Premise(text, "assumed", "no value was computed")
-    if largest > 1 + RANGE_ROUNDING:
-        return Premise(text, "contradicted", f"a value of magnitude {largest:.4g} was seen: normalize or rescale it")
     return Premise(text, "assumed", f"the largest magnitude that was seen is {largest:.4g}")
 
 
@@ -73,18 +79,20 @@ def is_kernel(k: Similarity, M: np.ndarray | None, rounding: float = 0.0) -> Pre
     return Premise(text, "assumed", f"it is positive semi-definite on {len(M)} landmarks")
 
 
-def separable(margin: float, M: np.ndarray | None = None, labels: np.ndarray | None = None) -> Premise:
+def separable(
+    margin: float, n_classes: int = 2, M: np.ndarray | None = None, labels: np.ndarray | None = None
+) -> Premise:
     """Return whether some separator, or one for each class, has a margin on all objects.
 
     The Gram matrix of landmarks and their class numbers contradict this if no separator has that margin on the
     landmarks alone.
     """
-    several = labels is not None and labels.max(initial=0) > 1
+    several = n_classes > 2
     whose = "for each class, some separator from the others has" if several else "some separator of the classes has"
     text = f"{whose} margin {margin:.4g} on all objects, relative to their lengths in the feature space"
     if M is None or labels is None:
         return Premise(text, "assumed", "no labels of landmarks are known")
-    targets = range(labels.max() + 1) if several else (1,)
+    targets = range(n_classes) if several else (1,)
     largest = min(margin_bound(M, np.where(labels == one, 1.0, -1.0)) for one in targets)
     found = f"no separator has a margin above {largest:.4g} on the {len(M)} landmarks"
     return Premise(text, "contradicted" if largest < margin else "assumed", found)
@@ -119,11 +127,12 @@ def margin_bound(M: np.ndarray, signs: np.ndarray) -> float:
     return float(np.sqrt(max(float(a @ along), 0.0)))
 
 
-def good(epsilon: str, gamma: float, share: float | None, several: bool = False) -> Premise:
+def good(gamma: float, n_classes: int, n_similarities: int, share: float | None) -> Premise:
     """Return that a similarity is good with a gap, which is never proven; `share` of a sample did not have it."""
-    other = "any other class" if several else "the other class"
+    by = "by some convex combination of the similarities and " if n_similarities > 1 else ""
+    other = "the other class" if n_classes == 2 else "any other class"
     text = (
-        f"all objects but a share {epsilon} are on average, with some weights in [0, 1] on those they are compared "
+        f"all objects but a share epsilon are on average, {by}with some weights in [0, 1] on those they are compared "
         f"with, more similar to their own class than to {other}, by {gamma:.4g}"
     )
     return Premise(text, "assumed", "" if share is None else f"with equal weights, {share:.1%} of a sample are not")

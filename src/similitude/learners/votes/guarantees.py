@@ -12,7 +12,7 @@ from similitude.compute.engines import Engine
 from similitude.landmarks import fixed_beforehand, within_range
 from similitude.scikit import whole_gram
 from similitude.similarity import BOUNDED, Precomputed, Similarity, as_similarity
-from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise
+from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise, pairs_at
 from similitude.theory import BALCAN_BLUM, DELTA, bounds
 
 EXAMINED_EXAMPLES = 50
@@ -20,17 +20,7 @@ EXAMINED_EXAMPLES = 50
 
 
 def premises_of_votes(similarity: object, counts: np.ndarray, largest: float | None) -> list[Premise]:
-    """Return the premises that all votes share.
-
-    Parameters
-    ----------
-    similarity : Similarity, str or callable
-        As the user gave it.
-    counts : array
-        How often each example counts.
-    largest : float or None
-        The largest magnitude of a similarity that was seen.
-    """
+    """Return the premises that all votes share, given the similarity as the user gave it and the largest value seen."""
     given = Precomputed(None) if isinstance(similarity, str) and similarity == "precomputed" else None
     k = given or as_similarity(similarity)
     once = "every example counts once"
@@ -43,10 +33,16 @@ def premises_of_votes(similarity: object, counts: np.ndarray, largest: float | N
 
 
 def largest_seen(k: Similarity, A: Encoding, engine: Engine) -> float | None:
-    """Return the largest magnitude among some similarities; None if it is known to be at most one."""
-    if BOUNDED in k.claims and k.proven:
+    """Return the largest magnitude of the similarities of some examples; None if it is known to be at most one.
+
+    As many examples are compared as fit into the memory budget, spread over all of them.
+    """
+    n = min(EXAMINED_EXAMPLES, count(A), math.isqrt(engine.budget // 8))
+    if (BOUNDED in k.claims and k.proven) or n == 0:
         return None
-    return float(np.abs(as_numpy(whole_gram(k, rows(A, slice(0, min(EXAMINED_EXAMPLES, count(A)))), engine))).max())
+    some = np.arange(n) * count(A) // n
+    with pairs_at(some, some):
+        return float(np.abs(as_numpy(whole_gram(k, rows(A, some), engine))).max())
 
 
 def of_vote(each: int, n_classes: int, weighted: bool, premises: Sequence[Premise]) -> Guarantee:
@@ -71,28 +67,25 @@ def of_vote(each: int, n_classes: int, weighted: bool, premises: Sequence[Premis
     return Guarantee.under([*premises, gap, INDEPENDENT_ROWS], statement, theorem, numbers)
 
 
-def of_weak_vote(
-    each: int, n_classes: int, scale: float, shrink: float, found: float, premises: Sequence[Premise]
-) -> Guarantee:
+def of_weak_vote(each: int, n_classes: int, shrink: float, found: float, premises: Sequence[Premise]) -> Guarantee:
     """Return the guarantee of Theorem 8, with equally weighted classes, for at least `each` examples of every class.
 
     The probability of a right answer is a mean over independent examples. With C classes, Hoeffding's inequality needs
-    2/C of the examples that it needs with two; the guarantee uses the number for two. Similarities are divided by
-    `scale`; `found` is the gap between the examples.
+    2/C of the examples that it needs with two; the guarantee uses the number for two. `found` is the gap between the
+    examples.
     """
     theorem = f"Theorem 8 of {BALCAN_BLUM}, for equally weighted classes and with the constant of bounds.weak_votes"
     gamma = math.sqrt(16 * math.log(1 / DELTA) / each) + 1e-12
-    numbers = {"examples_per_class": float(each), "delta": DELTA, "gamma": gamma, "scale": scale, "shrink": shrink}
+    numbers = {"examples_per_class": float(each), "delta": DELTA, "gamma": gamma, "shrink": shrink}
     if gamma > 1:
         return Guarantee.none(f"{each:,} examples of a class are too few for any gap", theorem, numbers)
     error = 1 - 1 / n_classes - gamma / (4 * n_classes * shrink)
     numbers |= {"examples_theorem": float(bounds.weak_votes(gamma, DELTA)), "error": error}
-    unit = "" if scale == 1 else f" times {scale:.4g}"
     text = (
-        f"similarities within classes are larger on average than between classes by {gamma:.4g}{unit}, with all "
-        f"classes weighted equally"
+        f"similarities within classes are larger on average than between classes by {gamma:.4g}, with all classes "
+        f"weighted equally"
     )
-    gap = Premise(text, "assumed" if found > 0 else "contradicted", f"between the examples it is {found:.4g}{unit}")
+    gap = Premise(text, "assumed" if found > 0 else "contradicted", f"between the examples it is {found:.4g}")
     statement = _likely(f"the mean of the classes' errors is at most {error:.4g}")
     return Guarantee.under([*premises, gap, INDEPENDENT_ROWS], statement, theorem, numbers)
 

@@ -122,9 +122,10 @@ class WeakSimilarityVote(BaseVote):
         k, X, A = self._start(X, self.random_state)
         self._seed = int(generator(self.random_state).integers(2**63))
         self._remember(X, A, codes, counts)
-        self._set_offsets(*class_pair_means(k, A, self.dual_coef_, self._engine))
-        each, premises = int(self.totals_.min()), premises_of_votes(self.similarity, counts, largest=1.0)
-        self.guarantee_ = of_weak_vote(each, len(self.classes_), self.scale_, self.shrink_, self.gap_, premises)
+        means, largest = class_pair_means(k, A, self.dual_coef_, self._engine)
+        self._set_offsets(means, largest)
+        each, premises = int(self.totals_.min()), premises_of_votes(self.similarity, counts, largest)
+        self.guarantee_ = of_weak_vote(each, len(self.classes_), self.shrink_, self.gap_, premises)
         return self
 
     def _set_offsets(self, means: np.ndarray, largest: float) -> None:
