@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -121,3 +121,66 @@ def _kept(masses: np.ndarray, error: float) -> list[np.ndarray]:
 @lru_cache(maxsize=16)
 def _subsets(k: int) -> np.ndarray:
     return (np.arange(2**k)[:, None] >> np.arange(k)) % 2 == 1
+
+
+# Random distributions.
+
+
+def labels_of(k: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:
+    """Return class numbers of k objects, each class having one at least."""
+    return rng.permutation(np.r_[np.arange(n_classes), rng.integers(n_classes, size=k - n_classes)])
+
+
+def skewed(k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return masses: nearly equal, or unbalanced by orders of magnitude."""
+    masses = np.exp(rng.choice([0.1, 1.0, 2.0]) * rng.standard_normal(k))
+    return masses / masses.sum()
+
+
+def random_signs(rng: np.random.Generator, most_classes: int = 4) -> Finite:
+    """Return a problem whose similarities between classes are low, and within classes anything; some rows are noise."""
+    k = int(rng.integers(2, 11))
+    labels = labels_of(k, int(rng.integers(2, min(k, most_classes) + 1)), rng)
+    same = labels[:, None] == labels
+    within = rng.choice([rng.choice([-1.0, 1.0], (k, k)), rng.uniform(-1, 1, (k, k)), np.ones((k, k))])
+    between = np.maximum(-1.0, -1 + rng.choice([0.0, 0.3, 1.0]) * rng.random((k, k)))
+    K = np.where(same, within, between)
+    noise = rng.random(k) < rng.choice([0.0, 0.2])
+    K[noise] = rng.uniform(-1, 1, (int(noise.sum()), k))
+    if rng.random() < 0.4:
+        K = (K + K.T) / 2
+    if rng.random() < 0.3:  # a copy, with the same label or another
+        i, j = rng.integers(k, size=2)
+        K[i], K[:, i] = K[j], K[:, j]
+    if rng.random() < 0.1:
+        K = 3 * K
+    return Finite(skewed(k, rng), labels, K)
+
+
+def random_kernel(rng: np.random.Generator) -> Finite:
+    """Return a problem with a kernel of unit length: random, or orthogonal objects, of which rare ones are lost."""
+    k = int(rng.integers(2, 8))
+    X = np.eye(k) if rng.random() < 0.5 else rng.standard_normal((k, int(rng.integers(2, 8))))
+    w = rng.standard_normal(X.shape[1])
+    labels = (X @ w > 0).astype(int)
+    if labels.min() == labels.max():
+        labels[0] = 1 - labels[0]
+    X = X + 0.5 * (2 * labels[:, None] - 1) * w / np.linalg.norm(w)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return Finite(skewed(k, rng), labels, X @ X.T)
+
+
+def evenly(problem: Finite, rng: np.random.Generator) -> Finite:
+    """Return the problem with classes of similar mass and, as a rule, similarities of one magnitude.
+
+    Other problems are seldom promised anything: a class has too few landmarks, or similarities are divided by lengths.
+    """
+    masses = problem.given @ rng.dirichlet(np.full(problem.n_classes, 50.0))
+    signs = np.where(problem.K >= 0, 1.0, -1.0) * float(np.clip(np.abs(problem.K).max(), 0.1, None))
+    return replace(problem, masses=masses, K=problem.K if rng.random() < 0.2 else signs)
+
+
+def sample(problem: Finite, n: int, rng: np.random.Generator) -> np.ndarray | None:
+    """Return draws with at least two of every class; None if some class is too rare."""
+    drawn = problem.draw(n, rng)
+    return drawn if np.bincount(problem.labels[drawn], minlength=problem.n_classes).min() > 1 else None
