@@ -26,10 +26,17 @@ def test_nothing_is_promised_that_is_not_so_in_many_problems():
     assert {name: tally.faults() for name, tally in tallies.items()} == {name: [] for name in TRIALS}
 
 
-def test_a_margin_for_equal_classes_is_found_wrong_of_others(monkeypatch, capsys):
+def test_a_margin_for_two_equal_classes_is_found_wrong_of_others(monkeypatch, capsys):
     monkeypatch.setattr(guarantees, "class_margin", lambda gamma, sizes, scales: gamma / 4 / math.sqrt(len(scales)))
     assert main(["--problems", "30", "--only", "searched"]) == 1
-    assert "promised" in capsys.readouterr().out
+    assert "is promised" in capsys.readouterr().out
+
+
+def test_a_margin_without_regard_to_units_is_found_wrong(monkeypatch):
+    right = guarantees.class_margin
+    monkeypatch.setattr(guarantees, "class_margin", lambda gamma, sizes, scales: right(gamma, sizes, [1.0]))
+    (tally,) = fuzz(60, only="searched").values()
+    assert tally.faults()
 
 
 def test_a_grade_that_is_too_good_is_found(monkeypatch):

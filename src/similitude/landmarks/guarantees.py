@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from similitude.landmarks.premises import good, separable
-from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise
+from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise, rounded_down, rounded_up
 from similitude.theory import DELTA, bounds
 
 DEFAULT = 100
@@ -108,7 +108,7 @@ class Promise:
         if drawn < needed:
             few = f"{drawn:,} landmarks were drawn, the theorem asks for {needed:,}"
             return Guarantee.none(few, self.theorem, numbers)
-        holds = self.outcome.format(epsilon=epsilon, half=margin / 2, quarter=margin / 4)
+        holds = self.outcome.format(epsilon=epsilon, half=rounded_down(margin / 2), quarter=rounded_down(margin / 4))
         whose = "for each class against the others, " if n_classes > 2 else ""
         statement = f"with probability {1 - ask.delta:g}, {whose}{holds}"
         premises = [*premises, separable(margin, n_classes, M, labels), INDEPENDENT_ROWS]
@@ -121,11 +121,11 @@ SEPARABLE = Promise(
 )
 WIDE = Promise(
     f"Theorem 1 of {MAPPINGS}",
-    "some linear separator of the features has error at most {epsilon:g} at margin {half:.4g}",
+    "some linear separator of the features has error at most {epsilon:g} at margin {half}",
 )
 COMPACT = Promise(
     f"Theorem 3 of {MAPPINGS}",
-    "some linear separator of the features has error at most {epsilon:g} at margin {quarter:.4g}",
+    "some linear separator of the features has error at most {epsilon:g} at margin {quarter}",
     share=0.5,
 )
 
@@ -199,10 +199,11 @@ def guarantee_of_gaps(
         few = f"{sizes.min()} landmarks of a class are too few for any gap, {needed} would do for a gap of 1"
         return Guarantee.none(few, theorem, numbers)
     margin = class_margin(gamma, sizes, scales)
+    shown = rounded_down(margin)
     if len(sizes) > 2:
-        holds = f"some linear scores, one for each class, put the right one first, at margin {margin:.4g} to any other"
+        holds = f"some linear scores, one for each class, put the right one first, at margin {shown} to any other"
     else:
-        holds = f"some linear separator of the features is right at margin {margin:.4g}"
+        holds = f"some linear separator of the features is right at margin {shown}"
     statement = f"with probability {1 - DELTA:g}, {holds}, for all objects but a share epsilon + {DELTA:g}"
     premises = [*premises, good(gamma, len(sizes), len(scales), share(gamma)), INDEPENDENT_ROWS]
     return Guarantee.under(premises, statement, theorem, {**numbers, "gamma": gamma, "margin": margin})
@@ -224,10 +225,11 @@ def guarantee_of_reasonable(drawn: int, n_classes: int, choices: int, premises: 
     whose = "" if n_classes == 2 else ", for each class against the others,"
     statement = (
         f"with probability {1 - DELTA:g}{whose} some linear function of the features with weights of absolute sum "
-        f"{1 / high:.4g} has a hinge loss of at most L + {HINGE_EPSILON:g}"
+        f"{rounded_up(1 / high)} has a hinge loss of at most L + {HINGE_EPSILON:g}"
     )
     hinge = Premise(
-        f"compared with the reasonable half of all objects, the similarity has a hinge loss of L at margin {high:.4g}",
+        f"compared with the reasonable half of all objects, the similarity has a hinge loss of L at margin "
+        f"{rounded_up(high)}",
         "assumed",
     )
     premises = [*premises, hinge, INDEPENDENT_ROWS]

@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude.landmarks.features import GIVEN, UNLABELED
 from similitude.similarity import BOUNDED, Precomputed, Similarity
-from similitude.support import Premise
+from similitude.support import Premise, rounded_up
 
 RANGE_ROUNDING = 1e-6
 """By how much rounding may take a value outside of [-1, 1]."""
@@ -31,7 +31,7 @@ def fixed_beforehand(similarities: Sequence[Similarity]) -> Premise:
         return Premise(text, "contradicted", f"{', '.join(computed)} was computed from the rows: give a number")
     if any(isinstance(k, Precomputed) for k in similarities):
         return Premise(text, "assumed", "a precomputed matrix does not say where it comes from")
-    return Premise(text, "proven", "none of its parameters was computed from the rows")
+    return Premise(text, "proven", "fit computed none of its parameters from the rows")
 
 
 def independent_landmarks(rule: str, of_each_class: bool = False) -> Premise:
@@ -89,12 +89,12 @@ def separable(
     """
     several = n_classes > 2
     whose = "for each class, some separator from the others has" if several else "some separator of the classes has"
-    text = f"{whose} margin {margin:.4g} on all objects, relative to their lengths in the feature space"
+    text = f"{whose} margin {rounded_up(margin)} on all objects, relative to their lengths in the feature space"
     if M is None or labels is None:
         return Premise(text, "assumed", "no labels of landmarks are known")
     targets = range(n_classes) if several else (1,)
     largest = min(margin_bound(M, np.where(labels == one, 1.0, -1.0)) for one in targets)
-    found = f"no separator has a margin above {largest:.4g} on the {len(M)} landmarks"
+    found = f"no separator has a margin above {rounded_up(largest)} on the {len(M)} landmarks"
     return Premise(text, "contradicted" if largest < margin else "assumed", found)
 
 
@@ -133,7 +133,7 @@ def good(gamma: float, n_classes: int, n_similarities: int, share: float | None)
     other = "the other class" if n_classes == 2 else "any other class"
     text = (
         f"all objects but a share epsilon are on average, {by}with some weights in [0, 1] on those they are compared "
-        f"with, more similar to their own class than to {other}, by {gamma:.4g}"
+        f"with, more similar to their own class than to {other}, by {rounded_up(gamma)}"
     )
     return Premise(text, "assumed", "" if share is None else f"with equal weights, {share:.1%} of a sample are not")
 

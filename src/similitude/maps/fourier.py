@@ -16,7 +16,7 @@ from similitude.maps.feature_map import FeatureMap
 from similitude.maps.frequencies import Draw, Law, Matrix, Structured, law_of
 from similitude.maps.sketches import Written, whole_number
 from similitude.similarity import as_similarity
-from similitude.support import Guarantee, Premise, generator
+from similitude.support import Guarantee, Premise, generator, rounded_up
 from similitude.theory import DELTA
 
 FREQUENCY_KINDS = ("plain", "orthogonal", "structured")
@@ -227,6 +227,6 @@ def promise(kind: str, width: int, d: int, factor: float) -> Guarantee:
         )
         return Guarantee.none(why, theorem, numbers)
     numbers |= {"independent_terms": terms, "epsilon": epsilon * factor}
-    statement = f"|F(x).F(z) - K(x, z)| < {epsilon * factor:.2g} with probability >= {1 - DELTA:g}"
+    statement = f"|F(x).F(z) - K(x, z)| < {rounded_up(epsilon * factor, 2)} with probability >= {1 - DELTA:g}"
     independent = Premise("x and z do not depend on the frequencies drawn", "proven", "they were drawn at random")
     return Guarantee.under([independent], statement, theorem, numbers)

@@ -39,6 +39,8 @@ from similitude.support.results import (
     Premise,
     Result,
     plain,
+    rounded_down,
+    rounded_up,
 )
 from similitude.support.validation import (
     check_choice,

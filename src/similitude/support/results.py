@@ -7,6 +7,7 @@ import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -174,6 +175,31 @@ class Guarantee(Result):
         lines += [f"  {premise}" for premise in self.premises]
         lines.append("  " + ", ".join(f"{name} = {value:.4g}" for name, value in self.numbers.items()))
         return "\n".join(line for line in lines if line.strip())
+
+
+def rounded_up(value: float, digits: int = 4) -> str:
+    """Write an upper bound, or a number that must at least be reached, in a few digits that are not below it.
+
+    >>> rounded_up(0.12344), rounded_up(0.1), rounded_up(2.0), rounded_up(0.12344, 2)
+    ('0.1235', '0.1', '2', '0.13')
+    """
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def rounded_down(value: float, digits: int = 4) -> str:
+    """Write a lower bound in a few digits that are not above it.
+
+    >>> rounded_down(0.12346), rounded_down(0.1), rounded_down(0.3 - 0.1)
+    ('0.1234', '0.1', '0.2')
+    """
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: float, digits: int, towards: str) -> str:
+    nearest = f"{value:.{digits}g}"
+    if math.isclose(float(nearest), value, rel_tol=1e-12):
+        return nearest
+    return f"{float(Context(prec=digits, rounding=towards).create_decimal_from_float(value)):.{digits}g}"
 
 
 def plain(value: Any, *, finite: bool = False) -> Any:

@@ -17,7 +17,7 @@ from similitude.learners.svm.row_cache import KernelRows
 from similitude.linear import Hinge
 from similitude.scikit import CHECKED_OBJECTS, ScoreClassifier, all_or_nothing, check_labels
 from similitude.similarity import Similarity
-from similitude.support import Guarantee, Premise, brief, check_integer, check_positive, generator
+from similitude.support import Guarantee, Premise, brief, check_integer, check_positive, generator, rounded_up
 
 STEPS_PER_EXAMPLE, MIN_STEPS = 10, 10_000
 """Default number of steps: ten per example, but at least 10,000."""
@@ -183,7 +183,7 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
             self.guarantee_ = Guarantee.none(reason, THEOREM, numbers)
             return
         self.suboptimality_bound_ = bound = 2 * radius * (1 + math.log(T)) / (mu * T)
-        statement = f"on average over random orders the objective exceeds its minimum by at most {bound:.3g}"
+        statement = f"on average over random orders the objective exceeds its minimum by at most {rounded_up(bound, 3)}"
         uniform = Premise("the examples are drawn uniformly", "proven", "by this implementation")
         self.guarantee_ = Guarantee.under([uniform, positive], statement, THEOREM, numbers)
 

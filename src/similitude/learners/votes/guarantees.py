@@ -12,7 +12,7 @@ from similitude.compute.engines import Engine
 from similitude.landmarks import fixed_beforehand, within_range
 from similitude.scikit import whole_gram
 from similitude.similarity import BOUNDED, Precomputed, Similarity, as_similarity
-from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise, pairs_at
+from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise, pairs_at, rounded_up
 from similitude.theory import BALCAN_BLUM, DELTA, bounds
 
 EXAMINED_EXAMPLES = 50
@@ -60,7 +60,7 @@ def of_vote(each: int, n_classes: int, weighted: bool, premises: Sequence[Premis
     known = ", with these weights, which were known beforehand," if weighted else ""
     gap = Premise(
         f"all objects but a share epsilon are on average{known} more similar to their own class than to "
-        f"{'the other' if n_classes == 2 else 'any other'}, by {gamma:.4g}",
+        f"{'the other' if n_classes == 2 else 'any other'}, by {rounded_up(gamma)}",
         "assumed",
     )
     statement = _likely(f"the error is at most epsilon + {DELTA:g}")
@@ -82,11 +82,11 @@ def of_weak_vote(each: int, n_classes: int, shrink: float, found: float, premise
     error = 1 - 1 / n_classes - gamma / (4 * n_classes * shrink)
     numbers |= {"examples_theorem": float(bounds.weak_votes(gamma, DELTA)), "error": error}
     text = (
-        f"similarities within classes are larger on average than between classes by {gamma:.4g}, with all classes "
-        f"weighted equally"
+        f"similarities within classes are larger on average than between classes by {rounded_up(gamma)}, with all "
+        f"classes weighted equally"
     )
     gap = Premise(text, "assumed" if found > 0 else "contradicted", f"between the examples it is {found:.4g}")
-    statement = _likely(f"the mean of the classes' errors is at most {error:.4g}")
+    statement = _likely(f"the mean of the classes' errors is at most {rounded_up(error)}")
     return Guarantee.under([*premises, gap, INDEPENDENT_ROWS], statement, theorem, numbers)
 
 
@@ -100,7 +100,7 @@ def of_alignment(n: int, n_classes: int, premises: Sequence[Premise]) -> Guarant
     if slack >= 1:
         return Guarantee.none(f"{n:,} examples are too few for any alignment", theorem, numbers)
     aligned = Premise("E[l(x) l(x') K(x, x')] is at least A", "assumed")
-    statement = _likely(f"the error is at most 1 - A + {slack:.4g}, where A is the alignment")
+    statement = _likely(f"the error is at most 1 - A + {rounded_up(slack)}, where A is the alignment")
     return Guarantee.under([*premises, aligned, INDEPENDENT_ROWS], statement, theorem, numbers)
 
 
