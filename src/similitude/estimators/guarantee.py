@@ -93,10 +93,10 @@ def _of_projection(
 
 
 def _share(sample: SampleFeatures | None, labels: np.ndarray, landmarks: Landmarks, gamma: float) -> float | None:
-    """Return the share of the sample, without the landmarks themselves, that does not have a gap; None if unknown."""
+    """Return the share of some rows, none of them a landmark, that does not have a gap; None if unknown."""
     if sample is None or landmarks.labels is None or landmarks.positions is None:
         return None
-    others = np.flatnonzero(~np.isin(sample.places, landmarks.positions))
+    others = np.flatnonzero(~np.isin(sample.places, landmarks.positions))[:EXAMINED]
     if not len(others):
         return None
     K = sample.similarities(len(landmarks), "left")[others]

@@ -225,8 +225,8 @@ def promise(width: int, degree: int) -> Guarantee:
     spread = (3.0**degree - 1.0) / width
     epsilon = math.sqrt(spread / DELTA)
     statement = (
-        f"|F(x).F(z) - K(x, z)| < {rounded_up(epsilon, 2)} sqrt(K(x, x) K(z, z)) with probability >= {1 - DELTA:g}, since "
-        f"the mean of F(x).F(z) is K(x, z) and its variance at most (3^p - 1) K(x, x) K(z, z) / D"
+        f"|F(x).F(z) - K(x, z)| < {rounded_up(epsilon, 2)} sqrt(K(x, x) K(z, z)) with probability >= {1 - DELTA:g}, "
+        f"since the mean of F(x).F(z) is K(x, z) and its variance at most (3^p - 1) K(x, x) K(z, z) / D"
     )
     numbers: dict[str, float] = {"n_components": width, "degree": degree, "epsilon": epsilon, "delta": DELTA}
     theorem = "Chebyshev's inequality (Avron, Nguyen and Woodruff, Subspace embeddings for the polynomial kernel, 2014)"
