@@ -276,9 +276,13 @@ class LandmarkMap(LandmarkedMap):
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         features = LandmarkFeatures(k, chosen, self.side)
         self.rank_, self.n_features_out_ = len(chosen), len(features)
-        self.guarantee_ = self._promise.made(ask, self.rank_, self._premises(k))
+        premises: list[Premise] = []
+        self.guarantee_ = self._promise.made(ask, self.rank_, premises)
         if self.guarantee_.grade != NONE:
-            self.guarantee_ = self._promise.made(ask, self.rank_, [*self._premises(k), self._examined(k, chosen)])
+            premises = self._premises(k)
+            if all(one.state != "contradicted" for one in premises):
+                premises.append(self._examined(k, chosen))
+            self.guarantee_ = self._promise.made(ask, self.rank_, premises)
         return features
 
     def _examined(self, k: Similarity, chosen: Landmarks) -> Premise:
