@@ -34,6 +34,7 @@ from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.distributed import sample_collection
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.fit import Fitted, all_features, fit_ridge
+from similitude.estimators.guarantee import guarantee_of_fit
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.model import LandmarkModel, WeightedLandmarks
 from similitude.estimators.options import RIDGE, FitOptions
@@ -49,7 +50,6 @@ from similitude.landmarks import (
     Landmarks,
     Representation,
     check_positions,
-    guarantee_for_classes,
 )
 from similitude.linear import LinearModel, Trial
 from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing
@@ -345,13 +345,7 @@ class LandmarkEstimator(SimilarityEstimator):
             fitted = self._refit(fitted, data, options)
         self.loss_, self.penalty_, self.landmark_curve_ = options.loss, options.penalty, fitted.curve
         self.representation_ = fitted.representations[0] if len(fitted.representations) == 1 else fitted.representations
-        self.guarantee_ = guarantee_for_classes(
-            fitted.representations,
-            fitted.landmarks,
-            None if labels is None else max(2, Y.shape[1]),
-            n_scales * len(choice.sizes),
-            [one.scale for one in fitted.features],
-        )
+        self.guarantee_ = guarantee_of_fit(fitted, options, labels, max(2, Y.shape[1]), n_scales * len(choice.sizes))
         self._keep(fitted, data.similarities)
         return fitted
 
