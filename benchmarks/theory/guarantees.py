@@ -24,6 +24,11 @@ def fitted(model: Any, each: int, n_classes: int, rng: np.random.Generator) -> A
     return model.fit(rng.normal(size=(len(y), 2)) * (0.1 + 0.5 * y[:, None]) + 5.0 * y[:, None], y)
 
 
+def granted(model: Any, each: int, n_classes: int, rng: np.random.Generator) -> float:
+    """Return 2 if there is a guarantee, otherwise 1."""
+    return 1.0 if fitted(model, each, n_classes, rng).guarantee_.grade == "NONE" else 2.0
+
+
 def votes(rng: np.random.Generator) -> Iterator[tuple[float, float]]:
     """The smallest gap: by Markov, delta of the objects err but for delta if delta^2 err on average.
 
@@ -34,6 +39,8 @@ def votes(rng: np.random.Generator) -> Iterator[tuple[float, float]]:
         gap = smallest(lambda g: (k - 1) * hoeffding(2 * each, g, 4) <= SAID_DELTA**2)  # noqa: B023
         yield from ((numbers["gamma"], gap), (numbers["delta"], SAID_DELTA))
         yield numbers["examples_theorem"] / each, 1.0
+    for each, expected in ((10, 1.0), (30, 2.0)):  # smallest gaps of 1.55 and 0.89, and 1 is asked for
+        yield granted(SimilarityVote(Gaussian(1.0)), each, 2, rng), expected
 
 
 def weak_votes(rng: np.random.Generator) -> Iterator[tuple[float, float]]:
@@ -48,6 +55,8 @@ def weak_votes(rng: np.random.Generator) -> Iterator[tuple[float, float]]:
         right = 1 / k + gap / 2 / (2 * k) / model.shrink_
         yield from ((numbers["gamma"], gap), (numbers["delta"], SAID_DELTA), (numbers["error"], 1 - right))
         yield numbers["examples_theorem"] / each, 1.0
+    for each, expected in ((20, 1.0), (60, 2.0)):
+        yield granted(WeakSimilarityVote(Gaussian(1.0)), each, 2, rng), expected
 
 
 def aligned(rng: np.random.Generator) -> Iterator[tuple[float, float]]:
@@ -56,6 +65,8 @@ def aligned(rng: np.random.Generator) -> Iterator[tuple[float, float]]:
         numbers = fitted(AlignmentVote(Gaussian(1.0)), each, 2, rng).guarantee_.numbers
         slack = smallest(lambda s: hoeffding(2 * each, s, 2) <= SAID_DELTA)  # noqa: B023
         yield from ((numbers["slack"], slack), (numbers["delta"], SAID_DELTA))
+    for each, k, expected in ((2, 2, 1.0), (5, 2, 2.0), (100, 3, 1.0)):  # slacks of 1.22 and 0.77; three classes
+        yield granted(AlignmentVote(Gaussian(1.0)), each, k, rng), expected
 
 
 def stated(
