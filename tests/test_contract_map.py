@@ -11,7 +11,7 @@ from similitude import FromPairs, maps
 from similitude.checks import check_map
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
-from similitude.results import PROVEN, Guarantee
+from similitude.results import PROVEN, Guarantee, Premise
 
 VECTORS = np.random.default_rng(0).standard_normal((30, 3))
 LABELS = ["a", "b"] * 15
@@ -70,7 +70,8 @@ class Shrinking(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         self.fitted_ = True
-        promise = Guarantee("all is well", "none", "", {}, PROVEN if self.how == "assumption" else "ESTIMATE")
+        premises = () if self.how == "premises" else (Premise("it is known", "proven"),)
+        promise = Guarantee("all is well", "none", premises, {}, PROVEN)
         if self.how != "guarantee":
             self.guarantee_ = promise
         if self.how == "parameter":
@@ -96,7 +97,7 @@ FAULTS = {
     "objects": "changed the objects",
     "names": "features of shape",
     "guarantee": "guarantee_ must be a Guarantee",
-    "assumption": "a proven guarantee must state its assumption",
+    "premises": "a guarantee must state the premises of its theorem",
     "unfitted": "transform before fit must raise NotFittedError",
 }
 

@@ -13,14 +13,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from similitude import FromPairs, Precomputed, bounds
+from similitude import FromBlocks, FromPairs, Precomputed, bounds
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
-from similitude.kernels import Gaussian, Linear, Polynomial, explicit_map
+from similitude.kernels import Gaussian, Linear, Polynomial, Sigmoid, explicit_map
 from similitude.landmarks.projection import PANEL, factorize, solve_rows, solver
 from similitude.landmarks.reservoir import Reservoir
 from similitude.maps import CompactMap, LandmarkMap, ProjectionMap
-from similitude.results import NONE, PROVEN
+from similitude.results import CONDITIONAL, NONE
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 4))
@@ -147,10 +147,10 @@ SIDES = ("left", "right", "both")
 
 def test_theorem_sizes_are_used_and_said():
     big = np.random.default_rng(1).standard_normal((700, 3))
-    m = ProjectionMap(epsilon=0.1, margin=0.5, delta=0.05).fit(big)
+    m = ProjectionMap(Gaussian(1.0), epsilon=0.1, margin=0.5, delta=0.05).fit(big)
     assert m.guarantee_.numbers["landmarks_drawn"] == 560 == bounds.landmarks(0.1, 0.5, 0.05)
-    assert m.guarantee_.grade == PROVEN and "margin 0.25" in m.guarantee_.statement
-    assert "assuming that some separator has margin 0.5" in str(m.guarantee_)
+    assert m.guarantee_.grade == CONDITIONAL and "margin 0.25" in m.guarantee_.statement
+    assert "assumed: some separator of the classes has margin 0.5" in str(m.guarantee_)
 
 
 def test_fewer_landmarks_than_the_theorem_asks_promise_nothing():
@@ -161,23 +161,47 @@ def test_fewer_landmarks_than_the_theorem_asks_promise_nothing():
 
 def test_without_a_margin_the_smallest_covered_one_is_named():
     big = np.random.default_rng(1).standard_normal((700, 3))
-    m = LandmarkMap(n_components=600).fit(big)
+    m = LandmarkMap(Gaussian(1.0), n_components=600).fit(big)
     margin = m.guarantee_.numbers["margin"]
-    assert m.guarantee_.grade == PROVEN and bounds.landmarks(0.1, margin, 0.05) <= 600
+    assert m.guarantee_.grade == CONDITIONAL and bounds.landmarks(0.1, margin, 0.05) <= 600
     assert bounds.landmarks(0.1, margin * 0.99, 0.05) > 600
     assert LandmarkMap(n_components=20).fit(big).guarantee_.grade == NONE
 
 
-def test_chosen_landmarks_are_no_independent_draws():
-    m = LandmarkMap(n_components=59, landmarks="diverse", epsilon=0.9, margin=1.0).fit(X)
-    assert m.guarantee_.grade == NONE and "diverse" in m.guarantee_.statement
+@pytest.mark.parametrize("rule", ["diverse", "stratified"])
+def test_chosen_landmarks_are_no_independent_draws(rule):
+    m = LandmarkMap(Gaussian(1.0), n_components=59, landmarks=rule, epsilon=0.9, margin=1.0).fit(X, np.arange(60) % 2)
+    assert m.guarantee_.grade == NONE and f"rule '{rule}'" in m.guarantee_.statement
+
+
+@pytest.mark.parametrize("kind", [LandmarkMap, ProjectionMap, CompactMap])
+def test_a_width_from_the_rows_promises_nothing(kind):
+    ask, many = {"epsilon": 0.9, "margin": 1.0}, np.random.default_rng(0).standard_normal((90, 2))
+    assert kind(Gaussian(1.0), **ask).fit(many).guarantee_.grade == CONDITIONAL
+    found = kind(Gaussian("median"), **ask).fit(many).guarantee_
+    assert found.grade == NONE and "sigma was computed from the rows" in found.statement
+
+
+def test_no_kernel_is_promised_nothing_and_its_eigenvalue_is_named():
+    many = np.random.default_rng(0).standard_normal((600, 2))
+    found = LandmarkMap(Sigmoid(), n_components=500).fit(many).guarantee_
+    assert found.grade == NONE and "an eigenvalue on 100 landmarks is -" in found.statement
+
+
+@pytest.mark.parametrize("kind", [LandmarkMap, ProjectionMap])
+def test_positive_semi_definite_on_landmarks_is_evidence_only(kind):
+    many = np.random.default_rng(0).standard_normal((600, 2))
+    found = kind(FromBlocks(lambda A, B: A @ B.T, objects="vectors"), n_components=500).fit(many).guarantee_
+    assert found.grade == CONDITIONAL
+    kernel = next(one for one in found.premises if one.text == "the similarity is a kernel")
+    assert kernel.state == "assumed" and ("100" if kind is LandmarkMap else "500") in kernel.evidence
 
 
 def test_compact_map_promises_a_quarter_of_the_margin_only_when_wide_enough():
     big = np.random.default_rng(1).standard_normal((2000, 3))
     ask = {"epsilon": 0.2, "margin": 1.0, "delta": 0.2}
     kept = CompactMap(Gaussian(0.05), **ask).fit(big)
-    assert kept.guarantee_.grade == PROVEN and "margin 0.25" in kept.guarantee_.statement
+    assert kept.guarantee_.grade == CONDITIONAL and "margin 0.25" in kept.guarantee_.statement
     assert kept.sketch_ is None  # the theorem's dimension exceeds the rank: the first stage is left as it is
     few = CompactMap(Gaussian(0.05), n_components=9, **ask).fit(big)
     assert few.guarantee_.grade == NONE and few.n_features_out_ == 9

@@ -21,7 +21,7 @@ class ClassMeans(TransformerMixin, BaseEstimator):
         self.similarity_ = as_similarity(self.similarity).resolve(X)
         self.classes_ = np.unique(y)
         self.members_ = [[X[i] for i in np.flatnonzero(np.equal(y, label))] for label in self.classes_]
-        self.guarantee_ = Guarantee("nothing is promised for new objects", theorem="", assumption="")
+        self.guarantee_ = Guarantee.none("no theorem is about means of new objects")
         return self
 
     def transform(self, X):

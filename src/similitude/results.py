@@ -1,5 +1,27 @@
 """The results that the library returns, and the grades of guarantees."""
 
-from similitude.support import ESTIMATE, HELD_OUT, NONE, PROVEN, Curve, Estimate, Guarantee, Result
+from similitude.support import (
+    CONDITIONAL,
+    ESTIMATE,
+    HELD_OUT,
+    NONE,
+    PROVEN,
+    Curve,
+    Estimate,
+    Guarantee,
+    Premise,
+    Result,
+)
 
-__all__ = ["ESTIMATE", "HELD_OUT", "NONE", "PROVEN", "Curve", "Estimate", "Guarantee", "Result"]
+__all__ = [
+    "CONDITIONAL",
+    "ESTIMATE",
+    "HELD_OUT",
+    "NONE",
+    "PROVEN",
+    "Curve",
+    "Estimate",
+    "Guarantee",
+    "Premise",
+    "Result",
+]

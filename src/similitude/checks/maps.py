@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from similitude.checks.comparing import same
 from similitude.checks.estimators import shared_checks
-from similitude.support import GRADES, PROVEN, Guarantee
+from similitude.support import GRADES, NONE, Guarantee
 
 
 def check_map(feature_map: Any, X: Any, y: Any = None) -> None:
@@ -52,11 +52,11 @@ def check_features(m: Any, X: Any, y: Any) -> None:
 
 
 def check_guarantee_has_a_grade(m: Any, X: Any, y: Any) -> None:
-    """Check that the map states a guarantee, its grade, and the assumption of a proven one."""
+    """Check that the map states a guarantee, its grade, and the premises of its theorem."""
     promised = getattr(m.fit(X, y), "guarantee_", None)
     assert isinstance(promised, Guarantee), f"guarantee_ must be a Guarantee, found {promised!r}"
     assert promised.grade in GRADES, f"unknown grade {promised.grade!r}"
-    assert promised.grade != PROVEN or promised.assumption, "a proven guarantee must state its assumption"
+    assert promised.grade == NONE or promised.premises, "a guarantee must state the premises of its theorem"
 
 
 MAP_CHECKS = (*shared_checks("transform"), check_features, check_guarantee_has_a_grade)

@@ -10,7 +10,7 @@ from similitude.cli.errors import UsageError
 from similitude.cli.inputs import TrainingData, TrainingOptions, check_not_read
 from similitude.cli.options import Seed
 from similitude.cli.output import Computation, Terminal, with_interval
-from similitude.support import Estimate, check_place, plain
+from similitude.support import Estimate, Premise, check_place, plain
 
 ModelOut = Annotated[
     str, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write, for instance model.sim.")
@@ -107,8 +107,8 @@ def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
         ("", f"not more, because {about['why_not_more']}"),
         ("representation", about["representation"].partition(": ")[2] or about["representation"]),
         ("guarantee", f"{grade}{promise['statement']}"),
-        *([("", f"assuming that {promise['assumption']}")] if promise["assumption"] else []),
         *([("", f"by {promise['theorem']}")] if promise["theorem"] else []),
+        *[("", str(Premise(**premise))) for premise in promise["premises"]],
     ]
 
 

@@ -44,6 +44,8 @@ class Fitted:
     curve : LandmarkCurve
     landmarks : Landmarks
         Those that were drawn; the features may use fewer.
+    samples : sequence of SampleFeatures
+        What was computed to choose among models, one for each similarity.
     design : tuple of arrays, or None
         Features, targets and weights of all rows, if they are in memory.
     """
@@ -55,6 +57,7 @@ class Fitted:
     held_out: tuple[np.ndarray, np.ndarray]
     curve: LandmarkCurve
     landmarks: Landmarks
+    samples: Sequence[SampleFeatures]
     design: Design | None
 
 
@@ -111,7 +114,7 @@ def _fit_sample(
     linear, features = ridge.fit(best.trial.lam), _relocated(best.features, data)
     representations = _representations(samples, features)
     held_out, drawn = (Y[judged], weights[judged]), choice.landmarks.only(np.arange(best.n))
-    return Fitted(features, representations, linear, best.trial, held_out, curve, drawn, (best.F, Y, weights))
+    return Fitted(features, representations, linear, best.trial, held_out, curve, drawn, samples, (best.F, Y, weights))
 
 
 def _fit_by_products(
@@ -130,7 +133,7 @@ def _fit_by_products(
     curve = LandmarkCurve.of(choice.sizes, [trial], choice.limit)
     features = _relocated((LandmarkFeatures(sample.k, landmarks),), data)
     judged, drawn = (data.Y[held_out], data.weights[held_out]), choice.landmarks.only(np.arange(choice.sizes[0]))
-    return Fitted(features, (sample.representation,), linear, trial, judged, curve, drawn, None)
+    return Fitted(features, (sample.representation,), linear, trial, judged, curve, drawn, [sample], None)
 
 
 def _fit_in_one_pass(
@@ -164,7 +167,7 @@ def _fit_in_one_pass(
     remove_checkpoint(engine.checkpoint)
     curve = curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit)
     drawn = choice.landmarks.only(np.arange(n_landmarks))
-    return Fitted(features, _representations(samples, features), linear, trial, held_out, curve, drawn, None)
+    return Fitted(features, _representations(samples, features), linear, trial, held_out, curve, drawn, samples, None)
 
 
 def fit_with_held_out(sums: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> tuple[LinearModel, Trial]:

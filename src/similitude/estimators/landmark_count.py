@@ -64,11 +64,11 @@ class SampleFeatures:
                 self.representation = not_projected(self.gram(n))
                 return self.features(n, normalized)
             features, pivots = made
-            K = self._similarities(n, "left")
+            K = self.similarities(n, "left")
             if len(pivots) < n or (pivots != np.arange(n)).any():
                 K = np.take(K, pivots, axis=1)
             return features, features.ready(K.dtype).transform(np.ascontiguousarray(K))
-        parts = [self._similarities(n, one) for one in (["left", "right"] if side == "both" else [side])]
+        parts = [self.similarities(n, one) for one in (["left", "right"] if side == "both" else [side])]
         features = LandmarkFeatures(self.k, self.landmarks.only(np.arange(n)), side, normalized=normalized)
         return features, features.transform(np.concatenate(parts, axis=1))
 
@@ -79,7 +79,7 @@ class SampleFeatures:
             return None
         return LandmarkFeatures(self.k, self.landmarks.only(factor.pivots), factor=factor.U), factor.pivots
 
-    def _similarities(self, n: int, side: str) -> np.ndarray:
+    def similarities(self, n: int, side: str) -> np.ndarray:
         """Return the similarities to the first n landmarks; known ones are not computed again."""
         blocks = self._blocks[side]
         known = sum([block.shape[1] for block in blocks])
@@ -91,14 +91,20 @@ class SampleFeatures:
             blocks.append(in_floats(values))
         return np.concatenate(blocks, axis=1)[:, :n]
 
+    @property
+    def largest(self) -> float:
+        """The largest magnitude of a similarity that was computed."""
+        blocks = [*self._blocks["left"], *self._blocks["right"], self._gram]
+        return max([float(np.abs(block).max(initial=0.0)) for block in blocks])
+
     def gram(self, n: int) -> np.ndarray:
         """Return the Gram matrix of the first n landmarks in float64.
 
         Without a proof every pair is computed, once. With one, and for objects other than vectors, values are taken
         from the similarities of the sample if all landmarks are rows of it.
         """
-        if self._own is not None and self.proven and self._similarities(n, "left").dtype == np.float64:
-            return self._similarities(n, "left")[self._own[:n]]
+        if self._own is not None and self.proven and self.similarities(n, "left").dtype == np.float64:
+            return self.similarities(n, "left")[self._own[:n]]
         A = in_double(self.k, self.landmarks.only(np.arange(n)))
         if self.proven:
             return as_numpy(Blocks(self.k, A, A, True, self.engine, itemsize(A)).whole()).astype(np.float64, copy=False)

@@ -28,10 +28,20 @@ from similitude.landmarks.guarantees import (
     Ask,
     Promise,
     at_most,
-    guarantee_for_classes,
+    class_gap,
+    class_margin,
+    guarantee_of_gaps,
+    guarantee_of_reasonable,
 )
 from similitude.landmarks.partitions import Candidates, Look, look_at_partition, sample_partition
 from similitude.landmarks.pivots import draw
+from similitude.landmarks.premises import (
+    fixed_beforehand,
+    independent_landmarks,
+    is_kernel,
+    share_without_gap,
+    within_range,
+)
 from similitude.landmarks.projection import (
     DOUBLE,
     EXAMINED,
@@ -44,6 +54,7 @@ from similitude.landmarks.projection import (
     factor_of_landmarks,
     factorize,
     not_projected,
+    rounding_of,
 )
 from similitude.landmarks.reservoir import Reservoir
 from similitude.landmarks.rules import RULES, Pool, check_positions, choose, interleaved

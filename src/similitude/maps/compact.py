@@ -12,7 +12,7 @@ from similitude.landmarks import COMPACT, DEFAULT, Ask, LandmarkFeatures, Landma
 from similitude.maps.projection import ProjectionMap
 from similitude.maps.sketches import SKETCH_KINDS, Sketch
 from similitude.similarity import Similarity
-from similitude.support import Guarantee, check_integer, generator
+from similitude.support import NONE, Guarantee, check_integer, generator
 from similitude.theory import bounds
 
 
@@ -105,7 +105,7 @@ class CompactMap(ProjectionMap):
         if self.n_features_out_ < self.rank_:
             seed = int(generator(self.random_state).integers(2**63))
             self.sketch_ = Sketch(self.projection, self.rank_, self.n_features_out_, seed)
-        self.guarantee_ = self._promised(ask, drawn)
+        self.guarantee_ = self._promised(k, ask, drawn)
         return features
 
     def _dimension(self, ask: Ask) -> int:
@@ -115,23 +115,26 @@ class CompactMap(ProjectionMap):
             return min(self.rank_, DEFAULT)
         return min(self.rank_, bounds.compact_dimension(ask.epsilon, ask.margin, ask.delta))
 
-    def _promised(self, ask: Ask, drawn: int) -> Guarantee:
+    def _promised(self, k: Similarity, ask: Ask, drawn: int) -> Guarantee:
         """Return what both stages together promise; a first stage left as it is keeps more than the theorem asks."""
-        made = self._promise.made(ask, drawn, self._not_independent())
+        made = self._promise.made(ask, drawn, self._premises(k))
         if self.sketch_ is None or "margin" not in made.numbers:
             return made
         epsilon, margin, delta = (made.numbers[name] for name in ("epsilon", "margin", "delta"))
         asked = bounds.compact_dimension(epsilon, margin, delta)
-        few = f"the theorem asks for {asked:,} features, not {self.n_features_out_:,}"
-        other = f"the theorem is about normal or plus-or-minus-one entries, not projection={self.projection!r}"
-        why_not = few if self.n_features_out_ < asked else other if self.projection in ("sparse", "hadamard") else None
-        beside = {
+        numbers = {
+            **made.numbers,
             "features": float(self.n_features_out_),
             "features_theorem": float(asked),
             "features_practical": float(bounds.compact_dimension(epsilon, margin, delta, practical=True)),
         }
-        made = self._promise.made(ask, drawn, self._not_independent() or why_not)
-        return replace(made, numbers={**made.numbers, **beside})
+        if made.grade != NONE and self.n_features_out_ < asked:
+            few = f"the theorem asks for {asked:,} features, not {self.n_features_out_:,}"
+            return Guarantee.none(few, made.theorem, numbers)
+        if made.grade != NONE and self.projection in ("sparse", "hadamard"):
+            other = f"the theorem is about normal or plus-or-minus-one entries, not projection={self.projection!r}"
+            return Guarantee.none(other, made.theorem, numbers)
+        return replace(made, numbers=numbers)
 
     def _prepared(self, dtype: np.dtype) -> LandmarkFeatures:
         """Return the features, both stages after the kernel being one matrix: U^-1 A' / sqrt(d)."""

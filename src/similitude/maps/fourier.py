@@ -16,7 +16,7 @@ from similitude.maps.feature_map import FeatureMap
 from similitude.maps.frequencies import Draw, Law, Matrix, Structured, law_of
 from similitude.maps.sketches import Written, whole_number
 from similitude.similarity import as_similarity
-from similitude.support import NONE, PROVEN, Guarantee, generator
+from similitude.support import Guarantee, Premise, generator, rounded_up
 from similitude.theory import DELTA
 
 FREQUENCY_KINDS = ("plain", "orthogonal", "structured")
@@ -215,7 +215,7 @@ def promise(kind: str, width: int, d: int, factor: float) -> Guarantee:
     numbers: dict[str, float] = {"n_components": width, "delta": DELTA}
     if kind == "structured":
         why = "F(x).F(z) is close to K(x, z) in practice: structured directions follow the kernel's law only nearly"
-        return Guarantee(why, "", "", numbers, NONE)
+        return Guarantee.none(why, theorem, numbers)
     frequencies, block = math.ceil(width / 2), 1 if kind == "plain" else d
     full, rest = divmod(frequencies, block)
     terms = width**2 / (4.0 * (full * block**2 + rest**2))
@@ -225,7 +225,8 @@ def promise(kind: str, width: int, d: int, factor: float) -> Guarantee:
             f"the mean of F(x).F(z) is K(x, z), but the {frequencies:,} frequencies form {full + (rest > 0):,} "
             f"orthogonal blocks, too few independent terms for a bound: kind='plain' has one"
         )
-        return Guarantee(why, "", "", numbers, NONE)
+        return Guarantee.none(why, theorem, numbers)
     numbers |= {"independent_terms": terms, "epsilon": epsilon * factor}
-    statement = f"|F(x).F(z) - K(x, z)| < {epsilon * factor:.2g} with probability >= {1 - DELTA:g}"
-    return Guarantee(statement, theorem, "x and z do not depend on the frequencies drawn", numbers, PROVEN)
+    statement = f"|F(x).F(z) - K(x, z)| < {rounded_up(epsilon * factor, 2)} with probability >= {1 - DELTA:g}"
+    independent = Premise("x and z do not depend on the frequencies drawn", "proven", "they were drawn at random")
+    return Guarantee.under([independent], statement, theorem, numbers)

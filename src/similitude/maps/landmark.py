@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.compute import Blocks, Encoding, check_objects, itemsize, rows, take
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, itemsize, rows, take
 from similitude.compute.engines import Engine
 from similitude.landmarks import (
     AMONG_ALL,
@@ -25,12 +25,19 @@ from similitude.landmarks import (
     choose,
     choose_among_all,
     describe_choice,
+    fixed_beforehand,
+    independent_landmarks,
+    is_kernel,
+    rounding_of,
     sided,
 )
 from similitude.maps.feature_map import MAX_FITTED_ROWS, FeatureMap, FitSample
-from similitude.scikit import all_or_nothing
-from similitude.similarity import Precomputed, Similarity
-from similitude.support import check_integer, generator
+from similitude.scikit import all_or_nothing, whole_gram
+from similitude.similarity import Precomputed, Similarity, as_similarity
+from similitude.support import NONE, Premise, check_integer, generator
+
+EXAMINED_LANDMARKS = 100
+"""Most landmarks whose Gram matrix is examined before a guarantee for a kernel is stated."""
 
 
 class LandmarkedMap(FeatureMap):
@@ -167,11 +174,10 @@ class LandmarkedMap(FeatureMap):
             raise ValueError(f"{name} asks for {wanted} landmarks but {len(chosen)} were given: leave it out")
         return chosen
 
-    def _not_independent(self) -> str | None:
-        """Return why the theorem does not apply to these landmarks; None if they may be independent draws."""
-        if self._rule in (None, GIVEN, "uniform"):
-            return None
-        return f"the theorem is about independent draws, these landmarks were chosen by the rule {self._rule!r}"
+    def _premises(self, k: Similarity) -> list[Premise]:
+        """Return the premises that do not depend on values of the similarity."""
+        given = k if self._precomputed else as_similarity(getattr(self, self._role))
+        return [fixed_beforehand([given]), independent_landmarks(self._rule or GIVEN)]
 
 
 class LandmarkMap(LandmarkedMap):
@@ -270,8 +276,20 @@ class LandmarkMap(LandmarkedMap):
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         features = LandmarkFeatures(k, chosen, self.side)
         self.rank_, self.n_features_out_ = len(chosen), len(features)
-        self.guarantee_ = self._promise.made(ask, self.rank_, self._not_independent())
+        premises: list[Premise] = []
+        self.guarantee_ = self._promise.made(ask, self.rank_, premises)
+        if self.guarantee_.grade != NONE:
+            premises = self._premises(k)
+            if all(one.state != "contradicted" for one in premises):
+                premises.append(self._examined(k, chosen))
+            self.guarantee_ = self._promise.made(ask, self.rank_, premises)
         return features
+
+    def _examined(self, k: Similarity, chosen: Landmarks) -> Premise:
+        """Return whether the similarity is a kernel, by proof or on some of the landmarks."""
+        some = chosen.only(np.arange(min(EXAMINED_LANDMARKS, len(chosen))))
+        M = None if k.proven else as_numpy(whole_gram(k, some.encoding, self._engine))
+        return is_kernel(k, M, 0.0 if M is None else rounding_of(M, M.dtype == np.float32))
 
     def features(self, X: Any) -> Blocks:
         """Return the similarities to the landmarks in blocks."""

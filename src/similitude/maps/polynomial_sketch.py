@@ -18,7 +18,7 @@ from similitude.kernels.vectors import inner, unit_rows
 from similitude.maps.feature_map import FeatureMap
 from similitude.maps.sketches import Written, random_signs, strips, whole_number
 from similitude.similarity import Power, Scaled, Shifted, as_similarity
-from similitude.support import PROVEN, Guarantee, generator
+from similitude.support import Guarantee, Premise, generator, rounded_up
 from similitude.theory import DELTA
 
 BATCH = 2**19
@@ -225,9 +225,10 @@ def promise(width: int, degree: int) -> Guarantee:
     spread = (3.0**degree - 1.0) / width
     epsilon = math.sqrt(spread / DELTA)
     statement = (
-        f"|F(x).F(z) - K(x, z)| < {epsilon:.2g} sqrt(K(x, x) K(z, z)) with probability >= {1 - DELTA:g}, since the "
-        f"mean of F(x).F(z) is K(x, z) and its variance at most (3^p - 1) K(x, x) K(z, z) / D"
+        f"|F(x).F(z) - K(x, z)| < {rounded_up(epsilon, 2)} sqrt(K(x, x) K(z, z)) with probability >= {1 - DELTA:g}, "
+        f"since the mean of F(x).F(z) is K(x, z) and its variance at most (3^p - 1) K(x, x) K(z, z) / D"
     )
     numbers: dict[str, float] = {"n_components": width, "degree": degree, "epsilon": epsilon, "delta": DELTA}
     theorem = "Chebyshev's inequality (Avron, Nguyen and Woodruff, Subspace embeddings for the polynomial kernel, 2014)"
-    return Guarantee(statement, theorem, "x and z do not depend on the sketches drawn", numbers, PROVEN)
+    independent = Premise("x and z do not depend on the sketches drawn", "proven", "they were drawn at random")
+    return Guarantee.under([independent], statement, theorem, numbers)

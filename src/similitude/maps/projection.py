@@ -23,6 +23,7 @@ from similitude.landmarks import (
 from similitude.maps.landmark import LandmarkedMap
 from similitude.scikit import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.similarity import Similarity
+from similitude.support import Premise
 from similitude.validity import Validity, check_gram
 
 MAP_ADVICE = "LandmarkMap takes any similarity, or use repair(...) first"
@@ -101,9 +102,14 @@ class ProjectionMap(LandmarkedMap):
         factor = self._factorize(k, chosen)
         self.factor_, self.rank_ = factor.U, len(factor.pivots)
         self.n_features_out_ = self.rank_
-        self.guarantee_ = self._promise.made(ask, len(chosen), self._not_independent())
+        self.guarantee_ = self._promise.made(ask, len(chosen), self._premises(k))
         self._ready: dict[np.dtype, LandmarkFeatures] = {}  # prepared once for each precision, never pickled
         return LandmarkFeatures(k, chosen.only(factor.pivots), factor=factor.U)
+
+    def _premises(self, k: Similarity) -> list[Premise]:
+        found = str(self.validity_.effort) if k.proven else f"no counterexample: {self.validity_.effort}"
+        kernel = Premise("the similarity is a kernel", "proven" if k.proven else "assumed", found)
+        return [*super()._premises(k), kernel]
 
     def _factorize(self, k: Similarity, chosen: Landmarks) -> Factor:
         """Return the factor of the landmarks' Gram matrix, computed in float64; refuse an indefinite one."""

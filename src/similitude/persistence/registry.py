@@ -50,7 +50,7 @@ maps.sketches: Sketch
 selection: Row Selection SideBySide
 similarity: Absolute Exponential FromBlocks FromPairs Maximum Minimum Normalized Power Precomputed Product Proof
     Pullback Scaled Shifted Sum Symmetrized
-support: Curve Estimate Guarantee
+support: Curve Estimate Guarantee Premise
 validity: Validity Witness
 validity.spectral_repair: RaisedDiagonal Repaired
 """

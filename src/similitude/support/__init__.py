@@ -26,16 +26,21 @@ from similitude.support.errors import (
 from similitude.support.fingerprints import digest
 from similitude.support.randomness import generator, key_order, random_keys
 from similitude.support.results import (
+    CONDITIONAL,
     ESTIMATE,
     GRADES,
     HELD_OUT,
+    INDEPENDENT_ROWS,
     NONE,
     PROVEN,
     Curve,
     Estimate,
     Guarantee,
+    Premise,
     Result,
     plain,
+    rounded_down,
+    rounded_up,
 )
 from similitude.support.validation import (
     check_choice,

@@ -5,14 +5,19 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
 
 PROVEN = "PROVEN"
-"""The sample is as large as the theorem demands; the assumption of the theorem is stated."""
+"""A theorem applies, and every premise but independent rows holds by proof or by construction."""
+
+CONDITIONAL = "CONDITIONAL"
+"""A theorem applies if the stated premises hold; the sample contradicts none of them."""
 
 HELD_OUT = "HELD-OUT"
 """An exact binomial interval on held-out data."""
@@ -21,9 +26,9 @@ ESTIMATE = "ESTIMATE"
 """An estimate on the training sample, with an interval by resampling or none."""
 
 NONE = "NONE"
-"""No theorem covers this case; the reason is given."""
+"""No theorem covers this case, or the sample contradicts one of its premises; the reason is given."""
 
-GRADES = (PROVEN, HELD_OUT, ESTIMATE, NONE)
+GRADES = (PROVEN, CONDITIONAL, HELD_OUT, ESTIMATE, NONE)
 
 
 class Result:
@@ -93,8 +98,33 @@ class Curve(Result):
 
 
 @dataclass(frozen=True)
+class Premise(Result):
+    """A premise of a theorem, and what is known about it.
+
+    Attributes
+    ----------
+    text : str
+    state : {"proven", "assumed", "contradicted"}
+        Whether it holds by proof or by construction, is assumed, or is contradicted by the sample.
+    evidence : str
+        Why it holds, or what the sample says about it.
+    """
+
+    text: str
+    state: str
+    evidence: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.state}: {self.text}" + (f" ({self.evidence})" if self.evidence else "")
+
+
+INDEPENDENT_ROWS = Premise("the rows are independent draws from one distribution", "assumed", "no sample can show it")
+"""The premise of every statement about new objects; a PROVEN guarantee may rest on it."""
+
+
+@dataclass(frozen=True)
 class Guarantee(Result):
-    """A guarantee: what holds, by which theorem, under which assumption.
+    """A guarantee: what holds, by which theorem, under which premises.
 
     Attributes
     ----------
@@ -102,25 +132,74 @@ class Guarantee(Result):
         What holds, or why there is no guarantee.
     theorem : str
         The theorem and its source.
-    assumption : str
-        The assumption that no sample can verify.
+    premises : tuple of Premise
+        What the theorem requires, and what is known about each requirement.
     numbers : dict
         The numbers in the statement.
     grade : str
-        PROVEN, HELD-OUT, ESTIMATE or NONE.
+        PROVEN, CONDITIONAL or NONE.
+
+    Examples
+    --------
+    >>> bounded = Premise("the values are within [-1, 1]", "contradicted", "the largest of 100 is 3")
+    >>> print(Guarantee.under([bounded], "the error is at most 0.1", "Theorem 1"))
+    NONE: nothing is promised: that the values are within [-1, 1] is contradicted: the largest of 100 is 3
+      by Theorem 1
     """
 
     statement: str
-    theorem: str
-    assumption: str
+    theorem: str = ""
+    premises: tuple[Premise, ...] = ()
     numbers: dict[str, float] = field(default_factory=dict)
     grade: str = NONE
 
+    @classmethod
+    def under(
+        cls, premises: Sequence[Premise], statement: str, theorem: str, numbers: dict[str, float] | None = None
+    ) -> Guarantee:
+        """Return the guarantee of a theorem that applies if its premises hold, with the grade that they allow."""
+        for one in premises:
+            if one.state == "contradicted":
+                reason = f"that {one.text} is contradicted: {one.evidence}"
+                return cls.none(reason, theorem, numbers)
+        certain = all(one.state == "proven" or one == INDEPENDENT_ROWS for one in premises)
+        return cls(statement, theorem, tuple(premises), numbers or {}, PROVEN if certain else CONDITIONAL)
+
+    @classmethod
+    def none(cls, reason: str, theorem: str = "", numbers: dict[str, float] | None = None) -> Guarantee:
+        """Return the guarantee that promises nothing, with the reason."""
+        return cls(f"nothing is promised: {reason}", theorem, (), numbers or {}, NONE)
+
     def __str__(self) -> str:
-        numbers = ", ".join(f"{name} = {value:.4g}" for name, value in self.numbers.items())
-        assumption = f"\n  assuming that {self.assumption}" if self.assumption else ""
-        theorem = f"\n  by {self.theorem}" if self.theorem else ""
-        return f"{self.grade}: {self.statement}{assumption}{theorem}" + (f"\n  {numbers}" if numbers else "")
+        lines = [f"{self.grade}: {self.statement}", f"  by {self.theorem}" if self.theorem else ""]
+        lines += [f"  {premise}" for premise in self.premises]
+        lines.append("  " + ", ".join(f"{name} = {value:.4g}" for name, value in self.numbers.items()))
+        return "\n".join(line for line in lines if line.strip())
+
+
+def rounded_up(value: float, digits: int = 4) -> str:
+    """Write an upper bound, or a number that must at least be reached, in a few digits that are not below it.
+
+    >>> rounded_up(0.12344), rounded_up(0.1), rounded_up(2.0), rounded_up(0.12344, 2)
+    ('0.1235', '0.1', '2', '0.13')
+    """
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def rounded_down(value: float, digits: int = 4) -> str:
+    """Write a lower bound in a few digits that are not above it.
+
+    >>> rounded_down(0.12346), rounded_down(0.1), rounded_down(0.3 - 0.1)
+    ('0.1234', '0.1', '0.2')
+    """
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: float, digits: int, towards: str) -> str:
+    nearest = f"{value:.{digits}g}"
+    if math.isclose(float(nearest), value, rel_tol=1e-12):
+        return nearest
+    return f"{float(Context(prec=digits, rounding=towards).create_decimal_from_float(value)):.{digits}g}"
 
 
 def plain(value: Any, *, finite: bool = False) -> Any:

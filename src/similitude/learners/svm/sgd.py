@@ -15,9 +15,9 @@ from similitude.learners.representer.minimization import Risk, minimize_dual
 from similitude.learners.representer.spans import GramSpan
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.linear import Hinge
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels
+from similitude.scikit import CHECKED_OBJECTS, ScoreClassifier, all_or_nothing, check_labels
 from similitude.similarity import Similarity
-from similitude.support import NONE, PROVEN, Guarantee, brief, check_integer, check_positive, generator
+from similitude.support import Guarantee, Premise, brief, check_integer, check_positive, generator, rounded_up
 
 STEPS_PER_EXAMPLE, MIN_STEPS = 10, 10_000
 """Default number of steps: ten per example, but at least 10,000."""
@@ -148,7 +148,7 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
             coefficients[visited, column] = run.mean(len(drawn)) if self.average else run.last(len(drawn))
         self.n_iter_ = len(drawn)
         self.n_updates_ = scalar_or_array([len(run.times) for run in runs])
-        self._set_guarantee(radius, mu, order is not None)
+        self._set_guarantee(radius, mu, order is not None, _positive(k, len(codes)))
         if every or len(codes) * np.count_nonzero(coefficients.any(axis=1)) <= MAX_OBJECTIVE_VALUES:
             self._measure(K if every else KernelRows(k, A, self._engine, dtype), k, mu / 2, signs, coefficients)
         else:
@@ -175,16 +175,17 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
             raise ValueError(f"n_iter = {self.n_iter} but order has {len(given)} steps: leave n_iter out")
         return given.astype(np.int64)
 
-    def _set_guarantee(self, radius: float, mu: float, own_order: bool) -> None:
+    def _set_guarantee(self, radius: float, mu: float, own_order: bool, positive: Premise) -> None:
         T, numbers = self.n_iter_, {"T": float(self.n_iter_), "R2": radius}
         self.suboptimality_bound_ = None
         if own_order or not self.average:
             reason = "the order was given, not drawn uniformly" if own_order else "the last a was taken, not the mean"
-            self.guarantee_ = Guarantee(f"no bound: {reason}", "", "", numbers, NONE)
+            self.guarantee_ = Guarantee.none(reason, THEOREM, numbers)
             return
         self.suboptimality_bound_ = bound = 2 * radius * (1 + math.log(T)) / (mu * T)
-        statement = f"on average over random orders the objective exceeds its minimum by at most {bound:.3g}"
-        self.guarantee_ = Guarantee(statement, THEOREM, "examples are drawn uniformly, as here", numbers, PROVEN)
+        statement = f"on average over random orders the objective exceeds its minimum by at most {rounded_up(bound, 3)}"
+        uniform = Premise("the examples are drawn uniformly", "proven", "by this implementation")
+        self.guarantee_ = Guarantee.under([uniform, positive], statement, THEOREM, numbers)
 
     def _measure(self, K: KernelRows, k: Similarity, lam: float, signs: np.ndarray, coefficients: np.ndarray) -> None:
         """Set the objective and, for a small problem, its distance from a dual value."""
@@ -199,6 +200,16 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
             space = GramSpan(K.between(np.arange(n), np.arange(n)).astype(np.float64))
             gaps = [max(0.0, o - _dual_value(space, y, lam)) for o, y in zip(objectives, signs.T, strict=True)]
             self.suboptimality_ = scalar_or_array(gaps)
+
+
+def _positive(k: Similarity, n: int) -> Premise:
+    """Return whether the objective is convex: the Gram matrix of n examples, of which some were examined, is PSD."""
+    text = "the Gram matrix of the examples is positive semi-definite"
+    if k.proven:
+        return Premise(text, "proven", "by the algebra of kernels")
+    if n <= CHECKED_OBJECTS:
+        return Premise(text, "proven", "by its eigenvalues, up to rounding")
+    return Premise(text, "assumed", f"that of {CHECKED_OBJECTS} of them is")
 
 
 class SGDRun:

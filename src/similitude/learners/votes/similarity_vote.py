@@ -11,9 +11,10 @@ from sklearn.base import ClassifierMixin
 from similitude.compute import Encoding, as_objects, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.learners.votes.guarantees import obstacle, of_alignment, of_vote
+from similitude.learners.votes.guarantees import largest_seen, of_alignment, of_vote, premises_of_votes
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_class_weights, check_labels, check_weights
-from similitude.support import brief
+from similitude.similarity import Similarity
+from similitude.support import NONE, Guarantee, Premise, brief
 
 
 class BaseVote(ClassifierMixin, KernelLearner):
@@ -32,6 +33,15 @@ class BaseVote(ClassifierMixin, KernelLearner):
     def _remember(self, X: Any, A: Encoding, codes: np.ndarray, votes: np.ndarray) -> None:
         """Keep every example that has a vote."""
         self._keep(X, A, votes[:, None] * (codes[:, None] == np.arange(len(self.classes_))))
+
+    def _promised(
+        self, k: Similarity, A: Encoding, counts: np.ndarray, promise: Callable[[list[Premise]], Guarantee]
+    ) -> Guarantee:
+        """Return what is promised; similarities of examples are computed only if nothing else speaks against it."""
+        made = promise(premises_of_votes(self.similarity, counts, None))
+        if made.grade == NONE:
+            return made
+        return promise(premises_of_votes(self.similarity, counts, largest_seen(k, A, self._engine)))
 
     def mean_similarities(self, X: Any) -> np.ndarray:
         """Return the mean similarity of every object to the examples of each class, weighted if there are weights."""
@@ -116,10 +126,11 @@ class SimilarityVote(ScoreClassifier, BaseVote):
         """
         X, codes, counts = self._read(X, y, sample_weight)
         known = known_weights(self.weights, X, self._precomputed)
-        _, X, A = self._start(X, None, sample_weight)
+        k, X, A = self._start(X, None, sample_weight)
         self._remember(X, A, codes, counts * known)
-        each, why_not = int(np.bincount(codes[counts > 0]).min()), obstacle(self.similarity, counts)
-        self.guarantee_ = of_vote(each, len(self.classes_), self.weights is not None, why_not)
+        each = int(np.bincount(codes[counts > 0]).min())
+        weighted = self.weights is not None
+        self.guarantee_ = self._promised(k, A, counts, lambda on: of_vote(each, len(self.classes_), weighted, on))
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -177,10 +188,10 @@ class AlignmentVote(ScoreClassifier, BaseVote):
             The number of times that each example counts.
         """
         X, codes, counts = self._read(X, y, sample_weight)
-        _, X, A = self._start(X, None, sample_weight)
+        k, X, A = self._start(X, None, sample_weight)
         self._remember(X, A, codes, counts)
         n = int(np.count_nonzero(counts))
-        self.guarantee_ = of_alignment(n, len(self.classes_), obstacle(self.similarity, counts))
+        self.guarantee_ = self._promised(k, A, counts, lambda on: of_alignment(n, len(self.classes_), on))
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from similitude.compute import Encoding, as_objects, is_table, keys
 from similitude.compute.engines import Engine
 from similitude.learners.votes.class_pair_means import class_pair_means
-from similitude.learners.votes.guarantees import obstacle, of_weak_vote
+from similitude.learners.votes.guarantees import of_weak_vote, premises_of_votes
 from similitude.learners.votes.keyed_uniforms import keyed_uniforms
 from similitude.learners.votes.similarity_vote import BaseVote
 from similitude.scikit import all_or_nothing
@@ -122,9 +122,10 @@ class WeakSimilarityVote(BaseVote):
         k, X, A = self._start(X, self.random_state)
         self._seed = int(generator(self.random_state).integers(2**63))
         self._remember(X, A, codes, counts)
-        self._set_offsets(*class_pair_means(k, A, self.dual_coef_, self._engine))
-        each, why_not = int(self.totals_.min()), obstacle(self.similarity, counts)
-        self.guarantee_ = of_weak_vote(each, len(self.classes_), self.scale_, self.shrink_, why_not)
+        means, largest = class_pair_means(k, A, self.dual_coef_, self._engine)
+        self._set_offsets(means, largest)
+        each, premises = int(self.totals_.min()), premises_of_votes(self.similarity, counts, largest)
+        self.guarantee_ = of_weak_vote(each, len(self.classes_), self.shrink_, self.gap_, premises)
         return self
 
     def _set_offsets(self, means: np.ndarray, largest: float) -> None:

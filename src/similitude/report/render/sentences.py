@@ -37,10 +37,11 @@ KIND_NAMES = {
 }
 
 GRADE_MEANINGS = {
-    "PROVEN": "a theorem holds; its assumptions are stated, and data cannot verify them",
+    "PROVEN": "a theorem holds; all its premises but independent rows hold by proof or by construction",
+    "CONDITIONAL": "a theorem holds if its premises do; each is stated, and the sample contradicts none",
     "HELD-OUT": "measured on examples that were used for nothing else, with an exact interval",
     "ESTIMATE": "estimated from the sample, with a resampling interval or none",
-    "NONE": "no theorem covers this case, or the sample is too small for it",
+    "NONE": "no theorem covers this case, the sample is too small, or it contradicts a premise",
 }
 
 NO_BREAK = "\xa0"
