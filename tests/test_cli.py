@@ -199,7 +199,7 @@ def test_no_control_characters_on_a_dumb_terminal(genes):
 
 def test_no_control_characters_in_a_pipe_and_any_encoding(tmp_path):
     words = write_csv(tmp_path / "words.csv", {"word": ["été", "thé", "blé"], "y": ["a", "b", "b"]})
-    command = [*PROGRAM, "check", str(words), "--label", "y", "-s", "edit"]
+    command = [*PROGRAM, "check", str(words), "--label", "y", "-s", "edit**2"]
     for encoding in ("utf-8", "ascii"):
         environment = {**os.environ, "PYTHONIOENCODING": encoding, "TERM": "xterm-256color"}
         found = subprocess.run(command, capture_output=True, env=environment, check=False)
@@ -243,7 +243,7 @@ def test_check_proves_without_a_file():
 
 def test_check_refutes_with_3(genes):
     code, out, err = run("check", genes, "--label", "class", "-s", "edit")
-    assert code == 3 and out.startswith("INVALID: edit is not a kernel\n") and "rows 53, 58, " in out
+    assert code == 3 and out.startswith("INVALID: edit is not a kernel\n") and "rows 53, 54, 58, " in out
     assert err == "note: column 'gene' as strings\n"
     code, out, _ = run("check", genes, "--label", "class", "-s", "edit", "--json")
     found = json.loads(out)
@@ -252,8 +252,14 @@ def test_check_refutes_with_3(genes):
 
 def test_check_may_not_know(tmp_path):
     few = write_csv(tmp_path / "few.csv", {"word": ["kernel", "margin", "colonel"]})
+    code, out, _ = run("check", few, "-s", "edit**2")
+    assert code == 0 and out.startswith("UNKNOWN: edit**2 may or may not be a kernel\n")
+
+
+def test_check_knows_what_few_rows_do_not_show(tmp_path):
+    few = write_csv(tmp_path / "few.csv", {"word": ["kernel", "margin", "colonel"]})
     code, out, _ = run("check", few, "-s", "edit")
-    assert code == 0 and out.startswith("UNKNOWN: edit may or may not be a kernel\n")
+    assert code == 3 and out.startswith("INVALID: edit is not a kernel\n") and "x1 = 'ab'" in out
 
 
 def test_check_picks_a_default_and_says_so(flowers):

@@ -1,3 +1,4 @@
+import ast
 import dataclasses
 import json
 import subprocess
@@ -11,10 +12,13 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.theory import __main__ as command  # noqa: E402
+from benchmarks.theory import mutate  # noqa: E402
 from benchmarks.theory.chances import agrees, contradicts, quantile_interval  # noqa: E402
 from benchmarks.theory.compact import proven  # noqa: E402
 from benchmarks.theory.experiments import ALL  # noqa: E402
 from benchmarks.theory.landmarks import enough, error_left, failure_rates  # noqa: E402
+from benchmarks.theory.mutants import _spots, all_mutants  # noqa: E402
+from benchmarks.theory.mutate import EXACT, outcomes  # noqa: E402
 from benchmarks.theory.nouns import Experiment, Finding  # noqa: E402
 from benchmarks.theory.perceptrons import count_mistakes, margin_perceptron  # noqa: E402
 from benchmarks.theory.separators import Separator, mass_below, separated  # noqa: E402
@@ -184,3 +188,85 @@ def test_the_command_runs_as_a_module():
     asked = [sys.executable, "-m", "benchmarks.theory", "--short", "--only", "perceptron_attained*"]
     done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.count("| yes |") == 2
+
+
+@pytest.fixture(scope="module")
+def mutants():
+    return {one.name: one for one in all_mutants()}
+
+
+def named(mutants, *parts):
+    (found,) = (one for name, one in mutants.items() if all(part in name for part in parts))
+    return found
+
+
+def test_a_mutant_changes_its_function_for_all_who_imported_it_and_only_meanwhile(mutants):
+    from similitude.bounds import votes
+
+    half = named(mutants, "bounds.votes:", "8 -> 4")
+    assert votes(0.1, 0.05) == 2397
+    with half.applied():
+        assert votes(0.1, 0.05) == bounds.votes(0.1, 0.05) == 1199
+        assert votes(0.1, 0.05, as_printed=True) == 1476
+    assert votes(0.1, 0.05) == 2397
+    with pytest.raises(ZeroDivisionError), half.applied():
+        _ = 1 / 0
+    assert votes(0.1, 0.05) == 2397
+
+
+def test_mutants_are_made_of_every_constant_and_exponent():
+    text = "SCALE = 3.0\n\ndef size(gamma, delta=0.5):\n    n = 8 / gamma**2 * math.sqrt(delta)\n    return [n, 1][0]\n"
+    node = ast.parse(text).body[1]
+    changes = [change for _, change, _, _ in _spots(node, {"SCALE": 3.0})]
+    assert changes == [
+        "0.5 -> 1.0", "0.5 -> 0.25",
+        "8 / gamma ** 2 * math.sqrt(delta) -> exponent of math.sqrt(delta) + 1",
+        "8 / gamma ** 2 * math.sqrt(delta) -> exponent of math.sqrt(delta) - 1",
+        "8 -> 16", "8 -> 4", "gamma ** 2 -> exponent 3", "gamma ** 2 -> exponent 1",
+        "math.sqrt(delta) -> exponent of delta + 1", "math.sqrt(delta) -> exponent of delta - 1",
+        "1 -> 2", "1 -> 0.5",
+    ]  # fmt: skip
+
+
+def test_every_bound_and_interval_has_mutants(mutants):
+    functions = {one.function for one in mutants.values()}
+    assert set(bounds.__all__) <= functions
+    assert {"clopper_pearson", "dkw_radius", "by_jackknife", "band", "of_vote", "of_weak_vote"} <= functions
+    assert len(mutants) > 900
+
+
+SAMPLE = [  # formulas that were once halved and tilted without anyone noticing, then one of every 80 mutants
+    ("bounds.landmarks:", ": 8 -> 4"),
+    ("bounds.landmarks:", ": 8 -> 16"),
+    ("bounds.votes:", ": 8 -> 4"),
+    ("bounds.similarity_landmarks:", "32 -> 16"),
+    ("bounds.weak_votes:", "16 -> 8"),
+    ("bounds._inverse_square:", "exponent of gamma + 1"),  # 1/gamma for 1/gamma^2
+    ("bounds._projection:", "4 -> 2"),
+    ("guarantees.of_vote:", ": 8 -> 4"),
+    ("resampling.by_jackknife:", "SMALL_CLASS_WIDENING -> SMALL_CLASS_WIDENING / 2"),
+]
+
+
+def test_a_sample_of_mutants_is_noticed(mutants):
+    some = [named(mutants, *parts) for parts in SAMPLE]
+    some += [one for one in mutants.values() if one.why_equivalent is None][::80]
+    found = list(outcomes(some, EXACT))
+    assert [one.mutant.name for one in found if one.survives] == []
+
+
+@pytest.mark.deep
+def test_every_mutant_is_noticed(capsys):
+    assert command.main(["--mutate"]) == 0
+    assert " 0 survive" in capsys.readouterr().out
+
+
+def test_a_mutant_that_nobody_notices_survives(mutants, monkeypatch, capsys):
+    half = named(mutants, "bounds.votes:", "8 -> 4")
+    blind = Experiment("blind", lambda trials, rng: a_finding(bounds.votes(0.1, 0.05) > 0), 1, 1)
+    (found,) = outcomes([half], [blind])
+    assert found.survives and found.noticed_by is None
+    monkeypatch.setattr(mutate, "all_mutants", lambda: [half])
+    monkeypatch.setattr(mutate, "outcomes", lambda mutants: [found])
+    assert mutate.report() == 1
+    assert "SURVIVES" in capsys.readouterr().out

@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.pages import around_markers, put_between_markers
 from benchmarks.report import header, line
 from benchmarks.theory.experiments import ALL
+from benchmarks.theory.mutate import report
 from benchmarks.theory.nouns import Experiment, Finding
 
 COLUMNS = ("theorem", "promised", "measured", "trials", "holds")
@@ -30,6 +31,7 @@ def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--markdown", type=Path, metavar="PAGE", help="put the table into this page, between its markers"
     )
+    parser.add_argument("--mutate", action="store_true", help="change every constant and exponent: a row must say NO")
     parser.add_argument("--list", action="store_true", help="list the experiments and their trials")
     return parser.parse_args(arguments)
 
@@ -73,6 +75,8 @@ def as_json(experiment: Experiment, finding: Finding, seconds: float) -> dict[st
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the experiments, print the table, and return 1 if a promise does not hold."""
     asked = options(arguments)
+    if asked.mutate:
+        return report()
     experiments = chosen(asked.short, asked.only)
     if not experiments:
         print(f"no experiment is called {asked.only!r}", file=sys.stderr)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from benchmarks.theory import (
+    agnostic,
     blind,
+    by_hand,
+    calibration,
     compact,
     coverage,
+    derived,
     distances,
     good_kernels,
+    guarantees,
     landmarks,
     noise,
     perceptrons,
     samples,
     similarity_maps,
     spheres,
+    tightness,
     voting,
 )
 from benchmarks.theory.nouns import Experiment
@@ -29,6 +35,12 @@ ALL: tuple[Experiment, ...] = (
     *perceptrons.EXPERIMENTS,
     *voting.EXPERIMENTS,
     *similarity_maps.EXPERIMENTS,
+    *agnostic.EXPERIMENTS,
     *good_kernels.EXPERIMENTS,
     *coverage.EXPERIMENTS,
+    *calibration.EXPERIMENTS,
+    *tightness.EXPERIMENTS,
+    *derived.EXPERIMENTS,
+    *by_hand.EXPERIMENTS,
+    *guarantees.EXPERIMENTS,
 )

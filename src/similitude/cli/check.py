@@ -80,5 +80,5 @@ def _why(validity: Validity) -> str:
         f"{len(witness.objects)} objects show it: a weighted sum of their feature vectors would have the squared "
         f"length {witness.value:.3g}, and a squared length is never negative."
     )
-    rows = ", ".join(map(str, witness.indices)) or "found by search"
-    return f"{claim}\n  rows {rows} (--json shows their weights)"
+    rows = f"rows {', '.join(map(str, witness.indices))}" if witness.indices else "objects that are not in the file"
+    return f"{claim}\n  {rows} (--json shows their weights)"

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from similitude.compute import as_numpy, is_tensor
 from similitude.compute.engines import Engine
+from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.options import FitOptions
@@ -61,6 +62,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         Draw landmarks from these objects instead of X: landmarks need no labels.
     class_weight : dict or "balanced", optional
         Multiplies the weights of the rows of each class; ``"balanced"`` gives all classes the same total weight.
+    certify : float, optional
+        The share of rows, 0.25 for instance, that is kept out of everything, choices included, for ``certificate_``.
+        The model is fitted to the other rows.
     random_state : int, optional
     engine : Engine, optional
 
@@ -84,11 +88,14 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     held_out_error_ : Estimate
         The error on rows that the model was not fitted to, with an exact interval. Scale, landmarks and penalty were
         chosen on the same rows, so it is an estimate, not a certificate.
+    certificate_ : Estimate
+        With `certify`: an upper bound on the error on new rows, from rows that were used for nothing else; it holds
+        with probability 0.95 if the rows are independent draws. Its grade is PROVEN, or NONE without `certify`.
     lam_ : float
         The strength of the penalty, chosen by exact leave-one-out up to 5,000 rows and on held-out rows beyond.
     intercept_ : array
     temperature_ : float
-        Scores are divided by it before they are turned into probabilities; 1 for the logistic loss.
+        Scores are multiplied by it before they are turned into probabilities; 1 for the logistic loss.
     n_similarity_calls_ : int
         The number of landmarks with a weight: the similarity evaluations per prediction.
 
@@ -122,6 +129,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         side: str = "auto",
         unlabeled: Any = None,
         class_weight: Any = None,
+        certify: float | None = None,
         random_state: Any = None,
         engine: Engine | None = None,
     ) -> None:
@@ -134,6 +142,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             penalty=penalty,
             side=side,
             unlabeled=unlabeled,
+            certify=certify,
             random_state=random_state,
             engine=engine,
         )
@@ -218,6 +227,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         wrong = int((class_numbers(trial.scores) != numbers)[counted].sum())
         low, high = clopper_pearson(wrong, int(counted.sum()))
         self.held_out_error_ = Estimate(wrong / max(1, int(counted.sum())), float(low), float(high), 0.95, ESTIMATE)
+
+    def _certified(self, scores: np.ndarray, codes: np.ndarray) -> Estimate:
+        return upper_bound(int((class_numbers(scores) != class_numbers(codes)).sum()), len(codes))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of every object: one number for two classes, one per class for several.

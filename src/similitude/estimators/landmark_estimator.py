@@ -29,6 +29,7 @@ from similitude.compute import (
 from similitude.compute.engines import Engine, LocalEngine, distributed_engine, use_engine
 from similitude.data.sources import Source, errors_in_batch, looks_like_source
 from similitude.estimators.batches import Sampled, batches_to_predict, sample_source
+from similitude.estimators.certificate import NOT_CERTIFIED, set_apart
 from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.distributed import sample_collection
 from similitude.estimators.explanation import Explanation
@@ -53,7 +54,7 @@ from similitude.landmarks import (
 from similitude.linear import LinearModel, Trial
 from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing
 from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
-from similitude.support import Guarantee, check_integer, error_prefix
+from similitude.support import Estimate, Guarantee, check_integer, check_share, error_prefix
 
 SIDES = ("auto", "left", "right", "both")
 
@@ -71,6 +72,7 @@ class LandmarkEstimator(SimilarityEstimator):
     penalty: str
     side: str
     unlabeled: Any
+    certify: float | None
     random_state: Any
 
     similarity_: Any
@@ -80,6 +82,7 @@ class LandmarkEstimator(SimilarityEstimator):
     penalty_: str
     representation_: Representation | tuple[Representation, ...]
     guarantee_: Guarantee
+    certificate_: Estimate
     landmark_curve_: LandmarkCurve
     lam_: float
     n_similarity_calls_: int
@@ -97,6 +100,7 @@ class LandmarkEstimator(SimilarityEstimator):
         penalty: str = "l2",
         side: str = "auto",
         unlabeled: Any = None,
+        certify: float | None = None,
         random_state: Any = None,
         engine: Engine | None = None,
     ) -> None:
@@ -108,6 +112,7 @@ class LandmarkEstimator(SimilarityEstimator):
         self.penalty = penalty
         self.side = side
         self.unlabeled = unlabeled
+        self.certify = certify
         self.random_state = random_state
         self.engine = engine
 
@@ -153,6 +158,10 @@ class LandmarkEstimator(SimilarityEstimator):
         if precomputed and self.side not in ("auto", "left"):
             raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
         self._check_landmarks(precomputed)
+        if self.certify is not None:
+            check_share("certify", self.certify)
+            if precomputed or self.landmark_indices is not None:
+                raise ValueError("certify keeps rows out of everything: give objects in X, and landmarks themselves")
 
     def _check_landmarks(self, precomputed: bool) -> None:
         """Refuse contradictions between the parameters that name landmarks."""
@@ -221,9 +230,38 @@ class LandmarkEstimator(SimilarityEstimator):
         if fitted is None:
             X = self._checked(X, reset=True)
             Y, weights, labels = self._read(X, y, sample_weight)
+            if self.certify is not None:
+                return self._fit_and_certify(X, Y, weights, sample_weight, labels)
             fitted = self._train(X, Y, weights, sample_weight, labels)
         self._judge(fitted.trial, *fitted.held_out)
+        self.certificate_ = NOT_CERTIFIED
         return self
+
+    def _fit_and_certify(
+        self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
+    ) -> Any:
+        """Fit to a part of the rows in memory, and bound the error by the others, which are used for nothing else."""
+        assert self.certify is not None
+        apart = set_apart(as_objects(X), self.certify, self.random_state) & (weights > 0)
+        inside, outside = np.flatnonzero(~apart), np.flatnonzero(apart)
+        if labels is not None and len(np.unique(labels[inside])) < len(np.unique(labels)):
+            lost = self.classes_.tolist()[np.setdiff1d(labels, labels[inside])[0]]
+            raise ValueError(
+                f"no row of class {lost!r} is left to learn from: certify a smaller share, or give more rows"
+            )
+        some = None if sample_weight is None else np.asarray(sample_weight)[inside]
+        known = None if labels is None else labels[inside]
+        sampling = Sampling(draw_seed(self.random_state), inside)
+        fitted = self._train(take(X, inside), Y[inside], weights[inside], some, known, sampling)
+        self._judge(fitted.trial, *fitted.held_out)
+        model, encodings = self._encoded(take(X, outside))
+        scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
+        self.certificate_ = self._certified(scores, Y[outside])
+        return self
+
+    def _certified(self, scores: np.ndarray, Y: np.ndarray) -> Estimate:
+        """Bound the error, given scores and targets of rows that were used for nothing else; a subclass writes it."""
+        raise NotImplementedError
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return targets as columns, weights, and class numbers if there are classes; a subclass writes it."""
@@ -235,6 +273,8 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> Fitted | None:
         """Fit to rows read in batches or held by workers; None if X is in memory after all."""
+        if self.certify is not None and (is_distributed(X) or self._source(X) is not None):
+            raise ValueError("certify needs rows in memory: fit without it, and try the model on rows of your own")
         if is_distributed(X):
             return self._fit_collection(X, y, sample_weight)
         one_pass = self._objective() == RIDGE
@@ -457,11 +497,15 @@ class LandmarkEstimator(SimilarityEstimator):
         """Return the model, and new objects encoded for each of its parts."""
         X = self._checked(X, reset=False)
         if not self._precomputed:
-            return self._model, tuple([part.features.similarity.encode_checked(X, "X") for part in self._model.parts])
+            return self._encoded(X)
         k = Precomputed(X)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} columns, the model was fitted on {self.n_features_in_} objects")
         return self._model.with_similarity(k), (k.encode(np.arange(len(X))),)
+
+    def _encoded(self, X: Any) -> tuple[LandmarkModel, tuple[Encoding, ...]]:
+        """Return the model, and validated objects encoded for each of its parts."""
+        return self._model, tuple([part.features.similarity.encode_checked(X, "X") for part in self._model.parts])
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores, one column per output, in float64."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.options import FitOptions
@@ -26,7 +28,7 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
 
     Parameters
     ----------
-    similarity, landmark_indices, side, unlabeled, random_state, engine
+    similarity, landmark_indices, side, unlabeled, certify, random_state, engine
         See :class:`SimilarityClassifier`.
     landmarks : str or sequence of objects
         A rule (``uniform kmeans++ rpcholesky leverage diverse``) or the objects themselves. ``"auto"``: uniform.
@@ -49,6 +51,11 @@ landmark_curve_, lam_, intercept_, n_similarity_calls_
         penalty were chosen on the same rows, so it is an estimate, not a certificate.
     constant_error_ : float
         The mean squared error of the mean on the same rows; 1 - `held_out_error_` / `constant_error_` is R².
+    certificate_ : Estimate
+        With `certify`: an upper bound on the share of new rows with an error above `certified_size_`, from rows that
+        were used for nothing else. Its grade is PROVEN, or NONE without `certify`.
+    certified_size_ : float
+        With `certify`: twice the root of `held_out_error_`.
 
     Examples
     --------
@@ -115,6 +122,11 @@ landmark_curve_, lam_, intercept_, n_similarity_calls_
         squares = ((Y - np.average(Y, axis=0, weights=weights)) ** 2).sum(axis=1)
         self.constant_error_ = float(np.average(squares, weights=weights))
         self.held_out_error_ = Estimate(trial.loss, max(0.0, trial.loss - spread), trial.loss + spread, 0.95, ESTIMATE)
+
+    def _certified(self, scores: np.ndarray, Y: np.ndarray) -> Estimate:
+        self.certified_size_ = 2 * math.sqrt(self.held_out_error_.value)
+        sizes = np.sqrt(((scores - Y) ** 2).sum(axis=1))
+        return upper_bound(int((sizes > self.certified_size_).sum()), len(Y))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object.

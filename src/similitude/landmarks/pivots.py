@@ -36,7 +36,7 @@ from similitude.landmarks.projection import solve_rows, solver
 from similitude.scikit import whole_gram
 from similitude.similarity import Hints, Similarity
 from similitude.support import NotAKernelError, pairs_at
-from similitude.validity import Tolerance, asymmetric_pair, check_gram
+from similitude.validity import Tolerance, Witness, asymmetric_pair, check_gram, stored_witness
 
 if TYPE_CHECKING:
     from similitude.landmarks.rules import Pool
@@ -102,6 +102,9 @@ class Exactness:
         self.dtype, self.eps = _precision(pool)
         self.diagonal = pool.diagonal()
         self.floor = 16 * self.eps * float(np.abs(self.diagonal).max(initial=0.0))
+        known = None if self.proven else stored_witness(pool.similarity)
+        if known is not None:
+            raise _not_a_kernel(pool, known)
         negative = self.impossible(self.diagonal, np.zeros(len(pool)))
         if negative is not None:
             refuse(pool, np.array(negative))
@@ -141,11 +144,13 @@ def refuse(pool: Pool, objects: np.ndarray) -> NoReturn:
     else:
         shown = few if isinstance(few, (list, np.ndarray)) or is_sparse(few) else positions
     values = as_numpy(whole_gram(pool.similarity, few, pool.engine))
-    witness = check_gram(pool.similarity, values, shown, positions, len(pool)).witness
+    raise _not_a_kernel(pool, check_gram(pool.similarity, values, shown, positions, len(pool)).witness)
+
+
+def _not_a_kernel(pool: Pool, witness: Witness | None) -> NotAKernelError:
     advice = "use landmarks='uniform' or landmarks='diverse', which need none"
-    raise NotAKernelError(
-        f"{pool.similarity!r} is not a kernel, and this choice of landmarks needs one: {advice}.", witness
-    )
+    problem = f"{pool.similarity!r} is not a kernel, and this choice of landmarks needs one: {advice}."
+    return NotAKernelError(problem, witness)
 
 
 def rpcholesky(pool: Pool, k: int, block: int | None = None) -> tuple[np.ndarray, np.ndarray]:

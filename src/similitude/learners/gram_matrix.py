@@ -19,7 +19,7 @@ from similitude.compute import (
     take,
 )
 from similitude.compute.engines import Engine
-from similitude.scikit import CHECKED_OBJECTS, demand_valid, proven, whole_gram
+from similitude.scikit import CHECKED_OBJECTS, demand_valid, proven, refuse_known, whole_gram
 from similitude.similarity import Similarity
 from similitude.support import generator
 from similitude.validity import Validity, check_gram
@@ -56,6 +56,7 @@ class Objects:
         for at most 500 objects and for the worst pair of all, so that a user's function is called once per pair.
         """
         k, n = self.kernel, len(self.used)
+        refuse_known(k)
         check_fits(n, n, 8, self.engine)
         A = self.encoding if n == check_objects(self.objects) else rows(self.encoding, self.used)
         there = self.engine.to_device(A, reserve=16 * n * n) if k.hints.on_tensors else A

@@ -8,7 +8,14 @@ from similitude.scikit.estimator import (
     all_or_nothing,
     tensors_for_tensors,
 )
-from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, demand_valid, proven, whole_gram
+from similitude.scikit.kernel_checks import (
+    CHECKED_OBJECTS,
+    demand_kernel_on,
+    demand_valid,
+    proven,
+    refuse_known,
+    whole_gram,
+)
 from similitude.scikit.validation import (
     check_class_weights,
     check_label_column,

@@ -25,7 +25,7 @@ from similitude.compute import (
     take,
 )
 from similitude.compute.engines import Engine, LocalEngine, TorchEngine, check_device, current_engine, engine_for
-from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on
+from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, refuse_known
 from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support import generator
 from similitude.validity import Validity
@@ -182,6 +182,8 @@ class SimilarityEstimator(BaseEstimator):
     def _begin(self, X: Any, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
         """Return the same for a kernel, and set ``validity_``; raise NotAKernelError if it has a witness."""
         random_state = getattr(self, "random_state", None)
+        if not self._precomputed:
+            refuse_known(as_similarity(getattr(self, self._role)))
         k, X, A = self._start(X, random_state, sample_weight)
         self.validity_ = self._demand_kernel(k, X, A, random_state)
         return k, X, A

@@ -1,4 +1,4 @@
-"""Refusing a similarity that is not a kernel: the proof first, then the Gram matrix of a sample."""
+"""Refusing a similarity that is not a kernel: by proof, by a known counterexample, by the Gram matrix of a sample."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from similitude.compute import Blocks, Encoding, as_numpy
 from similitude.compute.engines import Engine
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError
-from similitude.validity import Validity, check_gram
+from similitude.validity import Validity, check_gram, stored_witness
 
 CHECKED_OBJECTS = 500
 """Largest number of objects whose Gram matrix is checked when a kernel has no proof."""
@@ -28,6 +28,15 @@ def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> V
         problem = f"{validity.proof.similarity} is not a kernel, and a kernel is needed here: {advice}."
         raise NotAKernelError(problem, validity.witness)
     return validity
+
+
+def refuse_known(k: Similarity) -> None:
+    """Raise NotAKernelError if a known counterexample refutes the similarity, whatever the data are."""
+    k.check_params()
+    proof = k.proof()
+    witness = None if proof.holds else stored_witness(k)
+    if witness is not None:
+        demand_valid(Validity("INVALID", proof, witness))
 
 
 def demand_kernel_on(

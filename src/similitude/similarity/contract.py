@@ -39,9 +39,9 @@ class Similarity(Parametric, ABC):
     similarity is a part: it is resolved, checked and set (``k__sigma``) together with the whole. (A list of
     similarities is not.)
 
-    Claims, reason and hints hold for the code of the class that states them. A subclass that overrides ``encode``,
-    ``block``, ``diagonal`` or another method in `stated_for`, and does not state them again, has no claims, no reason,
-    and only those hints that restrict an engine.
+    Claims, reason, hints and counterexamples hold for the code of the class that states them. A subclass that overrides
+    ``encode``, ``block``, ``diagonal`` or another method in `stated_for`, and does not state them again, has no claims,
+    no reason, no counterexamples of its own, and only those hints that restrict an engine.
 
     Attributes
     ----------
@@ -56,7 +56,8 @@ class Similarity(Parametric, ABC):
     hints : Hints
         What an engine may know to compute faster; optional.
     stated_for : tuple of str
-        The methods that determine the values and the proof, for which claims, reason and hints are stated.
+        The methods that determine the values and the proof, for which claims, reason, hints and counterexamples are
+        stated.
 
     Examples
     --------
@@ -96,6 +97,8 @@ class Similarity(Parametric, ABC):
             cls.reason = None
         if _stated_for_other_code(cls, "hints"):
             cls.hints = _cautions(cls.hints)  # type: ignore[method-assign]
+        if _stated_for_other_code(cls, "counterexamples"):
+            cls.counterexamples = Similarity.counterexamples  # type: ignore[method-assign]
 
     __array_ufunc__ = None  # so that np.float64(2) * k is algebra on k
 
@@ -141,6 +144,19 @@ class Similarity(Parametric, ABC):
     def premises(self) -> tuple[Similarity, ...]:
         """Return the parts that must be kernels for this one to be a kernel."""
         return self.parts()
+
+    def counterexamples(self) -> list[Any]:
+        """Return collections of objects on one of which it is known not to be a kernel; none if none is known.
+
+        Nothing rests on them unseen: the similarity is computed on these objects, and refuted by its values there. They
+        hold for the present parameters, and if some of these are still to be fixed from data, for any values that data
+        give them. By default they are those of the parts, if the parts take the same kind of objects as the whole.
+        """
+        parts = self.parts()
+        kinds = {part.objects for part in parts}
+        if kinds != {self.objects} or kinds & {"any", "indices"}:
+            return []
+        return [objects for part in parts for objects in part.counterexamples()]
 
     def unresolved(self) -> list[str]:
         """Return the names of the parameters that are still to be fixed from data."""
@@ -362,7 +378,7 @@ def _is_operand(other: Any) -> bool:
 
 
 def _stated_for_other_code(cls: type[Similarity], name: str) -> bool:
-    """Tell whether a class inherits claims, reason or hints from one that has other methods in `stated_for`."""
+    """Tell whether a class inherits a statement, such as claims, from one that has other methods in `stated_for`."""
     stated_by = next(base for base in cls.__mro__ if name in vars(base))
     stated = vars(stated_by)[name]
     declared = isinstance(stated, property) and stated.fset is not None  # by the caller of the constructor

@@ -2,12 +2,22 @@
 
 By Mercer's condition (Balcan, lecture notes 10-315, Theorem 2; Baros, Kernel Methods, Lemma 1) a function is a kernel
 if and only if it is symmetric and sum_ij a_i a_j K(x_i, x_j) >= 0 for all finite sets of objects and all weights a.
-``verdict`` asks the algebra for a proof and then looks for a counterexample, ``witness`` finds the smallest one in a
-matrix, ``search`` looks for one beyond the sample, ``spectral_repair`` turns an indefinite similarity into a kernel.
+``verdict`` asks the algebra for a proof and then looks for a counterexample, ``elimination`` finds a small one in a
+matrix, ``witness`` describes it, ``search`` looks for one beyond the sample, ``spectral_repair`` turns an indefinite
+similarity into a kernel.
 """
 
 from similitude.validity.spectral_repair import repair
-from similitude.validity.verdict import Validity, check_gram, check_kernel
+from similitude.validity.verdict import Validity, check_gram, check_kernel, stored_witness
 from similitude.validity.witness import Tolerance, Witness, asymmetric_pair
 
-__all__ = ["Tolerance", "Validity", "Witness", "asymmetric_pair", "check_gram", "check_kernel", "repair"]
+__all__ = [
+    "Tolerance",
+    "Validity",
+    "Witness",
+    "asymmetric_pair",
+    "check_gram",
+    "check_kernel",
+    "repair",
+    "stored_witness",
+]

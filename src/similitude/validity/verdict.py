@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import Blocks, as_objects, check_objects, count, rows, take
-from similitude.similarity import Precomputed, Proof, Similarity, as_similarity
+from similitude.similarity import Node, Normalized, Precomputed, Proof, Similarity, Symmetrized, as_similarity
 from similitude.support import Result, check_choice, generator
+from similitude.validity.elimination import smallest_negative_set
 from similitude.validity.search import search
-from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, negative_direction, smallest_negative_set
+from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, negative_direction
 
 VALID, INVALID, UNKNOWN = "VALID", "INVALID", "UNKNOWN"
+
+KNOWN = "These objects are a known counterexample, not part of the data."
 
 SAMPLE_SIZES = {"normal": 1000, "high": 4000}
 """The largest number of objects whose whole Gram matrix is examined, by effort."""
@@ -41,6 +44,8 @@ class Validity(Result):
         The smallest eigenvalue of the sample's Gram matrix.
     effort : str
         What was examined.
+    remark : str
+        Where the witness comes from, if not from the sample; otherwise empty.
     """
 
     verdict: str
@@ -49,6 +54,7 @@ class Validity(Result):
     asymmetry: float | None = None
     min_eigenvalue: float | None = None
     effort: str = "the algebra of kernels, no data needed"
+    remark: str = ""
 
     def in_short(self) -> str:
         """Return the reason for the verdict in a few words."""
@@ -61,7 +67,7 @@ class Validity(Result):
         if self.verdict == VALID:
             return self.proof.tree()
         if self.witness is not None:
-            return str(self.witness)
+            return f"{self.witness}\n{self.remark}".rstrip()
         seen = (
             f" The smallest eigenvalue there is {self.min_eigenvalue:.4g}." if self.min_eigenvalue is not None else ""
         )
@@ -86,18 +92,20 @@ def check_kernel(
     r"""Tell whether a similarity is a kernel: prove it, refute it, or report what was examined.
 
     The algebra is asked for a proof first. Without one, a counterexample is sought: as few objects :math:`x_i` as
-    possible with weights :math:`a` such that :math:`\sum_{ij} a_i a_j K(x_i, x_j) < 0` (Balcan, lecture notes 10-315,
-    Theorem 2), on the sample and then by local search beyond it. One or two objects are found whenever they suffice,
-    also three among 500 objects (or with high effort); otherwise the set is small, and the smallest among a dozen
-    objects.
+    possible with weights :math:`c` such that :math:`\sum_{ij} c_i c_j K(x_i, x_j) < 0` (Balcan, lecture notes 10-315,
+    Theorem 2), on the sample, then among the objects on which the similarity is known not to be a kernel
+    (`Similarity.counterexamples`), then by local search beyond the sample. One or two objects are found whenever they
+    suffice, also three among 500 objects (or with high effort); otherwise objects are removed from the sample as long
+    as the smallest eigenvalue stays negative. Among a dozen objects the set is the smallest.
 
     Parameters
     ----------
     similarity : Similarity, str, callable or array
         See `as_similarity`.
     X : sequence of objects, optional
-        A sample. Not needed for a proof, for a matrix (all its indices), or for a similarity of vectors (a random
-        sample in the plane). Of more than 1,000 objects (4,000 with high effort) a random sample is taken.
+        A sample. Not needed for a proof or a known counterexample, for a matrix (all its indices), or for a similarity
+        of vectors (a random sample in the plane). Of more than 1,000 objects (4,000 with high effort) a random sample
+        is taken.
     effort : {"normal", "high"}
         High: larger samples, all triples of objects, ten times the search.
     mutate : callable, optional
@@ -128,7 +136,11 @@ def check_kernel(
     if mutate is not None and not callable(mutate):
         raise TypeError(f"mutate must be a function of an object, got {type(mutate).__name__}")
     rng = generator(random_state)
-    X = _default_sample(k, rng) if X is None else X
+    if X is None:
+        witness = stored_witness(k)
+        if witness is not None:
+            return Validity(INVALID, proof, witness, effort="a known counterexample", remark=KNOWN)
+        X = _default_sample(k, rng)
     if X is None:
         return Validity(UNKNOWN, proof, effort="the algebra of kernels only; pass objects X to examine more")
     return _examine(k, proof, _SampledObjects.of(X, SAMPLE_SIZES[effort], rng), effort, mutate, rng)
@@ -184,9 +196,14 @@ def _examine(
     mutate: Callable[..., Any] | None,
     rng: np.random.Generator,
 ) -> Validity:
-    k, A = k.prepare(sample.objects, rng)
-    values = np.asarray(Blocks(k, A, rows(A, slice(0, count(A)))).whole())  # two encodings: symmetry is not assumed
-    seen = _judge(k, proof, sample, values, effort == "high")
+    try:
+        k, values = _gram(k, sample.objects, rng)
+    except ValueError:
+        refuted = _refuted_base(k, proof, sample, rng)
+        if refuted is None:
+            raise
+        return refuted
+    seen = _or_stored(k, _judge(k, proof, sample, values, effort == "high"))
     if seen.verdict != UNKNOWN:
         return seen
     beyond = search(k, sample.objects, mutate, effort, rng)
@@ -196,18 +213,76 @@ def _examine(
     if beyond.gram is None or few is None:
         return replace(seen, effort=examined)
     witness = _witness(beyond.gram, few, beyond.objects, None, tolerance)
-    return replace(seen, verdict=INVALID, witness=witness, effort=examined)
+    return replace(seen, verdict=INVALID, witness=witness, effort=examined, remark="The objects were found by search.")
+
+
+def _gram(k: Similarity, objects: Any, rng: Any = None) -> tuple[Similarity, np.ndarray]:
+    """Return the similarity resolved on the objects, and the values of all ordered pairs."""
+    k, A = k.prepare(objects, rng)
+    return k, np.asarray(Blocks(k, A, rows(A, slice(0, count(A)))).whole())  # two encodings: symmetry is not assumed
+
+
+def _refuted_base(k: Similarity, proof: Proof, sample: _SampledObjects, rng: np.random.Generator) -> Validity | None:
+    """Return INVALID if a similarity inside k cannot be normalized on the sample because it is not a kernel.
+
+    K'(x, z) = K(x, z) / sqrt(K(x, x) K(z, z)) is a kernel if and only if K is, and is not defined for all objects
+    where K(x, x) < 0, or K(x, x) = 0 but K(x, z) is not.
+    """
+    for base in _normalized_parts(k):
+        base, values = _gram(base, sample.objects, rng)
+        found = _judge(base, proof, sample, values, scan=False)
+        if found.verdict == INVALID and values.diagonal().min() <= 0:
+            remark = f"The values are those of {base!r}, whose normalized form is not defined for all objects of X."
+            return replace(found, remark=remark)
+    return None
+
+
+def _normalized_parts(k: Similarity) -> Iterator[Similarity]:
+    """Yield the similarities that are normalized inside k, on the same objects as k."""
+    if isinstance(k, Normalized):
+        yield k.k
+    if isinstance(k, (Node, Normalized, Symmetrized)):
+        for part in k.parts():
+            yield from _normalized_parts(part)
+
+
+def stored_witness(k: Similarity) -> Witness | None:
+    """Return a witness among the counterexamples that a similarity states; None if it is not refuted there.
+
+    The similarity is computed on these objects, and nothing else is concluded from them. Of a similarity with parts and
+    parameters that are still to be fixed from data nothing is known.
+    """
+    if k.parts() and k.unresolved():
+        return None
+    for objects in k.counterexamples():
+        try:
+            with np.errstate(all="ignore"):
+                resolved, values = _gram(k, objects)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            continue  # not objects of k as a whole, or too large for floating-point numbers
+        n = len(objects)
+        witness = _judge(resolved, k.proof(), _SampledObjects(objects, np.arange(n), n), values, scan=True).witness
+        if witness is not None:
+            return replace(witness, indices=())
+    return None
+
+
+def _or_stored(k: Similarity, seen: Validity) -> Validity:
+    """Return the verdict, or INVALID if it is UNKNOWN and a known counterexample refutes the similarity."""
+    witness = stored_witness(k) if seen.verdict == UNKNOWN else None
+    return seen if witness is None else replace(seen, verdict=INVALID, witness=witness, remark=KNOWN)
 
 
 def check_gram(
     similarity: Similarity, values: np.ndarray, objects: Any, positions: np.ndarray, out_of: int
 ) -> Validity:
-    """Judge a similarity by a Gram matrix that is already computed.
+    """Judge a similarity by a Gram matrix that is already computed, and by its known counterexamples.
 
     `values` are K(x_i, x_j) of all ordered pairs of these objects, none of them mirrored; `positions` are those of the
     objects among the `out_of` objects that they were sampled from.
     """
-    return _judge(similarity, similarity.proof(), _SampledObjects(objects, positions, out_of), values, scan=False)
+    sample = _SampledObjects(objects, positions, out_of)
+    return _or_stored(similarity, _judge(similarity, similarity.proof(), sample, values, scan=False))
 
 
 def _judge(k: Similarity, proof: Proof, sample: _SampledObjects, values: np.ndarray, scan: bool) -> Validity:

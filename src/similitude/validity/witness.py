@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from similitude.compute.loops import worst_triple
 from similitude.support import Result, brief
 
 _NUMBERS = ("no", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
@@ -21,13 +20,14 @@ class Witness(Result):
     Attributes
     ----------
     indices : tuple of int
-        Their positions in X; empty if they were found by search.
+        Their positions in X; empty if they are not part of X.
     objects : tuple
         The objects themselves.
     coefficients : tuple of float
-        Weights a, the largest of magnitude 1; empty for an asymmetric pair.
+        Weights c, the largest of magnitude 1: the eigenvector of the smallest eigenvalue, up to scale. Empty for an
+        asymmetric pair.
     value : float
-        The sum of a_i a_j K(x_i, x_j), which is negative; for an asymmetric pair K(x, z) - K(z, x).
+        The sum of c_i c_j K(x_i, x_j), which is negative; for an asymmetric pair K(x, z) - K(z, x).
     gram : array
         The matrix K(x_i, x_j) of these objects.
     """
@@ -47,9 +47,10 @@ class Witness(Result):
         return f"a squared length of {self.value:.3g} from {len(self.objects)} objects"
 
     def __str__(self) -> str:
-        return "\n".join([self._claim(), *self._list()])
+        return "\n".join([self.claim(), *self.lines()])
 
-    def _claim(self) -> str:
+    def claim(self) -> str:
+        """Return a sentence that says what the objects show, and what their weights mean."""
         if not self.coefficients:
             there, back = self.gram[0, 1], self.gram[1, 0]
             return f"It is not symmetric: K(x, z) = {there:.6g} but K(z, x) = {back:.6g} for these two objects x and z."
@@ -58,8 +59,9 @@ class Witness(Result):
             return f"One object shows it: K(x, x) = {self.value:.6g}, {impossible}."
         number = _NUMBERS[len(self.objects)] if len(self.objects) < len(_NUMBERS) else str(len(self.objects))
         claim = (
-            f"{number} objects show it: their feature vectors, added with the weights {_listed(self.coefficients)}, "
-            f"would make a vector of squared length {self.value:.6g}, and no squared length is negative."
+            f"{number} objects show it: with the weights c below, the sum of c_i c_j K(x_i, x_j) is {self.value:.6g}. "
+            f"If K were a kernel, this would be the squared length of the sum of their feature vectors with these "
+            f"weights, and no squared length is negative."
         )
         whole = np.rint(self.coefficients)
         total = float(whole @ self.gram @ whole)
@@ -67,10 +69,13 @@ class Witness(Result):
             claim += f" (Whole weights {_listed(whole)} do as well: {total:.6g}.)"
         return claim
 
-    def _list(self) -> list[str]:
-        if self.indices:
-            return [f"  X[{i}] = {brief(x)}" for i, x in zip(self.indices, self.objects, strict=True)]
-        return [f"  found by search: {brief(x)}" for x in self.objects]
+    def lines(self, shorten: Callable[[Any], str] = brief) -> list[str]:
+        """Return a line per object, with its weight if there are several."""
+        places = [f"X[{i}]" for i in self.indices] or [f"x{i}" for i in range(1, len(self.objects) + 1)]
+        weights = [f"c = {weight:7.4f}  " for weight in self.coefficients] if len(self.coefficients) > 1 else []
+        weights = weights or [""] * len(places)
+        listed = zip(weights, places, map(shorten, self.objects), strict=True)
+        return [f"  {weight}{place} = {text}" for weight, place, text in listed]
 
 
 def _listed(weights: Any) -> str:
@@ -115,106 +120,14 @@ def negative_direction(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray,
         lowest = np.linalg.eigh(K * weights[:, None] * weights[None, :])[1][:, 0] * weights
         a = lowest / lowest[np.abs(lowest).argmax()]
         a = a if a[np.flatnonzero(a)[0]] > 0 else -a
-        terms, sizes = a[:, None] * K * a[None, :], np.abs(np.outer(a, a))
-        granted = max(16 * len(K) * np.finfo(float).eps, tolerance.relative) * np.abs(terms).sum()
-        if terms.sum() < -granted - tolerance.floor * sizes.sum():
-            return a, float(terms.sum())
+        value = negative_square(K, a, tolerance)
+        if value is not None:
+            return a, value
     return None
 
 
-def smallest_negative_set(K: np.ndarray, tolerance: Tolerance, scan_triples: bool) -> np.ndarray | None:
-    """Return the positions of a small set of objects whose Gram matrix is not PSD; None if K shows none.
-
-    Single objects and pairs are found exactly. Then the objects with the largest entries in the eigenvector of the
-    smallest eigenvalue are taken, as few as suffice (interlacing makes the search monotone), and objects are left out
-    one after another. If more than three remain, all triples are tried (with `scan_triples`), and among at most a dozen
-    objects also all larger sets.
-    """
-    for find in (_single, _pair):
-        found = find(K, tolerance)
-        if found is not None:
-            return found
-    found = _shrunk(K, _order(K, tolerance), tolerance)
-    if found is None or len(found) <= 3:
-        return found
-    for fewer in range(3, len(found)):
-        better = _exhaustive(K, fewer, tolerance) if len(K) <= 12 else None
-        if better is None and fewer == 3 and scan_triples:
-            better = _triple(K, tolerance)
-        if better is not None:
-            return better
-    return found
-
-
-def _single(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
-    diagonal = K.diagonal()
-    bad = diagonal < -tolerance.floor - tolerance.relative * np.abs(K).max(axis=1)
-    return np.array([np.where(bad, diagonal, 0).argmin()]) if bad.any() else None
-
-
-def _pair(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
-    """Return the pair that violates K_ij^2 <= K_ii K_jj most, if it does so beyond the tolerance."""
-    lengths = np.sqrt(np.maximum(K.diagonal(), 0) + tolerance.floor)
-    excess = np.abs(K) * (1 - tolerance.relative) - lengths[:, None] * lengths[None, :] - tolerance.floor
-    np.fill_diagonal(excess, 0)
-    i, j = divmod(int(excess.argmax()), len(K))
-    return np.array(sorted((i, j))) if excess[i, j] > 0 else None
-
-
-def _cosines(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of objects with positive norm, and their matrix scaled to a unit diagonal."""
-    positive = np.flatnonzero(K.diagonal() > tolerance.floor)
-    lengths = np.sqrt(K.diagonal()[positive])
-    return positive, np.ascontiguousarray(K[np.ix_(positive, positive)] / lengths[:, None] / lengths[None, :])
-
-
-def _order(K: np.ndarray, tolerance: Tolerance) -> np.ndarray:
-    """Return the objects by their weight in the lowest eigenvector of the matrix scaled to a unit diagonal."""
-    from scipy.linalg import eigh
-
-    positive, cosines = _cosines(K, tolerance)
-    if not len(positive):
-        return positive
-    value, vector = eigh(cosines, subset_by_index=[0, 0], overwrite_a=True, check_finite=False)
-    if value[0] > -np.finfo(float).eps:
-        return positive[:0]
-    return positive[np.argsort(-np.abs(vector[:, 0]), kind="stable")]
-
-
-def _shrunk(K: np.ndarray, order: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
-    def shows(positions: np.ndarray) -> bool:
-        return negative_direction(K[np.ix_(positions, positions)], tolerance) is not None
-
-    if not len(order):
-        return None
-    enough = 2
-    while enough < len(order) and not shows(order[:enough]):
-        enough *= 2
-    low, high = enough // 2, min(enough, len(order))
-    if not shows(order[:high]):
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if shows(order[:middle]) else (middle, high)
-    kept = order[:high]
-    for position in order[:high][::-1]:
-        fewer = kept[kept != position]
-        if len(fewer) and shows(fewer):
-            kept = fewer
-    return np.sort(kept)
-
-
-def _exhaustive(K: np.ndarray, size: int, tolerance: Tolerance) -> np.ndarray | None:
-    """Return the set of this size with the smallest eigenvalue, if it is negative beyond the tolerance."""
-    sets = np.array(list(itertools.combinations(range(len(K)), size)))
-    lowest = np.linalg.eigvalsh(K[sets[:, :, None], sets[:, None, :]])[:, 0]
-    best = sets[lowest.argmin()]
-    return best if negative_direction(K[np.ix_(best, best)], tolerance) is not None else None
-
-
-def _triple(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
-    positive, cosines = _cosines(K, tolerance)
-    if len(positive) < 3:
-        return None
-    triple = positive[list(worst_triple(cosines)[:3])]
-    return triple if negative_direction(K[np.ix_(triple, triple)], tolerance) is not None else None
+def negative_square(K: np.ndarray, a: np.ndarray, tolerance: Tolerance) -> float | None:
+    """Return a'Ka if it is negative beyond the tolerance, else None."""
+    terms, sizes = a[:, None] * K * a[None, :], np.abs(np.outer(a, a))
+    granted = max(16 * len(K) * np.finfo(float).eps, tolerance.relative) * np.abs(terms).sum()
+    return float(terms.sum()) if terms.sum() < -granted - tolerance.floor * sizes.sum() else None

@@ -21,6 +21,10 @@ LONGEST_SINGLE = 512
 """The longest series whose paths are summed in float32, whose range is too small for longer ones."""
 
 
+LONGEST_COUNTEREXAMPLE = 10_000
+"""The largest number of zeros that the series of a counterexample begin with."""
+
+
 class SeriesSimilarity(Similarity):
     """A similarity of time series.
 
@@ -66,7 +70,8 @@ class DTW(SeriesSimilarity):
     or both. No root is taken, as in aeon; tslearn's distance is the root. (Sakoe and Chiba, 1978.)
 
     It is symmetric and at most 1, but not a kernel: there are series whose matrix has negative eigenvalues. Use
-    `GlobalAlignment` if a kernel is needed.
+    `GlobalAlignment` if a kernel is needed. With ``window=0`` series of equal length are compared time by time, which
+    is a Gaussian kernel; series of different lengths are still warped, and their matrix may be indefinite.
 
     Parameters
     ----------
@@ -115,6 +120,18 @@ class DTW(SeriesSimilarity):
         distances = WarpingDistance(self.window).block
         sigma = median_distance(A, distances, random_state, sample_weight, sample=min(100, max(10, sample)))
         return self.with_params(sigma=sigma)
+
+    def counterexamples(self) -> list[Any]:
+        """Return three series of equal length at distances 0, 1 and 2 sigma; none for a window of 0.
+
+        A window that is a fraction allows no warping of short series: they begin with as many zeros as it needs.
+        """
+        if self.window == 0:
+            return []
+        fraction = self.window is not None and not isinstance(self.window, Integral)
+        zeros = [0.0] * min(math.ceil(1 / self.window), LONGEST_COUNTEREXAMPLE) if fraction else []  # type: ignore
+        unit = 1.0 if isinstance(self.sigma, str) else math.sqrt(self.sigma)
+        return [[zeros + [unit * step for step in steps] for steps in ((0, 1, 2, 2), (0, 1, 1, 2), (0, 2, 2, 2))]]
 
     def distances(self, X: Any, Z: Any = None) -> Any:
         """Return the distances dtw(x_i, z_j), by default between the series of X; they do not depend on sigma."""

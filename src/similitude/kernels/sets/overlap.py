@@ -128,6 +128,10 @@ class SharesAny(SetSimilarity):
         "number of shared items, Intersection(), is a kernel"
     )
 
+    def counterexamples(self) -> list[Any]:
+        """Return the three sets of the reason."""
+        return [[{"a", "b"}, {"b", "c"}, {"c", "d"}]]
+
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return 1 for pairs with a common item, 0 for others."""
         return compare(A, B, "any", out)

@@ -39,6 +39,10 @@ class Edit(Similarity):
     reason = "edit distances do not embed into a Euclidean space: 'ab', 'ba', 'aba', 'bab' have a negative eigenvalue"
     hints = Hints(finite=True)
 
+    def counterexamples(self) -> list[Any]:
+        """Return the four strings of the reason."""
+        return [["ab", "ba", "aba", "bab"]]
+
     def encode(self, objects: Any) -> Encoding:
         """Return the letters of each string."""
         return as_letters(objects)

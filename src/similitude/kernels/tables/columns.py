@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import reduce
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ from similitude.support import ExpressionError, brief, check_choice, error_prefi
 
 HOWS = {"mean": np.add, "sum": np.add, "product": np.multiply, "max": np.maximum, "min": np.minimum}
 """The ways to combine the values of the columns."""
+
+
+EQUAL_CELLS: dict[str, Any] = {"strings": "", "sets": frozenset(), "series": [0.0]}
+"""Values of columns that are equal in all rows of a counterexample, by kind of objects; 0.0 for other kinds."""
 
 
 class Columns(Similarity):
@@ -102,6 +107,18 @@ class Columns(Similarity):
         nodes: dict[str, type[Any]] = {"sum": Sum, "product": Product, "max": Maximum, "min": Minimum}
         return nodes[self.how](*parts)
 
+    def counterexamples(self) -> list[Any]:
+        """Return rows with a counterexample in one column and equal values in others, and with one in all columns."""
+        parts = self.similarities()
+        known = {name: [_cells(objects) for objects in part.counterexamples()] for name, part in parts.items()}
+        equal = {name: EQUAL_CELLS.get(part.objects, 0.0) for name, part in parts.items()}
+        rows = [[{**equal, name: cell} for cell in cells] for name, several in known.items() for cells in several]
+        if len(known) > 1 and all(known.values()):
+            longest = max(len(several[0]) for several in known.values())
+            of_all = {name: list(islice(cycle(several[0]), longest)) for name, several in known.items()}
+            rows.append([dict(zip(of_all, cells, strict=True)) for cells in zip(*of_all.values(), strict=True)])
+        return rows
+
     def unresolved(self) -> list[str]:
         """Return the names of the parameters of columns that are still to be fixed from data."""
         return [
@@ -187,6 +204,11 @@ class Columns(Similarity):
         written = (f"{name!r}: {getattr(given, '__qualname__', repr(given))}" for name, given in self.columns.items())
         schema = "" if self.schema is None else f", schema={self.schema!r}"
         return f"Columns({{{', '.join(written)}}}, how={self.how!r}{schema})"
+
+
+def _cells(objects: list[Any]) -> list[Any]:
+    """Return objects as the cells of a column, where a vector of one number is that number."""
+    return [x[0] if isinstance(x, list) and len(x) == 1 else x for x in objects]
 
 
 def _takes_missing(part: Similarity) -> bool:

@@ -126,6 +126,21 @@ class Gower(Similarity):
         for name, given in self.ranges.items():
             _read_range(name, given)
 
+    def counterexamples(self) -> list[Any]:
+        """Return rows that refute it, unless it is `strict`; of one column of categories it is a kernel.
+
+        Where there are two columns: a row with both values, and two with one of them each, which have K = 1 with the
+        first row and K = 0 with each other. Of one column of numbers or times: two that are four ranges apart.
+        """
+        spans = {} if self.strict else {name: _read_range(name, given) for name, given in (self.ranges or {}).items()}
+        if len(spans) > 1:
+            first, second, *_ = spans
+            nothing = dict.fromkeys(spans)
+            one, other = {first: _typical(spans[first])}, {second: _typical(spans[second])}
+            return [[{**nothing, **one, **other}, {**nothing, **one}, {**nothing, **other}]]
+        far = [(name, span) for name, span in spans.items() if span.kind in ("number", "time")]
+        return [[{name: _typical(span, ranges)} for ranges in (0, 4)] for name, span in far]
+
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Gower:
         """Take the columns and their ranges from X, without rows of weight 0."""
         if self.ranges is not None:
@@ -219,6 +234,18 @@ def _times(name: Any, given: str, words: list[str]) -> tuple[float, float]:
             f"the range of column {name!r} must be two times, as in 'time 2001-01-01 2001-12-31T23:59', got {given!r}"
         )
     return low, high
+
+
+def _typical(span: Range, ranges: int = 0) -> Any:
+    """Return a value that a column may hold; of numbers and times, as many ranges above the lowest."""
+    if span.kind == "order":
+        return (span.order or [])[0]
+    value = span.low + ranges * (span.high - span.low)
+    if "time" in (span.kind, span.values):
+        return np.datetime64(round(value * 1e6), "us").item()
+    if "number" in (span.kind, span.values):
+        return value
+    return b"a" if span.values == "bytes" else "a"
 
 
 def _written_time(seconds: float) -> str:

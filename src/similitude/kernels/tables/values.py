@@ -160,6 +160,10 @@ class OrMissing(Similarity):
             return "two missing values with K < 0: a kernel is nowhere negative on its diagonal"
         return "a missing value has features of its own (none, where two missing values have K = 0)"
 
+    def counterexamples(self) -> list[Any]:
+        """Return a missing value if `alike` is negative, and the counterexamples of the part."""
+        return [*([[None]] if self.alike < 0 else []), *self.k.counterexamples()]
+
     def check_params(self) -> None:
         """Validate the part and `alike`."""
         if not isinstance(self.k, Similarity):

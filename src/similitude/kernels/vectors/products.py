@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 from typing import Any
 
@@ -78,6 +79,19 @@ class Polynomial(VectorSimilarity):
             return "with a negative coefficient (scale or coef0) a polynomial of <x, z> need not be a kernel"
         return "a polynomial of <x, z> with coefficients >= 0: its features are the monomials of x, weighted"
 
+    def counterexamples(self) -> list[Any]:
+        """Return numbers that refute it if a coefficient is negative; none for an even power of a negated kernel.
+
+        If the degree is odd, (s x^2 + c)^d < 0 for a single number x. If it is even and the signs of s and c differ,
+        x^2 = -c/s has K(x, x) = 0 and K(x, 0) = c^d, which is not 0.
+        """
+        s, c = float(self.scale), float(self.coef0)
+        if PSD in self.claims or (self.degree % 2 == 0 and s <= 0 and c <= 0):
+            return []
+        if self.degree % 2 == 0:
+            return [[[math.sqrt(-c / s)], [0.0]]]
+        return [[[0.0]] if c < 0 else [[math.sqrt(2 * (1 + c) / -s)]]]
+
     def check_params(self) -> None:
         """Validate the degree and the coefficients."""
         whole = isinstance(self.degree, Real) and not isinstance(self.degree, bool) and float(self.degree).is_integer()
@@ -118,6 +132,8 @@ class Cosine(VectorSimilarity):
 class Sigmoid(VectorSimilarity):
     r"""The "neural" similarity :math:`K(x, z) = \tanh(s\,\langle x, z\rangle + c)`: not a kernel.
 
+    It is a kernel for no s and c except s = 0 and c >= 0, where it is constant, not even of numbers.
+
     Parameters
     ----------
     scale : float
@@ -132,13 +148,42 @@ class Sigmoid(VectorSimilarity):
     -0.76159416
     """
 
-    claims = frozenset({SYMMETRIC, BOUNDED})
-    reason = "tanh of a dot product is not a kernel in general"
     hints = Hints(on_tensors=True, profile=vector_profile)
 
     def __init__(self, scale: float = 1.0, coef0: float = 0.0) -> None:
         self.scale = scale
         self.coef0 = coef0
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """Symmetry and range; PSD if it is a constant >= 0."""
+        return frozenset({SYMMETRIC, BOUNDED} | ({PSD} if self.scale == 0 and self.coef0 >= 0 else set()))
+
+    @property
+    def reason(self) -> str:
+        """The single feature of a constant, or why there are none."""
+        if PSD in self.claims:
+            return "the constant tanh(c) >= 0 is the kernel of the single feature sqrt(tanh(c))"
+        return "tanh of a dot product is not a kernel, unless it is a constant >= 0"
+
+    def counterexamples(self) -> list[Any]:
+        """Return numbers that refute it.
+
+        K(x, x) < 0 for x = 0 if c < 0, and for large x if s < 0. Otherwise, with x and z such that s x^2, s x z and
+        s z^2 are 0.01, 1 and 100, tanh(1 + c)^2 > tanh(0.01 + c) tanh(100 + c). For large c these are all close to 1;
+        then 0, r and -r with s r^2 = 2c and the weights -2, 1, 1 give 2 tanh(3c) - 6 tanh(c) < 0.
+        """
+        s, c = float(self.scale), float(self.coef0)
+        if PSD in self.claims:
+            return []
+        if c < 0:
+            return [[[0.0]]]
+        if s < 0:
+            return [[[math.sqrt(2 * (1 + c) / -s)]]]
+        if c < 1:
+            return [[[0.1 / math.sqrt(s)], [10 / math.sqrt(s)]]]
+        r = math.sqrt(2 * c / s)
+        return [[[0.0], [r], [-r]]]
 
     def check_params(self) -> None:
         """Validate that both parameters are finite numbers."""

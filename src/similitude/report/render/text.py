@@ -94,13 +94,12 @@ def _why(validity: Validity) -> Iterator[str]:
     if witness is None:
         yield from validity.why().splitlines()
         return
-    yield f"{witness.in_short()}:" if len(witness.objects) > LISTED_OBJECTS else str(witness).splitlines()[0]
-    places = [f"X[{i}]" for i in witness.indices] or ["found by search"] * len(witness.objects)
-    yield from (
-        f"  {place} = {short(one)}" for place, one in zip(places[:LISTED_OBJECTS], witness.objects, strict=False)
-    )
+    yield f"{witness.in_short()}:" if len(witness.objects) > LISTED_OBJECTS else witness.claim()
+    yield from witness.lines(short)[:LISTED_OBJECTS]
     if len(witness.objects) > LISTED_OBJECTS:
         yield f"  and {len(witness.objects) - LISTED_OBJECTS} more"
+    if validity.remark:
+        yield validity.remark
 
 
 def _good(found: Findings) -> Iterator[str]:

@@ -1,0 +1,208 @@
+"""The fewest objects of a sample whose Gram matrix is not positive semi-definite, by backward elimination."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from similitude.compute.loops import worst_triple
+from similitude.validity.witness import Tolerance, negative_direction, negative_square
+
+ONE_BY_ONE = 60
+"""Objects from which one after another is removed; of more, those with small weights are dropped in portions first."""
+
+KEPT_SHARE = 0.8
+"""The share of the objects that such a portion leaves."""
+
+LARGEST_POLISHED = 60
+"""The largest set that is compared with sets that contain other objects."""
+
+EXHAUSTIVE = 12
+"""The number of objects up to which all sets are tried."""
+
+
+def smallest_negative_set(K: np.ndarray, tolerance: Tolerance, scan_triples: bool) -> np.ndarray | None:
+    """Return the positions of a small set of objects whose Gram matrix is not PSD; None if K shows none.
+
+    Single objects and pairs are found exactly. Otherwise objects are removed one at a time, always the one without
+    which the smallest eigenvalue stays lowest, until it would no longer be negative. This is done from two sets: the
+    whole sample, and the shortest sequence of objects with the largest entries in the lowest eigenvector that suffices.
+    Objects that would lower the eigenvalue are then added to the result, and removed again, as long as it improves. If
+    more than three objects remain, all triples are tried (with `scan_triples`), and among at most a dozen objects all
+    larger sets.
+    """
+    for find in (_single, _pair):
+        found = find(K, tolerance)
+        if found is not None:
+            return found
+    found = _eliminated_from_all(K, tolerance)
+    if found is None or len(found) <= 3:
+        return found
+    for fewer in range(3, len(found)):
+        better = _exhaustive(K, fewer, tolerance) if len(K) <= EXHAUSTIVE else None
+        if better is None and fewer == 3 and scan_triples:
+            better = _triple(K, tolerance)
+        if better is not None:
+            return better
+    return found
+
+
+def _single(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
+    diagonal = K.diagonal()
+    bad = diagonal < -tolerance.floor - tolerance.relative * np.abs(K).max(axis=1)
+    return np.array([np.where(bad, diagonal, 0).argmin()]) if bad.any() else None
+
+
+def _pair(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
+    """Return the pair that violates K_ij^2 <= K_ii K_jj most, if it does so beyond the tolerance."""
+    lengths = np.sqrt(np.maximum(K.diagonal(), 0) + tolerance.floor)
+    excess = np.abs(K) * (1 - tolerance.relative) - lengths[:, None] * lengths[None, :] - tolerance.floor
+    np.fill_diagonal(excess, 0)
+    i, j = divmod(int(excess.argmax()), len(K))
+    return np.array(sorted((i, j))) if excess[i, j] > 0 else None
+
+
+def _cosines(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of objects with positive norm, and their matrix scaled to a unit diagonal."""
+    positive = np.flatnonzero(K.diagonal() > tolerance.floor)
+    lengths = np.sqrt(K.diagonal()[positive])
+    return positive, np.ascontiguousarray(K[np.ix_(positive, positive)] / lengths[:, None] / lengths[None, :])
+
+
+def _eliminated_from_all(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
+    """Return the smallest set that elimination finds, on the matrix of cosines and, where it differs, on K."""
+    positive, cosines = _cosines(K, tolerance)
+    if not len(positive):
+        return None
+    values = K[np.ix_(positive, positive)]
+    diagonal = values.diagonal()
+    problems = [_Elimination(cosines, 1 / np.sqrt(diagonal), values, tolerance)]
+    if np.ptp(diagonal) > 1e-9 * diagonal.max():
+        problems.append(_Elimination(values, np.ones(len(values)), values, tolerance))
+    found = [p.polished(p.eliminated(start)) for p in problems for start in p.starts()]
+    return np.sort(positive[min(found, key=len)]) if found else None
+
+
+@dataclass(frozen=True)
+class _Elimination:
+    """Removal of objects by the eigenvalues of M, which is K with rows and columns multiplied by `scale`."""
+
+    M: np.ndarray
+    scale: np.ndarray
+    K: np.ndarray
+    tolerance: Tolerance
+
+    def shows(self, positions: np.ndarray, lowest: np.ndarray | None = None) -> bool:
+        """Tell whether these objects are indefinite beyond rounding, along the given eigenvector of M or at all."""
+        K = self.K[np.ix_(positions, positions)]
+        if lowest is not None and negative_square(K, lowest * self.scale[positions], self.tolerance) is not None:
+            return True
+        return negative_direction(K, self.tolerance) is not None
+
+    def lowest(self, positions: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the smallest eigenvalue of some objects and its eigenvector."""
+        from scipy.linalg import eigh
+
+        part = self.M if len(positions) == len(self.M) else self.M[np.ix_(positions, positions)]
+        value, vector = eigh(part, subset_by_index=[0, 0], check_finite=False)
+        return float(value[0]), vector[:, 0]
+
+    def starts(self) -> Iterator[np.ndarray]:
+        """Yield indefinite sets to remove objects from; none if there is no negative eigenvalue."""
+        value, vector = self.lowest(np.arange(len(self.M)))
+        if value > -np.finfo(float).eps * float(self.M.diagonal().max()):
+            return
+        order = np.argsort(-np.abs(vector), kind="stable")
+        enough = 2
+        while enough < len(order) and not self.shows(order[:enough]):
+            enough *= 2
+        low, high = enough // 2, min(enough, len(order))
+        if not self.shows(order[:high]):
+            return
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.shows(order[:middle]) else (middle, high)
+        yield order[:high]
+        if high < len(order) and self.shows(order, vector[order]):
+            yield self._without_small_weights(order)
+
+    def _without_small_weights(self, order: np.ndarray) -> np.ndarray:
+        """Drop the objects with the smallest entries in the lowest eigenvector, which is then computed again."""
+        while len(order) > ONE_BY_ONE:
+            size = max(ONE_BY_ONE, int(KEPT_SHARE * len(order)))
+            vector = self.lowest(order[:size])[1]
+            while size < len(order) and not self.shows(order[:size], vector):
+                size = (size + len(order) + 1) // 2
+                vector = self.lowest(order[:size])[1]
+            if size == len(order):
+                break
+            order = order[:size][np.argsort(-np.abs(vector), kind="stable")]
+        return order
+
+    def eliminated(self, kept: np.ndarray) -> np.ndarray:
+        """Remove one object at a time, so that the smallest eigenvalue stays lowest, as long as it is negative."""
+        values, vectors = np.linalg.eigh(self.M[np.ix_(kept, kept)])
+        while len(kept) > 1:
+            fewer = np.delete(kept, _least_needed(values, vectors))
+            values, vectors = np.linalg.eigh(self.M[np.ix_(fewer, fewer)])
+            if not self.shows(fewer, vectors[:, 0]):
+                break
+            kept = fewer
+        return kept
+
+    def polished(self, kept: np.ndarray) -> np.ndarray:
+        """Add the objects that lower the eigenvalue most and eliminate again, as long as this finds a better set."""
+        while 3 < len(kept) <= LARGEST_POLISHED:
+            value, vector = self.lowest(kept)
+            gain = (self.M[:, kept] @ vector) ** 2 / (self.M.diagonal() - value)
+            gain[kept] = -1.0
+            added = np.argsort(-gain, kind="stable")[: min(len(gain) - len(kept), max(10, len(kept)))]
+            new = self.eliminated(np.concatenate([kept, added]))
+            if len(new) > len(kept) or (len(new) == len(kept) and self.lowest(new)[0] >= value * (1 + 1e-6)):
+                break
+            kept = new
+        return kept
+
+
+def _least_needed(values: np.ndarray, vectors: np.ndarray) -> int:
+    """Return the object without which the smallest eigenvalue is lowest, given all eigenvalues and eigenvectors.
+
+    Without object i it is w_1 + t, where t is the smallest root of t S_i(t) = v_i1^2 with
+    S_i(t) = sum_(j > 1) v_ij^2 / (w_j - w_1 - t). S_i increases, so t <= v_i1^2 / S_i(0), and objects whose t exceeds
+    the smallest of these bounds are out. The others are compared by bisection.
+    """
+    squares, gaps = vectors**2, values[1:] - values[0]
+    first, others = squares[:, 0], squares[:, 1:]
+    if gaps[0] <= 1e-12 * abs(values[0]):  # a multiple eigenvalue stays the same without any one object
+        return int(squares[:, values - values[0] <= 1e-12 * abs(values[0])].sum(axis=1).argmin())
+    high = float((first / np.maximum(others @ (1 / gaps), 1e-300)).min())
+    candidates, low, t = np.arange(len(values)), 0.0, min(high, 0.5 * float(gaps[0]))
+    for _ in range(50):
+        below = t * (others[candidates] @ (1 / (gaps - t))) >= first[candidates]
+        if below.any():
+            candidates, high = candidates[below], t
+        else:
+            low = t
+        t = (low + min(high, float(gaps[0]))) / 2
+        if len(candidates) == 1 or not low < t < high:
+            break
+    return int(candidates[first[candidates].argmin()])
+
+
+def _exhaustive(K: np.ndarray, size: int, tolerance: Tolerance) -> np.ndarray | None:
+    """Return the set of this size with the smallest eigenvalue, if it is negative beyond the tolerance."""
+    sets = np.array(list(itertools.combinations(range(len(K)), size)))
+    lowest = np.linalg.eigvalsh(K[sets[:, :, None], sets[:, None, :]])[:, 0]
+    best = sets[lowest.argmin()]
+    return best if negative_direction(K[np.ix_(best, best)], tolerance) is not None else None
+
+
+def _triple(K: np.ndarray, tolerance: Tolerance) -> np.ndarray | None:
+    positive, cosines = _cosines(K, tolerance)
+    if len(positive) < 3:
+        return None
+    triple = positive[list(worst_triple(cosines)[:3])]
+    return triple if negative_direction(K[np.ix_(triple, triple)], tolerance) is not None else None
