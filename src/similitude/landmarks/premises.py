@@ -10,6 +10,7 @@ import numpy as np
 from similitude.landmarks.features import GIVEN, UNLABELED
 from similitude.similarity import BOUNDED, Precomputed, Similarity
 from similitude.support import Premise, rounded_up
+from similitude.validity import stored_witness
 
 RANGE_ROUNDING = 1e-6
 """By how much rounding may take a value outside of [-1, 1]."""
@@ -76,6 +77,9 @@ def is_kernel(k: Similarity, M: np.ndarray | None, rounding: float = 0.0) -> Pre
     lowest = float(np.linalg.eigvalsh((M + M.T) / 2)[0])
     if lowest < -rounding:
         return Premise(text, "contradicted", f"an eigenvalue on {len(M)} landmarks is {lowest:.4g}")
+    known = stored_witness(k)
+    if known is not None:
+        return Premise(text, "contradicted", f"a counterexample of {len(known.objects)} objects is known")
     return Premise(text, "assumed", f"it is positive semi-definite on {len(M)} landmarks")
 
 
