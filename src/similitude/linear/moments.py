@@ -52,17 +52,17 @@ class Moments:
     def _of(cls, F: Any, Y: Any, weights: Any) -> Moments:
         xp = namespace(F)
         weighted = weights[:, None] * Y
-        cross = F.T @ in_precision(weighted, F.dtype)
-        features = in_precision(weights, F.dtype) @ F
+        cross = F.T @ _cast(weighted, F.dtype)
+        features = _cast(weights, F.dtype) @ F
         if bool((weights != 1.0).any()):
-            F = F * in_precision(xp.sqrt(weights), F.dtype)[:, None]
+            F = F * _cast(xp.sqrt(weights), F.dtype)[:, None]
         gram = F.T @ F
         return cls(
             float(weights.sum()),
-            in_precision(features, xp.float64),
+            _cast(features, xp.float64),
             weighted.sum(axis=0),
-            in_precision(gram, xp.float64),
-            in_precision(cross, xp.float64),
+            _cast(gram, xp.float64),
+            _cast(cross, xp.float64),
             float(xp.finfo(F.dtype).eps),
         )
 
@@ -118,6 +118,10 @@ class Moments:
         mean, middle = self.means()
         gram = self.gram - np.outer(self.features, mean)
         return gram, self.cross - np.outer(self.features, middle)
+
+
+def _cast(array: Any, dtype: Any) -> Any:
+    return array if array.dtype == dtype else in_precision(array, dtype)
 
 
 def _shift(F: Any) -> Any:
