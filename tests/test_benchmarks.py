@@ -171,6 +171,7 @@ def test_the_check_sees_a_wrong_matrix():
     assert not task.check(data, K, task.truth(data)).passed
 
 
+@pytest.mark.deep
 def test_a_run_prints_a_table_and_writes_json(tmp_path):
     path = tmp_path / "bench.json"
     command = [sys.executable, "-m", "benchmarks", "--quick", "--only", "import_time", "--repetitions", "1"]

@@ -360,6 +360,7 @@ def test_other_rules_say_that_they_looked_at_a_sample(client, spread):
     assert spread.notes_ == ["landmarks='uniform' chose among a uniform sample of 20,000 of 32,000 rows"]
 
 
+@pytest.mark.deep
 def test_rpcholesky_among_all_strings_of_a_bag(client):
     texts = words(26_000)
     labels = [int("ac" in text) for text in texts]
@@ -405,6 +406,7 @@ def batches():
     return (rows_of(i) for i in range(PARTS))
 
 
+@pytest.mark.deep
 def test_maps_fit_to_the_sample_that_a_source_of_the_same_rows_would_give(client):
     dX, _ = collection()
     for made in (

@@ -32,6 +32,7 @@ def test_a_margin_for_two_equal_classes_is_found_wrong_of_others(monkeypatch, ca
     assert "is promised" in capsys.readouterr().out
 
 
+@pytest.mark.deep
 def test_a_margin_without_regard_to_units_is_found_wrong(monkeypatch):
     right = guarantees.class_margin
     monkeypatch.setattr(guarantees, "class_margin", lambda gamma, sizes, scales: right(gamma, sizes, [1.0]))

@@ -20,6 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         import typer  # noqa: F401
     except ImportError:
         sys.exit(f"similitude: {missing_extra('cli', 'the command line')}")
-    from similitude.cli.app import exit_code
-
+    try:
+        from similitude.cli.app import exit_code
+    except KeyboardInterrupt:  # while the commands are still being imported
+        sys.exit(130)
     sys.exit(exit_code(sys.argv[1:] if arguments is None else list(arguments)))
