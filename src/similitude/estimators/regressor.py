@@ -47,8 +47,8 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
 landmark_curve_, lam_, intercept_, n_similarity_calls_
         See :class:`SimilarityClassifier`.
     held_out_error_ : Estimate
-        The mean squared error (summed over outputs) on rows that the model was not fitted to. Scale, landmarks and
-        penalty were chosen on the same rows, so it is an estimate, not a certificate.
+        The mean squared error (summed over outputs) by leave-one-out or on held-out rows, with a normal interval; as in
+        :class:`SimilarityClassifier`, it may miss the error on new rows.
     constant_error_ : float
         The mean squared error of the mean on the same rows; 1 - `held_out_error_` / `constant_error_` is R².
     certificate_ : Estimate
