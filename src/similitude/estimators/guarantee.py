@@ -65,10 +65,8 @@ def guarantee_of_fit(
         return Guarantee.none("the theorem is about landmarks drawn from each class")
     scales = [one.scale for one, side in zip(fitted.features, sides, strict=True) for _ in range(1 + (side == "both"))]
     sizes = np.bincount(landmarks.labels, minlength=n_classes)
-    alone, premises = (
-        samples[0] if sides == ["left"] else None,
-        [fixed, independent_landmarks(landmarks.rule, True), bounded],
-    )
+    alone = samples[0] if sides == ["left"] else None
+    premises = [fixed, independent_landmarks(landmarks.rule, of_each_class=True), bounded]
     return guarantee_of_gaps(sizes, scales, choices, premises, lambda gamma: _share(alone, labels, landmarks, gamma))
 
 
