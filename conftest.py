@@ -3,6 +3,7 @@
 import os
 import signal
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -50,9 +51,10 @@ def pytest_runtest_setup(item):
 collect_ignore_glob = ["tests/conftest.py"]  # holds no examples, and docs/ has a module of that name
 if not COMPILED:
     collect_ignore_glob += ["src/similitude/compute/loops/compiled*.py"]
-if not find_spec("torch"):
-    collect_ignore_glob += [
-        f"src/similitude/compute/engines/torch/{one}.py" for one in ("fused", "transfer", "products", "solver")
-    ]
-if not find_spec("triton"):
-    collect_ignore_glob += ["src/similitude/compute/engines/torch/kernels.py"]
+ROOT = Path(__file__).parent
+for library in ("torch", "triton"):  # modules that cannot be imported without it hold examples too
+    if not find_spec(library):
+        found = [
+            path for path in ROOT.glob("src/**/*.py") if f"\nimport {library}\n" in path.read_text(encoding="utf-8")
+        ]
+        collect_ignore_glob += [str(path.relative_to(ROOT)) for path in found]
