@@ -291,6 +291,21 @@ def test_learners_refuse_in_every_fold(model, options):
         assert refused.value.witness.objects == ("ab", "ba", "aba", "bab")
 
 
+@pytest.mark.parametrize(
+    ("k", "X", "instead"),
+    [
+        (Gower(), [{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}], r"Gower\(strict=True\)"),
+        (SharesAny(), [{1}, {2}], r"Intersection\(\), is a kernel"),
+        (DTW(), [[1.0, 2.0], [2.0, 1.0]], r"GlobalAlignment\(\) is a kernel"),
+    ],
+)
+def test_a_refusal_names_a_kernel_instead(k, X, instead):
+    with pytest.raises(NotAKernelError, match=instead):
+        KernelSVC(k).fit(X, [0, 1])
+    with pytest.raises(NotAKernelError):
+        ProjectionMap(k).fit(X)
+
+
 def test_a_learner_refuses_before_it_looks_at_the_data():
     class Watched(SharesAny):
         """Counts the sets that it has seen."""

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from similitude import FromBlocks, FromPairs, Precomputed, bounds
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
-from similitude.kernels import Gaussian, Linear, Polynomial, Sigmoid, explicit_map
+from similitude.kernels import Edit, Gaussian, Linear, Polynomial, Sigmoid, explicit_map
 from similitude.landmarks.projection import PANEL, factorize, solve_rows, solver
 from similitude.landmarks.reservoir import Reservoir
 from similitude.maps import CompactMap, LandmarkMap, ProjectionMap
@@ -186,6 +186,11 @@ def test_no_kernel_is_promised_nothing_and_its_eigenvalue_is_named():
     many = np.random.default_rng(0).standard_normal((600, 2))
     found = LandmarkMap(Sigmoid(), n_components=500).fit(many).guarantee_
     assert found.grade == NONE and "an eigenvalue on 100 landmarks is -" in found.statement
+
+
+def test_a_known_counterexample_counts_where_landmarks_show_none():
+    found = LandmarkMap(Edit(), n_components=500).fit(["a", "b"] * 300).guarantee_
+    assert found.grade == NONE and "a counterexample of 4 objects is known" in found.statement
 
 
 @pytest.mark.parametrize("kind", [LandmarkMap, ProjectionMap])

@@ -182,7 +182,7 @@ def test_what_is_no_kernel_is_refused_with_its_witness():
         with pytest.raises(ValueError, match="not a kernel"):
             model(Sigmoid(2.0, -1.0), engine=TorchEngine(device="cpu")).fit(X, X[:, 0])
     definite = X[:2]
-    KernelRidge(Sigmoid(0.1, 0.1), engine=TorchEngine(device="cpu")).fit(definite, [0.0, 1.0])
+    KernelRidge(abs(Gaussian(1.0)), engine=TorchEngine(device="cpu")).fit(definite, [0.0, 1.0])
 
 
 # Too large for the device.

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.theory.derived import largest, smallest
 from benchmarks.theory.nouns import Experiment, Finding
-from similitude.goodness.alignments import estimated_alignments
+from similitude.goodness.alignments import alignment, estimated_alignments
 from similitude.goodness.class_means import weak_goodness
 from similitude.goodness.gaps import enclosed, ranks
 from similitude.goodness.margins import error_at_margin
@@ -326,6 +326,7 @@ def unusual_alignments() -> Pairs:
         plain_one, centered = estimated_alignments(K, codes)
         yield from ((plain_one.value, sign), (plain_one.low, sign), (plain_one.high, sign))
         yield from zip((centered.value, centered.low, centered.high, centered.level), (0, -1, 1, 0.95), strict=True)
+    yield alignment(np.eye(3), [1, 1, 1], centered=False), 3 / math.sqrt(3 * 9)
     lone = np.zeros((4, 4))
     lone[0, 1] = 1.0
     alone = estimated_alignments(lone, codes)[0]

@@ -54,6 +54,15 @@ def hoeffding(n: float, deviation: float, width: float) -> float:
     return math.exp(-2 * n * deviation**2 / width**2)
 
 
+def refused(call: Callable[[], Any]) -> int:
+    """Return 1 if arguments are refused, otherwise 2."""
+    try:
+        call()
+    except ValueError:
+        return 1
+    return 2
+
+
 def draws(successes: float, chance: float, failure: float) -> int:
     """Return how many draws have so many successes by Chernoff's bound exp(-(mu - s)^2 / (2 mu)) for the lower tail."""
     fine = smallest(lambda mu: mu > successes and (mu - successes) ** 2 / (2 * mu) >= math.log(1 / failure))
@@ -267,7 +276,8 @@ derived(
         for g in (0.4, 0.9)
         for a in ((1.0,), (0.5, 0.5), (0.7, 0.2, 0.1))
     ]
-    + [(lambda: bounds.combined_margin(0.3, 5), lambda: side_by_side(0.3, (1.0, 0.0, 0.0, 0.0, 0.0)))],
+    + [(lambda: bounds.combined_margin(0.3, 5), lambda: side_by_side(0.3, (1.0, 0.0, 0.0, 0.0, 0.0)))]
+    + [(lambda a=a: refused(lambda: bounds.combined_margin(0.3, 4, a)), lambda: 1) for a in (0.45, 1.5)],  # no |alpha|
 )
 derived(
     "weak_votes",
@@ -326,7 +336,8 @@ derived(
         )
         for r, g in ((1.0, 0.25), (2.0, 0.3), (7.0, 6.9), (1.0, 1.0))
     ]
-    + [(lambda: bounds.perceptron_mistakes(1.0, 1.0 + 5e-10), lambda: 1)],  # a margin that is 1 but for rounding
+    + [(lambda: bounds.perceptron_mistakes(1.0, 1.0 + 5e-10), lambda: 1)]  # a margin that is 1 but for rounding
+    + [(lambda: refused(lambda: bounds.perceptron_mistakes(1.0, 1.5)), lambda: 1)],  # larger than the radius
 )
 
 

@@ -3,7 +3,7 @@
 They are made from the source, so that none is forgotten. In every function, each number is doubled and halved, and so
 is each module constant such as ``LEVEL`` where it is used; in every product or quotient the exponent of each factor
 that is not a number grows and falls by one, and so does each written exponent and each square root. Left alone are
-positions and shapes (subscripts, ``axis=``), conditions, and the texts of messages: no formula stands there.
+positions and shapes (subscripts, ``axis=``) and the texts of messages: no formula stands there.
 """
 
 from __future__ import annotations
@@ -69,6 +69,11 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("noise_of_means", "np.maximum(others - 1, 1)", "np.maximum: 1 ->", NEVER_ZERO),
     ("without_effects", "np.maximum(", "np.maximum: 1 ->", NEVER_ZERO),
     ("", "own =", "exponent of member + 1", "memberships are 0 and 1, which are their own squares"),
+    ("variances", "if self.sizes[a] > 2", "2 -> 1", "within a class of two the variance is infinite before"),
+    ("balanced", "pairs_left =", "2 -> 1", "two statements below, the quotient is not used for a class of two"),
+    ("balanced", "inside =", "2 -> 1", "two statements above, the divisor is infinite for a class of two"),
+    ("of_alignment", "if seen is not None", "1 ->", "below seven examples there is no guarantee, and no more is seen"),
+    ("of_alignment", "signs", "seen[1] + 1", "class numbers are 0 and 1, which are their own squares"),
     ("ideal", "", "1.0 ->", "with one class the target is constant, and a cosine does not depend on the constant"),
     ("estimated_alignments", "pairs /=", "1.0 ->", "similarities that are all 0 stay 0"),
     ("estimated_alignments", "_ratio(", "2 -> 1", "two classes of two examples are four: there are never two"),
@@ -222,12 +227,14 @@ def _statements(node: ast.AST) -> Iterator[ast.stmt]:
 
 def _formulas(node: ast.AST) -> Iterator[ast.expr]:
     """Yield every expression in which numbers are part of a formula, each once."""
-    if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Compare, ast.Lambda, ast.FunctionDef, ast.ImportFrom)):
+    if isinstance(node, (ast.Raise, ast.JoinedStr, ast.Lambda, ast.FunctionDef, ast.ImportFrom)):
         return
+    if isinstance(node, ast.IfExp) and any(isinstance(part, ast.JoinedStr) for part in (node.body, node.orelse)):
+        return  # a text
     if isinstance(node, ast.expr):
         yield node
     for name, value in ast.iter_fields(node):
-        if (isinstance(node, ast.Subscript) and name == "slice") or name in ("annotation", "test", "target", "targets"):
+        if (isinstance(node, ast.Subscript) and name == "slice") or name in ("annotation", "target", "targets"):
             continue
         if isinstance(node, ast.Call) and _called(node) in NOT_FORMULAS and name != "func":
             continue

@@ -58,7 +58,7 @@ def graded(promise: Guarantee, problem: Finite, seen: np.ndarray) -> list[Check]
 def looked_at(drawn: np.ndarray) -> np.ndarray:
     """Return the examples that a vote compares with each other before it promises something."""
     n = min(50, len(drawn))
-    return drawn[np.arange(n) * len(drawn) // n]
+    return drawn[np.random.default_rng(0).choice(len(drawn), size=n, replace=False)]
 
 
 def candidates(problem: Finite, gamma: float, K: np.ndarray, rng: np.random.Generator) -> tuple[float, np.ndarray]:

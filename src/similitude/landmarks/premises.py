@@ -10,6 +10,7 @@ import numpy as np
 from similitude.landmarks.features import GIVEN, UNLABELED
 from similitude.similarity import BOUNDED, Precomputed, Similarity
 from similitude.support import Premise, rounded_up
+from similitude.validity import stored_witness
 
 RANGE_ROUNDING = 1e-6
 """By how much rounding may take a value outside of [-1, 1]."""
@@ -76,6 +77,9 @@ def is_kernel(k: Similarity, M: np.ndarray | None, rounding: float = 0.0) -> Pre
     lowest = float(np.linalg.eigvalsh((M + M.T) / 2)[0])
     if lowest < -rounding:
         return Premise(text, "contradicted", f"an eigenvalue on {len(M)} landmarks is {lowest:.4g}")
+    known = stored_witness(k)
+    if known is not None:
+        return Premise(text, "contradicted", f"a counterexample of {len(known.objects)} objects is known")
     return Premise(text, "assumed", f"it is positive semi-definite on {len(M)} landmarks")
 
 
@@ -138,16 +142,26 @@ def good(gamma: float, n_classes: int, n_similarities: int, share: float | None)
     return Premise(text, "assumed", "" if share is None else f"with equal weights, {share:.1%} of a sample are not")
 
 
-def share_without_gap(K: np.ndarray, labels: np.ndarray, landmark_labels: np.ndarray, gamma: float) -> float:
+def share_without_gap(
+    K: np.ndarray, labels: np.ndarray, landmark_labels: np.ndarray | None, gamma: float
+) -> float | None:
     """Return the share of rows that are not more similar to the landmarks of their class than to all others by a gap.
+
+    Without labels of landmarks the rows are compared with each other. Rows with nothing of their class, or of another,
+    to be compared with do not count; None if none counts.
 
     >>> K = np.array([[1.0, 0.2], [0.1, 0.3]])
     >>> share_without_gap(K, np.array([0, 0]), np.array([0, 1]), 0.5)
     0.5
     """
-    n_classes = int(landmark_labels.max()) + 1
-    member = landmark_labels[:, None] == np.arange(n_classes)
-    means: Any = K @ member / member.sum(axis=0)
-    own = means[np.arange(len(K)), labels]
-    means[np.arange(len(K)), labels] = -np.inf
-    return float((own - means.max(axis=1) < gamma).mean())
+    classes = np.arange(max(labels.max(), 0 if landmark_labels is None else landmark_labels.max()) + 1)
+    own = labels[:, None] == classes
+    member = own if landmark_labels is None else landmark_labels[:, None] == classes
+    sums: Any = K @ member
+    sizes = np.broadcast_to(member.sum(axis=0), sums.shape)
+    if landmark_labels is None:
+        sums, sizes = sums - own * K.diagonal()[:, None], sizes - own
+    means = np.divide(sums, sizes, out=np.full(sums.shape, -np.inf), where=sizes > 0)
+    ours, others = means[own], np.where(own, -np.inf, means).max(axis=1)
+    known = np.isfinite(ours) & np.isfinite(others)
+    return float((ours[known] - others[known] < gamma).mean()) if known.any() else None

@@ -23,10 +23,17 @@ def proven(k: Similarity) -> Validity | None:
 
 
 def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> Validity:
-    """Return the verdict; raise NotAKernelError with the witness if it is INVALID."""
+    """Return the verdict; raise NotAKernelError with the witness if it is INVALID.
+
+    A similarity that is not a kernel whatever the data are also states its reason, which may name a kernel instead.
+    """
+    proof, witness = validity.proof, validity.witness
     if validity.verdict == "INVALID":
-        problem = f"{validity.proof.similarity} is not a kernel, and a kernel is needed here: {advice}."
-        raise NotAKernelError(problem, validity.witness)
+        known = witness is not None and not witness.indices and not proof.premises
+        reason = f" ({proof.reason})" if known else ""
+        raise NotAKernelError(
+            f"{proof.similarity} is not a kernel, and a kernel is needed here: {advice}{reason}.", witness
+        )
     return validity
 
 

@@ -97,7 +97,7 @@ class DTW(SeriesSimilarity):
     claims = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
     reason = (
         "0, 1, 2 and its stretch 0, 1, 1, 2 have K = 1, so a kernel could not tell them apart, but their similarities "
-        "to 0, 2 differ"
+        "to 0, 2 differ; GlobalAlignment() is a kernel"
     )
     hints = Hints(finite=True, heavy=True)
     resolves = ("sigma",)

@@ -9,14 +9,17 @@ import numpy as np
 
 from similitude.compute import Encoding, as_numpy, count, rows
 from similitude.compute.engines import Engine
-from similitude.landmarks import fixed_beforehand, within_range
+from similitude.landmarks import fixed_beforehand, share_without_gap, within_range
 from similitude.scikit import whole_gram
-from similitude.similarity import BOUNDED, Precomputed, Similarity, as_similarity
+from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise, pairs_at, rounded_up
 from similitude.theory import BALCAN_BLUM, DELTA, bounds
 
 EXAMINED_EXAMPLES = 50
-"""Most examples whose similarities are computed to see whether they are within [-1, 1]."""
+"""Most examples whose similarities are computed to see what they say about the premises."""
+
+Seen = tuple[np.ndarray, np.ndarray]
+"""Similarities of some examples, and their class numbers."""
 
 
 def premises_of_votes(similarity: object, counts: np.ndarray, largest: float | None) -> list[Premise]:
@@ -32,23 +35,21 @@ def premises_of_votes(similarity: object, counts: np.ndarray, largest: float | N
     ]
 
 
-def largest_seen(k: Similarity, A: Encoding, engine: Engine) -> float | None:
-    """Return the largest magnitude of the similarities of some examples; None if it is known to be at most one.
-
-    As many examples are compared as fit into the memory budget, spread over all of them.
-    """
-    n = min(EXAMINED_EXAMPLES, count(A), math.isqrt(engine.budget // 8))
-    if (BOUNDED in k.claims and k.proven) or n == 0:
-        return None
-    some = np.arange(n) * count(A) // n
+def compare_examples(k: Similarity, A: Encoding, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of some examples, as many as fit into the memory budget, and their similarities."""
+    n = max(1, min(EXAMINED_EXAMPLES, count(A), math.isqrt(engine.budget // 8)))
+    some = np.sort(np.random.default_rng(0).choice(count(A), size=n, replace=False))
     with pairs_at(some, some):
-        return float(np.abs(as_numpy(whole_gram(k, rows(A, some), engine))).max())
+        return some, as_numpy(whole_gram(k, rows(A, some), engine)).astype(np.float64, copy=False)
 
 
-def of_vote(each: int, n_classes: int, weighted: bool, premises: Sequence[Premise]) -> Guarantee:
+def of_vote(
+    each: int, n_classes: int, weighted: bool, premises: Sequence[Premise], seen: Seen | None = None
+) -> Guarantee:
     """Return the guarantee of Theorem 1 for a vote of at least `each` examples of every class.
 
     With several classes, an object must stand out against each of the others, which share the probability of failure.
+    `seen` are similarities of some examples, multiplied by their weights, and their class numbers.
     """
     theorem = f"{'Footnote 3 to ' if weighted else ''}Theorem 1 of {BALCAN_BLUM}, with the constant of bounds.votes"
     delta = DELTA / math.sqrt(n_classes - 1)
@@ -58,10 +59,12 @@ def of_vote(each: int, n_classes: int, weighted: bool, premises: Sequence[Premis
         return Guarantee.none(f"{each:,} examples of a class are too few for any gap", theorem, numbers)
     numbers["examples_theorem"] = float(bounds.votes(gamma, delta))
     known = ", with these weights, which were known beforehand," if weighted else ""
+    share = None if seen is None else share_without_gap(seen[0], seen[1], None, gamma)
     gap = Premise(
         f"all objects but a share epsilon are on average{known} more similar to their own class than to "
         f"{'the other' if n_classes == 2 else 'any other'}, by {rounded_up(gamma)}",
         "assumed",
+        "" if seen is None or share is None else f"of {len(seen[1])} examples, {share:.1%} are not",
     )
     statement = _likely(f"the error is at most epsilon + {DELTA:g}")
     return Guarantee.under([*premises, gap, INDEPENDENT_ROWS], statement, theorem, numbers)
@@ -90,8 +93,11 @@ def of_weak_vote(each: int, n_classes: int, shrink: float, found: float, premise
     return Guarantee.under([*premises, gap, INDEPENDENT_ROWS], statement, theorem, numbers)
 
 
-def of_alignment(n: int, n_classes: int, premises: Sequence[Premise]) -> Guarantee:
-    """Return the guarantee by alignment: the mean of l f is A up to Hoeffding's inequality, and l f is at most 1."""
+def of_alignment(n: int, n_classes: int, premises: Sequence[Premise], seen: Seen | None = None) -> Guarantee:
+    """Return the guarantee by alignment: the mean of l f is A up to Hoeffding's inequality, and l f is at most 1.
+
+    `seen` are similarities of some examples and their class numbers.
+    """
     theorem = f"{BALCAN_BLUM}, on alignment, and Hoeffding's inequality"
     slack = math.sqrt(2 * math.log(1 / DELTA) / n)
     numbers = {"examples": float(n), "delta": DELTA, "slack": slack}
@@ -99,7 +105,12 @@ def of_alignment(n: int, n_classes: int, premises: Sequence[Premise]) -> Guarant
         return Guarantee.none("alignment is about two classes", theorem, numbers)
     if slack >= 1:
         return Guarantee.none(f"{n:,} examples are too few for any alignment", theorem, numbers)
-    aligned = Premise("E[l(x) l(x') K(x, x')] is at least A", "assumed")
+    evidence = ""
+    if seen is not None and len(seen[1]) > 1:
+        K, signs = seen[0], 2.0 * seen[1] - 1
+        mean = float(signs @ K @ signs - np.trace(K)) / (len(K) * (len(K) - 1))
+        evidence = f"between {len(K)} examples the mean is {mean:.4g}"
+    aligned = Premise("E[l(x) l(x') K(x, x')] is at least A", "assumed", evidence)
     statement = _likely(f"the error is at most 1 - A + {rounded_up(slack)}, where A is the alignment")
     return Guarantee.under([*premises, aligned, INDEPENDENT_ROWS], statement, theorem, numbers)
 

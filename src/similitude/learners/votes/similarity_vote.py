@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from similitude.compute import Encoding, as_objects, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.learners.votes.guarantees import largest_seen, of_alignment, of_vote, premises_of_votes
+from similitude.learners.votes.guarantees import compare_examples, of_alignment, of_vote, premises_of_votes
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_class_weights, check_labels, check_weights
 from similitude.similarity import Similarity
 from similitude.support import NONE, Guarantee, Premise, brief
@@ -34,14 +34,13 @@ class BaseVote(ClassifierMixin, KernelLearner):
         """Keep every example that has a vote."""
         self._keep(X, A, votes[:, None] * (codes[:, None] == np.arange(len(self.classes_))))
 
-    def _promised(
-        self, k: Similarity, A: Encoding, counts: np.ndarray, promise: Callable[[list[Premise]], Guarantee]
-    ) -> Guarantee:
-        """Return what is promised; similarities of examples are computed only if nothing else speaks against it."""
-        made = promise(premises_of_votes(self.similarity, counts, None))
+    def _promised(self, k: Similarity, A: Encoding, counts: np.ndarray, promise: Callable[..., Guarantee]) -> Guarantee:
+        """Return what is promised; examples are compared only if nothing else speaks against it."""
+        made = promise(premises_of_votes(self.similarity, counts, None), None)
         if made.grade == NONE:
             return made
-        return promise(premises_of_votes(self.similarity, counts, largest_seen(k, A, self._engine)))
+        some, K = compare_examples(k, A, self._engine)
+        return promise(premises_of_votes(self.similarity, counts, float(np.abs(K).max())), (some, K))
 
     def mean_similarities(self, X: Any) -> np.ndarray:
         """Return the mean similarity of every object to the examples of each class, weighted if there are weights."""
@@ -129,8 +128,12 @@ class SimilarityVote(ScoreClassifier, BaseVote):
         k, X, A = self._start(X, None, sample_weight)
         self._remember(X, A, codes, counts * known)
         each = int(np.bincount(codes[counts > 0]).min())
-        weighted = self.weights is not None
-        self.guarantee_ = self._promised(k, A, counts, lambda on: of_vote(each, len(self.classes_), weighted, on))
+
+        def promise(premises: list[Premise], compared: tuple[np.ndarray, np.ndarray] | None) -> Guarantee:
+            seen = None if compared is None else (compared[1] * known[compared[0]], codes[compared[0]])
+            return of_vote(each, len(self.classes_), self.weights is not None, premises, seen)
+
+        self.guarantee_ = self._promised(k, A, counts, promise)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -191,7 +194,12 @@ class AlignmentVote(ScoreClassifier, BaseVote):
         k, X, A = self._start(X, None, sample_weight)
         self._remember(X, A, codes, counts)
         n = int(np.count_nonzero(counts))
-        self.guarantee_ = self._promised(k, A, counts, lambda on: of_alignment(n, len(self.classes_), on))
+
+        def promise(premises: list[Premise], compared: tuple[np.ndarray, np.ndarray] | None) -> Guarantee:
+            seen = None if compared is None else (compared[1], codes[compared[0]])
+            return of_alignment(n, len(self.classes_), premises, seen)
+
+        self.guarantee_ = self._promised(k, A, counts, promise)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
