@@ -29,6 +29,9 @@ from similitude.theory import LEVEL, clopper_pearson
 FEW_ROWS, FOLDS_OF_FEW, FOLDS = 300, 3, 2
 """Up to this many rows there are three folds, with more there are two."""
 
+FEWEST_ROWS = 10
+"""With fewer different rows, folds would be too small to fit a model to: each row is then left out alone."""
+
 REMAINING = 0.8
 """The share of an error by folds that surely remains with all rows: models of folds see fewer rows."""
 
@@ -81,12 +84,15 @@ def judged_by_folds(
     places = sample.places
     groups = np.unique(keys(moved(rows(data.encodings[0], places), as_numpy)), return_inverse=True)[1]
     folds = assign_folds(groups, None if labels is None else labels[places], options.random_state)
+    if groups.max() + 1 < FEWEST_ROWS:
+        return Judged(fitted.trial, *fitted.held_out)
     scores = np.empty((len(places), data.Y.shape[1]))
     sizes = [int(n) for n in fitted.curve.x]
-    for fold in np.unique(folds):
-        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        samples = _samples_of_fold(X, data, options, choice, fitted.samples, train, test)
-        scores[test] = _scores(samples, sizes, data, options, places[train], fit_linear)
+    with remembered_images():
+        for fold in np.unique(folds):
+            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            samples = _samples_of_fold(X, data, options, choice, fitted.samples, train, test)
+            scores[test] = _scores(samples, sizes, data, options, places[train], fit_linear)
     Y, weights = data.Y[places], data.weights[places]
     return Judged(Trial.of(fitted.trial.lam, scores, Y, weights), Y, weights, groups)
 
@@ -126,16 +132,13 @@ def _samples_of_fold(
         return [sample.restricted(order, mine) for sample in samples]
     given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
     rows_in, everything = take(X, places[train]), take(X, places[order])
-    with remembered_images():
-        prepared = [k.prepare(rows_in, options.random_state) for k in options.similarities]
-        similarities, encodings = zip(*prepared, strict=True)
-        Y, weights = data.Y[places[train]], data.weights[places[train]]
-        fold = TrainingRows(similarities, encodings, Y, weights, np.arange(len(train)), data.sampling)
-        scaled, _ = choose_scales(fold, replace(choice, landmarks=given, X=rows_in, rows=fold), options)
-        return [
-            SampleFeatures(k, k.encode(everything), places[order], given.encoded(k), options)
-            for k in scaled.similarities
-        ]
+    prepared = [k.prepare(rows_in, options.random_state) for k in options.similarities]
+    similarities, encodings = zip(*prepared, strict=True)
+    Y, weights = data.Y[places[train]], data.weights[places[train]]
+    fold = TrainingRows(similarities, encodings, Y, weights, np.arange(len(train)), data.sampling)
+    scaled, _ = choose_scales(fold, replace(choice, landmarks=given, X=rows_in, rows=fold), options)
+    known = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]
+    return [SampleFeatures(k, A, places[order], encoded, options) for k, A, encoded in known]
 
 
 def _scores(
@@ -149,7 +152,10 @@ def _scores(
     """Return the scores of the rows after the training rows, by a model with choices of its own."""
     Y, weights = data.Y[train], data.weights[train]
     fewer = sorted({min(n, samples[0].n_known) for n in sizes})
-    best = best_of(list(doubled(samples, fewer, Validation(Y, weights, len(train)))), samples)
+    try:
+        best = best_of(list(doubled(samples, fewer, Validation(Y, weights, len(train)))), samples)
+    except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
+        return np.tile(np.average(Y, axis=0, weights=weights), (len(samples[0].places) - len(train), 1))
     inside, outside = best.F[: len(train)], best.F[len(train) :]
     if (options.loss, options.penalty) == RIDGE:
         return best.ridge.fit(best.trial.lam).scores(outside)
