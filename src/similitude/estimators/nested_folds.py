@@ -26,10 +26,10 @@ from similitude.similarity import remembered_images
 from similitude.support import ESTIMATE, Estimate, generator
 from similitude.theory import LEVEL, clopper_pearson
 
-FEW_ROWS, FOLDS_OF_FEW, FOLDS = 300, 3, 2
+FEW_NESTED_ROWS, FOLDS_OF_FEW, FOLDS_OF_MANY = 300, 3, 2
 """Up to this many rows there are three folds, with more there are two."""
 
-FEWEST_ROWS = 10
+FEWEST_NESTED_ROWS = 10
 """With fewer different rows, folds would be too small to fit a model to: each row is then left out alone."""
 
 REMAINING = 0.8
@@ -84,7 +84,7 @@ def judged_by_folds(
     places = sample.places
     groups = np.unique(keys(moved(rows(data.encodings[0], places), as_numpy)), return_inverse=True)[1]
     folds = assign_folds(groups, None if labels is None else labels[places], options.random_state)
-    if groups.max() + 1 < FEWEST_ROWS:
+    if groups.max() + 1 < FEWEST_NESTED_ROWS:
         return Judged(fitted.trial, *fitted.held_out)
     scores = np.empty((len(places), data.Y.shape[1]))
     sizes = [int(n) for n in fitted.curve.x]
@@ -101,14 +101,16 @@ def assign_folds(groups: np.ndarray, labels: np.ndarray | None, random_state: An
     """Return a random fold for each row: groups stay together, and every fold has its share of each class.
 
     >>> assign_folds(np.array([0, 1, 2, 3, 4, 5, 0]), np.array([0, 1, 0, 1, 0, 1, 0]), 0)
-    array([2, 1, 0, 2, 1, 0, 2])
+    array([2, 2, 0, 0, 1, 1, 2])
     """
     _, first = np.unique(groups, return_index=True)
     order = generator(random_state).permutation(len(first))
     if labels is not None:
         order = order[np.argsort(labels[first[order]], kind="stable")]
     fold = np.empty(len(first), dtype=np.intp)
-    fold[order] = np.arange(len(first)) % min(FOLDS_OF_FEW if len(groups) <= FEW_ROWS else FOLDS, len(first))
+    fold[order] = np.arange(len(first)) % min(
+        FOLDS_OF_FEW if len(groups) <= FEW_NESTED_ROWS else FOLDS_OF_MANY, len(first)
+    )
     found: np.ndarray = fold[groups]
     return found
 
@@ -128,6 +130,8 @@ def _samples_of_fold(
     mine = np.arange(len(landmarks))
     if landmarks.positions is not None:
         mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
+    if not len(mine):
+        return []
     if all(map(operator.is_, options.similarities, data.similarities)):
         return [sample.restricted(order, mine) for sample in samples]
     given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
@@ -149,17 +153,21 @@ def _scores(
     train: np.ndarray,
     fit_linear: FitLinear,
 ) -> np.ndarray:
-    """Return the scores of the rows after the training rows, by a model with choices of its own."""
+    """Return the scores of the rows after the training rows, by a model with choices of its own, or the mean."""
     Y, weights = data.Y[train], data.weights[train]
+    mean = np.average(Y, axis=0, weights=weights)
+    if not samples or not samples[0].n_known:  # all landmarks are in the test fold
+        return mean
     fewer = sorted({min(n, samples[0].n_known) for n in sizes})
     try:
         best = best_of(list(doubled(samples, fewer, Validation(Y, weights, len(train)))), samples)
     except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
-        return np.tile(np.average(Y, axis=0, weights=weights), (len(samples[0].places) - len(train), 1))
+        return mean
     inside, outside = best.F[: len(train)], best.F[len(train) :]
     if (options.loss, options.penalty) == RIDGE:
         return best.ridge.fit(best.trial.lam).scores(outside)
-    linear, _, _ = fit_linear(options, inside, Y, weights)
+    here = inside if options.penalty == "l1" else options.engine.to_device(inside)
+    linear, _, _ = fit_linear(options, here, Y, weights)
     return linear.scores(outside)
 
 
