@@ -387,6 +387,7 @@ def test_a_pulled_back_function_is_called_once_per_object(make, form):
     resolved, _ = k.prepare(X)
     assert len(calls) == 16
     resolved.cross(X, X[:3])
-    assert len(calls) == 27
+    again = 0 if form is list else 3  # objects in a list are recognized, rows of an array are new each time
+    assert len(calls) == 24 + again
     resolved.cross(X, X)
-    assert len(calls) == 35
+    assert len(calls) == 32 + again

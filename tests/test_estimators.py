@@ -120,7 +120,7 @@ def test_a_kernel_rounded_by_its_user_is_still_a_kernel():
 
 def features_of(model, objects, targets):
     model._check_params()
-    fitted = model._train(objects, targets, np.ones(len(targets)), None, None)
+    fitted, _ = model._train(objects, targets, np.ones(len(targets)), None, None)
     F, told, _ = fitted.design
     rows = np.array([int(np.flatnonzero((targets == one).all(axis=1))[0]) for one in told])
     return F, rows

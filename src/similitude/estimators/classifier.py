@@ -14,12 +14,12 @@ from similitude.compute.engines import Engine
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.landmark_estimator import LandmarkEstimator
+from similitude.estimators.nested_folds import Judged, error_of_classes
 from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import ClassTargets
 from similitude.linear import LinearModel, Trial, fit_classes, probabilities, temperature
 from similitude.scikit import all_or_nothing, check_labels, check_weights, class_codes, class_weights
-from similitude.support import ESTIMATE, Estimate
-from similitude.theory import clopper_pearson
+from similitude.support import Estimate
 
 
 class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
@@ -86,9 +86,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     landmark_curve_ : LandmarkCurve
         The held-out loss by the number of landmarks, and why there are not more.
     held_out_error_ : Estimate
-        The error by leave-one-out up to 5,000 rows and on held-out rows beyond, with a binomial interval. Scale,
-        landmarks and penalty were chosen on the same rows, equal rows vouch for each other, and leave-one-out errs on
-        balanced classes without structure, so the interval may miss the error on new rows: `certify` bounds that.
+        The error of the model on new rows. Up to 5,000 rows it comes from nested folds (three; two from 300 rows on):
+        scale, number of landmarks and penalty are chosen without the rows that they are judged by, and equal rows are
+        in the same fold. With more rows it comes from held-out rows, on which these choices were made too.
     certificate_ : Estimate
         With `certify`: an upper bound on the error on new rows, from rows that were used for nothing else; it holds
         with probability 0.95 if the rows are independent draws. Its grade is PROVEN, or NONE without `certify`.
@@ -178,7 +178,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             raise ValueError(f"classes were {self.classes_.tolist()} in the first batch: leave them out, or start anew")
         numbers = self._known_numbers(X, y)
         codes, weights = class_codes(numbers, len(self.classes_)), self._weights(numbers, sample_weight)
-        self._judge(*self._partial_train(X, codes, weights, sample_weight, numbers))
+        self._judge(self._partial_train(X, codes, weights, sample_weight, numbers))
         return self
 
     def _known_numbers(self, X: Any, y: Any) -> np.ndarray:
@@ -220,14 +220,14 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         numbers, k = class_numbers(Y), len(self.classes_)
         return fit_classes(options.loss, options.penalty, F, numbers, k, weights, self.random_state)
 
-    def _judge(self, trial: Trial, codes: np.ndarray, weights: np.ndarray) -> None:
-        """Keep what held-out rows show: the scale of probabilities, and the error."""
-        numbers, counted = class_numbers(codes), weights > 0
+    def _judge(self, judged: Judged) -> None:
+        """Keep what rows of other folds show: the scale of probabilities, and the error."""
+        scores, numbers, counted = judged.trial.scores, class_numbers(judged.Y), judged.weights > 0
         logistic = self.loss_ == "logistic"
-        self.temperature_ = 1.0 if logistic else temperature(_decision(trial.scores), numbers, weights)
-        wrong = int((class_numbers(trial.scores) != numbers)[counted].sum())
-        low, high = clopper_pearson(wrong, int(counted.sum()))
-        self.held_out_error_ = Estimate(wrong / max(1, int(counted.sum())), float(low), float(high), 0.95, ESTIMATE)
+        self.temperature_ = 1.0 if logistic else temperature(_decision(scores), numbers, judged.weights)
+        wrong = (class_numbers(scores) != numbers)[counted]
+        groups = None if judged.groups is None else judged.groups[counted]
+        self.held_out_error_ = error_of_classes(wrong, len(self.classes_), groups)
 
     def _certified(self, scores: np.ndarray, codes: np.ndarray) -> Estimate:
         return upper_bound(int((class_numbers(scores) != class_numbers(codes)).sum()), len(codes))

@@ -81,11 +81,16 @@ def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -
                 levels.append(level)
     if projection is not None:  # nothing is left to choose on a sample
         return _fit_in_one_pass(data, projection[:1], samples, choice, options, sizes[0])
-    best = min([one for one in levels[-2:] if one.agrees_with(samples)], key=lambda one: one.trial.loss)
+    best = best_of(levels, samples)
     curve = LandmarkCurve.of([one.n for one in levels], [one.trial for one in levels], choice.limit)
     if not everything:
         return _fit_in_one_pass(data, best.features, samples, choice, options, best.n, curve)
     return _fit_sample(data, which, n_train, best, samples, choice, curve)
+
+
+def best_of(levels: Sequence[Level], samples: Sequence[SampleFeatures]) -> Level:
+    """Return the better one of the last two levels, if both have the present representations."""
+    return min([one for one in levels[-2:] if one.agrees_with(samples)], key=lambda one: one.trial.loss)
 
 
 def _samples(data: TrainingRows, landmarks: Landmarks, options: FitOptions, which: np.ndarray) -> list[SampleFeatures]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -90,6 +91,26 @@ class SampleFeatures:
                 values = Blocks(like, self.A, columns, engine=self.engine, itemsize=itemsize(self.A)).whole()
             blocks.append(in_floats(values))
         return np.concatenate(blocks, axis=1)[:, :n]
+
+    @property
+    def n_known(self) -> int:
+        """The number of landmarks to which all similarities are known, or all landmarks if none is known."""
+        known = [sum([block.shape[1] for block in blocks]) for blocks in self._blocks.values() if blocks]
+        return min(known, default=len(self.landmarks))
+
+    def restricted(self, order: np.ndarray, which: np.ndarray) -> SampleFeatures:
+        """Return the same for rows in another order, and for some of the landmarks that they were compared with."""
+        which = which[which < self.n_known]
+        made = copy.copy(self)
+        made.A, made.places, made.landmarks = rows(self.A, order), self.places[order], self.landmarks.only(which)
+        made._blocks = {
+            side: [np.concatenate(blocks, axis=1)[np.ix_(order, which)]] if blocks else []
+            for side, blocks in self._blocks.items()
+        }
+        examined = which[which < len(self._gram)]
+        made._gram = self._gram[np.ix_(examined, examined)]
+        made._own = None if self._own is None else rows_of(made.landmarks.positions, made.places)
+        return made
 
     @property
     def largest(self) -> float:

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from similitude.estimators.fit import Fitted, all_features, fit_ridge
 from similitude.estimators.guarantee import guarantee_of_fit
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.model import LandmarkModel, WeightedLandmarks
+from similitude.estimators.nested_folds import Judged, judged_by_folds
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.partial_fit import Stream
 from similitude.estimators.partitions import Prediction, partition_prediction
@@ -226,14 +228,15 @@ class LandmarkEstimator(SimilarityEstimator):
         """
         self._check_params()
         self.__dict__.pop("_stream", None)
-        fitted = None if in_memory(X) else self._fit_elsewhere(X, y, sample_weight)
-        if fitted is None:
+        judged = None if in_memory(X) else self._fit_elsewhere(X, y, sample_weight)
+        if judged is None:
             X = self._checked(X, reset=True)
             Y, weights, labels = self._read(X, y, sample_weight)
             if self.certify is not None:
                 return self._fit_and_certify(X, Y, weights, sample_weight, labels)
-            fitted = self._train(X, Y, weights, sample_weight, labels)
-        self._judge(fitted.trial, *fitted.held_out)
+            _, judge = self._train(X, Y, weights, sample_weight, labels)
+            judged = judge()
+        self._judge(judged)
         self.certificate_ = NOT_CERTIFIED
         return self
 
@@ -252,8 +255,8 @@ class LandmarkEstimator(SimilarityEstimator):
         some = None if sample_weight is None else np.asarray(sample_weight)[inside]
         known = None if labels is None else labels[inside]
         sampling = Sampling(draw_seed(self.random_state), inside)
-        fitted = self._train(take(X, inside), Y[inside], weights[inside], some, known, sampling)
-        self._judge(fitted.trial, *fitted.held_out)
+        _, judge = self._train(take(X, inside), Y[inside], weights[inside], some, known, sampling)
+        self._judge(judge())
         model, encodings = self._encoded(take(X, outside))
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
         self.certificate_ = self._certified(scores, Y[outside])
@@ -267,11 +270,11 @@ class LandmarkEstimator(SimilarityEstimator):
         """Return targets as columns, weights, and class numbers if there are classes; a subclass writes it."""
         raise NotImplementedError
 
-    def _judge(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
-        """Keep what the predictions for held-out rows show; a subclass writes it."""
+    def _judge(self, judged: Judged) -> None:
+        """Keep what the predictions for rows of other folds, or held-out rows, show; a subclass writes it."""
         raise NotImplementedError
 
-    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> Fitted | None:
+    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> Judged | None:
         """Fit to rows read in batches or held by workers; None if X is in memory after all."""
         if self.certify is not None and (is_distributed(X) or self._source(X) is not None):
             raise ValueError("certify needs rows in memory: fit without it, and try the model on rows of your own")
@@ -289,7 +292,7 @@ class LandmarkEstimator(SimilarityEstimator):
             sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed), targets
         )
 
-    def _fit_collection(self, X: Any, y: Any, sample_weight: Any) -> Fitted:
+    def _fit_collection(self, X: Any, y: Any, sample_weight: Any) -> Judged:
         self._refuse_indices("collection")
         engine = distributed_engine(self._engine)
         with engine.session(), use_engine(engine) if self.engine is None else nullcontext():
@@ -303,12 +306,14 @@ class LandmarkEstimator(SimilarityEstimator):
         if self.landmark_indices is not None:
             raise ValueError(f"landmark_indices are positions in memory: for a {what} give the landmarks themselves")
 
-    def _fit_sampled(self, sampled: Sampled, targets: Targets) -> Fitted:
+    def _fit_sampled(self, sampled: Sampled, targets: Targets) -> Judged:
         """Fit to a sample, and then to all rows of which it is one."""
         self._learn_targets(targets)
         Y, weights = targets.read(sampled.labels, sampled.weights)
         given = sampled.weights if sampled.weighted else None
-        return self._train(sampled.objects, Y, weights, given, targets.numbers(sampled.labels), sampled.sampling)
+        numbers = targets.numbers(sampled.labels)
+        _, judge = self._train(sampled.objects, Y, weights, given, numbers, sampled.sampling)
+        return judge()
 
     def _targets(self) -> Targets:
         """Return what reads targets batch by batch; a subclass writes it."""
@@ -326,8 +331,11 @@ class LandmarkEstimator(SimilarityEstimator):
         sample_weight: Any,
         labels: np.ndarray | None,
         sampling: Sampling | None = None,
-    ) -> Fitted:
-        """Choose scale, landmarks and penalty, fit the linear model, and keep what prediction needs."""
+    ) -> tuple[Fitted, Callable[[], Judged]]:
+        """Choose scale, landmarks and penalty, fit the linear model, and keep what prediction needs.
+
+        Return the fit, and a function that judges it by nested folds.
+        """
         sampling = sampling or Sampling(draw_seed(self.random_state))
         precomputed = self._precomputed
         similarities = (Precomputed(X),) if precomputed else tuple(self._similarities())
@@ -347,7 +355,7 @@ class LandmarkEstimator(SimilarityEstimator):
         self.representation_ = fitted.representations[0] if len(fitted.representations) == 1 else fitted.representations
         self.guarantee_ = guarantee_of_fit(fitted, options, labels, max(2, Y.shape[1]), n_scales * len(choice.sizes))
         self._keep(fitted, data.similarities)
-        return fitted
+        return fitted, partial(judged_by_folds, X, data, labels, options, choice, fitted, self._fit_linear)
 
     def _rows(
         self,
@@ -399,8 +407,8 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _partial_train(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
-    ) -> tuple[Trial, np.ndarray, np.ndarray]:
-        """Learn from a further batch; return the trial of all rows held out so far, their targets, and weights of 1."""
+    ) -> Judged:
+        """Learn from a further batch, and return how all rows held out so far fare."""
         if self._precomputed:
             raise ValueError("a stream has no matrix of all pairs: partial_fit needs objects in X")
         if self._objective() != RIDGE:
@@ -415,13 +423,14 @@ class LandmarkEstimator(SimilarityEstimator):
                 raise ValueError(
                     "the first batch of a stream decides landmarks and scale: it needs two examples at least"
                 )
-            self._stream = Stream(self._train(X, Y, weights, sample_weight, labels).features)
+            fitted, _ = self._train(X, Y, weights, sample_weight, labels)
+            self._stream = Stream(fitted.features)
         stream = self._stream.learn(X, Y, weights, self.random_state, self._engine)
-        linear, trial, judged = stream.solve()
+        linear, trial, targets = stream.solve()
         self._stream = stream
         self._set_model(stream.features, linear)
         self.lam_ = trial.lam
-        return trial, judged, np.ones(len(judged))
+        return Judged(trial, targets, np.ones(len(targets)))
 
     def _keep(self, fitted: Fitted, similarities: tuple[Similarity, ...]) -> None:
         """Keep the landmarks that have a weight, and nothing else of the training objects."""

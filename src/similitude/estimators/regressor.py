@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Explanation
 from similitude.estimators.landmark_estimator import LandmarkEstimator
+from similitude.estimators.nested_folds import Judged, error_of_numbers
 from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import NumberTargets
 from similitude.linear import LinearModel, Trial, fit_numbers
 from similitude.scikit import all_or_nothing, check_targets, check_weights
-from similitude.support import ESTIMATE, Estimate
+from similitude.support import Estimate
 
 
 class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
@@ -47,8 +48,7 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
 landmark_curve_, lam_, intercept_, n_similarity_calls_
         See :class:`SimilarityClassifier`.
     held_out_error_ : Estimate
-        The mean squared error (summed over outputs) by leave-one-out or on held-out rows, with a normal interval; as in
-        :class:`SimilarityClassifier`, it may miss the error on new rows.
+        The mean squared error (summed over outputs) on new rows, estimated as in :class:`SimilarityClassifier`.
     constant_error_ : float
         The mean squared error of the mean on the same rows; 1 - `held_out_error_` / `constant_error_` is R².
     certificate_ : Estimate
@@ -89,7 +89,7 @@ landmark_curve_, lam_, intercept_, n_similarity_calls_
         X = self._checked(X, reset=first)
         Y = self._columns(X, y, first)
         weights = check_weights(sample_weight, len(Y))
-        self._judge(*self._partial_train(X, Y, weights, sample_weight, None))
+        self._judge(self._partial_train(X, Y, weights, sample_weight, None))
         return self
 
     def _columns(self, X: Any, y: Any, first: bool) -> np.ndarray:
@@ -116,12 +116,12 @@ landmark_curve_, lam_, intercept_, n_similarity_calls_
     ) -> tuple[LinearModel, Trial, np.ndarray]:
         return fit_numbers(F, Y, weights, self.random_state)
 
-    def _judge(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
-        """Keep what held-out rows show: the mean squared error, and that of their mean."""
-        spread = 1.96 * trial.deviation
+    def _judge(self, judged: Judged) -> None:
+        """Keep what rows of other folds show: the mean squared error, and that of their mean."""
+        Y, weights = judged.Y, judged.weights
         squares = ((Y - np.average(Y, axis=0, weights=weights)) ** 2).sum(axis=1)
         self.constant_error_ = float(np.average(squares, weights=weights))
-        self.held_out_error_ = Estimate(trial.loss, max(0.0, trial.loss - spread), trial.loss + spread, 0.95, ESTIMATE)
+        self.held_out_error_ = error_of_numbers(judged.trial.losses, weights, judged.groups)
 
     def _certified(self, scores: np.ndarray, Y: np.ndarray) -> Estimate:
         self.certified_size_ = 2 * math.sqrt(self.held_out_error_.value)

@@ -402,8 +402,8 @@ _images: ContextVar[Images | None] = ContextVar("images", default=None)
 
 @contextmanager
 def remembered_images() -> Iterator[None]:
-    """Return a context in which a function that is pulled back is called once per object."""
-    token = _images.set({})
+    """Return a context in which a function that is pulled back is called once per object; it may be entered again."""
+    token = _images.set({} if _images.get() is None else _images.get())
     try:
         yield
     finally:
@@ -413,10 +413,15 @@ def remembered_images() -> Iterator[None]:
 def image(f: Callable[[Any], Any], objects: Any, batched: bool) -> Any:
     """Return f of every object; within :func:`remembered_images` from memory, if it was computed before."""
     memory = _images.get()
-    key = (id(f), id(objects), batched)
-    if memory is not None and key in memory:
-        return memory[key][1]
-    values = f(objects) if batched else [f(x) for x in as_objects(objects)]
-    if memory is not None:
-        memory[key] = (objects, values)  # keeping the objects keeps their id taken
-    return values
+    if memory is None:
+        return f(objects) if batched else [f(x) for x in as_objects(objects)]
+    if (id(f), id(objects), batched) not in memory:
+        values = f(objects) if batched else [_image_of_one(f, x, memory) for x in as_objects(objects)]
+        memory[id(f), id(objects), batched] = objects, values  # keeping the objects keeps their id taken
+    return memory[id(f), id(objects), batched][1]
+
+
+def _image_of_one(f: Callable[[Any], Any], x: Any, memory: Images) -> Any:
+    if (id(f), id(x), False) not in memory:
+        memory[id(f), id(x), False] = x, f(x)
+    return memory[id(f), id(x), False][1]

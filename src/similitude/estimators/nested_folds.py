@@ -1,0 +1,201 @@
+"""The error on new rows: nested folds, whose models make every choice without the rows that they are judged by.
+
+Folds reuse the similarities that the fit computed: the landmarks of a fold are those of the fit that are not among its
+test rows. Only a scale that is chosen from the data is chosen again, with similarities of its own.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_numpy, keys, moved, rows, take
+from similitude.estimators.choose_landmarks import LandmarkChoice
+from similitude.estimators.fit import Fitted, best_of
+from similitude.estimators.landmark_count import SampleFeatures, Validation, doubled
+from similitude.estimators.options import RIDGE, FitOptions
+from similitude.estimators.rows import TrainingRows
+from similitude.estimators.scales import choose_scales
+from similitude.landmarks import Landmarks
+from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
+from similitude.similarity import remembered_images
+from similitude.support import ESTIMATE, Estimate, generator
+from similitude.theory import LEVEL, clopper_pearson
+
+FEW_NESTED_ROWS, FOLDS_OF_FEW, FOLDS_OF_MANY = 300, 3, 2
+"""Up to this many rows there are three folds, with more there are two."""
+
+FEWEST_NESTED_ROWS = 10
+"""With fewer different rows, folds would be too small to fit a model to: each row is then left out alone."""
+
+REMAINING = 0.8
+"""The share of an error by folds that surely remains with all rows: models of folds see fewer rows."""
+
+UPWARD = 1.7
+"""How much farther the upper end of the interval of a mean squared error lies than that of a normal one, in logarithms:
+squares with heavy tails mostly have a mean below the expected one."""
+
+FitLinear = Callable[[FitOptions, Any, np.ndarray, np.ndarray], tuple[LinearModel, Trial, np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Rows that were scored by models of other rows.
+
+    `groups` numbers equal rows, which were in the same fold; it is None if the rows were held out once, while the
+    penalty was chosen.
+    """
+
+    trial: Trial
+    Y: np.ndarray
+    weights: np.ndarray
+    groups: np.ndarray | None = None
+
+
+def judged_by_folds(
+    X: Any,
+    data: TrainingRows,
+    labels: np.ndarray | None,
+    options: FitOptions,
+    choice: LandmarkChoice,
+    fitted: Fitted,
+    fit_linear: FitLinear,
+) -> Judged:
+    """Return how rows fare under models of other folds; those held out by the fit if there are too many for folds.
+
+    Parameters
+    ----------
+    X : sequence of objects
+    data : TrainingRows
+    labels : array of int, or None
+        The class number of each row.
+    options, choice, fitted
+        The fit to all rows.
+    fit_linear : callable
+        Fits another loss or penalty than ridge regression.
+    """
+    sample = fitted.samples[0]
+    if data.sampling.all_rows is not None or len(sample.places) < data.n or data.n > LEAVE_ONE_OUT:
+        return Judged(fitted.trial, *fitted.held_out)
+    places = sample.places
+    groups = np.unique(keys(moved(rows(data.encodings[0], places), as_numpy)), return_inverse=True)[1]
+    folds = assign_folds(groups, None if labels is None else labels[places], options.random_state)
+    if groups.max() + 1 < FEWEST_NESTED_ROWS:
+        return Judged(fitted.trial, *fitted.held_out)
+    scores = np.empty((len(places), data.Y.shape[1]))
+    sizes = [int(n) for n in fitted.curve.x]
+    with remembered_images():
+        for fold in np.unique(folds):
+            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            samples = _samples_of_fold(X, data, options, choice, fitted.samples, train, test)
+            scores[test] = _scores(samples, sizes, data, options, places[train], fit_linear)
+    Y, weights = data.Y[places], data.weights[places]
+    return Judged(Trial.of(fitted.trial.lam, scores, Y, weights), Y, weights, groups)
+
+
+def assign_folds(groups: np.ndarray, labels: np.ndarray | None, random_state: Any) -> np.ndarray:
+    """Return a random fold for each row: groups stay together, and every fold has its share of each class.
+
+    >>> assign_folds(np.array([0, 1, 2, 3, 4, 5, 0]), np.array([0, 1, 0, 1, 0, 1, 0]), 0)
+    array([2, 2, 0, 0, 1, 1, 2])
+    """
+    _, first = np.unique(groups, return_index=True)
+    order = generator(random_state).permutation(len(first))
+    if labels is not None:
+        order = order[np.argsort(labels[first[order]], kind="stable")]
+    fold = np.empty(len(first), dtype=np.intp)
+    fold[order] = np.arange(len(first)) % min(
+        FOLDS_OF_FEW if len(groups) <= FEW_NESTED_ROWS else FOLDS_OF_MANY, len(first)
+    )
+    found: np.ndarray = fold[groups]
+    return found
+
+
+def _samples_of_fold(
+    X: Any,
+    data: TrainingRows,
+    options: FitOptions,
+    choice: LandmarkChoice,
+    samples: Sequence[SampleFeatures],
+    train: np.ndarray,
+    test: np.ndarray,
+) -> list[SampleFeatures]:
+    """Return the similarities of all rows, those of the training folds first, to landmarks outside of the test fold."""
+    places, landmarks = samples[0].places, samples[0].landmarks
+    order = np.concatenate([train, test])
+    mine = np.arange(len(landmarks))
+    if landmarks.positions is not None:
+        mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
+    if not len(mine):
+        return []
+    if all(map(operator.is_, options.similarities, data.similarities)):
+        return [sample.restricted(order, mine) for sample in samples]
+    given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
+    rows_in, everything = take(X, places[train]), take(X, places[order])
+    prepared = [k.prepare(rows_in, options.random_state) for k in options.similarities]
+    similarities, encodings = zip(*prepared, strict=True)
+    Y, weights = data.Y[places[train]], data.weights[places[train]]
+    fold = TrainingRows(similarities, encodings, Y, weights, np.arange(len(train)), data.sampling)
+    scaled, _ = choose_scales(fold, replace(choice, landmarks=given, X=rows_in, rows=fold), options)
+    known = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]
+    return [SampleFeatures(k, A, places[order], encoded, options) for k, A, encoded in known]
+
+
+def _scores(
+    samples: Sequence[SampleFeatures],
+    sizes: Sequence[int],
+    data: TrainingRows,
+    options: FitOptions,
+    train: np.ndarray,
+    fit_linear: FitLinear,
+) -> np.ndarray:
+    """Return the scores of the rows after the training rows, by a model with choices of its own, or the mean."""
+    Y, weights = data.Y[train], data.weights[train]
+    mean = np.average(Y, axis=0, weights=weights)
+    if not samples or not samples[0].n_known:  # all landmarks are in the test fold
+        return mean
+    fewer = sorted({min(n, samples[0].n_known) for n in sizes})
+    try:
+        best = best_of(list(doubled(samples, fewer, Validation(Y, weights, len(train)))), samples)
+    except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
+        return mean
+    inside, outside = best.F[: len(train)], best.F[len(train) :]
+    if (options.loss, options.penalty) == RIDGE:
+        return best.ridge.fit(best.trial.lam).scores(outside)
+    here = inside if options.penalty == "l1" else options.engine.to_device(inside)
+    linear, _, _ = fit_linear(options, here, Y, weights)
+    return linear.scores(outside)
+
+
+def error_of_classes(wrong: np.ndarray, n_classes: int, groups: np.ndarray | None) -> Estimate:
+    """Return the error on new rows, given which rows were predicted wrongly, and their groups if by folds.
+
+    The interval is that of Clopper and Pearson for as many trials as there are groups. By folds, its lower end allows
+    for models that saw fewer rows than the final one, and its upper end for a prediction of whichever class is the
+    most frequent one by chance.
+    """
+    share, n = float(wrong.mean()), len(wrong) if groups is None else len(np.unique(groups))
+    low, high = clopper_pearson(share * n, n)
+    if groups is not None:
+        low, _ = clopper_pearson(REMAINING * share * n, n)
+        _, high = clopper_pearson(share * n, n, 1 - (1 - LEVEL) / n_classes)
+    return Estimate(share, float(low), float(high), LEVEL, ESTIMATE)
+
+
+def error_of_numbers(losses: np.ndarray, weights: np.ndarray, groups: np.ndarray | None) -> Estimate:
+    """Return the mean squared error on new rows, with an interval that is normal for its logarithm.
+
+    The squared errors of equal rows count as one.
+    """
+    mean = float(np.average(losses, weights=weights))
+    if mean == 0:
+        return Estimate(0.0, 0.0, 0.0, LEVEL, ESTIMATE)
+    apart = weights * (losses - mean)
+    sums = apart if groups is None else np.bincount(groups, apart)
+    spread = 1.96 * float(np.sqrt(sums @ sums)) / float(weights.sum()) / mean
+    low = mean * float(np.exp(-spread)) * (1.0 if groups is None else REMAINING)
+    return Estimate(mean, low, mean * float(np.exp(UPWARD * spread)), LEVEL, ESTIMATE)

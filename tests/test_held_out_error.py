@@ -1,0 +1,137 @@
+"""``held_out_error_`` is the error of the model on new rows: its interval covers the truth where that is known."""
+
+import numpy as np
+import pytest
+
+from similitude import SimilarityClassifier, SimilarityRegressor
+from similitude.engines import LocalEngine
+from similitude.estimators.nested_folds import assign_folds, error_of_classes, error_of_numbers
+from similitude.kernels import Gaussian
+
+ONE = LocalEngine(threads=1)
+PROBLEMS = [12, pytest.param(200, marks=pytest.mark.deep)]
+
+
+def labeled(n, rng, noise, n_classes):
+    X = rng.normal(size=(n, 3))
+    scores = X[:, :n_classes] if n_classes == 3 else np.stack([np.zeros(n), X[:, 0]], axis=1)
+    y = (scores + noise * rng.normal(size=scores.shape)).argmax(axis=1)
+    return X, y if noise < np.inf else rng.integers(n_classes, size=n)
+
+
+def fewest(problems, level):
+    """Return how many intervals of this level cover at least, but for one chance in ten thousand."""
+    from scipy.stats import binom
+
+    return binom.ppf(1e-4, problems, level)
+
+
+@pytest.mark.parametrize("problems", PROBLEMS)
+@pytest.mark.parametrize(
+    ("n", "noise", "n_classes", "copies", "loss"),
+    [
+        (60, np.inf, 2, 1, "squared"),
+        (60, 1.0, 2, 1, "squared"),
+        (60, 0.2, 3, 1, "logistic"),
+        (90, np.inf, 3, 3, "squared"),
+        (120, 1.0, 2, 3, "squared_hinge"),
+    ],
+)
+def test_errors_of_classifiers_are_covered(n, noise, n_classes, copies, loss, problems):
+    covered = 0
+    for seed in range(problems):
+        rng = np.random.default_rng([seed, n])
+        X, y = labeled(n // copies, rng, noise, n_classes)
+        model = SimilarityClassifier(Gaussian(1.0), loss=loss, random_state=seed, engine=ONE)
+        model.fit(np.repeat(X, copies, axis=0), np.repeat(y, copies))
+        new, truth = labeled(3000, rng, noise, n_classes)
+        error, found = (model.predict(new) != truth).mean(), model.held_out_error_
+        covered += found.low - 0.01 <= error <= found.high + 0.01
+    assert covered >= fewest(problems, 0.93)
+
+
+def test_balanced_noise_is_not_predicted_wrongly_on_purpose():
+    """Leaving one row out of two balanced classes makes its own class the rarer one."""
+    errors = []
+    for seed in range(12):
+        X = np.random.default_rng(seed).normal(size=(40, 3))
+        errors.append(SimilarityClassifier(Gaussian(1.0), random_state=seed).fit(X, np.arange(40) % 2).held_out_error_)
+    assert 0.42 < np.mean([one.value for one in errors]) < 0.58
+    assert all(one.low <= 0.5 for one in errors)
+
+
+def test_copies_do_not_vouch_for_each_other():
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(rng.normal(size=(30, 3)), 3, axis=0), np.repeat(np.arange(30) % 2, 3)
+    found = SimilarityClassifier(Gaussian(0.3), random_state=0).fit(X, y).held_out_error_
+    assert found.low <= 0.5 <= found.high and found.value > 0.25
+
+
+@pytest.mark.parametrize("problems", PROBLEMS)
+@pytest.mark.parametrize("heavy", [False, True])
+def test_errors_of_regressors_are_covered(heavy, problems):
+    def noise(rng, n):
+        return rng.standard_t(3, size=n) if heavy else rng.normal(size=n)
+
+    covered = 0
+    for seed in range(problems):
+        rng = np.random.default_rng(seed)
+        X, new = rng.normal(size=(80, 2)), rng.normal(size=(2000, 2))
+        model = SimilarityRegressor(Gaussian(1.0), random_state=seed, engine=ONE).fit(X, X[:, 0] + noise(rng, 80))
+        truth = ((model.predict(new) - new[:, 0]) ** 2).mean() + (3.0 if heavy else 1.0)
+        covered += model.held_out_error_.low <= truth <= model.held_out_error_.high
+    assert covered >= fewest(problems, 0.88 if heavy else 0.92)
+
+
+def test_rows_are_scored_without_their_own_targets():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+
+    def judged(targets):
+        model = SimilarityRegressor(Gaussian(1.0), n_landmarks=20, random_state=0, engine=ONE)
+        fitted, judge = model._train(X, targets[:, None], np.ones(60), None, None)
+        return fitted.samples[0].places, judge()
+
+    places, first = judged(y)
+    folds = assign_folds(first.groups, None, 0)
+    other = y.copy()
+    other[places[folds == 1]] = rng.normal(size=np.sum(folds == 1))
+    again, second = judged(other)
+    assert np.array_equal(places, again)
+    same = np.isclose(first.trial.scores[:, 0], second.trial.scores[:, 0], atol=1e-12)
+    assert same[folds == 1].all() and not same[folds != 1].any()
+
+
+def test_folds_keep_groups_together_and_classes_in_proportion():
+    rng = np.random.default_rng(0)
+    groups, labels = np.repeat(np.arange(40), 3), np.repeat(np.arange(40) % 4, 3)
+    folds = assign_folds(groups, labels, rng)
+    assert all(len(set(folds[groups == one])) == 1 for one in range(40))
+    counts = np.array([[np.sum((folds == fold) & (labels == label)) for label in range(4)] for fold in range(3)])
+    assert np.ptp(counts, axis=0).max() <= 3
+
+
+def test_intervals_by_hand():
+    from scipy.stats import binom
+
+    wrong = np.arange(50) < 10
+    once, folded = error_of_classes(wrong, 2, None), error_of_classes(wrong, 2, np.arange(50))
+    assert binom.cdf(10, 50, once.high) == pytest.approx(0.025) and binom.sf(9, 50, once.low) == pytest.approx(0.025)
+    assert folded.low < once.low and folded.high > once.high and folded.value == once.value == 0.2
+    losses, ones = np.array([1.0, 3.0] * 50), np.ones(100)
+    spread = np.log(error_of_numbers(losses, ones, None).high / 2) / 1.7
+    assert spread == pytest.approx(1.96 * 0.1 / 2)
+    assert error_of_numbers(losses, ones, np.arange(100) // 4).high == pytest.approx(2.0)  # groups have equal means
+    assert error_of_numbers(np.zeros(5), np.ones(5), None).high == 0.0
+
+
+def test_no_similarity_is_computed_for_the_folds():
+    calls = []
+
+    def f(x, z):
+        calls.append((x, z))
+        return float(np.exp(-((x - z) ** 2)))
+
+    points = list(np.linspace(0, 3, 60))
+    model = SimilarityClassifier(f, n_landmarks=10, random_state=0).fit(points, [x > 1.5 for x in points])
+    assert len(calls) <= 60 * 10 + 10 * 10 and model.held_out_error_.high < 0.4
