@@ -69,10 +69,10 @@ def choose_kernel(
 
     The smallest of several errors is optimistic. ``held_out_error`` is what the choice does on new examples: for each
     of five folds, candidate and penalty are chosen again by cross-validation among the examples outside the fold, and
-    the model is judged by those inside (Varma and Simon, "Bias in Error Estimation When Using Cross-Validation for Model
-    Selection", 2006). Models of two folds are left out for that, not of one: a symmetric similarity that happens to
-    predict one fold from another also predicts the other from the one. It takes no further similarities. If cv is a
-    number, examples that no candidate can tell apart are in the same fold.
+    the model is judged by those inside. (Varma and Simon, "Bias in Error Estimation When Using Cross-Validation for
+    Model Selection", 2006.) The models by which the choice is made leave out two folds, not one: a symmetric similarity
+    that happens to predict one fold from another also predicts the other from the one. This takes no further
+    similarities. If cv is a number, examples that no candidate can tell apart are in the same fold.
 
     Parameters
     ----------
