@@ -487,7 +487,14 @@ def test_tensors_pick_the_engine_of_their_device():
 
 
 def test_precision_is_restored():
-    before = torch.get_float32_matmul_precision()
+    before, setting = torch.get_float32_matmul_precision(), torch.backends.cuda.matmul
     with TorchEngine(device="cpu", precision="tf32").matmul_precision():
-        assert torch.get_float32_matmul_precision() == "high"
+        assert getattr(setting, "fp32_precision", "tf32") == "tf32"
     assert torch.get_float32_matmul_precision() == before
+    if hasattr(setting, "fp32_precision"):  # whatever was set, by the old function or the new attribute
+        for given in ("ieee", "tf32"):
+            setting.fp32_precision = given
+            with TorchEngine(device="cpu").matmul_precision():
+                assert setting.fp32_precision == "ieee"
+            assert setting.fp32_precision == given
+        torch.set_float32_matmul_precision(before)

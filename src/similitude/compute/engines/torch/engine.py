@@ -197,12 +197,20 @@ class TorchEngine(Engine):
         """Set the precision of products of float32 matrices within the context."""
         import torch
 
-        before = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
+        matmul = torch.backends.cuda.matmul
+        if not hasattr(matmul, "fp32_precision"):  # torch < 2.9
+            before = torch.get_float32_matmul_precision()
+            torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
+            try:
+                yield
+            finally:
+                torch.set_float32_matmul_precision(before)
+            return
+        before, matmul.fp32_precision = matmul.fp32_precision, "tf32" if self.precision == "tf32" else "ieee"
         try:
             yield
         finally:
-            torch.set_float32_matmul_precision(before)
+            matmul.fp32_precision = before
 
 
 def check_available(name: str) -> None:
