@@ -23,7 +23,7 @@ from similitude.estimators.passes import check_features_fit, features_of
 from similitude.estimators.products import solve_by_products
 from similitude.estimators.rows import Design, TrainingRows
 from similitude.landmarks import PROJECTION, FeatureUnion, LandmarkFeatures, Landmarks, Representation
-from similitude.linear import LinearModel, Moments, Ridge, Trial
+from similitude.linear import LinearModel, Moments, Ridge, Trial, n_held_out
 from similitude.support import digest, pairs_at
 
 
@@ -68,11 +68,11 @@ def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -
     levels: list[Level] = []
     with data.located(choice.landmarks):
         samples = _samples(data, choice.landmarks, options, which)
-        if not everything and len(sizes) == len(samples) == 1 and samples[0].representation.name == PROJECTION:
+        if not everything and len(samples) == 1 and samples[0].representation.name == PROJECTION:
             fitted = _fit_by_products(data, samples[0], choice, options)
             if fitted is not None:
                 return fitted
-            projection = samples[0].projection(sizes[0])
+            projection = samples[0].projection(sizes[0]) if len(sizes) == 1 else None
         if projection is None:
             validation = Validation(data.Y[which], data.weights[which], *cuts)
             for level in doubled(samples, sizes, validation):
@@ -125,21 +125,68 @@ def _fit_sample(
 def _fit_by_products(
     data: TrainingRows, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
 ) -> Fitted | None:
-    """Fit to all rows by products with the matrix of similarities; None if sums over features cost less."""
+    """Fit to all rows by products with the matrix of similarities; None if sums over features cost less.
+
+    A number of landmarks that is not given is chosen by such fits to the sample.
+    """
     if data.sampling.all_rows is not None:
         return None
-    landmarks, A = sample.landmarks.only(np.arange(choice.sizes[0])), data.encodings[0]
     chosen_on, held = data.held_out()
+    tried: list[tuple[int, Trial]] = []
+    if len(choice.sizes) > 1:
+        tried = _numbers_tried(data, sample, choice, options)
+        if not tried:
+            return None
+    n = min(tried[-2:], key=lambda one: one[1].loss)[0] if tried else choice.sizes[0]
+    landmarks = sample.landmarks.only(np.arange(n))
     found = solve_by_products(
-        sample.k, A, landmarks.encoding, data.Y, data.weights, data.order, (chosen_on, held), options.engine
+        sample.k,
+        data.encodings[0],
+        landmarks.encoding,
+        data.Y,
+        data.weights,
+        data.order,
+        (chosen_on, held),
+        options.engine,
     )
     if found is None:
         return None
     linear, trial = found
-    curve = LandmarkCurve.of(choice.sizes, [trial], choice.limit)
+    tried = tried or [(n, trial)]
+    curve = LandmarkCurve.of([one for one, _ in tried], [one for _, one in tried], choice.limit)
     features = _relocated((LandmarkFeatures(sample.k, landmarks),), data)
-    judged, drawn = (data.Y[held], data.weights[held]), choice.landmarks.only(np.arange(choice.sizes[0]))
+    judged, drawn = (data.Y[held], data.weights[held]), choice.landmarks.only(np.arange(n))
     return Fitted(features, (sample.representation,), linear, trial, judged, curve, drawn, [sample], None)
+
+
+def _numbers_tried(
+    data: TrainingRows, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
+) -> list[tuple[int, Trial]]:
+    """Return the numbers of landmarks that were compared by products, with their trials; none without products.
+
+    Penalties are compared on a tenth of the sample, which has no rows that judge, and numbers on another one.
+    """
+    tried: list[tuple[int, Trial]] = []
+    Y, weights, order = data.Y[sample.places], data.weights[sample.places], np.arange(len(sample.places))
+    some = order[len(order) - n_held_out(len(order)) :]
+    held = some[: len(some) // 2], some[len(some) // 2 :]
+    for n in choice.sizes:
+        found = solve_by_products(
+            sample.k,
+            sample.A,
+            rows(sample.landmarks.encoding, slice(n)),
+            Y,
+            weights,
+            order,
+            held,
+            options.engine,
+        )
+        if found is None:
+            return []
+        tried.append((n, found[1]))
+        if len(tried) > 1 and found[1].loss > tried[-2][1].loss - tried[-2][1].deviation:
+            break
+    return tried
 
 
 def _fit_in_one_pass(

@@ -40,9 +40,9 @@ from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.model import LandmarkModel, WeightedLandmarks
 from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, judged_by_folds
 from similitude.estimators.options import RIDGE, FitOptions
-from similitude.estimators.partial_fit import Stream, held_out_of_batch
+from similitude.estimators.partial_fit import MOST_OF_STREAM, Stream, held_out_of_batch
 from similitude.estimators.partitions import Prediction, partition_prediction
-from similitude.estimators.products import MANY, reads_memory_map
+from similitude.estimators.products import reads_memory_map
 from similitude.estimators.rows import (
     PILOT,
     Sampling,
@@ -432,8 +432,9 @@ class LandmarkEstimator(SimilarityEstimator):
         stream: Stream | None = getattr(self, "_stream", None)
         held = held_out_of_batch(weights, 0 if stream is None else stream.n_held_out, self.random_state)
         if stream is None:
-            if self.n_landmarks != "auto" and self.n_landmarks >= MANY:
-                raise ValueError(f"a stream sums over features: give partial_fit fewer than {MANY:,} landmarks")
+            if self.n_landmarks != "auto" and self.n_landmarks >= MOST_OF_STREAM:
+                few = f"fewer than {MOST_OF_STREAM:,} landmarks"
+                raise ValueError(f"a stream sums over features: give partial_fit {few}")
             if len(Y) < 2:
                 raise ValueError(
                     "the first batch of a stream decides landmarks and scale: it needs two examples at least"

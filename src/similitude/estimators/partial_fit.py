@@ -15,6 +15,9 @@ from similitude.landmarks import FeatureUnion, LandmarkFeatures
 from similitude.linear import HELD_OUT_SHARE, MOST_HELD_OUT, LinearModel, Moments, Trial, n_judged
 from similitude.support import generator
 
+MOST_OF_STREAM = 3_000
+"""Landmarks of a stream are fewer: it holds sums over all pairs of their features."""
+
 
 @dataclass(frozen=True, eq=False)
 class Stream:
