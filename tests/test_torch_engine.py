@@ -392,7 +392,7 @@ def test_the_number_of_landmarks_is_chosen_by_products(monkeypatch, device):
         assert model.held_out_error_.value < 2 * plain.held_out_error_.value
         assert list(model.landmark_curve_.x[:2]) == [100, 200]
         numbers.append(model.n_similarity_calls_)
-    assert numbers[0] < numbers[1]
+    assert numbers[0] <= numbers[1]
 
 
 @pytest.mark.parametrize("device", DEVICES)
