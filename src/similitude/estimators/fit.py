@@ -63,7 +63,7 @@ class Fitted:
 
 def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> Fitted:
     """Choose the number of landmarks and the penalty on a sample of rows, then fit ridge regression to all rows."""
-    which, n_train = data.pilot(choice.pilot)
+    which, *cuts = data.pilot(choice.pilot)
     everything, sizes, projection = len(which) == data.n, choice.sizes, None
     levels: list[Level] = []
     with data.located(choice.landmarks):
@@ -74,7 +74,7 @@ def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -
                 return fitted
             projection = samples[0].projection(sizes[0])
         if projection is None:
-            validation = Validation(data.Y[which], data.weights[which], n_train)
+            validation = Validation(data.Y[which], data.weights[which], *cuts)
             for level in doubled(samples, sizes, validation):
                 if len(levels) > 1:  # the features of earlier levels are not needed any more
                     levels[-2] = replace(levels[-2], F=np.empty((0, 0)), ridge=None)  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -
     curve = LandmarkCurve.of([one.n for one in levels], [one.trial for one in levels], choice.limit)
     if not everything:
         return _fit_in_one_pass(data, best.features, samples, choice, options, best.n, curve)
-    return _fit_sample(data, which, n_train, best, samples, choice, curve)
+    return _fit_sample(data, validation, best, samples, choice, curve)
 
 
 def best_of(levels: Sequence[Level], samples: Sequence[SampleFeatures]) -> Level:
@@ -104,22 +104,22 @@ def _samples(data: TrainingRows, landmarks: Landmarks, options: FitOptions, whic
 
 def _fit_sample(
     data: TrainingRows,
-    which: np.ndarray,
-    n_train: int,
+    validation: Validation,
     best: Level,
     samples: Sequence[SampleFeatures],
     choice: LandmarkChoice,
     curve: LandmarkCurve,
 ) -> Fitted:
     """Fit to a sample that holds all rows: its features are known."""
-    Y, weights, ridge = data.Y[which], data.weights[which], best.ridge
-    judged = slice(0 if n_train == len(Y) else n_train, len(Y))
-    if n_train < len(Y):
-        ridge = Ridge(ridge.moments + Moments.of(best.F[judged], Y[judged], weights[judged]), best.trial.lam)
-    linear, features = ridge.fit(best.trial.lam), _relocated(best.features, data)
-    representations = _representations(samples, features)
-    held_out, drawn = (Y[judged], weights[judged]), choice.landmarks.only(np.arange(best.n))
-    return Fitted(features, representations, linear, best.trial, held_out, curve, drawn, samples, (best.F, Y, weights))
+    F, Y, weights, n = best.F, validation.Y, validation.weights, validation.n_train
+    ridge, trial, judged = best.ridge, best.trial, slice(len(Y) - validation.n_judged, len(Y))
+    if validation.n_judged:
+        trial = ridge.judged(best.trial.lam, F[judged], Y[judged], weights[judged])
+        ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam)
+    linear, features = ridge.fit(trial.lam), _relocated(best.features, data)
+    held_out = (Y[judged], weights[judged]) if validation.n_judged else (Y, weights)
+    representations, drawn = _representations(samples, features), choice.landmarks.only(np.arange(best.n))
+    return Fitted(features, representations, linear, trial, held_out, curve, drawn, samples, (F, Y, weights))
 
 
 def _fit_by_products(
@@ -128,16 +128,17 @@ def _fit_by_products(
     """Fit to all rows by products with the matrix of similarities; None if sums over features cost less."""
     if data.sampling.all_rows is not None:
         return None
-    landmarks, held_out, A = sample.landmarks.only(np.arange(choice.sizes[0])), data.held_out(), data.encodings[0]
+    landmarks, A = sample.landmarks.only(np.arange(choice.sizes[0])), data.encodings[0]
+    chosen_on, held = data.held_out()
     found = solve_by_products(
-        sample.k, A, landmarks.encoding, data.Y, data.weights, data.order, held_out, options.engine
+        sample.k, A, landmarks.encoding, data.Y, data.weights, data.order, (chosen_on, held), options.engine
     )
     if found is None:
         return None
     linear, trial = found
     curve = LandmarkCurve.of(choice.sizes, [trial], choice.limit)
     features = _relocated((LandmarkFeatures(sample.k, landmarks),), data)
-    judged, drawn = (data.Y[held_out], data.weights[held_out]), choice.landmarks.only(np.arange(choice.sizes[0]))
+    judged, drawn = (data.Y[held], data.weights[held]), choice.landmarks.only(np.arange(choice.sizes[0]))
     return Fitted(features, (sample.representation,), linear, trial, judged, curve, drawn, [sample], None)
 
 
@@ -150,13 +151,14 @@ def _fit_in_one_pass(
     n_landmarks: int,
     curve: LandmarkCurve | None = None,
 ) -> Fitted:
-    """Fit to all rows in one pass; the penalty is chosen on rows held out from it."""
+    """Fit to all rows in one pass; the penalty is chosen on rows held out from it, and others judge the model."""
     size, engine, places = data.itemsize, options.engine, data.sampling.places
     features = _relocated(features, data)
     union = FeatureUnion.of(features, size)
     if (options.loss, options.penalty) != RIDGE:
         check_features_fit(options.loss, options.penalty, data.n, len(union), size, engine)
-    some = data.held_out()
+    chosen_on, judged = data.held_out()
+    some = np.concatenate([chosen_on, judged])
     encoded, held_out = rows(data.encodings, some), (data.Y[some], data.weights[some])
     with pairs_at(some if places is None else places[some], union.positions):
         F = features_of(union, encoded, engine.without_progress(), size)
@@ -168,18 +170,25 @@ def _fit_in_one_pass(
 
     with pairs_at(places if data.sampling.all_rows is None else None, None):
         sums = union.completed(data.sums(union, some, engine, marks))
-    linear, trial = fit_with_held_out(sums, F, *held_out)
+    linear, trial = fit_with_held_out(sums, F, *held_out, len(judged))
+    held_out = data.Y[judged], data.weights[judged]
     remove_checkpoint(engine.checkpoint)
     curve = curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit)
     drawn = choice.landmarks.only(np.arange(n_landmarks))
     return Fitted(features, _representations(samples, features), linear, trial, held_out, curve, drawn, samples, None)
 
 
-def fit_with_held_out(sums: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> tuple[LinearModel, Trial]:
-    """Return the model of all rows with the penalty that is best for those held out, and how these were predicted."""
-    ridge = Ridge(sums)
-    trial = ridge.best(ridge.held_out(F, Y, weights))
-    return Ridge(sums + Moments.of(F, Y, weights), trial.lam).fit(trial.lam), trial
+def fit_with_held_out(
+    sums: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, n_judged: int
+) -> tuple[LinearModel, Trial]:
+    """Return the model of all rows, and how the last of the rows held out from the sums were predicted without them.
+
+    The penalty is the best one for the other rows that were held out.
+    """
+    ridge, n = Ridge(sums), len(Y) - n_judged
+    trial = ridge.best(ridge.held_out(F[:n], Y[:n], weights[:n]))
+    linear = Ridge(sums + Moments.of(F, Y, weights), trial.lam).fit(trial.lam)
+    return linear, ridge.judged(trial.lam, F[n:], Y[n:], weights[n:]) if n_judged else trial
 
 
 def all_features(fitted: Fitted, data: TrainingRows, options: FitOptions) -> Design:

@@ -38,16 +38,16 @@ def solve_by_products(
     Y: np.ndarray,
     weights: np.ndarray,
     order: np.ndarray,
-    held: np.ndarray,
+    held: tuple[np.ndarray, np.ndarray],
     engine: Engine,
 ) -> tuple[LinearModel, Trial] | None:
-    """Fit to all rows with the penalty that is best for the held-out rows, the last ones of a random order.
+    """Fit to all rows with the penalty that is best for some held-out rows, and judge by others, the last of all.
 
-    Return the model and how the held-out rows fared; None if landmarks are few, or if the engine has no products of
-    this similarity.
+    Return the model and how the last rows fared; None if landmarks are few, or if the engine has no products of this
+    similarity.
     """
     if count(landmarks) < MANY:
         return None
     with engine.linear_algebra(f"the equations of {count(landmarks):,} landmarks"):
         operator = engine.operator(similarity, A, landmarks)
-        return None if operator is None else fit_by_products(operator, Y, weights, order, held)
+        return None if operator is None else fit_by_products(operator, Y, weights, order, *held)
