@@ -11,7 +11,7 @@ from similitude.support import Result
 MOSTLY = 0.8
 """Share of the importance that the columns named first account for."""
 
-NAMED = 5
+MOST_NAMED = 5
 """Most columns that are named in a sentence."""
 
 NORMAL = 1.96
@@ -65,10 +65,10 @@ class GradientImportance(Result):
         """
         order = self.order()
         n = int(np.searchsorted(np.cumsum(self.values[order]), MOSTLY)) + 1
-        if n > max(NAMED, len(order) // 2):
+        if n > max(MOST_NAMED, len(order) // 2):
             return f"no few columns stand out; the first is {self.names[order[0]]} ({self.values[order[0]]:.0%})"
-        more = f" and {n - NAMED} more" if n > NAMED else ""
-        return f"mostly {', '.join(self.names[i] for i in order[: min(n, NAMED)])}{more}"
+        more = f" and {n - MOST_NAMED} more" if n > MOST_NAMED else ""
+        return f"mostly {', '.join(self.names[i] for i in order[: min(n, MOST_NAMED)])}{more}"
 
     def __str__(self) -> str:
         order = self.order()[:20]

@@ -18,7 +18,7 @@ from similitude.kernel_learning.trials import at_scale, median_distance
 from similitude.similarity import Similarity, as_similarity
 from similitude.support import Result, check_choice, generator
 
-HOWS = ("auto", "diagonal", "full")
+METRIC_KINDS = ("auto", "diagonal", "full")
 
 FEWEST_ROWS = 20
 """Number of rows below which nothing is learned."""
@@ -139,7 +139,7 @@ def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_s
 def _learnable(similarity: Any, how: str) -> Any:
     """Validate the kernel and the kind of metric."""
     k: Any = as_similarity(similarity)
-    check_choice("how", how, HOWS)
+    check_choice("how", how, METRIC_KINDS)
     if type(k) not in LEARNABLE:
         names = ", ".join(cls.__name__ for cls in LEARNABLE)
         raise TypeError(f"learn_kernel learns the metric of {names}, not of {k!r}")

@@ -12,7 +12,7 @@ PILOT_FITTED_ROWS = 1600
 PILOT_JUDGED_ROWS = 1000
 """Most pilot rows that candidates are judged by."""
 
-FOLDS = 4
+PILOT_FOLDS = 4
 """Number of folds where there are few rows."""
 
 FEW_ROWS = 1000
@@ -56,5 +56,5 @@ def pilot_splits(X: np.ndarray, Y: np.ndarray, rng: np.random.Generator) -> tupl
         n_judged = min(PILOT_JUDGED_ROWS, n // 3)
         fitted = order[n_judged : n_judged + PILOT_FITTED_ROWS]
         return (PilotSplit.of(X, Y, fitted, order[:n_judged]),)
-    folds = np.arange(n) % min(FOLDS, n)
-    return tuple(PilotSplit.of(X, Y, order[folds != fold], order[folds == fold]) for fold in range(min(FOLDS, n)))
+    folds = np.arange(n) % min(PILOT_FOLDS, n)
+    return tuple(PilotSplit.of(X, Y, order[folds != fold], order[folds == fold]) for fold in range(min(PILOT_FOLDS, n)))

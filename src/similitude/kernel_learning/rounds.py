@@ -9,9 +9,9 @@ import numpy as np
 
 from similitude.kernel_learning.gradients import metric_of
 from similitude.kernel_learning.pilot import PilotSplit
-from similitude.kernel_learning.trials import Candidate, Setting, Trial
+from similitude.kernel_learning.trials import Candidate, RidgeTrial, Setting
 
-MOST_ROUNDS = 4
+LEARNING_ROUNDS = 4
 """Most rounds of a path."""
 
 SMALL_GAIN = 0.01
@@ -29,7 +29,7 @@ class Fit:
     """A candidate at its best setting."""
 
     candidate: Candidate
-    trial: Trial
+    trial: RidgeTrial
 
     @property
     def loss(self) -> float:
@@ -57,7 +57,7 @@ def isotropic(k: Any, splits: tuple[PilotSplit, ...]) -> Fit:
     return with_metrics(k, splits, (ones,) * len(splits), Setting())
 
 
-def learn_path(name: str, start: Fit, diagonal: bool, to_beat: float = np.inf, rounds: int = MOST_ROUNDS) -> Path:
+def learn_path(name: str, start: Fit, diagonal: bool, to_beat: float = np.inf, rounds: int = LEARNING_ROUNDS) -> Path:
     """Return rounds from a start on, until these gain little, get worse, or are enough.
 
     A path whose loss stays far above `to_beat`, the loss of another kernel, ends after two rounds.

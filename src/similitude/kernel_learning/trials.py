@@ -14,13 +14,13 @@ from similitude.kernel_learning.gradients import gradient_rows, is_city_block, m
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernels import Laplace
 
-WIDTHS = range(-3, 6)
+WIDTH_POWERS = range(-3, 6)
 """Powers of 2 by which the median distance is multiplied."""
 
-PENALTIES = range(-7, 2)
+PENALTY_POWERS = range(-7, 2)
 """Powers of 10 that are added to the diagonal of the Gram matrix."""
 
-SINGLE = -3
+SINGLE_PRECISION_FROM = -3
 """Power of 10 from which on a penalty leaves single precision enough digits."""
 
 MEDIAN_ROWS = 300
@@ -35,7 +35,7 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class RidgeTrial:
     """How a kernel with given metrics does at one setting.
 
     Attributes
@@ -64,7 +64,7 @@ class Candidate:
     k: Any
     splits: tuple[PilotSplit, ...]
     metrics: tuple[np.ndarray, ...]
-    tried: dict[Setting, Trial] = field(default_factory=dict)
+    tried: dict[Setting, RidgeTrial] = field(default_factory=dict)
 
     @cached_property
     def mapped(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -81,12 +81,12 @@ class Candidate:
         """Return the kernel of mapped rows at a setting, for one split."""
         return at_scale(self.k, 2.0**setting.width * self.medians[split])
 
-    def trial(self, setting: Setting) -> Trial:
+    def trial(self, setting: Setting) -> RidgeTrial:
         """Return the trial at a setting, from memory if it was made before."""
         if setting not in self.tried:
             parts = [self._one_trial(setting, i) for i in range(len(self.splits))]
             losses = np.concatenate([losses for losses, _ in parts])
-            self.tried[setting] = Trial(setting, losses, [coefficients for _, coefficients in parts])
+            self.tried[setting] = RidgeTrial(setting, losses, [coefficients for _, coefficients in parts])
         return self.tried[setting]
 
     def _one_trial(self, setting: Setting, i: int) -> tuple[np.ndarray, np.ndarray]:
@@ -98,11 +98,11 @@ class Candidate:
 
     def rows_of(self, setting: Setting, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Return one split's mapped rows, fitted and judged, in single precision if the penalty allows it."""
-        dtype = np.float32 if setting.penalty >= SINGLE else np.float64
+        dtype = np.float32 if setting.penalty >= SINGLE_PRECISION_FROM else np.float64
         A, B = self.mapped[i]
         return A.astype(dtype, copy=False), B.astype(dtype, copy=False)
 
-    def best(self, start: Setting) -> Trial:
+    def best(self, start: Setting) -> RidgeTrial:
         """Return the best trial on a walk from a start along penalties and widths, as long as the loss falls."""
         at = self.trial(start)
         moved = True
@@ -118,9 +118,9 @@ class Candidate:
 
     def _moved(self, setting: Setting, move: tuple[int, int]) -> Setting | None:
         there = Setting(setting.width + move[0], setting.penalty + move[1])
-        return there if there.width in WIDTHS and there.penalty in PENALTIES else None
+        return there if there.width in WIDTH_POWERS and there.penalty in PENALTY_POWERS else None
 
-    def squared_gradients(self, trial: Trial, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
+    def squared_gradients(self, trial: RidgeTrial, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the average outer product of gradients of each split, or its diagonal, and squares per row and column.
 
         Gradients are those in standardized columns at the judged rows, whose targets are not used.
