@@ -45,7 +45,7 @@ class Asked:
         The class that each prediction is compared with, or None.
     """
 
-    predictions: Sequence[Any]
+    predictions: Any
     scores: np.ndarray
     directions: np.ndarray
     against: list[Any]
