@@ -12,7 +12,7 @@ from similitude.landmarks.features import LandmarkFeatures, Landmarks, side_by_s
 
 MOST_NUMBERS, OF_FEW = 28, 20
 """Numbers that are kept of each landmark to explain predictions: groups, times the outputs if each has its own; and how
-many of them if there are few landmarks. In double precision, with what belongs to them, they take less than 256 bytes."""
+many of them if there are few landmarks. In double precision, they take less than 256 bytes."""
 
 FEWEST_GROUPS = 4
 """Groups of rows with several numbers as targets, however many these are."""
