@@ -168,6 +168,10 @@ class TrainingRows:
         fitted = n - min(n - n_fitted(n), len(chosen_on))
         return np.concatenate([self.order[:fitted], chosen_on[: n - fitted]]), fitted, 0
 
+    def located_at(self, which: np.ndarray) -> np.ndarray:
+        """Return the positions among all rows of some rows in memory."""
+        return which if self.sampling.places is None else self.sampling.places[which]
+
     def held_out(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the rows that a pass over all rows holds out: for choices, and to judge."""
         held = self.order[len(self.order) - n_held_out(self.n) :]
