@@ -33,7 +33,7 @@ goodness.separability: Separability
 goodness.weighted: HingeGoodness WeightedGoodness
 kernels: Columns Cosine DTW Edit Equal Gapped Gaussian GlobalAlignment Gower Graphlet HistogramIntersection
     Intersection Jaccard Laplace Linear Matern Mismatch OrMissing Ordinal Polynomial RationalQuadratic SharesAny
-    ShortestPath Sigmoid Spectrum WeisfeilerLehman
+    ShortestPath Sigmoid Spectrum Tabular WeisfeilerLehman
 kernels.series.alignment: WarpingDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
 learners: AlignmentVote KernelKMeans KernelPerceptron KernelRidge KernelRidgeClassifier KernelSGDSVC KernelSVC
