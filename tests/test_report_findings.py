@@ -1,7 +1,7 @@
 """Findings: what a report shows, against oracles, on all kinds of objects, and on bad input."""
 
 import json
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from similitude import FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, datasets
 from similitude.kernels import Gaussian, Linear, Sigmoid
 from similitude.report import Findings, investigate, write_report
-from similitude.report.findings.held_out import MIN_EXAMPLES, predict_held_out, split
+from similitude.report.findings.held_out import MANY_EXAMPLES, MIN_EXAMPLES, predict_held_out, split
 from similitude.report.findings.inputs import validated
 from similitude.report.findings.landmark_curve import halvings
 from similitude.report.findings.landmark_importance import landmark_roles
@@ -109,11 +109,11 @@ def test_every_kind_of_object_is_investigated_and_written(case, tmp_path):
     assert stored == json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(stored) == {
         *("about", "validity", "spectrum", "goodness", "no_goodness", "gap_labels", "gram", "landmark_curve", "model"),
-        *("importance", "landmarks", "examples", "reproduce"),
+        *("columns", "map", "importance", "landmarks", "examples", "reproduce"),
     }
     text = str(found)
     assert len(text.splitlines()) < 110
-    heads = ("What is the", "Is the", "Is it", "How many", "How good", "Which", "How to")
+    heads = ("Summary", "What is the", "How good", "Which", "Is it", "Is the", "How many", "What is gu", "How to")
     at = [text.index(f"\n{head}") for head in heads]
     assert at == sorted(at)
     assert all(0 <= near.landmark < len(found.landmarks) for one in found.examples for near in one.nearest)
@@ -223,7 +223,8 @@ def test_nobody_is_judged_by_a_model_that_saw_them(labels, seed):
     inputs = validated("linear", np.arange(len(labels), dtype=float)[:, None], labels, "classification", seed)
     parts = split(inputs)
     sizes = np.bincount(inputs.codes)
-    assert parts.held_out == (len(labels) >= MIN_EXAMPLES)
+    assert parts.held_out == (len(labels) >= MANY_EXAMPLES)
+    assert (len(parts.rounds) > 1) == (len(labels) < MIN_EXAMPLES)
     for folds in parts.rounds:
         tested = np.concatenate([test for _, test in folds])
         assert np.array_equal(np.sort(tested), parts.tested)
@@ -239,13 +240,22 @@ def test_a_similarity_sees_no_held_out_label():
     X, codes = points(80, spread=3.0)
     parts = split(validated(Gaussian(2.0), X, codes, None, 0))
     found = investigate(Gaussian(2.0), X, codes)
-    model = SimilarityClassifier(Gaussian(2.0), random_state=0).fit(X[parts.learned], codes[parts.learned])
-    wrong = int((model.predict(X[parts.tested]) != codes[parts.tested]).sum())
-    low, high = clopper_pearson(wrong, len(parts.tested))
+    wrong = 0
+    for train, test in parts.rounds[0]:
+        assert not set(train) & set(test)
+        model = SimilarityClassifier(Gaussian(2.0), random_state=0).fit(X[train], codes[train])
+        wrong += int((model.predict(X[test]) != codes[test]).sum())
+    low, high = clopper_pearson(wrong, 80)
     held = found.model.held_out
-    assert (held.value, held.low, held.high) == (wrong / len(parts.tested), float(low), float(high))
-    assert held.grade == "HELD-OUT"
-    assert found.model.n_learned + found.model.n_tested == 80
+    assert (held.value, held.low, held.high) == (wrong / 80, float(low), float(high))
+    assert held.grade == "ESTIMATE" and found.model.n_tested == found.model.n_learned == 80
+
+
+def test_of_many_examples_a_quarter_is_held_out_once():
+    X, codes = points(MANY_EXAMPLES)
+    parts = split(validated(Gaussian(2.0), X, codes, None, 0))
+    assert parts.held_out and len(parts.rounds) == 1 and len(parts.tested) == 2 * -(-MANY_EXAMPLES // 2 // 4)
+    assert not set(parts.learned) & set(parts.tested)
 
 
 # The model.
@@ -279,7 +289,7 @@ def test_few_examples_are_judged_by_repeated_cross_validation():
     assert found.model.rounds == 5 and found.model.n_tested == found.model.n_learned == 10
     assert found.model.held_out.grade == "ESTIMATE" and found.model.confusion.sum() == pytest.approx(10)
     assert found.model.held_out.high - found.model.held_out.low > 0.25
-    assert any("too few" in sentence for sentence in found.about.notes)
+    assert any("5 repeats of" in sentence for sentence in found.about.notes)
 
 
 def test_a_hundred_classes(monkeypatch):
@@ -331,8 +341,9 @@ def fitted(similarity, X, y):
     inputs = validated(similarity, X, y, None, 0)
     parts = split(inputs)
     estimator = SimilarityClassifier if inputs.task == "classification" else SimilarityRegressor
-    trial, model = predict_held_out(inputs, parts, lambda: estimator(inputs.similarity, random_state=0, n_landmarks=12))
-    return inputs, parts, model, trial
+    make = partial(estimator, inputs.similarity, random_state=0, n_landmarks=12)
+    trial, _ = predict_held_out(inputs, parts, make)
+    return inputs, parts, make().fit(X, inputs.y), trial
 
 
 def test_with_projected_features_importance_is_what_the_others_cannot_take_over():
@@ -527,9 +538,9 @@ def test_similarities_out_of_range_are_refused(tmp_path):
 @pytest.mark.parametrize("shape", [(3, 5), (16,), (4, 4, 1)])
 def test_images_of_another_shape_are_refused_before_the_work(tmp_path, shape):
     with pytest.raises(ValueError, match=r"does not fit: X has vectors of 16 numbers"):
-        write_report(None, np.zeros((40, 16)), np.arange(40) % 2, tmp_path / "report.html", image_shape=shape)
+        write_report("gaussian", np.zeros((40, 16)), np.arange(40) % 2, tmp_path / "report.html", image_shape=shape)
 
 
 def test_small_classes_hold_out_a_quarter_rounded_up():
-    found = investigate("linear", np.arange(60.0).reshape(-1, 1), np.arange(60) // 3, random_state=0)
-    assert any("20 examples, a quarter of each class, rounded up, were held out" in one for one in found.about.notes)
+    parts = split(validated("linear", np.arange(510.0).reshape(-1, 1), np.arange(510) // 6, "classification", 0))
+    assert any("170 examples, a quarter of each class, rounded up, were held out" in one for one in parts.notes)

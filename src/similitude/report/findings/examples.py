@@ -100,8 +100,6 @@ def _chosen(
     inputs: Inputs, predictions: HeldOutPredictions, goodness: Goodness | None
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Yield reasons to show examples, the most informative first, with positions in X."""
-    if goodness is not None:
-        yield HARDEST, goodness.hardest
     margin = margins(predictions.mean_scores, predictions.targets)
     if not inputs.of_classes:
         errors = np.abs(margin)
@@ -111,6 +109,8 @@ def _chosen(
     order = np.argsort(margin, kind="stable")
     wrong, right = order[margin[order] < 0], order[margin[order] >= 0]
     yield MISTAKE, predictions.tested[wrong[:N_MISTAKES]]
+    if goodness is not None:
+        yield HARDEST, goodness.hardest
     yield CLOSE_CALL, predictions.tested[right[:N_CLOSE]]
     yield TYPICAL, predictions.tested[_typical(predictions.targets, margin, right)]
 

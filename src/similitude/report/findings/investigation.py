@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -11,18 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import take
+from similitude.compute import as_objects, take
 from similitude.compute.engines import Engine, current_engine, use_engine
 from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import Goodness, assess
+from similitude.report.findings.columns import ColumnFinding, column_notes, columns_of
 from similitude.report.findings.data_summary import About, summarize
 from similitude.report.findings.examples import ExampleFinding, choose_examples
 from similitude.report.findings.gram_matrix import Eigenvalues, GramSample, gram_of_sample
-from similitude.report.findings.held_out import HeldOutPredictions, Split, predict_held_out, split
+from similitude.report.findings.held_out import FoldModel, HeldOutPredictions, Split, predict_held_out, split
 from similitude.report.findings.inputs import Inputs, validated
 from similitude.report.findings.landmark_curve import LearningCurve, learning_curve
 from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles
 from similitude.report.findings.model_quality import ModelFindings, evaluate
+from similitude.report.findings.object_map import PCA, ObjectMap, object_map
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
 from similitude.support import Result, brief, pairs_at, plain
 from similitude.validity import Validity, check_kernel
@@ -49,8 +52,12 @@ class Findings(Result):
         Why goodness is None, or empty.
     gap_labels : array
         The label of each example in ``goodness.used``, whose gap is in ``goodness.strong.gaps``; empty without it.
+    columns : tuple of ColumnFinding
+        Of a table, or the components of vectors; empty for other objects.
     gram : GramSample
         Similarities of a sample, sorted by class.
+    map : ObjectMap
+        All objects in the plane.
     landmark_curve : LearningCurve
         Held-out error by the number of landmarks.
     model : ModelFindings
@@ -71,7 +78,9 @@ class Findings(Result):
     goodness: Goodness | None
     no_goodness: str
     gap_labels: np.ndarray
+    columns: tuple[ColumnFinding, ...]
     gram: GramSample
+    map: ObjectMap
     landmark_curve: LearningCurve
     model: ModelFindings
     importance: str
@@ -102,14 +111,16 @@ def investigate(
     title: str | None = None,
     task: str | None = None,
     command: str | None = None,
+    embedding: str = PCA,
+    image_shape: tuple[int, int] | None = None,
     random_state: Any = None,
     engine: Engine | None = None,
 ) -> Findings:
     """Find out whether a similarity is a kernel, how good it is for these labels, and how well a model does with it.
 
-    A quarter of each class is held out and used for nothing but the final test (with fewer than 40 examples,
-    cross-validation is repeated instead). Validity is checked on at most 500 examples and goodness on at most 2,000;
-    the Gram matrix shown has at most 400.
+    A quarter of each class is held out and used for nothing but the final test; with fewer than 500 examples, each is
+    predicted in cross-validation by a model that was not fitted to it (repeated with fewer than 40). Validity is
+    checked on at most 500 examples and goodness on at most 2,000; the Gram matrix shown has at most 300.
 
     Parameters
     ----------
@@ -126,6 +137,10 @@ def investigate(
         average; other numbers are to be predicted.
     command : str, optional
         The command line that asked for the findings, to be shown where they say how to reproduce them.
+    embedding : {"pca", "neighbors"}, default="pca"
+        How objects are placed on the map: by kernel principal components, or by t-SNE, which keeps near objects near.
+    image_shape : (int, int), optional
+        Draw vectors as images with this many rows and columns. Default: guessed.
     random_state : int, optional
     engine : Engine, optional
 
@@ -142,12 +157,14 @@ def investigate(
     ('VALID', True)
     """
     inputs = validated(similarity, X, y, task, random_state)
-    about = summarize(inputs, title, names)
+    if image_shape is not None:
+        _check_image_shape(image_shape, inputs.X)
+    about = summarize(inputs, title, names, image_shape)
     with use_engine(current_engine() if engine is None else engine):
-        return _findings(inputs, about, command)
+        return _findings(inputs, about, command, embedding)
 
 
-def _findings(inputs: Inputs, about: About, command: str | None) -> Findings:
+def _findings(inputs: Inputs, about: About, command: str | None, embedding: str) -> Findings:
     seconds: dict[str, float] = {}
 
     @contextmanager
@@ -163,27 +180,42 @@ def _findings(inputs: Inputs, about: About, command: str | None) -> Findings:
     with timed("goodness"):
         goodness, no_goodness = _goodness(inputs)
     with timed("model"):
-        parts, model, predictions = _model(inputs)
+        parts, model, predictions, _ = _model(inputs)
     with timed("learning curve"):
         curve = learning_curve(inputs, parts, model, predictions, goodness)
     with timed("landmarks and examples"):
         roles = landmark_roles(inputs, parts, model)
         examples, landmarks = choose_examples(inputs, model, predictions, goodness, roles)
+    with timed("map"):
+        columns = columns_of(inputs, about.kind, about.names)
+        placed = object_map(inputs, gram, predictions, columns, embedding)
+    with timed("baselines"):
+        evaluated = evaluate(inputs, parts, model, predictions, columns)
+    notes = (*column_notes(columns), *_image_note(about), *_notes(inputs, gram, goodness, parts, model))
     return Findings(
-        about=replace(about, notes=_notes(inputs, gram, goodness, parts, model)),
+        about=replace(about, notes=notes),
         validity=validity,
         spectrum=spectrum,
         goodness=goodness,
         no_goodness=no_goodness,
         gap_labels=inputs.y[:0] if goodness is None else inputs.y[goodness.used],
+        columns=tuple(one.finding for one in columns),
         gram=gram,
+        map=placed,
         landmark_curve=curve,
-        model=evaluate(inputs, parts, model, predictions),
+        model=evaluated,
         importance=roles.measure,
         landmarks=landmarks,
         examples=examples,
         reproduce=how_to_reproduce(inputs, seconds, command),
     )
+
+
+def _check_image_shape(shape: tuple[int, int], X: Any) -> None:
+    """Validate that vectors are as long as images of this shape."""
+    width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else len(as_objects(take(X, np.array([0])))[0])
+    if len(shape) != 2 or math.prod(shape) != width:
+        raise ValueError(f"image_shape={shape!r} does not fit: X has vectors of {width} numbers")
 
 
 def _validity(inputs: Inputs) -> Validity:
@@ -206,7 +238,7 @@ def _goodness(inputs: Inputs) -> tuple[Goodness | None, str]:
         return assess(inputs.resolved, inputs.X, inputs.y, random_state=inputs.seed), ""
 
 
-def _model(inputs: Inputs) -> tuple[Split, Any, HeldOutPredictions]:
+def _model(inputs: Inputs) -> tuple[Split, Any, HeldOutPredictions, tuple[FoldModel, ...]]:
     """Hold out examples, fit the model and predict them; after cross-validation, fit the model to all examples."""
     estimator = SimilarityClassifier if inputs.of_classes else SimilarityRegressor
     parts = split(inputs)
@@ -214,8 +246,13 @@ def _model(inputs: Inputs) -> tuple[Split, Any, HeldOutPredictions]:
     def make() -> Any:
         return estimator(inputs.similarity, random_state=inputs.seed)
 
-    predictions, model = predict_held_out(inputs, parts, make)
-    return parts, model if parts.held_out else make().fit(inputs.X, inputs.y), predictions
+    predictions, folds = predict_held_out(inputs, parts, make)
+    return parts, folds[0].model if parts.held_out else make().fit(inputs.X, inputs.y), predictions, folds
+
+
+def _image_note(about: About) -> tuple[str, ...]:
+    shape = about.image_shape
+    return () if shape is None else (f"vectors are drawn as images of {shape[0]} x {shape[1]} pixels",)
 
 
 def _notes(inputs: Inputs, gram: GramSample, goodness: Goodness | None, parts: Split, model: Any) -> tuple[str, ...]:
