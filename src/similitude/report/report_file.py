@@ -25,6 +25,7 @@ def write_report(
     format: str | None = None,
     task: str | None = None,
     command: str | None = None,
+    compare: Any = (),
     image_shape: tuple[int, int] | None = None,
     embedding: str = "pca",
     random_state: Any = None,
@@ -34,7 +35,7 @@ def write_report(
 
     Parameters
     ----------
-    similarity, X, y, names, title, task, command, image_shape, embedding, random_state, engine
+    similarity, X, y, names, title, task, command, compare, image_shape, embedding, random_state, engine
         See :func:`investigate`.
     path : str or path
         The file to write; its folder must exist.
@@ -66,6 +67,7 @@ def write_report(
         title=title,
         task=task,
         command=command,
+        compare=compare,
         embedding=embedding,
         image_shape=image_shape,
         random_state=random_state,

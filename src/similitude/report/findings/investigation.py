@@ -16,6 +16,7 @@ from similitude.compute import as_objects, take
 from similitude.compute.engines import Engine, current_engine, use_engine
 from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import Goodness, assess
+from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
 from similitude.report.findings.columns import ColumnFinding, column_notes, columns_of
 from similitude.report.findings.data_summary import About, summarize
 from similitude.report.findings.examples import ExampleFinding, choose_examples
@@ -27,6 +28,7 @@ from similitude.report.findings.landmark_importance import LandmarkFinding, land
 from similitude.report.findings.model_quality import ModelFindings, evaluate
 from similitude.report.findings.object_map import PCA, ObjectMap, object_map
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
+from similitude.similarity import Similarity
 from similitude.support import Result, brief, pairs_at, plain
 from similitude.validity import Validity, check_kernel
 
@@ -58,6 +60,8 @@ class Findings(Result):
         Similarities of a sample, sorted by class.
     map : ObjectMap
         All objects in the plane.
+    alternatives : tuple of Alternative
+        Other similarities, judged on the same held-out examples.
     landmark_curve : LearningCurve
         Held-out error by the number of landmarks.
     model : ModelFindings
@@ -81,6 +85,7 @@ class Findings(Result):
     columns: tuple[ColumnFinding, ...]
     gram: GramSample
     map: ObjectMap
+    alternatives: tuple[Alternative, ...]
     landmark_curve: LearningCurve
     model: ModelFindings
     importance: str
@@ -111,6 +116,7 @@ def investigate(
     title: str | None = None,
     task: str | None = None,
     command: str | None = None,
+    compare: Any = (),
     embedding: str = PCA,
     image_shape: tuple[int, int] | None = None,
     random_state: Any = None,
@@ -137,6 +143,8 @@ def investigate(
         average; other numbers are to be predicted.
     command : str, optional
         The command line that asked for the findings, to be shown where they say how to reproduce them.
+    compare : sequence or mapping of similarities, optional
+        Other similarities of the same objects (a mapping: by name), judged in the same folds with models of their own.
     embedding : {"pca", "neighbors"}, default="pca"
         How objects are placed on the map: by kernel principal components, or by t-SNE, which keeps near objects near.
     image_shape : (int, int), optional
@@ -159,12 +167,15 @@ def investigate(
     inputs = validated(similarity, X, y, task, random_state)
     if image_shape is not None:
         _check_image_shape(image_shape, inputs.X)
+    others = named_similarities(compare)
     about = summarize(inputs, title, names, image_shape)
     with use_engine(current_engine() if engine is None else engine):
-        return _findings(inputs, about, command, embedding)
+        return _findings(inputs, about, command, embedding, others)
 
 
-def _findings(inputs: Inputs, about: About, command: str | None, embedding: str) -> Findings:
+def _findings(
+    inputs: Inputs, about: About, command: str | None, embedding: str, others: dict[str, Similarity]
+) -> Findings:
     seconds: dict[str, float] = {}
 
     @contextmanager
@@ -181,6 +192,8 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str)
         goodness, no_goodness = _goodness(inputs)
     with timed("model"):
         parts, model, predictions, _ = _model(inputs)
+    with timed("other similarities"):
+        compared = alternatives(inputs, parts, gram, predictions, others)
     with timed("learning curve"):
         curve = learning_curve(inputs, parts, model, predictions, goodness)
     with timed("landmarks and examples"):
@@ -202,6 +215,7 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str)
         columns=tuple(one.finding for one in columns),
         gram=gram,
         map=placed,
+        alternatives=compared,
         landmark_curve=curve,
         model=evaluated,
         importance=roles.measure,

@@ -89,6 +89,7 @@ def as_html(found: Findings) -> str:
             more_columns=by_importance(found.columns)[MAX_COLUMNS:],
             meanings=MEANINGS,
             by_class={str(one.label): one for one in found.model.by_class},
+            gram_images=[(one.name, GramImage.of(one.sample).image) for one in found.alternatives],
             score_scales=_score_scales(found),
             nearest=functools.partial(_nearest, found),
             sentences=sentences,

@@ -83,6 +83,10 @@ def _summary(found: Findings) -> Iterator[str]:
         compared = sentences.ahead(found.model, one)
         yield f"  {one.name}: {values}" + (f" ({compared})" if compared else "")
     yield sentences.where_scores_come_from(found.model)
+    for other in found.alternatives:
+        values = other.scores.values.items()
+        listed = ", ".join(f"{name} {sentences.score_text(name, value.value)}" for name, value in values)
+        yield f"  Instead by {other.name}: {listed} ({sentences.ahead(found.model, other.scores)})"
 
 
 def _data(found: Findings) -> Iterator[str]:
