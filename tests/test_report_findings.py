@@ -368,7 +368,8 @@ def test_with_similarities_as_features_contributions_are_those_of_the_model_from
     assert model.representation_.name == "similarities" and model.representation_.side == "both"
     found = landmark_roles(inputs, parts, model)
     tested = X[parts.tested]
-    added = np.array([one.contributions[np.argsort(one.positions)] for one in model.explain(tested)])
+    explained = zip(model.explain(tested, by="landmarks"), np.sign(model.decision_function(tested)), strict=True)
+    added = np.array([sign * one.influences[np.argsort(one.positions)] for one, sign in explained])
     at = np.argsort(model.landmark_indices_)
     mine = found.contributions(tested, np.zeros(len(tested), int))[:, at]
     np.testing.assert_allclose(mine, added - added.mean(axis=0), atol=1e-10)

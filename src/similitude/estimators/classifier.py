@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from similitude.compute import as_numpy, is_tensor
 from similitude.compute.engines import Engine
 from similitude.estimators.certificate import upper_bound
-from similitude.estimators.explanation import Explanation
+from similitude.estimators.explanation import Asked, Explanations
+from similitude.estimators.influence import class_numbers
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.nested_folds import Judged, error_of_classes
 from similitude.estimators.options import FitOptions
@@ -266,28 +267,60 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """
         return self._predictions(X, "predict_proba", lambda s: probabilities(_decision(s), self.temperature_))
 
-    def explain(self, X: Any) -> list[Explanation]:
-        """Return for every object what each landmark added to the score of its prediction.
+    def explain(self, X: Any, *, by: str = "examples", against: Any = "runner-up") -> Explanations:
+        r"""Return for every object which training examples decided its class, with their labels.
+
+        A score is an exact sum over training examples (see ``docs/theory``): their influences. Where every row is a
+        landmark, each row has its own; otherwise rows are grouped around landmarks, a class at a time.
 
         Parameters
         ----------
         X : sequence of objects
+        by : {"examples", "landmarks"}
+            ``"landmarks"``: weights of landmarks times similarities, which may cancel; there is a warning if they do.
+        against : label or None
+            With more than two classes: the class that the predicted one is compared with. ``"runner-up"``: the one
+            with the second largest score, which is also taken where the given class is the predicted one. None: the
+            score of the predicted class by itself.
 
         Returns
         -------
-        list of Explanation
-            For two classes the score of ``classes_[1]``, for several that of the predicted class.
+        Explanations
+            A sequence of :class:`Explanation`. Positive influences speak for the predicted class.
+
+        Examples
+        --------
+        >>> from similitude import SimilarityClassifier
+        >>> from similitude.datasets import iris
+        >>> X, y = iris()
+        >>> model = SimilarityClassifier(random_state=0).fit(X, y)
+        >>> why = model.explain(X[70:71])[0]
+        >>> why.prediction, why.against, why.labels[0]
+        ('versicolor', 'virginica', 'versicolor')
         """
         check_is_fitted(self)
         scores = self._scores(X)
-        decided = class_numbers(scores)
-        columns = np.zeros(len(decided), dtype=np.intp) if scores.shape[1] == 1 else decided
-        return self._explain(X, self.classes_[decided], columns)
+        n, decided = len(scores), class_numbers(scores)
+        directions, others = np.zeros_like(scores), np.zeros(n, dtype=np.intp)
+        if scores.shape[1] == 1:
+            directions[:, 0], others = 2.0 * decided - 1.0, 1 - decided
+        else:
+            directions[np.arange(n), decided] = 1.0
+            if against is not None:
+                ranked = np.where(directions > 0, -np.inf, scores)
+                others = ranked.argmax(axis=1)
+                if not (isinstance(against, str) and against == "runner-up"):
+                    others = np.where(decided == self._number(against), others, self._number(against))
+                directions[np.arange(n), others] = -1.0
+        compared = [None] * n if scores.shape[1] > 1 and against is None else list(self.classes_[others])
+        return self._explain(X, by, Asked(self.classes_[decided], scores, directions, compared))
 
-
-def class_numbers(scores: np.ndarray) -> np.ndarray:
-    """Return the class that scores, or codes, decide for: the sign of one column, the largest of several."""
-    return scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(np.intp)
+    def _number(self, label: Any) -> int:
+        """Return the number of a class."""
+        found = np.flatnonzero(self.classes_ == label)
+        if not len(found):
+            raise ValueError(f"against must be one of the classes {self.classes_.tolist()}, got {label!r}")
+        return int(found[0])
 
 
 def _decision(scores: np.ndarray) -> np.ndarray:

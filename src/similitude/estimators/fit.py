@@ -17,12 +17,13 @@ from similitude.compute import as_numpy, rows
 from similitude.compute.engines import remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.choose_landmarks import LandmarkChoice
+from similitude.estimators.influence import GroupInfluence, Influence, influence_in_ridge
 from similitude.estimators.landmark_count import LandmarkCurve, Level, SampleFeatures, Validation, doubled
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.passes import check_features_fit, features_of
 from similitude.estimators.products import solve_by_products
 from similitude.estimators.rows import Design, TrainingRows
-from similitude.landmarks import PROJECTION, FeatureUnion, LandmarkFeatures, Landmarks, Representation
+from similitude.landmarks import PROJECTION, FeatureUnion, Groups, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel, Moments, Ridge, Trial
 from similitude.support import digest, pairs_at
 
@@ -48,6 +49,8 @@ class Fitted:
         What was computed to choose among models, one for each similarity.
     design : tuple of arrays, or None
         Features, targets and weights of all rows, if they are in memory.
+    influence : Influence or None
+        What training rows add to the scores, by the features; None if it is not known.
     """
 
     features: tuple[LandmarkFeatures, ...]
@@ -59,6 +62,7 @@ class Fitted:
     landmarks: Landmarks
     samples: Sequence[SampleFeatures]
     design: Design | None
+    influence: Influence | None = None
 
 
 def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> Fitted:
@@ -85,7 +89,7 @@ def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -
     curve = LandmarkCurve.of([one.n for one in levels], [one.trial for one in levels], choice.limit)
     if not everything:
         return _fit_in_one_pass(data, best.features, samples, choice, options, best.n, curve)
-    return _fit_sample(data, which, n_train, best, samples, choice, curve)
+    return _fit_sample(data, which, n_train, best, samples, choice, options, curve)
 
 
 def best_of(levels: Sequence[Level], samples: Sequence[SampleFeatures]) -> Level:
@@ -109,6 +113,7 @@ def _fit_sample(
     best: Level,
     samples: Sequence[SampleFeatures],
     choice: LandmarkChoice,
+    options: FitOptions,
     curve: LandmarkCurve,
 ) -> Fitted:
     """Fit to a sample that holds all rows: its features are known."""
@@ -119,7 +124,10 @@ def _fit_sample(
     linear, features = ridge.fit(best.trial.lam), _relocated(best.features, data)
     representations = _representations(samples, features)
     held_out, drawn = (Y[judged], weights[judged]), choice.landmarks.only(np.arange(best.n))
-    return Fitted(features, representations, linear, best.trial, held_out, curve, drawn, samples, (best.F, Y, weights))
+    design, influence = (best.F, Y, weights), None
+    if (options.loss, options.penalty) == RIDGE:
+        influence = influence_in_ridge(ridge, best.trial.lam, best.features, design, which, options.classes)
+    return Fitted(features, representations, linear, best.trial, held_out, curve, drawn, samples, design, influence)
 
 
 def _fit_by_products(
@@ -152,14 +160,18 @@ def _fit_in_one_pass(
 ) -> Fitted:
     """Fit to all rows in one pass; the penalty is chosen on rows held out from it."""
     size, engine, places = data.itemsize, options.engine, data.sampling.places
-    features = _relocated(features, data)
-    union = FeatureUnion.of(features, size)
+    features, outputs = _relocated(features, data), data.Y.shape[1]
+    groups = Groups.around(
+        features[0].landmarks, outputs, classes=options.classes, numbers=1 if options.classes else outputs
+    )
+    union = FeatureUnion.of(features, size, groups)
     if (options.loss, options.penalty) != RIDGE:
         check_features_fit(options.loss, options.penalty, data.n, len(union), size, engine)
     some = data.held_out()
     encoded, held_out = rows(data.encodings, some), (data.Y[some], data.weights[some])
     with pairs_at(some if places is None else places[some], union.positions):
         F = features_of(union, encoded, engine.without_progress(), size)
+    moments = union.moments(F, *held_out)
     union = union.for_sums(F)
 
     def marks() -> dict[str, str]:
@@ -168,18 +180,24 @@ def _fit_in_one_pass(
 
     with pairs_at(places if data.sampling.all_rows is None else None, None):
         sums = union.completed(data.sums(union, some, engine, marks))
-    linear, trial = fit_with_held_out(sums, F, *held_out)
+    ridge, trial = fit_with_held_out(sums, moments, F, *held_out)
     remove_checkpoint(engine.checkpoint)
     curve = curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit)
-    drawn = choice.landmarks.only(np.arange(n_landmarks))
-    return Fitted(features, _representations(samples, features), linear, trial, held_out, curve, drawn, samples, None)
+    drawn, representations = choice.landmarks.only(np.arange(n_landmarks)), _representations(samples, features)
+    linear, influence = ridge.fit(trial.lam), GroupInfluence.of_ridge(ridge, trial.lam, groups)
+    return Fitted(features, representations, linear, trial, held_out, curve, drawn, samples, None, influence)
 
 
-def fit_with_held_out(sums: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> tuple[LinearModel, Trial]:
-    """Return the model of all rows with the penalty that is best for those held out, and how these were predicted."""
+def fit_with_held_out(
+    sums: Moments, moments: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray
+) -> tuple[Ridge, Trial]:
+    """Return ridge regression on all rows, and how the held-out rows were predicted with the penalty best for them.
+
+    `sums` are the moments of the other rows, `moments` those of the held-out rows.
+    """
     ridge = Ridge(sums)
     trial = ridge.best(ridge.held_out(F, Y, weights))
-    return Ridge(sums + Moments.of(F, Y, weights), trial.lam).fit(trial.lam), trial
+    return Ridge(sums + moments, trial.lam), trial
 
 
 def all_features(fitted: Fitted, data: TrainingRows, options: FitOptions) -> Design:

@@ -24,7 +24,6 @@ from similitude.compute import (
     itemsize,
     moved,
     namespace,
-    rows,
     take,
 )
 from similitude.compute.engines import Engine, LocalEngine, distributed_engine, use_engine
@@ -33,11 +32,12 @@ from similitude.estimators.batches import Sampled, batches_to_predict, sample_so
 from similitude.estimators.certificate import NOT_CERTIFIED, set_apart
 from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.distributed import sample_collection
-from similitude.estimators.explanation import Explanation
+from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
 from similitude.estimators.fit import Fitted, all_features, fit_ridge
 from similitude.estimators.guarantee import guarantee_of_fit
+from similitude.estimators.influence import Influence, influence_in_refit, weighted_landmarks
 from similitude.estimators.landmark_count import LandmarkCurve
-from similitude.estimators.model import LandmarkModel, WeightedLandmarks
+from similitude.estimators.model import LandmarkModel
 from similitude.estimators.nested_folds import Judged, judged_by_folds
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.partial_fit import Stream
@@ -56,7 +56,7 @@ from similitude.landmarks import (
 from similitude.linear import LinearModel, Trial
 from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing
 from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
-from similitude.support import Estimate, Guarantee, check_integer, check_share, error_prefix
+from similitude.support import Estimate, Guarantee, check_choice, check_integer, check_share, error_prefix
 
 SIDES = ("auto", "left", "right", "both")
 
@@ -90,6 +90,7 @@ class LandmarkEstimator(SimilarityEstimator):
     n_similarity_calls_: int
     intercept_: np.ndarray
     _model: LandmarkModel
+    _influence: Influence | None
 
     def __init__(
         self,
@@ -200,7 +201,17 @@ class LandmarkEstimator(SimilarityEstimator):
         pool = None if self.unlabeled is None else self._checked_as("unlabeled", self.unlabeled)
         side = "left" if self._precomputed and self.side == "auto" else self.side
         return FitOptions(
-            similarities, rule, self.n_landmarks, given, pool, side, loss, penalty, self.random_state, self._engine
+            similarities,
+            rule,
+            self.n_landmarks,
+            given,
+            pool,
+            side,
+            loss,
+            penalty,
+            labels is not None,
+            self.random_state,
+            self._engine,
         )
 
     def _checked_as(self, name: str, objects: Any) -> Any:
@@ -397,7 +408,10 @@ class LandmarkEstimator(SimilarityEstimator):
             self._note_cpu(f"the model with {named} was fitted")
         with self._engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
             linear, trial, judged = self._fit_linear(options, F, Y, weights)
-        return replace(fitted, linear=linear, trial=trial, held_out=(Y[judged], weights[judged]))
+            places = None if fitted.design is None else data.located_at(fitted.samples[0].places)
+            linear, influence = influence_in_refit(options, linear, trial.lam, fitted.features, (F, Y, weights), places)
+        held_out = Y[judged], weights[judged]
+        return replace(fitted, linear=linear, trial=trial, held_out=held_out, influence=influence)
 
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
@@ -424,17 +438,17 @@ class LandmarkEstimator(SimilarityEstimator):
                     "the first batch of a stream decides landmarks and scale: it needs two examples at least"
                 )
             fitted, _ = self._train(X, Y, weights, sample_weight, labels)
-            self._stream = Stream(fitted.features)
+            self._stream = Stream.begin(fitted.features, Y.shape[1], labels is not None)
         stream = self._stream.learn(X, Y, weights, self.random_state, self._engine)
-        linear, trial, targets = stream.solve()
+        linear, influence, trial, targets = stream.solve()
         self._stream = stream
-        self._set_model(stream.features, linear)
+        self._set_model(stream.features, linear, influence)
         self.lam_ = trial.lam
         return Judged(trial, targets, np.ones(len(targets)))
 
     def _keep(self, fitted: Fitted, similarities: tuple[Similarity, ...]) -> None:
         """Keep the landmarks that have a weight, and nothing else of the training objects."""
-        self._set_model(fitted.features, fitted.linear)
+        self._set_model(fitted.features, fitted.linear, fitted.influence)
         self.lam_ = fitted.trial.lam
         if self._precomputed:
             self.similarity_, self._model = "precomputed", self._model.with_similarity(None)
@@ -443,11 +457,13 @@ class LandmarkEstimator(SimilarityEstimator):
         else:
             self.similarity_ = similarities[0]
 
-    def _set_model(self, features: tuple[LandmarkFeatures, ...], linear: LinearModel) -> None:
-        """Make a linear function of the features the model."""
+    def _set_model(
+        self, features: tuple[LandmarkFeatures, ...], linear: LinearModel, influence: Influence | None
+    ) -> None:
+        """Make a linear function of the features the model, and keep what training rows add to it."""
         edges = np.cumsum([len(one) if one.factor is None else len(one.factor) for one in features])
         pieces = np.split(linear.weights, edges[:-1])
-        parts = tuple(map(WeightedLandmarks.of, features, pieces))
+        parts, self._influence = weighted_landmarks(features, pieces, influence)
         self._model, self.intercept_ = LandmarkModel(parts), linear.intercept
         kept = [part.features.landmarks for part in parts]
         alone = len(parts) == 1
@@ -558,15 +574,13 @@ class LandmarkEstimator(SimilarityEstimator):
             with errors_in_batch(batch):
                 yield self.predict(batch.objects)
 
-    def _explain(self, X: Any, predictions: np.ndarray, columns: np.ndarray) -> list[Explanation]:
-        """Return for each object what its landmarks add to the score in its column."""
+    def _explain(self, X: Any, by: str, asked: Asked) -> Explanations:
+        """Explain the predictions for some objects; see `explain` of the subclasses."""
+        check_choice("by", by, ("examples", "landmarks"))
         if looks_like_source(X) and not isinstance(X, np.ndarray):
             raise TypeError("explain takes objects in memory: give it one batch of a source, for instance")
         model, encodings = self._asked(X)
-        used = [part.features.landmarks.objects for part in model.parts if len(part.features.landmarks)]
-        objects = [one for landmarks in used for one in as_objects(landmarks)]
-        each = [rows(encodings, slice(i, i + 1)) for i in range(len(columns))]
-        return [
-            Explanation.of(model, objects, A, prediction, int(column), self.intercept_)
-            for A, prediction, column in zip(each, predictions, columns, strict=True)
-        ]
+        classes = getattr(self, "classes_", None)
+        if by == "examples" and self._influence is not None:
+            return explain_by_examples(model, encodings, self._influence, asked, classes)
+        return explain_by_landmarks(model, encodings, self.intercept_, asked, warn=by == "landmarks")

@@ -138,6 +138,10 @@ class TrainingRows:
         fitted = n_fitted(n)
         return np.concatenate([self.order[:fitted], self.last(n - fitted)]), fitted
 
+    def located_at(self, which: np.ndarray) -> np.ndarray:
+        """Return the positions among all rows of some rows in memory."""
+        return which if self.sampling.places is None else self.sampling.places[which]
+
     def last(self, n: int) -> np.ndarray:
         """Return the positions of the last n in random order."""
         return self.order[len(self.order) - n :]
