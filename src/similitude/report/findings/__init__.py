@@ -2,6 +2,7 @@
 
 from similitude.report.findings.columns import IDENTIFIER, TEXT, ColumnFinding
 from similitude.report.findings.data_summary import About, ClassCounts
+from similitude.report.findings.decisions import DecidingExample, Decision
 from similitude.report.findings.examples import MISTAKE, ExampleFinding
 from similitude.report.findings.gram_matrix import Eigenvalues, GramSample
 from similitude.report.findings.held_out import ERROR_RATE

@@ -119,7 +119,7 @@ def is_missing(value: Any) -> bool:
 
 def _component(name: str, values: np.ndarray, share: float) -> ColumnValues:
     alone = share > DOMINANT and len(values) > 1
-    remark = f"makes up {100 * share:.0f} % of the squared distances: scale the columns unless that is meant"
+    remark = f"makes up {100 * share:.3g} % of the squared distances: scale the columns unless that is meant"
     known = values[np.isfinite(values)]
     missing = 1 - len(known) / len(values)
     finding = ColumnFinding(name, NUMBER, missing, len(np.unique(known)), _range(known), remark if alone else "")

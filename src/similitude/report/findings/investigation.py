@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ from similitude.report.findings.gram_matrix import Eigenvalues, GramSample, gram
 from similitude.report.findings.held_out import FoldModel, HeldOutPredictions, Split, predict_held_out, split
 from similitude.report.findings.inputs import Inputs, validated
 from similitude.report.findings.landmark_curve import LearningCurve, learning_curve
-from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles
+from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles, most_important
 from similitude.report.findings.model_quality import ModelFindings, evaluate
 from similitude.report.findings.object_map import PCA, ObjectMap, object_map
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
@@ -69,7 +70,7 @@ class Findings(Result):
     importance : str
         What the importance of a landmark measures.
     landmarks : tuple of LandmarkFinding
-        The most important ones, and the nearest ones of the examples shown, in decreasing order of importance.
+        The most important ones, in decreasing order of importance.
     examples : tuple of ExampleFinding
         The hardest, mistakes, close calls and typical ones.
     reproduce : Reproduce
@@ -191,14 +192,15 @@ def _findings(
     with timed("goodness"):
         goodness, no_goodness = _goodness(inputs)
     with timed("model"):
-        parts, model, predictions, _ = _model(inputs)
+        parts, predictions, folds = _model(inputs)
+        model = folds[-1].model
     with timed("other similarities"):
         compared = alternatives(inputs, parts, gram, predictions, others)
     with timed("learning curve"):
         curve = learning_curve(inputs, parts, model, predictions, goodness)
     with timed("landmarks and examples"):
         roles = landmark_roles(inputs, parts, model)
-        examples, landmarks = choose_examples(inputs, model, predictions, goodness, roles)
+        examples = choose_examples(inputs, folds, predictions, goodness)
     with timed("map"):
         columns = columns_of(inputs, about.kind, about.names)
         placed = object_map(inputs, gram, predictions, columns, embedding)
@@ -219,7 +221,7 @@ def _findings(
         landmark_curve=curve,
         model=evaluated,
         importance=roles.measure,
-        landmarks=landmarks,
+        landmarks=most_important(inputs, roles),
         examples=examples,
         reproduce=how_to_reproduce(inputs, seconds, command),
     )
@@ -252,8 +254,8 @@ def _goodness(inputs: Inputs) -> tuple[Goodness | None, str]:
         return assess(inputs.resolved, inputs.X, inputs.y, random_state=inputs.seed), ""
 
 
-def _model(inputs: Inputs) -> tuple[Split, Any, HeldOutPredictions, tuple[FoldModel, ...]]:
-    """Hold out examples, fit the model and predict them; after cross-validation, fit the model to all examples."""
+def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, ...]]:
+    """Predict held-out examples; return the models that did, last the reported one (fitted to all after folds)."""
     estimator = SimilarityClassifier if inputs.of_classes else SimilarityRegressor
     parts = split(inputs)
 
@@ -261,12 +263,20 @@ def _model(inputs: Inputs) -> tuple[Split, Any, HeldOutPredictions, tuple[FoldMo
         return estimator(inputs.similarity, random_state=inputs.seed)
 
     predictions, folds = predict_held_out(inputs, parts, make)
-    return parts, folds[0].model if parts.held_out else make().fit(inputs.X, inputs.y), predictions, folds
+    if not parts.held_out:
+        everything = np.arange(inputs.n)
+        folds = (*folds, FoldModel(make().fit(inputs.X, inputs.y), everything, everything[:0]))
+    return parts, predictions, folds
 
 
 def _image_note(about: About) -> tuple[str, ...]:
     shape = about.image_shape
     return () if shape is None else (f"vectors are drawn as images of {shape[0]} x {shape[1]} pixels",)
+
+
+def _rounded(similarity: Any) -> str:
+    """Return a similarity with its numbers rounded to four significant digits."""
+    return re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", brief(similarity))
 
 
 def _notes(inputs: Inputs, gram: GramSample, goodness: Goodness | None, parts: Split, model: Any) -> tuple[str, ...]:
@@ -280,7 +290,7 @@ def _notes(inputs: Inputs, gram: GramSample, goodness: Goodness | None, parts: S
         notes += [f"goodness: {note}" for note in goodness.notes]
     if inputs.similarity.unresolved():
         notes.append(
-            f"open parameters were resolved from data: {brief(inputs.resolved)} was checked and assessed, "
-            f"{brief(model.similarity_)} was chosen for the model"
+            f"open parameters were resolved from data: {_rounded(inputs.resolved)} was checked and assessed, "
+            f"{_rounded(model.similarity_)} was chosen for the model"
         )
     return tuple(notes)

@@ -19,6 +19,7 @@ from similitude.report.render.drawings.html_snippets import full_repr, number
 from similitude.report.render.gram_image import GramImage
 from similitude.report.render.object_plane import plane_data
 from similitude.report.render.vega import CONFIG, vega_lite
+from similitude.report.render.waterfall import steps
 from similitude.selection import CLASSIFICATION
 from similitude.support import missing_extra
 
@@ -49,6 +50,9 @@ RANKS = 40
 TABLED = 12
 """Largest number of classes for which confusions are a table, not a chart."""
 
+DECIDING = 3
+"""Number of deciding examples that are drawn for each example."""
+
 NARROW = 4
 """Largest number of classes for which confusions fill half of the page's width."""
 
@@ -59,6 +63,7 @@ CHANCES = 5
 LIMITS = {
     "ranks": RANKS,
     "rows": ROWS,
+    "deciding": DECIDING,
     "narrow": NARROW,
     "notes": NOTES,
     "searched": SEARCHED,
@@ -91,7 +96,8 @@ def as_html(found: Findings) -> str:
             by_class={str(one.label): one for one in found.model.by_class},
             gram_images=[(one.name, GramImage.of(one.sample).image) for one in found.alternatives],
             score_scales=_score_scales(found),
-            nearest=functools.partial(_nearest, found),
+            compared_with=_compared_with,
+            steps=steps,
             sentences=sentences,
             charts=drawn,
             letters=charts.THEOREM_MARKS,
@@ -177,11 +183,9 @@ def charts_of(found: Findings) -> dict[str, Chart]:
 
 
 def _largest(found: Findings) -> dict[str, float]:
-    """Return the largest contribution and importance, which are the full lengths of the bars."""
-    contributions = [abs(near.contribution) for one in found.examples for near in one.nearest]
+    """Return the largest importance of landmarks and of columns, which are the full lengths of the bars."""
     importance = [one.importance for one in found.landmarks]
     return {
-        "contribution": float(np.max(contributions, initial=1e-300)),
         "importance": float(np.max(importance, initial=1e-300)),
         "column": max([one.importance.value for one in found.columns if one.importance is not None], default=0) or 1.0,
     }
@@ -218,9 +222,10 @@ def _score_scales(found: Findings) -> dict[str, float]:
     return {name: 1.0 if found.model.classes or name == EXPLAINED else high for name, high in largest.items()}
 
 
-def _nearest(found: Findings, example: ExampleFinding) -> Any:
-    """Return the object that an example is compared with where it is drawn."""
-    return found.landmarks[example.nearest[0].landmark].object if example.nearest else None
+def _compared_with(example: ExampleFinding) -> Any:
+    """Return the object that an example is compared with where it is drawn: the one that decided most."""
+    others = [one.object for one in example.decision.deciding if one.index != example.index]
+    return others[0] if others else None
 
 
 def _shortened(text: str, limit: int = 160) -> str:

@@ -16,6 +16,8 @@ from similitude.report.findings import (
     EXPLAINED,
     F1,
     ClassCounts,
+    DecidingExample,
+    Decision,
     ExampleFinding,
     Findings,
     ModelFindings,
@@ -149,16 +151,16 @@ def subtitle(found: Findings) -> str:
 
 
 def score_text(name: str, value: float) -> str:
-    r"""Return a score: shares in per cent, an area or R² with two decimals, errors in their units.
+    r"""Return a score: shares in per cent, an area or R² with three decimals, errors in their units.
 
     >>> score_text("accuracy", 0.5).replace("\xa0", " "), score_text("AUC", 0.912), score_text("R²", float("nan"))
-    ('50 %', '0.91', 'unknown')
+    ('50 %', '0.912', 'unknown')
     """
     if not np.isfinite(value):
         return "unknown"
     if name in (ACCURACY, BALANCED):
         return percent(value)
-    return f"{value:.2f}" if name in (AUC, F1, EXPLAINED) else f"{value:.3g}"
+    return f"{value:.3f}" if name in (AUC, F1, EXPLAINED) else f"{value:.3g}"
 
 
 def ahead(model: ModelFindings, one: Scores) -> str:
@@ -206,13 +208,19 @@ def verdict(found: Findings) -> str:
         related, unrelated = "Objects that are alike have alike numbers", "This similarity does not predict the numbers"
     if constant.ahead is None or constant.ahead.high >= 0:
         return f"{unrelated}: {figures}, no better than always predicting the {constant.name}."
-    better = [one.name for one in others if one.ahead is not None and one.ahead.low > 0]
-    equal = [one.name for one in others if one.ahead is not None and one.ahead.low <= 0 <= one.ahead.high]
-    worse = [one.name for one in (others or [constant]) if one.name not in (*better, *equal)]
+    better = [_named(one) for one in others if one.ahead is not None and one.ahead.low > 0]
+    equal = [_named(one) for one in others if one.ahead is not None and one.ahead.low <= 0 <= one.ahead.high]
+    worse = [name for name in map(_named, others or [constant]) if name not in (*better, *equal)]
     parts = [f"better than {_and(worse)}"] if worse else []
     parts += [f"about as well as {_and(equal)}"] if equal else []
     compared = f", {_and(parts)}" if parts else ""
     return f"{related}: {figures}{compared}" + (f"; {_and(better)} did better." if better else ".")
+
+
+def _named(one: Scores) -> str:
+    """Return the name of a baseline within a sentence."""
+    articles = {"nearest neighbor": "the", "linear model": "a", "most frequent class": "the", "mean": "the"}
+    return f"{articles[one.name]} {one.name}" if one.name in articles else one.name
 
 
 def _and(names: list[str]) -> str:
@@ -307,6 +315,28 @@ def what_to_look_at(found: Findings) -> str:
 def _mistakes(found: Findings) -> list[ExampleFinding]:
     """Return the held-out examples that are shown and predicted wrongly."""
     return [one for one in found.examples if one.wrong and one.held_out]
+
+
+def what_decided(one: ExampleFinding, classes: bool) -> str:
+    """Say how to read what decided."""
+    why = one.decision
+    if not classes:
+        return "The predicted number is a sum over training examples: each pulls it up or down by its own number."
+    against = "" if why.against is None else f" against {label_text(why.against)}"
+    return (
+        f"The score of {label_text(why.prediction)}{against} is a sum over training examples: blue ones speak for it, "
+        f"orange ones against it. One of another class speaks for it by being unlike."
+    )
+
+
+def side(part: DecidingExample, why: Decision) -> str:
+    """Say what a deciding example speaks for.
+
+    Its influence is positive if it speaks for the prediction.
+    """
+    if isinstance(why.prediction, float):
+        return "pulls the number up" if part.influence > 0 else "pulls the number down"
+    return f"speaks {'for' if part.influence > 0 else 'against'} {label_text(why.prediction)}"
 
 
 def what_data(found: Findings) -> str:

@@ -179,14 +179,12 @@ def _examples(found: Findings) -> Iterator[str]:
     mistakes = [one for one in found.examples if MISTAKE in one.why]
     others = "The largest errors:" if found.model.residuals is not None else "No held-out mistake; the hardest:"
     yield "The clearest mistakes:" if mistakes else others
-    yield from (_example(found, one) for one in (mistakes or found.examples)[:LISTED_OBJECTS])
+    yield from (_example(one) for one in (mistakes or found.examples)[:LISTED_OBJECTS])
 
 
-def _example(found: Findings, one: ExampleFinding) -> str:
+def _example(one: ExampleFinding) -> str:
     seen = "" if one.held_out else ", fitted to"
-    near = ""
-    if one.nearest:
-        landmark = found.landmarks[one.nearest[0].landmark]
-        near = f"; most similar to {short(landmark.object)} ({_label(landmark.label)})"
+    deciding = [part for part in one.decision.deciding if part.index != one.index][:1]
+    most = "".join(f"; decided most by {short(part.object)} ({_label(part.label)})" for part in deciding)
     answer = f"{_label(one.label)}, predicted {_label(one.predicted)}"
-    return f"  {short(one.object)} (X[{one.index}]{seen}): {answer}{near}"
+    return f"  {short(one.object)} (X[{one.index}]{seen}): {answer}{most}"

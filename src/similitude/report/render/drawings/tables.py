@@ -65,7 +65,7 @@ class TableRowDrawer(Drawer):
 
     def marks(self) -> str:
         """Return the meaning of the cells."""
-        return "Only cells that differ from those of the most similar landmark are shown; details have all of them."
+        return "Only cells that differ from those of the training example that decided most; details have all."
 
     def _apart(self, name: Any, value: Any, other: Any) -> float:
         """Return how much two cells differ: 0 if they are equal, 1 if they are not numbers, or a share of the range."""
