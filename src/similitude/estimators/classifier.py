@@ -89,7 +89,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     held_out_error_ : Estimate
         The error of the model on new rows. Up to 5,000 rows it comes from nested folds (three; two from 300 rows on):
         scale, number of landmarks and penalty are chosen without the rows that they are judged by, and equal rows are
-        in the same fold. With more rows it comes from held-out rows, on which these choices were made too.
+        in the same fold. With more rows it comes from a tenth of them, at most 2,500, on which no choice was made.
     certificate_ : Estimate
         With `certify`: an upper bound on the error on new rows, from rows that were used for nothing else; it holds
         with probability 0.95 if the rows are independent draws. Its grade is PROVEN, or NONE without `certify`.
@@ -221,12 +221,15 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         numbers, k = class_numbers(Y), len(self.classes_)
         return fit_classes(options.loss, options.penalty, F, numbers, k, weights, self.random_state)
 
-    def _judge(self, judged: Judged) -> None:
-        """Keep what rows of other folds show: the scale of probabilities, and the error."""
-        scores, numbers, counted = judged.trial.scores, class_numbers(judged.Y), judged.weights > 0
+    def _calibrate(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
+        """Keep the scale of probabilities."""
         logistic = self.loss_ == "logistic"
-        self.temperature_ = 1.0 if logistic else temperature(_decision(scores), numbers, judged.weights)
-        wrong = (class_numbers(scores) != numbers)[counted]
+        self.temperature_ = 1.0 if logistic else temperature(_decision(trial.scores), class_numbers(Y), weights)
+
+    def _judge(self, judged: Judged) -> None:
+        """Keep the error on new rows."""
+        counted = judged.weights > 0
+        wrong = (class_numbers(judged.trial.scores) != class_numbers(judged.Y))[counted]
         groups = None if judged.groups is None else judged.groups[counted]
         self.held_out_error_ = error_of_classes(wrong, len(self.classes_), groups)
 

@@ -45,7 +45,7 @@ class Asked:
         The class that each prediction is compared with, or None.
     """
 
-    predictions: Sequence[Any]
+    predictions: Any
     scores: np.ndarray
     directions: np.ndarray
     against: list[Any]
@@ -242,7 +242,7 @@ def explain_by_examples(
 
 
 def explain_by_landmarks(
-    model: LandmarkModel, encodings: tuple[Encoding, ...], intercept: np.ndarray, asked: Asked, *, warn: bool
+    model: LandmarkModel, encodings: tuple[Encoding, ...], intercept: np.ndarray, asked: Asked
 ) -> Explanations:
     """Explain the predictions for encoded objects by weights of landmarks times similarities."""
     used = [part.features.landmarks for part in model.parts if len(part.features.landmarks)]
@@ -272,7 +272,7 @@ def explain_by_landmarks(
             )
         )
     ratios = [np.abs(one.influences).sum() / max(abs(one.score - one.base), 1e-300) for one in found]
-    if warn and ratios and float(np.median(ratios)) > CANCELING:
+    if ratios and float(np.median(ratios)) > CANCELING:
         warnings.warn(
             f"weights of landmarks cancel: their sizes add up to {np.median(ratios):.2g} times the score, so that none "
             "of them tells what decided; explain(X) explains by training examples",

@@ -178,7 +178,7 @@ class ExampleInfluence:
 
     def _products(self, blocks: list[np.ndarray], own: list[np.ndarray]) -> np.ndarray:
         """Return the inner products of the features of objects with those of the landmarks."""
-        total = 0.0
+        total: Any = 0.0
         for K, L, projected, scale in zip(blocks, own, self.projected, self.scales, strict=True):
             total = total + (K if projected else K @ L.T) / scale**2
         return np.asarray(total)
@@ -339,7 +339,8 @@ def example_influence(
     positions, n = features[0].landmarks.positions, len(labels)
     if not all([_comparable(one) and len(one.landmarks) == n for one in features]) or positions is None:
         return None
-    if not all([np.array_equal(positions, one.landmarks.positions) for one in features]):
+    others = [one.landmarks.positions for one in features[1:]]
+    if not all([other is not None and np.array_equal(positions, other) for other in others]):
         return None
     at = rows_of(positions, places)
     if at is None or len(np.unique(at)) < n:

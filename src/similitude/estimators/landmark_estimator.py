@@ -38,12 +38,19 @@ from similitude.estimators.guarantee import guarantee_of_fit
 from similitude.estimators.influence import Influence, influence_in_refit, weighted_landmarks
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.model import LandmarkModel
-from similitude.estimators.nested_folds import Judged, judged_by_folds
+from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, judged_by_folds
 from similitude.estimators.options import RIDGE, FitOptions
-from similitude.estimators.partial_fit import Stream
+from similitude.estimators.partial_fit import MOST_OF_STREAM, Stream, held_out_of_batch
 from similitude.estimators.partitions import Prediction, partition_prediction
-from similitude.estimators.products import MANY, reads_memory_map
-from similitude.estimators.rows import PILOT, Sampling, TrainingRows, draw_seed
+from similitude.estimators.products import reads_memory_map
+from similitude.estimators.rows import (
+    PILOT,
+    Sampling,
+    TrainingRows,
+    draw_seed,
+    equals_judged_together,
+    groups_of_equals,
+)
 from similitude.estimators.scales import choose_scales, open_scales
 from similitude.estimators.targets import Targets
 from similitude.landmarks import (
@@ -53,7 +60,7 @@ from similitude.landmarks import (
     Representation,
     check_positions,
 )
-from similitude.linear import LinearModel, Trial
+from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
 from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing
 from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
 from similitude.support import Estimate, Guarantee, check_choice, check_integer, check_share, error_prefix
@@ -281,6 +288,9 @@ class LandmarkEstimator(SimilarityEstimator):
         """Return targets as columns, weights, and class numbers if there are classes; a subclass writes it."""
         raise NotImplementedError
 
+    def _calibrate(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
+        """Keep what probabilities need, given rows left out of the fit or held out; a classifier writes it."""
+
     def _judge(self, judged: Judged) -> None:
         """Keep what the predictions for rows of other folds, or held-out rows, show; a subclass writes it."""
         raise NotImplementedError
@@ -366,6 +376,7 @@ class LandmarkEstimator(SimilarityEstimator):
         self.representation_ = fitted.representations[0] if len(fitted.representations) == 1 else fitted.representations
         self.guarantee_ = guarantee_of_fit(fitted, options, labels, max(2, Y.shape[1]), n_scales * len(choice.sizes))
         self._keep(fitted, data.similarities)
+        self._calibrate(fitted.trial, *fitted.held_out)
         return fitted, partial(judged_by_folds, X, data, labels, options, choice, fitted, self._fit_linear)
 
     def _rows(
@@ -387,6 +398,8 @@ class LandmarkEstimator(SimilarityEstimator):
             prepared = [self._prepared(k, X, sample_weight, order) for k in similarities]
         resolved, encodings = zip(*prepared, strict=True)
         self._note_engine(resolved)
+        if LEAVE_ONE_OUT < len(order) <= PILOT and sampling.all_rows is None:
+            order = equals_judged_together(order, groups_of_equals(encodings[0], order))
         return TrainingRows(resolved, encodings, Y, weights, order, sampling)
 
     def _prepared(self, k: Similarity, X: Any, sample_weight: Any, order: np.ndarray) -> tuple[Similarity, Encoding]:
@@ -430,21 +443,28 @@ class LandmarkEstimator(SimilarityEstimator):
                 f"loss={self.loss!r} with penalty={self.penalty!r} goes over the examples several times: "
                 "partial_fit needs loss='squared' and penalty='l2'"
             )
-        if not hasattr(self, "_stream"):
-            if self.n_landmarks != "auto" and self.n_landmarks >= MANY:
-                raise ValueError(f"a stream sums over features: give partial_fit fewer than {MANY:,} landmarks")
+        stream: Stream | None = getattr(self, "_stream", None)
+        held = held_out_of_batch(weights, 0 if stream is None else stream.n_held_out, self.random_state)
+        if stream is None:
+            if self.n_landmarks != "auto" and self.n_landmarks >= MOST_OF_STREAM:
+                few = f"fewer than {MOST_OF_STREAM:,} landmarks"
+                raise ValueError(f"a stream sums over features: give partial_fit {few}")
             if len(Y) < 2:
                 raise ValueError(
                     "the first batch of a stream decides landmarks and scale: it needs two examples at least"
                 )
-            fitted, _ = self._train(X, Y, weights, sample_weight, labels)
-            self._stream = Stream.begin(fitted.features, Y.shape[1], labels is not None)
-        stream = self._stream.learn(X, Y, weights, self.random_state, self._engine)
+            enough = np.count_nonzero(weights) >= FEWEST_NESTED_ROWS
+            chosen_on = np.where(held, 0.0, weights) if enough else weights
+            fitted, _ = self._train(X, Y, chosen_on, sample_weight, labels)
+            stream = Stream.begin(fitted.features, Y.shape[1], labels is not None)
+        stream = stream.learn(X, Y, weights, held, self._engine)
         linear, influence, trial, targets = stream.solve()
         self._stream = stream
         self._set_model(stream.features, linear, influence)
         self.lam_ = trial.lam
-        return Judged(trial, targets, np.ones(len(targets)))
+        judged = Judged(trial, targets, np.ones(len(targets)))
+        self._calibrate(trial, targets, judged.weights)
+        return judged
 
     def _keep(self, fitted: Fitted, similarities: tuple[Similarity, ...]) -> None:
         """Keep the landmarks that have a weight, and nothing else of the training objects."""
@@ -581,6 +601,11 @@ class LandmarkEstimator(SimilarityEstimator):
             raise TypeError("explain takes objects in memory: give it one batch of a source, for instance")
         model, encodings = self._asked(X)
         classes = getattr(self, "classes_", None)
-        if by == "examples" and self._influence is not None:
-            return explain_by_examples(model, encodings, self._influence, asked, classes)
-        return explain_by_landmarks(model, encodings, self.intercept_, asked, warn=by == "landmarks")
+        if by == "landmarks":
+            return explain_by_landmarks(model, encodings, self.intercept_, asked)
+        if self._influence is None:
+            raise ValueError(
+                "a model of many rows that was fitted by products keeps no influence of training examples: "
+                "explain(X, by='landmarks') shows weights of landmarks"
+            )
+        return explain_by_examples(model, encodings, self._influence, asked, classes)

@@ -11,8 +11,8 @@ from similitude.compute import beside, in_precision, namespace
 from similitude.landmarks.features import LandmarkFeatures, Landmarks, side_by_side
 
 MOST_NUMBERS, OF_FEW = 28, 20
-"""Numbers that are kept of each landmark to explain predictions (the groups, times the outputs if each has its own), and
-how many of them if there are few landmarks: in double precision, less than 256 bytes with all that belongs to them."""
+"""Numbers that are kept of each landmark to explain predictions: groups, times the outputs if each has its own; and how
+many of them if there are few landmarks. In double precision, they take less than 256 bytes."""
 
 FEWEST_GROUPS = 4
 """Groups of rows with several numbers as targets, however many these are."""

@@ -2,7 +2,15 @@
 
 from similitude.linear.calibration import probabilities, temperature
 from similitude.linear.dual_ridge import fit_dual_ridge, unit_of
-from similitude.linear.held_out import HELD_OUT_SHARE, LEAVE_ONE_OUT, Trial, n_fitted
+from similitude.linear.held_out import (
+    HELD_OUT_SHARE,
+    LEAVE_ONE_OUT,
+    MOST_HELD_OUT,
+    Trial,
+    n_fitted,
+    n_held_out,
+    n_judged,
+)
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import fit_by_products
 from similitude.linear.losses import (

@@ -164,6 +164,10 @@ class Ridge:
         scores, _ = self.factorization.of_rows(F - self.mean.astype(F.dtype))
         return lambda lam: Trial.of(lam, scores(lam) + self.target_mean, Y, weights)
 
+    def judged(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
+        """Evaluate one penalty on rows that are not part of the moments."""
+        return Trial.of(lam, self.fit(lam).scores(F), Y, weights)
+
     def best(self, judge: Judge, near: float | None = None) -> Trial:
         """Return the trial of the penalty with the smallest loss; the larger penalty wins a tie.
 
