@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -171,8 +172,9 @@ def test_details_open_and_close_by_click_and_by_key_and_give_the_focus_back(visi
     button.click()
     dialog = page.locator("#detail")
     assert dialog.is_visible() and overflow(page) <= 0
-    assert dialog.locator("li.card").count() >= 1  # its nearest landmarks
+    assert dialog.locator("li.card").count() >= 1  # what decided
     assert dialog.locator(".drawing").count() == 1 + dialog.locator("li.card").count()
+    _waterfall(dialog)
     page.keyboard.press("Escape")
     assert not dialog.is_visible()
     assert button.evaluate("one => one === document.activeElement")
@@ -180,8 +182,21 @@ def test_details_open_and_close_by_click_and_by_key_and_give_the_focus_back(visi
     _keyboard(page)
 
 
+def _waterfall(dialog):
+    """Check that the influences add up to the score, and that each bar begins where the one before it ends."""
+    rows = dialog.locator(".waterfall tbody tr").all()
+    values = [float(row.locator("td").last.inner_text()) for row in rows]
+    assert sum(values[:-1]) == pytest.approx(values[-1], abs=0.02)
+    kinds = [row.get_attribute("class") for row in rows]
+    assert kinds[0] == "base" and kinds[-1] == "total" and set(kinds[1:-1]) <= {"for", "against"}
+    ends = [row.locator("i").bounding_box() for row in rows[1:-1]]
+    sides = [(box["x"], box["x"] + box["width"]) for box in ends]
+    runs = [side if kind == "for" else side[::-1] for side, kind in zip(sides, kinds[1:-1], strict=True)]
+    assert all(abs(a[1] - b[0]) < 4 for a, b in pairwise(runs))
+
+
 def _keyboard(page):
-    page.locator("[data-open^=landmark]").first.focus()
+    visible_rows(page).first.locator("button[data-open]").focus()
     page.keyboard.press("Enter")
     assert page.locator("#detail").is_visible()
     assert page.evaluate("document.activeElement.hasAttribute('data-close')")

@@ -109,14 +109,17 @@ def test_every_kind_of_object_is_investigated_and_written(case, tmp_path):
     assert stored == json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(stored) == {
         *("about", "validity", "spectrum", "goodness", "no_goodness", "gap_labels", "gram", "landmark_curve", "model"),
-        *("columns", "map", "importance", "landmarks", "examples", "reproduce"),
+        *("columns", "map", "alternatives", "importance", "landmarks", "examples", "reproduce"),
     }
     text = str(found)
     assert len(text.splitlines()) < 110
     heads = ("Summary", "What is the", "How good", "Which", "Is it", "Is the", "How many", "What is gu", "How to")
     at = [text.index(f"\n{head}") for head in heads]
     assert at == sorted(at)
-    assert all(0 <= near.landmark < len(found.landmarks) for one in found.examples for near in one.nearest)
+    for one in found.examples:
+        why = one.decision
+        total = why.base + sum(part.influence for part in why.deciding) + why.others
+        assert total == pytest.approx(why.score, abs=1e-6)
     assert 0 < len(found.examples) <= 60
 
 
@@ -357,23 +360,19 @@ def test_with_projected_features_importance_is_what_the_others_cannot_take_over(
     K = k.gram(L)
     moved = weights[others] + weights[i] * np.linalg.solve(K[np.ix_(others, others)], K[others, i])
     change = k.cross(X[parts.tested], L) @ weights - k.cross(X[parts.tested], L[others]) @ moved
-    zeros = np.zeros(len(parts.tested), int)
-    np.testing.assert_allclose(found.contributions(X[parts.tested], zeros)[:, i], change, atol=1e-8)
     assert found.importance[i] == pytest.approx(np.abs(change).mean(), abs=1e-8)
 
 
-def test_with_similarities_as_features_contributions_are_those_of_the_model_from_the_average():
+def test_with_similarities_as_features_importance_is_how_much_a_landmarks_term_differs_from_its_mean():
     X, codes = points(60)
     inputs, parts, model, _ = fitted(leaning, X, codes)
     assert model.representation_.name == "similarities" and model.representation_.side == "both"
     found = landmark_roles(inputs, parts, model)
-    tested = X[parts.tested]
-    explained = zip(model.explain(tested, by="landmarks"), np.sign(model.decision_function(tested)), strict=True)
-    added = np.array([sign * one.influences[np.argsort(one.positions)] for one, sign in explained])
-    at = np.argsort(model.landmark_indices_)
-    mine = found.contributions(tested, np.zeros(len(tested), int))[:, at]
-    np.testing.assert_allclose(mine, added - added.mean(axis=0), atol=1e-10)
-    np.testing.assert_allclose(found.importance[at], np.abs(mine).mean(axis=0), atol=1e-10)
+    explained = model.explain(X[parts.tested], by="landmarks")
+    signs = np.where(model.predict(X[parts.tested]) == model.classes_[1], 1.0, -1.0)
+    added = np.array([one.influences[np.argsort(one.positions)] for one in explained]) * signs[:, None]
+    expected = np.abs(added - added.mean(axis=0)).mean(axis=0)
+    np.testing.assert_allclose(found.importance[np.argsort(model.landmark_indices_)], expected, atol=1e-10)
 
 
 def test_landmarks_are_ranked_and_named_by_their_place_in_x():
@@ -392,10 +391,13 @@ def test_examples_are_as_the_data_and_the_model_say():
         assert one.label == y[one.index] and one.object["age"] == X.iloc[one.index]["age"]
         assert one.wrong == (one.predicted != one.label) == (one.score < 0)
         assert sum(one.probabilities) == pytest.approx(1)
-        alike = [near.similarity for near in one.nearest]
-        assert alike == sorted(alike, reverse=True)
-        assert one.index not in {found.landmarks[near.landmark].index for near in one.nearest}
-        assert one.held_out or one.hardest_rank is not None
+        why = one.decision
+        assert why.prediction == one.predicted and why.against != why.prediction
+        sizes = [abs(part.influence) for part in why.deciding]
+        assert sizes == sorted(sizes, reverse=True)
+        assert one.index not in {part.index for part in why.deciding}  # every one was held out, and is explained so
+        assert all(part.label == y[part.index] for part in why.deciding)
+        assert one.held_out
     reasons = {reason for one in found.examples for reason in one.why}
     assert reasons == {"hardest", "mistake", "close call", "typical"}
 
@@ -413,7 +415,7 @@ def test_the_largest_residuals_are_shown():
 def test_a_constant_similarity_gives_the_same_answer_to_all(value):
     found = investigate(lambda x, z: value, *points(60))
     assert found.landmarks == () and found.model.n_landmarks == 0
-    assert all(one.nearest == () for one in found.examples) and "predicts the same" in str(found)
+    assert all(one.decision.deciding == () for one in found.examples) and "predicts the same" in str(found)
 
 
 # How to reproduce.
