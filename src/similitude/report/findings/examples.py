@@ -15,10 +15,10 @@ from similitude.report.findings.held_out import FoldModel, HeldOutPredictions, c
 from similitude.report.findings.inputs import Inputs, plain_label
 from similitude.support import Result
 
-N_MISTAKES, N_CLOSE, N_TYPICAL = 25, 7, 18
+N_MISTAKES, N_CLOSE, N_TYPICAL, N_SUSPECTS = 22, 6, 16, 6
 """Largest number of examples that are shown for each reason, beside the ten hardest."""
 
-HARDEST, MISTAKE, CLOSE_CALL, TYPICAL = "hardest", "mistake", "close call", "typical"
+HARDEST, MISTAKE, CLOSE_CALL, TYPICAL, SUSPECT = "hardest", "mistake", "close call", "typical", "label looks wrong"
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ExampleFinding(Result):
     held_out : bool
         Whether the model was not fitted to it.
     why : tuple of str
-        Why it is shown: hardest, mistake, close call, typical.
+        Why it is shown: mistake, label looks wrong, hardest, close call, typical.
     hardest_rank : int or None
         1 for the example with the lowest gap of all; None if it is not among the hardest.
     decision : Decision
@@ -91,6 +91,7 @@ def _chosen(
     wrong, right = order[margin[order] < 0], order[margin[order] >= 0]
     yield MISTAKE, predictions.tested[wrong[:N_MISTAKES]]
     if goodness is not None:
+        yield SUSPECT, goodness.suspects[:N_SUSPECTS]
         yield HARDEST, goodness.hardest
     yield CLOSE_CALL, predictions.tested[right[:N_CLOSE]]
     yield TYPICAL, predictions.tested[_typical(predictions.targets, margin, right)]

@@ -214,7 +214,22 @@ def verdict(found: Findings) -> str:
     parts = [f"better than {_and(worse)}"] if worse else []
     parts += [f"about as well as {_and(equal)}"] if equal else []
     compared = f", {_and(parts)}" if parts else ""
-    return f"{related}: {figures}{compared}" + (f"; {_and(better)} did better." if better else ".")
+    return (
+        f"{related}: {figures}{compared}" + (f"; {_and(better)} did better" if better else "") + f"{_suspects(found)}."
+    )
+
+
+def _suspects(found: Findings) -> str:
+    """Name the labels that look wrong."""
+    suspects = [] if found.goodness is None else sorted(found.goodness.suspects.tolist())
+    if not suspects:
+        return ""
+    listed = ", ".join(map(str, suspects[:5])) + (", …" if len(suspects) > 5 else "")
+    return (
+        f". One label looks wrong: example {listed}"
+        if len(suspects) == 1
+        else (f". {len(suspects):,} labels look wrong: examples {listed}")
+    )
 
 
 def _named(one: Scores) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.report.findings import MISTAKE, ExampleFinding, Findings
+from similitude.report.findings import MISTAKE, ExampleFinding, Findings, Scores
 from similitude.report.render import sentences
 from similitude.support import brief
 from similitude.validity import Validity
@@ -79,14 +79,15 @@ def _label(label: Any) -> str:
 def _summary(found: Findings) -> Iterator[str]:
     yield sentences.verdict(found)
     for one in found.model.scores:
-        values = ", ".join(f"{name} {sentences.score_text(name, value.value)}" for name, value in one.values.items())
         compared = sentences.ahead(found.model, one)
-        yield f"  {one.name}: {values}" + (f" ({compared})" if compared else "")
+        yield f"  {one.name}: {_scores(one)}" + (f" ({compared})" if compared else "")
     yield sentences.where_scores_come_from(found.model)
     for other in found.alternatives:
-        values = other.scores.values.items()
-        listed = ", ".join(f"{name} {sentences.score_text(name, value.value)}" for name, value in values)
-        yield f"  Instead by {other.name}: {listed} ({sentences.ahead(found.model, other.scores)})"
+        yield f"  Instead by {other.name}: {_scores(other.scores)} ({sentences.ahead(found.model, other.scores)})"
+
+
+def _scores(one: Scores) -> str:
+    return ", ".join(f"{name} {sentences.score_text(name, value.value)}" for name, value in one.values.items())
 
 
 def _data(found: Findings) -> Iterator[str]:

@@ -10,7 +10,7 @@ from similitude.report.render.sentences import counted, label_text
 
 
 @dataclass(frozen=True)
-class Step:
+class WaterfallBar:
     """A bar of a waterfall: its name, its ends in per cent of the width, its text, and its kind.
 
     Kinds are ``base``, ``for``, ``against`` and ``total``.
@@ -23,13 +23,13 @@ class Step:
     kind: str
 
 
-def steps(why: Decision) -> list[Step]:
+def steps(why: Decision) -> list[WaterfallBar]:
     """Return the bars: the base, the deciding examples, the others together, and the score."""
     bars = list(_bars(why))
     ends = [0.0, *(end for _, start, stop, _, _ in bars for end in (start, stop))]
     low, span = min(ends), (max(ends) - min(ends)) or 1.0
     return [
-        Step(name, 100 * (min(start, stop) - low) / span, 100 * abs(stop - start) / span, text, kind)
+        WaterfallBar(name, 100 * (min(start, stop) - low) / span, 100 * abs(stop - start) / span, text, kind)
         for name, start, stop, text, kind in bars
     ]
 
