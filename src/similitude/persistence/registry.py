@@ -19,7 +19,7 @@ TABLE = """
 data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
-estimators: Explanation SimilarityClassifier SimilarityRegressor
+estimators: Explanation Explanations SimilarityClassifier SimilarityRegressor
 estimators.influence: ExampleInfluence GroupInfluence
 estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks

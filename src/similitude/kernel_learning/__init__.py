@@ -1,0 +1,4 @@
+"""Learning kernels from labels: metrics by the average gradient outer product, guarded and compared on pilot rows."""
+
+from similitude.kernel_learning.importance import GradientImportance
+from similitude.kernel_learning.learn import Learned, Round, learn_kernel
