@@ -195,13 +195,16 @@ def test_fasta_keeps_the_names(genes, tmp_path):
 
 def test_explain_adds_up(genes, model):
     found = json.loads(run("explain", model, genes, "--row", 3, "--json").out)
-    assert sum(found["contributions"]) + found["intercept"] == pytest.approx(found["score"])
-    strings = [row["gene"] for row in read_csv(genes)]
-    assert found["landmarks"] == [strings[place] for place in found["positions"]]
-    assert found["score"] == pytest.approx(load(model).decision_function(strings[3:4])[0])
-    assert found["score_of"] == "-" and found["actual"] == "+"
+    assert sum(found["influences"]) + found["base"] == pytest.approx(found["score"], abs=1e-9)
+    rows = read_csv(genes)
+    strings = [row["gene"] for row in rows]
+    assert found["examples"] == [strings[place] for place in found["positions"]]
+    assert found["labels"] == [rows[place]["class"] for place in found["positions"]]
+    assert sum(found["counts"]) == len(rows)
+    assert found["score"] == pytest.approx(-load(model).decision_function(strings[3:4])[0])
+    assert found["prediction"] == found["actual"] == "+" and found["against"] == "-"
     ran = run("explain", model, genes, "--row", 3)
-    assert ran.code == 0 and "other landmarks" in ran.out and strings[3] in ran.out
+    assert ran.code == 0 and "all others" in ran.out and strings[3] in ran.out
     assert max(map(len, ran.out.splitlines())) <= 80
 
 
@@ -209,7 +212,9 @@ def test_explain_of_three_classes(tmp_path):
     flowers, model = write_flowers(tmp_path), tmp_path / "m.sim"
     run("fit", flowers, "--label", "species", "-o", model)
     ran = run("explain", model, flowers, "--row", 149)
-    assert ran.code == 0 and "The score for virginica is" in ran.out
+    assert ran.code == 0 and "The score of virginica against versicolor is" in ran.out
+    ran = run("explain", model, flowers, "--row", 149, "--by", "landmarks")
+    assert ran.code == 0 and "intercept" in ran.out and "cancel" in ran.err
 
 
 def test_info_tells_what_was_learned(model):

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -293,26 +294,29 @@ def test_contributions_sum_up_to_the_score(name, labels):
     y = {"two": TWO, "three": THREE}[labels]
     model = clone(model).fit(objects, y)
     scores, answers = columns_of(model.decision_function(new)), model.predict(new)
-    explained = model.explain(new)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "weights of landmarks cancel")
+        explained = model.explain(new, by="landmarks", against=None)
     assert len(explained) == len(new)
     K = np.hstack(crosses)
     for i, why in enumerate(explained):
-        column = 0 if labels == "two" else int(np.flatnonzero(model.classes_ == answers[i])[0])
+        own = int(np.flatnonzero(model.classes_ == answers[i])[0])
+        column, sign = (0, 2 * own - 1) if labels == "two" else (own, 1)
         assert why.prediction == answers[i]
-        assert why.intercept == model.intercept_[column]
-        size = np.abs(why.contributions).sum() + abs(why.intercept)
-        assert why.score == pytest.approx(scores[i, column], rel=1e-9, abs=1e-9 * size)
-        assert math.fsum([*why.contributions, why.intercept]) == pytest.approx(why.score, rel=1e-9, abs=1e-12 * size)
-        assert (np.diff(np.abs(why.contributions)) <= 0).all()  # those that count most come first
-        assert len(why.landmarks) == len(why.positions) == len(why.similarities) == len(why.contributions)
+        assert why.base == sign * model.intercept_[column]
+        size = np.abs(why.influences).sum() + abs(why.base)
+        assert why.score == pytest.approx(sign * scores[i, column], rel=1e-9, abs=1e-9 * size)
+        assert math.fsum([*why.influences, why.base]) == pytest.approx(why.score, rel=1e-9, abs=1e-12 * size)
+        assert (np.diff(np.abs(why.influences)) <= 0).all()  # those that count most come first
+        assert len(why.examples) == len(why.positions) == len(why.similarities) == len(why.influences)
         if len(crosses) == 1:
             np.testing.assert_allclose(why.similarities, K[i, why.positions], atol=1e-12)
             assert len(set(why.positions.tolist())) == len(why.positions)
         if objects is X:
-            for landmark, position in zip(why.landmarks, why.positions, strict=True):
+            for landmark, position in zip(why.examples, why.positions, strict=True):
                 np.testing.assert_array_equal(landmark, X[position])
-    if len(explained[0].landmarks):
-        assert f"{explained[0].contributions[0]:+.4g}" in str(explained[0])
+    if len(explained[0].examples):
+        assert f"{explained[0].influences[0]:+.4g}" in str(explained[0])
 
 
 def test_numbers_are_explained_for_each_output():
@@ -320,10 +324,9 @@ def test_numbers_are_explained_for_each_output():
     model = SimilarityRegressor(n_landmarks=20).fit(X, both)
     for output in (0, 1):
         for i, why in enumerate(model.explain(Z, output=output)):
-            size = np.abs(why.contributions).sum() + abs(why.intercept)
-            assert why.score == pytest.approx(model.predict(Z)[i, output], rel=1e-9, abs=1e-12 * size)
-            assert why.prediction == model.predict(Z)[i, output]
-            assert why.contributions.sum() + why.intercept == pytest.approx(why.score, rel=1e-9, abs=1e-12 * size)
+            assert why.score == why.prediction == model.predict(Z)[i, output]
+            assert why.influences.sum() + why.base == pytest.approx(why.score, rel=1e-9)
+            assert why.base == pytest.approx(both[:, output].mean())
     for wrong in (2, -1):
         with pytest.raises(ValueError, match="output must be from 0 to 1"):
             model.explain(Z, output=wrong)
@@ -333,12 +336,12 @@ def test_landmarks_are_shown_as_the_objects_that_they_are():
     words = ["kernel", "kern", "kernels", "margin", "margins", "marginal"]
     model = SimilarityClassifier(FromPairs(shared_letters)).fit(words, ["k", "k", "k", "m", "m", "m"])
     why = model.explain(["kerning"])[0]
-    assert set(why.landmarks) <= set(words)
-    assert [words[i] for i in why.positions] == why.landmarks
+    assert set(why.examples) <= set(words)
+    assert [words[i] for i in why.positions] == why.examples
     assert all(
-        value == shared_letters("kerning", word) for value, word in zip(why.similarities, why.landmarks, strict=True)
+        value == shared_letters("kerning", word) for value, word in zip(why.similarities, why.examples, strict=True)
     )
-    assert repr(why.landmarks[0]) in str(why)
+    assert repr(why.examples[0]) in str(why)
     mine = SimilarityClassifier(FromPairs(shared_letters), landmarks=["ab", "mn"]).fit(words, [0, 0, 0, 1, 1, 1])
     assert mine.explain(["kerning"])[0].positions is None
     assert mine.landmark_indices_ is None

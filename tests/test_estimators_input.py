@@ -62,8 +62,10 @@ def test_objects_are_explained_as_what_they_are(kind):
     why = model.explain(one)[0]
     assert str(why)
     assert why.to_dict()["prediction"] in ("a", "b")
-    assert why.contributions.sum() + why.intercept == pytest.approx(model.decision_function(one)[0], rel=1e-5, abs=1e-5)
-    assert len(why.landmarks) == len(why.contributions)
+    score = abs(model.decision_function(one)[0])
+    assert why.influences.sum() + why.base == pytest.approx(score, rel=1e-5, abs=1e-5)
+    assert why.rest == 0 and why.counts.sum() == len(LABELS)
+    assert len(why.examples) == len(why.influences) == len(why.labels)
 
 
 LABEL_KINDS = {

@@ -32,9 +32,9 @@ def fewest(problems, level):
     [
         (60, np.inf, 2, 1, "squared"),
         (60, 1.0, 2, 1, "squared"),
-        (60, 0.2, 3, 1, "logistic"),
         (90, np.inf, 3, 3, "squared"),
-        (120, 1.0, 2, 3, "squared_hinge"),
+        pytest.param(60, 0.2, 3, 1, "logistic", marks=pytest.mark.deep),
+        pytest.param(120, 1.0, 2, 3, "squared_hinge", marks=pytest.mark.deep),
     ],
 )
 def test_errors_of_classifiers_are_covered(n, noise, n_classes, copies, loss, problems):
@@ -135,3 +135,59 @@ def test_no_similarity_is_computed_for_the_folds():
     points = list(np.linspace(0, 3, 60))
     model = SimilarityClassifier(f, n_landmarks=10, random_state=0).fit(points, [x > 1.5 for x in points])
     assert len(calls) <= 60 * 10 + 10 * 10 and model.held_out_error_.high < 0.4
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_rows_that_judge_a_large_fit_take_part_in_no_choice(loss):
+    """Their labels decide neither scale nor number of landmarks nor penalty: only the fit to all rows sees them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5200, 2))
+    y = (X[:, 0] + 0.5 * rng.normal(size=5200) > 0).astype(int)
+
+    def fitted(labels):
+        return SimilarityClassifier(loss=loss, random_state=0, engine=ONE).fit(X, labels)
+
+    first = fitted(y)
+    fit, judge = first._train(X, np.where(y, 1.0, -1.0)[:, None], np.ones(5200), None, y)
+    judged = fit.samples[0].places[-520:]
+    other = y.copy()
+    other[judged] = 1 - y[judged]
+    second = fitted(other)
+    assert first.lam_ == second.lam_ and first.similarity_ == second.similarity_
+    assert np.array_equal(first.landmark_curve_.y, second.landmark_curve_.y)
+    assert len(judge().Y) == 520
+    assert first.held_out_error_.value == pytest.approx(1 - second.held_out_error_.value)
+
+
+def test_copies_of_many_rows_do_not_vouch_for_each_other():
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(rng.normal(size=(1300, 3)), 4, axis=0), np.repeat(rng.integers(2, size=1300), 4)
+    found = SimilarityClassifier(Gaussian(0.1), n_landmarks=1300, random_state=0).fit(X, y).held_out_error_
+    assert found.low <= 0.5 <= found.high
+
+
+def test_a_stream_is_judged_by_rows_that_it_made_no_choice_on():
+    """With labels drawn at random half of the predictions for new rows are wrong, whatever was chosen."""
+    errors = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        model = SimilarityClassifier(random_state=seed, engine=ONE)
+        model.partial_fit(rng.normal(size=(150, 3)), rng.integers(2, size=150), classes=[0, 1])
+        errors.append(model.held_out_error_)
+    assert 0.4 < np.mean([one.value for one in errors]) < 0.6
+    assert all(one.low <= 0.5 <= one.high for one in errors)
+
+
+@pytest.mark.parametrize(("n", "n_classes", "largest"), [(400, 2, 0.03), (400, 3, 0.03), (100, 2, 0.055)])
+def test_probabilities_are_calibrated(n, n_classes, largest):
+    """The mean distance of the printed probability from the share of predictions that are right, by tenths."""
+    distances = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        model = SimilarityClassifier(random_state=seed, engine=ONE).fit(*labeled(n, rng, 0.6, n_classes))
+        X, y = labeled(20_000, rng, 0.6, n_classes)
+        P = model.predict_proba(X)
+        confidence, right = P.max(axis=1), P.argmax(axis=1) == y
+        parts = [confidence.round(1) == one for one in np.unique(confidence.round(1))]
+        distances.append(sum(part.mean() * abs(confidence[part].mean() - right[part].mean()) for part in parts))
+    assert np.mean(distances) < largest

@@ -361,8 +361,9 @@ def test_a_matrix_is_kept_only_where_it_fits(device):
 @pytest.mark.parametrize(("whole", "chosen_on"), [(5, 5), (5, 20), (20, 20)])
 @pytest.mark.parametrize("device", DEVICES)
 def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chosen_on):
-    for module, name in ((choose_landmarks, "PILOT"), (products, "MANY"), (landmark_estimator, "MANY")):
-        monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)
+    monkeypatch.setattr(choose_landmarks, "PILOT", 100)
+    monkeypatch.setattr(TorchEngine, "products_from", 20)
+    monkeypatch.setattr(landmark_estimator, "MOST_OF_STREAM", 20)
     monkeypatch.setattr(landmark_ridge, "DIRECTLY", whole)
     monkeypatch.setattr(landmark_ridge, "CHOSEN_ON", chosen_on)
     X = vectors(500, np.float64, d=2)
@@ -379,10 +380,26 @@ def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chose
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_the_number_of_landmarks_is_chosen_by_products(monkeypatch, device):
+    monkeypatch.setattr(choose_landmarks, "PILOT", 2_000)
+    monkeypatch.setattr(TorchEngine, "products_from", 20)
+    X = vectors(6_000, np.float64, d=3)
+    rough = np.sin(6 * X[:, 0]) + np.cos(5 * X[:, 1]) + 0.1 * np.random.default_rng(0).normal(size=6_000)
+    numbers = []
+    for y in (X[:, 0] + 0.3 * np.random.default_rng(1).normal(size=6_000), rough):
+        model = SimilarityRegressor(Gaussian(sigma=0.7), random_state=0, engine=TorchEngine(device=device)).fit(X, y)
+        plain = SimilarityRegressor(Gaussian(sigma=0.7), random_state=0, engine=LocalEngine()).fit(X, y)
+        assert model.held_out_error_.value < 2 * plain.held_out_error_.value
+        assert list(model.landmark_curve_.x[:2]) == [100, 200]
+        numbers.append(model.n_similarity_calls_)
+    assert numbers[0] <= numbers[1]
+
+
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("memory", ["1GiB", "1MiB"], ids=["stays", "in pieces"])
 def test_a_memory_map_is_solved_by_products_too(monkeypatch, tmp_path, device, memory):
-    for module, name in ((choose_landmarks, "PILOT"), (products, "MANY")):
-        monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)
+    monkeypatch.setattr(choose_landmarks, "PILOT", 100)
+    monkeypatch.setattr(TorchEngine, "products_from", 20)
     X = vectors(9_000, np.float32)
     y = np.sin(2 * X[:, 0]) * X[:, 1] > 0.2
     np.save(tmp_path / "X.npy", X)
@@ -487,7 +504,14 @@ def test_tensors_pick_the_engine_of_their_device():
 
 
 def test_precision_is_restored():
-    before = torch.get_float32_matmul_precision()
+    before, setting = torch.get_float32_matmul_precision(), torch.backends.cuda.matmul
     with TorchEngine(device="cpu", precision="tf32").matmul_precision():
-        assert torch.get_float32_matmul_precision() == "high"
+        assert getattr(setting, "fp32_precision", "tf32") == "tf32"
     assert torch.get_float32_matmul_precision() == before
+    if hasattr(setting, "fp32_precision"):  # whatever was set, by the old function or the new attribute
+        for given in ("ieee", "tf32"):
+            setting.fp32_precision = given
+            with TorchEngine(device="cpu").matmul_precision():
+                assert setting.fp32_precision == "ieee"
+            assert setting.fp32_precision == given
+        torch.set_float32_matmul_precision(before)

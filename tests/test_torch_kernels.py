@@ -12,6 +12,7 @@ triton = pytest.importorskip("triton", reason="triton is not installed")
 
 PROGRAM = """
 import sys
+import numpy as np
 import torch
 from similitude.compute.engines.torch import fused
 from similitude.engines import TorchEngine
@@ -56,6 +57,24 @@ checked(Polynomial(2, scale=0.1), uneven, Y, 1, "tf32x3")
 checked(Gaussian(9.0), X, Y, 1, "tf32", precision="tf32", most=5e-3)
 first, second = (engine.operator(Gaussian(3.0), X, Y).transposed_times(X[:, :1]) for _ in range(2))
 assert torch.equal(first, second)
+checked(Gaussian(9.0), X, Y, 70, "fp16x3")  # more outputs than are computed at once
+checked(Laplace(9.0), X, Y, 35, "direct")
+
+def unaffected(k):
+    numpy = k.encode(X.cpu().numpy()), k.encode(Y.cpu().numpy())
+    return torch.as_tensor(engine.operator(k, *numpy).product(np.ones(len(Y))))
+
+for k in (Gaussian(9.0), Laplace(9.0), Polynomial(3, scale=0.1)):
+    before = unaffected(k)
+    for dtype in (torch.bfloat16, torch.float64):
+        torch.set_default_dtype(dtype)
+        assert torch.equal(unaffected(k), before), (k, dtype)
+    torch.set_default_dtype(torch.float32)
+    with torch.device(device):
+        assert torch.equal(unaffected(k).cpu(), before.cpu()), k
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
+    assert torch.equal(unaffected(k), before), k
+    torch.backends.cuda.matmul.fp32_precision = "ieee"
 assert not engine.operator(Gaussian(3.0), X.double(), Y).fused
 assert not engine.operator(Polynomial(11), X, Y).fused
 print("all is well")

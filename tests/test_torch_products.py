@@ -7,7 +7,7 @@ import pytest
 
 from similitude import SimilarityRegressor
 from similitude.engines import TorchEngine
-from similitude.estimators import choose_landmarks, products
+from similitude.estimators import choose_landmarks
 from similitude.kernels import Gaussian, Linear, RationalQuadratic
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -90,8 +90,8 @@ def test_out_of_memory_halves_the_rows_says_so_once_and_remembers_it(plain, k):
 
 
 def test_one_row_that_does_not_fit_is_refused_and_the_model_is_left_as_it_was(plain, monkeypatch):
-    for module, name in ((choose_landmarks, "PILOT"), (products, "MANY")):
-        monkeypatch.setattr(module, name, 20 if name == "MANY" else 100)
+    monkeypatch.setattr(choose_landmarks, "PILOT", 100)
+    monkeypatch.setattr(TorchEngine, "products_from", 20)
     X = vectors(300, 2)
     y = np.sin(2 * X[:, 0]) + 0.3 * np.random.default_rng(5).normal(size=300)
     model = SimilarityRegressor(Gaussian(1.0), n_landmarks=30, random_state=0, engine=TorchEngine(device="cpu"))

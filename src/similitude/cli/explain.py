@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,37 +14,43 @@ if TYPE_CHECKING:
     from similitude.estimators import Explanation
 
 
-MAX_LANDMARKS = 6
-"""Largest number of landmarks in the table."""
+MAX_LISTED = 6
+"""Largest number of training examples in the table."""
 
 MAX_EDGES = 8
 """Largest number of edges of a graph that are listed."""
 
 Row = Annotated[int, typer.Option("--row", min=0, metavar="NUMBER", help="The row of the file, counted from 0.")]
+By = Annotated[
+    Literal["examples", "landmarks"],
+    typer.Option("--by", help="The training examples that decided, or weights of landmarks, which may cancel."),
+]
 
 
-def explain(given: ModelOptions, row: Row, run: Computation) -> None:
-    """Show which landmarks drove one prediction, and the contribution of each to the score."""
+def explain(given: ModelOptions, row: Row, by: By = "examples", *, run: Computation) -> None:
+    """Show which training examples decided one prediction, with their labels and what each adds to the score."""
     from similitude.compute import as_objects
 
     found = given.load(run)
     one, actual = _row(run, found, given.file, row)
     with run.computing():
-        explanation = found.model.explain(one)[0]
-    classes, label = getattr(found.model, "classes_", None), str(found.about["label"])
-    # the score is that of the second of two classes, of the predicted one of several, or the number
-    target = label if classes is None else str(classes[1] if len(classes) == 2 else explanation.prediction)
-    document = {"command": "explain", "row": row, "actual": actual, "score_of": target, **explanation.to_dict()}
+        explanation = found.model.explain(one, by=by)[0]
+    label = str(found.about["label"])
+    document = {"command": "explain", "row": row, "actual": actual, **explanation.to_dict()}
     truth = "" if actual is None else f" (the file says {actual})"
 
     def show(terminal: Terminal) -> None:
         (shown,) = as_objects(one)
         terminal.say(f"{label}: {explanation.prediction}{truth}", "bold")
         terminal.facts([("row", in_short(shown))])
-        terminal.say(f"\nThe score for {target} is {explanation.score:.4g}, the sum of:")
-        title = "landmark, where it differs" if isinstance(shown, dict) else "landmark"
-        columns = {"adds": "right", "similarity": "right", "row at fit": "right", title: "fold"}
-        terminal.table(columns, _contributions(shown, explanation))
+        of = "" if explanation.against is None else f" of {explanation.prediction} against {explanation.against}"
+        terminal.say(f"\nThe score{of} is {explanation.score:.4g}, the sum of:")
+        differs = ", where it differs" if isinstance(shown, dict) else ""
+        title = f"{'landmark' if by == 'landmarks' else 'training example'}{differs}"
+        columns = {"adds": "right", "label": "left", "rows": "right", "similarity": "right", "row at fit": "right"}
+        if by == "landmarks":
+            del columns["label"], columns["rows"]
+        terminal.table({**columns, title: "fold"}, _lines(shown, explanation))
 
     run.result(document, show)
 
@@ -66,17 +72,28 @@ def _row(run: Computation, found: SavedModel, file: str, row: int) -> tuple[Any,
     raise ValueError(f"{file} has {before:,} rows, so --row is from 0 to {before - 1:,}: there is no row {row:,}")
 
 
-def _contributions(row: Any, explanation: Explanation) -> list[tuple[str, str, str, str]]:
-    """Return the landmarks with the largest contributions, the sum of the others, and the intercept."""
+def _lines(row: Any, found: Explanation) -> list[tuple[str, ...]]:
+    """Return the examples with the largest influences, the sum of the others, the rest, and the base."""
     cells = []
-    for i in range(min(MAX_LANDMARKS, len(explanation.landmarks))):
-        place = "" if explanation.positions is None else str(explanation.positions[i])
-        similarity, landmark = f"{explanation.similarities[i]:.3g}", in_short(explanation.landmarks[i], unlike=row)
-        cells.append((f"{explanation.contributions[i]:+.3g}", similarity, place, landmark))
-    rest = explanation.contributions[MAX_LANDMARKS:]
-    if len(rest):
-        cells.append((f"{rest.sum():+.3g}", "", "", f"{len(rest):,} other landmarks"))
-    return [*cells, (f"{explanation.intercept:+.3g}", "", "", "intercept")]
+    for i in range(min(MAX_LISTED, len(found.examples))):
+        place = "" if found.positions is None else str(found.positions[i])
+        group = () if found.labels is None else (_label(found.labels[i]), f"{found.counts[i]:,}")
+        example = in_short(found.examples[i], unlike=row)
+        cells.append((f"{found.influences[i]:+.3g}", *group, f"{found.similarities[i]:.3g}", place, example))
+    blank = ("",) * (2 if found.labels is None else 3)
+    others = found.others(MAX_LISTED)
+    if others is not None:
+        size, what = others
+        rows = () if found.labels is None else ("", f"{found.counts[MAX_LISTED:].sum():,}")
+        cells.append((f"{size:+.3g}", *rows, "", "", what if found.labels is None else "all others"))
+    if found.rest:
+        cells.append((f"{found.rest:+.3g}", *blank, "", "left by the penalty and its solver"))
+    base = "intercept" if found.labels is None else "base: the score without any influence"
+    return [*cells, (f"{found.base:+.3g}", *([""] * (len(cells[0]) - 2 if cells else len(blank) + 1)), base)]
+
+
+def _label(label: Any) -> str:
+    return f"{label:.4g}" if isinstance(label, float) else str(label)
 
 
 def in_short(value: Any, unlike: Any = None) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support import brief, digest
+from similitude.support import brief, digests
 
 Encoding = Any
 Rows = slice | np.ndarray
@@ -59,12 +59,12 @@ def keys(encoding: Encoding) -> np.ndarray:
     (True, False)
     """
     if isinstance(encoding, list):
-        digests = [digest(one) for one in encoding]
+        found = digests(encoding)
     elif isinstance(encoding, np.ndarray) and encoding.dtype != object:
-        digests = [digest(one) for one in encoding + 0]  # + 0: 0.0 and -0.0 are equal
+        found = digests(encoding + 0)  # + 0: 0.0 and -0.0 are equal
     else:
-        digests = [digest(rows(encoding, slice(i, i + 1))) for i in range(count(encoding))]
-    return np.array([int.from_bytes(one, "little") for one in digests], dtype=np.uint64)
+        found = digests(rows(encoding, slice(i, i + 1)) for i in range(count(encoding)))
+    return np.array([int.from_bytes(one, "little") for one in found], dtype=np.uint64)
 
 
 def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:

@@ -21,10 +21,10 @@ from similitude.data.sources import (
     read_ahead,
 )
 from similitude.estimators.passes import Marks, features_of, sums_over
-from similitude.estimators.rows import MOST_HELD_OUT, PILOT, Design, Sampling
+from similitude.estimators.rows import PILOT, Design, Sampling
 from similitude.estimators.targets import Targets
 from similitude.landmarks import FeatureUnion
-from similitude.linear import Moments
+from similitude.linear import MOST_HELD_OUT, Moments
 from similitude.scikit import check_weights
 from similitude.similarity import Similarity
 from similitude.support import SourceError

@@ -10,7 +10,7 @@ import numpy as np
 from similitude.compute import check_objects, join, rows, take
 from similitude.estimators.distributed import DistributedRows
 from similitude.estimators.options import FitOptions
-from similitude.estimators.rows import MOST_HELD_OUT, PILOT, TrainingRows
+from similitude.estimators.rows import PILOT, TrainingRows
 from similitude.landmarks import (
     AMONG_ALL,
     UNLABELED,
@@ -174,7 +174,7 @@ def _among_all(
 ) -> tuple[Any, TrainingRows, Landmarks]:
     """Choose among all rows of a collection except those held out, and add them to objects and rows in memory."""
     assert data.sampling.places is not None
-    candidates = collection.candidates(data.sampling.places[data.last(MOST_HELD_OUT)])
+    candidates = collection.candidates(data.sampling.places[np.concatenate(data.held_out())])
     objects, places = choose_among_all(rule, data.similarities[0], candidates, most)
     X, n = join(X, objects), len(data.Y)
     data = replace(

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from similitude.compute import as_numpy, is_tensor
 from similitude.compute.engines import Engine
 from similitude.estimators.certificate import upper_bound
-from similitude.estimators.explanation import Explanation
+from similitude.estimators.explanation import Asked, Explanations
+from similitude.estimators.influence import class_numbers
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.nested_folds import Judged, error_of_classes
 from similitude.estimators.options import FitOptions
@@ -88,7 +89,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     held_out_error_ : Estimate
         The error of the model on new rows. Up to 5,000 rows it comes from nested folds (three; two from 300 rows on):
         scale, number of landmarks and penalty are chosen without the rows that they are judged by, and equal rows are
-        in the same fold. With more rows it comes from held-out rows, on which these choices were made too.
+        in the same fold. With more rows it comes from a tenth of them, at most 2,500, on which no choice was made.
     certificate_ : Estimate
         With `certify`: an upper bound on the error on new rows, from rows that were used for nothing else; it holds
         with probability 0.95 if the rows are independent draws. Its grade is PROVEN, or NONE without `certify`.
@@ -220,12 +221,15 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         numbers, k = class_numbers(Y), len(self.classes_)
         return fit_classes(options.loss, options.penalty, F, numbers, k, weights, self.random_state)
 
-    def _judge(self, judged: Judged) -> None:
-        """Keep what rows of other folds show: the scale of probabilities, and the error."""
-        scores, numbers, counted = judged.trial.scores, class_numbers(judged.Y), judged.weights > 0
+    def _calibrate(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
+        """Keep the scale of probabilities."""
         logistic = self.loss_ == "logistic"
-        self.temperature_ = 1.0 if logistic else temperature(_decision(scores), numbers, judged.weights)
-        wrong = (class_numbers(scores) != numbers)[counted]
+        self.temperature_ = 1.0 if logistic else temperature(_decision(trial.scores), class_numbers(Y), weights)
+
+    def _judge(self, judged: Judged) -> None:
+        """Keep the error on new rows."""
+        counted = judged.weights > 0
+        wrong = (class_numbers(judged.trial.scores) != class_numbers(judged.Y))[counted]
         groups = None if judged.groups is None else judged.groups[counted]
         self.held_out_error_ = error_of_classes(wrong, len(self.classes_), groups)
 
@@ -266,28 +270,60 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """
         return self._predictions(X, "predict_proba", lambda s: probabilities(_decision(s), self.temperature_))
 
-    def explain(self, X: Any) -> list[Explanation]:
-        """Return for every object what each landmark added to the score of its prediction.
+    def explain(self, X: Any, *, by: str = "examples", against: Any = "runner-up") -> Explanations:
+        r"""Return for every object which training examples decided its class, with their labels.
+
+        A score is an exact sum over training examples (see ``docs/theory``): their influences. Where every row is a
+        landmark, each row has its own; otherwise rows are grouped around landmarks, a class at a time.
 
         Parameters
         ----------
         X : sequence of objects
+        by : {"examples", "landmarks"}
+            ``"landmarks"``: weights of landmarks times similarities, which may cancel; there is a warning if they do.
+        against : label or None
+            With more than two classes: the class that the predicted one is compared with. ``"runner-up"``: the one
+            with the second largest score, which is also taken where the given class is the predicted one. None: the
+            score of the predicted class by itself.
 
         Returns
         -------
-        list of Explanation
-            For two classes the score of ``classes_[1]``, for several that of the predicted class.
+        Explanations
+            A sequence of :class:`Explanation`. Positive influences speak for the predicted class.
+
+        Examples
+        --------
+        >>> from similitude import SimilarityClassifier
+        >>> from similitude.datasets import iris
+        >>> X, y = iris()
+        >>> model = SimilarityClassifier(random_state=0).fit(X, y)
+        >>> why = model.explain(X[70:71])[0]
+        >>> why.prediction, why.against, why.labels[0]
+        ('versicolor', 'virginica', 'versicolor')
         """
         check_is_fitted(self)
         scores = self._scores(X)
-        decided = class_numbers(scores)
-        columns = np.zeros(len(decided), dtype=np.intp) if scores.shape[1] == 1 else decided
-        return self._explain(X, self.classes_[decided], columns)
+        n, decided = len(scores), class_numbers(scores)
+        directions, others = np.zeros_like(scores), np.zeros(n, dtype=np.intp)
+        if scores.shape[1] == 1:
+            directions[:, 0], others = 2.0 * decided - 1.0, 1 - decided
+        else:
+            directions[np.arange(n), decided] = 1.0
+            if against is not None:
+                ranked = np.where(directions > 0, -np.inf, scores)
+                others = ranked.argmax(axis=1)
+                if not (isinstance(against, str) and against == "runner-up"):
+                    others = np.where(decided == self._number(against), others, self._number(against))
+                directions[np.arange(n), others] = -1.0
+        compared = [None] * n if scores.shape[1] > 1 and against is None else list(self.classes_[others])
+        return self._explain(X, by, Asked(self.classes_[decided], scores, directions, compared))
 
-
-def class_numbers(scores: np.ndarray) -> np.ndarray:
-    """Return the class that scores, or codes, decide for: the sign of one column, the largest of several."""
-    return scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(np.intp)
+    def _number(self, label: Any) -> int:
+        """Return the number of a class."""
+        found = np.flatnonzero(self.classes_ == label)
+        if not len(found):
+            raise ValueError(f"against must be one of the classes {self.classes_.tolist()}, got {label!r}")
+        return int(found[0])
 
 
 def _decision(scores: np.ndarray) -> np.ndarray:

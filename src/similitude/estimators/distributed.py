@@ -22,10 +22,10 @@ from similitude.estimators.partitions import (
     partition_sums,
 )
 from similitude.estimators.passes import Marks
-from similitude.estimators.rows import MOST_HELD_OUT, Design, Sampling
+from similitude.estimators.rows import Design, Sampling
 from similitude.estimators.targets import Targets
 from similitude.landmarks import Candidates, Collection, FeatureUnion, check_alike, key_below
-from similitude.linear import Moments
+from similitude.linear import MOST_HELD_OUT, Moments
 from similitude.scikit import InputCheck
 from similitude.similarity import Similarity
 from similitude.support import digest, key_order, random_keys

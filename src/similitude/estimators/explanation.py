@@ -1,86 +1,314 @@
-"""Explanations: what each landmark adds to the score of a prediction."""
+"""Explanations: which training examples decided a prediction, with their labels; or what landmarks add to a score."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding
+from similitude.compute import Encoding, as_objects, rows
+from similitude.estimators.influence import Influence
 from similitude.estimators.model import LandmarkModel
-from similitude.support import Result, brief
+from similitude.support import Result, brief, plain
 
-SHOWN = 5
-"""Landmarks that a printed explanation names."""
+SHOWN = 6
+"""Examples that a printed explanation names."""
+
+SHOWN_IN_HTML = 8
+"""Examples that an explanation in a notebook names."""
+
+AT_ONCE = 256
+"""Objects that are explained at once."""
+
+SUM_ROUNDING = 1e-5
+"""The part of the influences that their sum may differ from the score by rounding; it is spread over all of them."""
+
+CANCELING = 100.0
+"""How many times larger than the score the sizes of landmark weights add up to when a warning is due."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Predictions to explain.
+
+    Attributes
+    ----------
+    predictions : sequence
+    scores : array of shape (n, outputs)
+    directions : array of shape (n, outputs)
+        The explained score is that of the outputs times these: 1 for the predicted class, -1 for the other one.
+    against : list
+        The class that each prediction is compared with, or None.
+    """
+
+    predictions: Any
+    scores: np.ndarray
+    directions: np.ndarray
+    against: list[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation(Result):
-    """One prediction as a sum over landmarks, largest contributions first.
+    r"""One prediction as an exact sum over training examples, or groups of them, the most influential first.
+
+    ``score = base + influences.sum() + rest``. A positive influence speaks for the predicted class, or for a larger
+    number. With the squared loss, had the label of an example been average (those of a group), ``score - base`` would
+    be lower by exactly its influence, at the same penalty.
 
     Attributes
     ----------
     prediction : label or number
+    against : label or None
+        The class that the predicted one is compared with: the other one of two, else the runner-up; None for numbers,
+        and for the score of a class by itself.
     score : float
-        The sum: the score of the predicted class (of ``classes_[1]`` if there are two), or the predicted number.
-    intercept : float
-        The score of an object with similarity zero to every landmark.
-    landmarks : list of objects
+        The score of the predicted class, less that of `against` if there are several classes; or the number.
+    base : float
+        The score without any influence: that of the mean of the targets (of the working responses, for losses other
+        than the squared one).
+    examples : list of objects
+        The training examples, or the landmark of each group.
+    labels : list
+        The label of each example; of the rows of a group, which share it; or the mean of their numbers.
+    influences : array of float
+        What each adds to the score.
+    similarities : array of float
+        The similarity of the object to each example: K(x, l), or K(l, x) if only that is used.
     positions : array of int, or None
         Their positions in the training data; None if some are not rows of it.
-    similarities : array of float
-        The similarity of the object to each: K(x, l), or K(l, x) if only that is used.
-    contributions : array of float
-        What each adds to the score; with the intercept they sum to it.
+    counts : array of int
+        How many training rows stand behind each.
+    rest : float
+        What no example accounts for: with ``penalty="l1"`` what its solver left; otherwise 0.
+    by : {"examples", "landmarks"}
+        ``landmarks``: the weights of landmarks times similarities instead of influences, with the intercept as the
+        base.
     """
 
     prediction: Any
+    against: Any
     score: float
-    intercept: float
-    landmarks: list[Any]
-    positions: np.ndarray | None
+    base: float
+    examples: list[Any]
+    labels: list[Any] | None
+    influences: np.ndarray
     similarities: np.ndarray
-    contributions: np.ndarray
+    positions: np.ndarray | None
+    counts: np.ndarray
+    rest: float = 0.0
+    by: str = "examples"
 
-    @classmethod
-    def of(
-        cls,
-        model: LandmarkModel,
-        objects: list[Any],
-        encodings: Sequence[Encoding],
-        prediction: Any,
-        column: int,
-        intercept: np.ndarray,
-    ) -> Explanation:
-        """Explain the score of one encoded object in one column; `objects` are the landmarks of all parts."""
-        similarities, added, positions = [], [], []
-        for part, A in zip(model.parts, encodings, strict=True):
-            values, contributions = part.contributions(A)
-            similarities.append(values)
-            added.append(contributions[:, column])
-            places = part.features.landmarks.positions
-            positions.append(places if places is not None else np.full(len(part.features.landmarks), -1))
-        contributions, places = np.concatenate(added), np.concatenate(positions)
-        order = np.argsort(-np.abs(contributions), kind="stable")
-        return cls(
-            prediction.item() if isinstance(prediction, np.generic) else prediction,
-            float(contributions.sum() + intercept[column]),
-            float(intercept[column]),
-            [objects[i] for i in order],
-            None if (places < 0).any() else places[order],
-            np.concatenate(similarities)[order],
-            contributions[order],
+    @property
+    def title(self) -> str:
+        """The prediction, and what it is compared with."""
+        return f"{self.prediction!r}" + ("" if self.against is None else f" against {self.against!r}")
+
+    def describe(self, i: int) -> str:
+        """Return the i-th example in words: its label, how many rows it stands for, itself, where it is."""
+        where = "" if self.positions is None else f" (row {self.positions[i]})"
+        label = "" if self.labels is None else _label(self.labels[i])
+        one = brief(self.examples[i])
+        if self.by == "landmarks":
+            return f"{one}{where}"
+        if self.counts[i] == 1:
+            return f"{label}: {one}{where}"
+        return f"{label}: {self.counts[i]:,} rows like {one}{where}"
+
+    def others(self, shown: int) -> tuple[float, str] | None:
+        """Return the sum of the influences that are not shown, and what they are; None if all are shown."""
+        rest = self.influences[shown:]
+        if not len(rest):
+            return None
+        if self.by == "landmarks":
+            return float(rest.sum()), f"{len(rest):,} other {'landmark' if len(rest) == 1 else 'landmarks'}"
+        n = int(self.counts[shown:].sum())
+        return float(rest.sum()), f"{n:,} other {'row' if n == 1 else 'rows'}"
+
+    def lines(self, shown: int) -> Iterator[tuple[float, float | None, str]]:
+        """Yield what adds up to the score: its size, a similarity or None, and what it is."""
+        for i in range(min(shown, len(self.examples))):
+            yield float(self.influences[i]), float(self.similarities[i]), self.describe(i)
+        others = self.others(shown)
+        if others is not None:
+            yield others[0], None, others[1]
+        if self.rest:
+            yield self.rest, None, "left by the penalty and its solver"
+        yield (
+            self.base,
+            None,
+            "intercept" if self.by == "landmarks" else "base: what the score is without any influence",
         )
 
     def __str__(self) -> str:
-        lines = [f"{self.prediction!r}: score {self.score:.4g} = {self.intercept:+.4g} (intercept)"]
-        for i in range(min(SHOWN, len(self.landmarks))):
-            where = "" if self.positions is None else f" (object {self.positions[i]})"
-            similarity = f"similarity {self.similarities[i]:.4g}"
-            lines.append(f"  {self.contributions[i]:+.4g}  {brief(self.landmarks[i])}{where}, {similarity}")
-        rest = self.contributions[SHOWN:]
-        if len(rest):
-            lines.append(f"  {rest.sum():+.4g}  {len(rest)} other landmarks")
-        return "\n".join(lines)
+        found = [f"{self.title}: score {self.score:.4g}, the sum of"]
+        for size, similarity, what in self.lines(SHOWN):
+            near = "" if similarity is None else f", similarity {similarity:.3g}"
+            found.append(f"  {size:+.4g}  {what}{near}")
+        return "\n".join(found)
+
+    def _repr_html_(self) -> str:
+        lines = list(self.lines(SHOWN_IN_HTML))
+        largest = max([abs(size) for size, _, _ in lines]) or 1.0
+        cells = "".join([_row(size / largest, f"{size:+.4g}", similarity, what) for size, similarity, what in lines])
+        head = f"<b>{html.escape(self.title)}</b>: score {self.score:.4g}"
+        return (
+            f'<div style="margin:.6em 0">{head}<table style="border-collapse:collapse;font-size:90%">'
+            '<thead><tr><th style="text-align:right">against</th><th style="text-align:left">for</th><th></th>'
+            '<th>similarity</th><th style="text-align:left">training rows</th></tr></thead>'
+            f"<tbody>{cells}</tbody></table></div>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanations(Sequence[Explanation], Result):
+    """The explanations of several predictions: a sequence that prints, is drawn in notebooks, and goes to JSON.
+
+    Examples
+    --------
+    >>> from similitude import SimilarityClassifier
+    >>> from similitude.datasets import iris
+    >>> X, y = iris()
+    >>> why = SimilarityClassifier(random_state=0).fit(X, y).explain(X[:2])
+    >>> len(why), why[0].prediction, why[0].labels[0]
+    (2, 'setosa', 'setosa')
+    >>> round(why[0].base + why[0].influences.sum() - why[0].score, 9)
+    0.0
+    """
+
+    items: list[Explanation]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, which: Any) -> Any:
+        return Explanations(self.items[which]) if isinstance(which, slice) else self.items[which]
+
+    def __repr__(self) -> str:
+        return f"Explanations({self.items!r})"
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.items))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanations as dicts, lists, numbers and strings."""
+        return {"explanations": plain(self.items)}
+
+    def _repr_html_(self) -> str:
+        return "".join([one._repr_html_() for one in self.items])
+
+
+def explain_by_examples(
+    model: LandmarkModel,
+    encodings: tuple[Encoding, ...],
+    influence: Influence,
+    asked: Asked,
+    classes: np.ndarray | None,
+) -> Explanations:
+    """Explain the predictions for encoded objects by the influence of training examples."""
+    landmarks = model.parts[0].features.landmarks
+    objects = as_objects(landmarks.objects) if len(landmarks) else []
+    labels = influence.labels if classes is None or not len(influence.labels) else classes[influence.labels]
+    places = None if landmarks.positions is None else landmarks.positions[influence.heads]
+    found = []
+    for start in range(0, len(asked.scores), AT_ONCE):
+        cut = slice(start, start + AT_ONCE)
+        terms, similarities = influence.terms(model, rows(encodings, cut))
+        for i, added, near in zip(range(start, start + AT_ONCE), terms, similarities, strict=False):
+            u = asked.directions[i]
+            score, base = float(asked.scores[i] @ u), float(influence.base @ u)
+            influences, rest = _settled(added @ u, score - base)
+            order = np.argsort(-np.abs(influences), kind="stable")
+            shown = labels if classes is not None or not len(labels) else labels[:, np.flatnonzero(u)[0]]
+            found.append(
+                Explanation(
+                    _item(asked.predictions[i]),
+                    _item(asked.against[i]),
+                    score,
+                    base,
+                    [objects[influence.heads[j]] for j in order],
+                    shown[order].tolist(),
+                    influences[order],
+                    near[order],
+                    None if places is None else places[order],
+                    influence.counts[order],
+                    rest,
+                )
+            )
+    return Explanations(found)
+
+
+def explain_by_landmarks(
+    model: LandmarkModel, encodings: tuple[Encoding, ...], intercept: np.ndarray, asked: Asked
+) -> Explanations:
+    """Explain the predictions for encoded objects by weights of landmarks times similarities."""
+    used = [part.features.landmarks for part in model.parts if len(part.features.landmarks)]
+    objects = [one for landmarks in used for one in as_objects(landmarks.objects)]
+    places = [np.full(len(one), -1) if one.positions is None else one.positions for one in used]
+    positions = np.concatenate([np.empty(0, dtype=np.intp), *places])
+    found = []
+    for i in range(len(asked.scores)):
+        parts = [part.contributions(A) for part, A in zip(model.parts, rows(encodings, slice(i, i + 1)), strict=True)]
+        u = asked.directions[i]
+        added = np.concatenate([terms[0] @ u for terms, _ in parts])
+        near = np.concatenate([similarities[0] for _, similarities in parts])
+        order, base = np.argsort(-np.abs(added), kind="stable"), float(intercept @ u)
+        found.append(
+            Explanation(
+                _item(asked.predictions[i]),
+                _item(asked.against[i]),
+                float(added.sum()) + base,
+                base,
+                [objects[j] for j in order],
+                None,
+                added[order],
+                near[order],
+                None if (positions < 0).any() else positions[order],
+                np.ones(len(order), dtype=np.intp),
+                by="landmarks",
+            )
+        )
+    ratios = [np.abs(one.influences).sum() / max(abs(one.score - one.base), 1e-300) for one in found]
+    if ratios and float(np.median(ratios)) > CANCELING:
+        warnings.warn(
+            f"weights of landmarks cancel: their sizes add up to {np.median(ratios):.2g} times the score, so that none "
+            "of them tells what decided; explain(X) explains by training examples",
+            UserWarning,
+            stacklevel=4,
+        )
+    return Explanations(found)
+
+
+def _settled(influences: np.ndarray, total: float) -> tuple[np.ndarray, float]:
+    """Return the influences, and what is left of a total; if that can only be rounding, it is spread in proportion."""
+    gap, sizes = total - float(influences.sum()), np.abs(influences)
+    size = float(sizes.sum())
+    if abs(gap) > SUM_ROUNDING * size:
+        return influences, gap
+    return influences + gap * sizes / size if size else influences, 0.0
+
+
+def _item(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _label(label: Any) -> str:
+    return f"{label:.4g}" if isinstance(label, float) else repr(label)
+
+
+def _row(part: float, size: str, similarity: float | None, what: str) -> str:
+    """Return a row of a table, with a bar: to the right for what speaks for the prediction, else to the left."""
+    width = f"{100 * abs(part):.1f}%"
+    color, side = ("#3b7dd8", "left") if part >= 0 else ("#d8743b", "right")
+    bar = f'<div style="background:{color};height:.9em;width:{width};float:{side}"></div>'
+    near = "" if similarity is None else f"{similarity:.3g}"
+    left, right = ("", bar) if part >= 0 else (bar, "")
+    cell = 'style="width:7em;padding:1px 0"'
+    return (
+        f"<tr><td {cell}>{left}</td><td {cell}>{right}</td>"
+        f'<td style="text-align:right;font-variant-numeric:tabular-nums">{html.escape(size)}</td>'
+        f'<td style="text-align:right">{near}</td><td style="text-align:left">{html.escape(what)}</td></tr>'
+    )

@@ -17,13 +17,14 @@ from similitude.compute import as_numpy, rows
 from similitude.compute.engines import remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.choose_landmarks import LandmarkChoice
+from similitude.estimators.influence import GroupInfluence, Influence, influence_in_ridge
 from similitude.estimators.landmark_count import LandmarkCurve, Level, SampleFeatures, Validation, doubled
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.passes import check_features_fit, features_of
 from similitude.estimators.products import solve_by_products
 from similitude.estimators.rows import Design, TrainingRows
-from similitude.landmarks import PROJECTION, FeatureUnion, LandmarkFeatures, Landmarks, Representation
-from similitude.linear import LinearModel, Moments, Ridge, Trial
+from similitude.landmarks import PROJECTION, FeatureUnion, Groups, LandmarkFeatures, Landmarks, Representation
+from similitude.linear import LinearModel, Moments, Ridge, Trial, n_held_out
 from similitude.support import digest, pairs_at
 
 
@@ -48,6 +49,8 @@ class Fitted:
         What was computed to choose among models, one for each similarity.
     design : tuple of arrays, or None
         Features, targets and weights of all rows, if they are in memory.
+    influence : Influence or None
+        What training rows add to the scores, by the features; None if it is not known.
     """
 
     features: tuple[LandmarkFeatures, ...]
@@ -59,22 +62,23 @@ class Fitted:
     landmarks: Landmarks
     samples: Sequence[SampleFeatures]
     design: Design | None
+    influence: Influence | None = None
 
 
 def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> Fitted:
     """Choose the number of landmarks and the penalty on a sample of rows, then fit ridge regression to all rows."""
-    which, n_train = data.pilot(choice.pilot)
+    which, *cuts = data.pilot(choice.pilot)
     everything, sizes, projection = len(which) == data.n, choice.sizes, None
     levels: list[Level] = []
     with data.located(choice.landmarks):
         samples = _samples(data, choice.landmarks, options, which)
-        if not everything and len(sizes) == len(samples) == 1 and samples[0].representation.name == PROJECTION:
+        if not everything and len(samples) == 1 and samples[0].representation.name == PROJECTION:
             fitted = _fit_by_products(data, samples[0], choice, options)
             if fitted is not None:
                 return fitted
-            projection = samples[0].projection(sizes[0])
+            projection = samples[0].projection(sizes[0]) if len(sizes) == 1 else None
         if projection is None:
-            validation = Validation(data.Y[which], data.weights[which], n_train)
+            validation = Validation(data.Y[which], data.weights[which], *cuts)
             for level in doubled(samples, sizes, validation):
                 if len(levels) > 1:  # the features of earlier levels are not needed any more
                     levels[-2] = replace(levels[-2], F=np.empty((0, 0)), ridge=None)  # type: ignore[arg-type]
@@ -85,7 +89,7 @@ def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -
     curve = LandmarkCurve.of([one.n for one in levels], [one.trial for one in levels], choice.limit)
     if not everything:
         return _fit_in_one_pass(data, best.features, samples, choice, options, best.n, curve)
-    return _fit_sample(data, which, n_train, best, samples, choice, curve)
+    return _fit_sample(data, validation, best, samples, choice, options, curve)
 
 
 def best_of(levels: Sequence[Level], samples: Sequence[SampleFeatures]) -> Level:
@@ -104,41 +108,95 @@ def _samples(data: TrainingRows, landmarks: Landmarks, options: FitOptions, whic
 
 def _fit_sample(
     data: TrainingRows,
-    which: np.ndarray,
-    n_train: int,
+    validation: Validation,
     best: Level,
     samples: Sequence[SampleFeatures],
     choice: LandmarkChoice,
+    options: FitOptions,
     curve: LandmarkCurve,
 ) -> Fitted:
     """Fit to a sample that holds all rows: its features are known."""
-    Y, weights, ridge = data.Y[which], data.weights[which], best.ridge
-    judged = slice(0 if n_train == len(Y) else n_train, len(Y))
-    if n_train < len(Y):
-        ridge = Ridge(ridge.moments + Moments.of(best.F[judged], Y[judged], weights[judged]), best.trial.lam)
-    linear, features = ridge.fit(best.trial.lam), _relocated(best.features, data)
-    representations = _representations(samples, features)
-    held_out, drawn = (Y[judged], weights[judged]), choice.landmarks.only(np.arange(best.n))
-    return Fitted(features, representations, linear, best.trial, held_out, curve, drawn, samples, (best.F, Y, weights))
+    F, Y, weights, n = best.F, validation.Y, validation.weights, validation.n_train
+    ridge, trial, judged = best.ridge, best.trial, slice(len(Y) - validation.n_judged, len(Y))
+    if validation.n_judged:
+        trial = ridge.judged(best.trial.lam, F[judged], Y[judged], weights[judged])
+        ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam)
+    linear, features = ridge.fit(trial.lam), _relocated(best.features, data)
+    held_out = (Y[judged], weights[judged]) if validation.n_judged else (Y, weights)
+    representations, drawn = _representations(samples, features), choice.landmarks.only(np.arange(best.n))
+    influence = None
+    if (options.loss, options.penalty) == RIDGE:
+        at = samples[0].places
+        influence = influence_in_ridge(ridge, trial.lam, best.features, (F, Y, weights), at, options.classes)
+    design = F, Y, weights
+    return Fitted(features, representations, linear, trial, held_out, curve, drawn, samples, design, influence)
 
 
 def _fit_by_products(
     data: TrainingRows, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
 ) -> Fitted | None:
-    """Fit to all rows by products with the matrix of similarities; None if sums over features cost less."""
+    """Fit to all rows by products with the matrix of similarities; None if sums over features cost less.
+
+    A number of landmarks that is not given is chosen by such fits to the sample.
+    """
     if data.sampling.all_rows is not None:
         return None
-    landmarks, held_out, A = sample.landmarks.only(np.arange(choice.sizes[0])), data.held_out(), data.encodings[0]
+    chosen_on, held = data.held_out()
+    tried: list[tuple[int, Trial]] = []
+    if len(choice.sizes) > 1:
+        tried = _numbers_tried(data, sample, choice, options)
+        if not tried:
+            return None
+    n = min(tried[-2:], key=lambda one: one[1].loss)[0] if tried else choice.sizes[0]
+    landmarks = sample.landmarks.only(np.arange(n))
     found = solve_by_products(
-        sample.k, A, landmarks.encoding, data.Y, data.weights, data.order, held_out, options.engine
+        sample.k,
+        data.encodings[0],
+        landmarks.encoding,
+        data.Y,
+        data.weights,
+        data.order,
+        (chosen_on, held),
+        options.engine,
     )
     if found is None:
         return None
     linear, trial = found
-    curve = LandmarkCurve.of(choice.sizes, [trial], choice.limit)
+    tried = tried or [(n, trial)]
+    curve = LandmarkCurve.of([one for one, _ in tried], [one for _, one in tried], choice.limit)
     features = _relocated((LandmarkFeatures(sample.k, landmarks),), data)
-    judged, drawn = (data.Y[held_out], data.weights[held_out]), choice.landmarks.only(np.arange(choice.sizes[0]))
+    judged, drawn = (data.Y[held], data.weights[held]), choice.landmarks.only(np.arange(n))
     return Fitted(features, (sample.representation,), linear, trial, judged, curve, drawn, [sample], None)
+
+
+def _numbers_tried(
+    data: TrainingRows, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
+) -> list[tuple[int, Trial]]:
+    """Return the numbers of landmarks that were compared by products, with their trials; none without products.
+
+    Penalties are compared on a tenth of the sample, which has no rows that judge, and numbers on another one.
+    """
+    tried: list[tuple[int, Trial]] = []
+    Y, weights, order = data.Y[sample.places], data.weights[sample.places], np.arange(len(sample.places))
+    some = order[len(order) - n_held_out(len(order)) :]
+    held = some[: len(some) // 2], some[len(some) // 2 :]
+    for n in choice.sizes:
+        found = solve_by_products(
+            sample.k,
+            sample.A,
+            rows(sample.landmarks.encoding, slice(n)),
+            Y,
+            weights,
+            order,
+            held,
+            options.engine,
+        )
+        if found is None:
+            return []
+        tried.append((n, found[1]))
+        if len(tried) > 1 and found[1].loss > tried[-2][1].loss - tried[-2][1].deviation:
+            break
+    return tried
 
 
 def _fit_in_one_pass(
@@ -150,16 +208,21 @@ def _fit_in_one_pass(
     n_landmarks: int,
     curve: LandmarkCurve | None = None,
 ) -> Fitted:
-    """Fit to all rows in one pass; the penalty is chosen on rows held out from it."""
+    """Fit to all rows in one pass; the penalty is chosen on rows held out from it, and others judge the model."""
     size, engine, places = data.itemsize, options.engine, data.sampling.places
-    features = _relocated(features, data)
-    union = FeatureUnion.of(features, size)
+    features, outputs = _relocated(features, data), data.Y.shape[1]
+    groups = Groups.around(
+        features[0].landmarks, outputs, classes=options.classes, numbers=1 if options.classes else outputs
+    )
+    union = FeatureUnion.of(features, size, groups)
     if (options.loss, options.penalty) != RIDGE:
         check_features_fit(options.loss, options.penalty, data.n, len(union), size, engine)
-    some = data.held_out()
+    chosen_on, judged = data.held_out()
+    some = np.concatenate([chosen_on, judged])
     encoded, held_out = rows(data.encodings, some), (data.Y[some], data.weights[some])
     with pairs_at(some if places is None else places[some], union.positions):
         F = features_of(union, encoded, engine.without_progress(), size)
+    moments = union.moments(F, *held_out)
     union = union.for_sums(F)
 
     def marks() -> dict[str, str]:
@@ -168,18 +231,26 @@ def _fit_in_one_pass(
 
     with pairs_at(places if data.sampling.all_rows is None else None, None):
         sums = union.completed(data.sums(union, some, engine, marks))
-    linear, trial = fit_with_held_out(sums, F, *held_out)
+    ridge, trial = fit_with_held_out(sums, moments, F, *held_out, len(judged))
+    held_out = data.Y[judged], data.weights[judged]
     remove_checkpoint(engine.checkpoint)
     curve = curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit)
-    drawn = choice.landmarks.only(np.arange(n_landmarks))
-    return Fitted(features, _representations(samples, features), linear, trial, held_out, curve, drawn, samples, None)
+    drawn, representations = choice.landmarks.only(np.arange(n_landmarks)), _representations(samples, features)
+    linear, influence = ridge.fit(trial.lam), GroupInfluence.of_ridge(ridge, trial.lam, groups)
+    return Fitted(features, representations, linear, trial, held_out, curve, drawn, samples, None, influence)
 
 
-def fit_with_held_out(sums: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> tuple[LinearModel, Trial]:
-    """Return the model of all rows with the penalty that is best for those held out, and how these were predicted."""
-    ridge = Ridge(sums)
-    trial = ridge.best(ridge.held_out(F, Y, weights))
-    return Ridge(sums + Moments.of(F, Y, weights), trial.lam).fit(trial.lam), trial
+def fit_with_held_out(
+    sums: Moments, moments: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, n_judged: int
+) -> tuple[Ridge, Trial]:
+    """Return ridge regression on all rows, and how the last rows held out from the sums were predicted without them.
+
+    The penalty is the best one for the other rows that were held out; `moments` are those of all held-out rows.
+    """
+    ridge, n = Ridge(sums), len(Y) - n_judged
+    trial = ridge.best(ridge.held_out(F[:n], Y[:n], weights[:n]))
+    final = Ridge(sums + moments, trial.lam)
+    return final, ridge.judged(trial.lam, F[n:], Y[n:], weights[n:]) if n_judged else trial
 
 
 def all_features(fitted: Fitted, data: TrainingRows, options: FitOptions) -> Design:

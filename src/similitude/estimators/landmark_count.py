@@ -96,7 +96,7 @@ class SampleFeatures:
     def n_known(self) -> int:
         """The number of landmarks to which all similarities are known, or all landmarks if none is known."""
         known = [sum([block.shape[1] for block in blocks]) for blocks in self._blocks.values() if blocks]
-        return min(known, default=len(self.landmarks))
+        return min(known) if known else len(self.landmarks)
 
     def restricted(self, order: np.ndarray, which: np.ndarray) -> SampleFeatures:
         """Return the same for rows in another order, and for some of the landmarks that they were compared with."""
@@ -167,23 +167,26 @@ class Validation:
     weights : array of shape (n,)
     n_train : int
         Number of training rows; n under leave-one-out.
+    n_judged : int
+        Number of rows at the end that no choice is made on.
     """
 
     Y: np.ndarray
     weights: np.ndarray
     n_train: int
+    n_judged: int = 0
 
     @property
-    def judged(self) -> slice:
-        """Which rows are predicted by a model that was not fitted to them."""
-        return slice(0 if self.n_train == len(self.Y) else self.n_train, len(self.Y))
+    def chosen_on(self) -> slice:
+        """The rows on which choices are made, predicted by a model that was not fitted to them."""
+        return slice(0 if self.n_train == len(self.Y) else self.n_train, len(self.Y) - self.n_judged)
 
     def ridge(self, F: np.ndarray, near: float | None) -> tuple[Ridge, Trial]:
         """Return ridge regression on the training rows, and the trial of its best penalty."""
-        train, judged = slice(0, self.n_train), self.judged
+        train, some = slice(0, self.n_train), self.chosen_on
         ridge = Ridge(Moments.of(F[train], self.Y[train], self.weights[train]))
         predict = ridge.left_out if self.n_train == len(self.Y) else ridge.held_out
-        return ridge, ridge.best(predict(F[judged], self.Y[judged], self.weights[judged]), near)
+        return ridge, ridge.best(predict(F[some], self.Y[some], self.weights[some]), near)
 
 
 @dataclass(frozen=True, eq=False)

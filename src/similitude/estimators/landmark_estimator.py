@@ -24,26 +24,41 @@ from similitude.compute import (
     itemsize,
     moved,
     namespace,
-    rows,
     take,
 )
 from similitude.compute.engines import Engine, LocalEngine, distributed_engine, use_engine
 from similitude.data.sources import Source, errors_in_batch, looks_like_source
+from similitude.estimators.automatic import (
+    AUTO,
+    can_learn,
+    default_similarity,
+    fit_exactly,
+    kind_of_objects,
+    learned_kernel,
+)
 from similitude.estimators.batches import Sampled, batches_to_predict, sample_source
 from similitude.estimators.certificate import NOT_CERTIFIED, set_apart
 from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.distributed import sample_collection
-from similitude.estimators.explanation import Explanation
+from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
 from similitude.estimators.fit import Fitted, all_features, fit_ridge
 from similitude.estimators.guarantee import guarantee_of_fit
+from similitude.estimators.influence import Influence, influence_in_refit, weighted_landmarks
 from similitude.estimators.landmark_count import LandmarkCurve
-from similitude.estimators.model import LandmarkModel, WeightedLandmarks
-from similitude.estimators.nested_folds import Judged, judged_by_folds
+from similitude.estimators.model import LandmarkModel
+from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, judged_by_folds
 from similitude.estimators.options import RIDGE, FitOptions
-from similitude.estimators.partial_fit import Stream
+from similitude.estimators.partial_fit import MOST_OF_STREAM, Stream, held_out_of_batch
 from similitude.estimators.partitions import Prediction, partition_prediction
-from similitude.estimators.products import MANY, reads_memory_map
-from similitude.estimators.rows import PILOT, Sampling, TrainingRows, draw_seed
+from similitude.estimators.products import reads_memory_map
+from similitude.estimators.rows import (
+    PILOT,
+    Sampling,
+    TrainingRows,
+    draw_seed,
+    equals_judged_together,
+    groups_of_equals,
+)
 from similitude.estimators.scales import choose_scales, open_scales
 from similitude.estimators.targets import Targets
 from similitude.landmarks import (
@@ -53,10 +68,10 @@ from similitude.landmarks import (
     Representation,
     check_positions,
 )
-from similitude.linear import LinearModel, Trial
+from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
 from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing
 from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
-from similitude.support import Estimate, Guarantee, check_integer, check_share, error_prefix
+from similitude.support import Estimate, Guarantee, check_choice, check_integer, check_share, error_prefix
 
 SIDES = ("auto", "left", "right", "both")
 
@@ -90,6 +105,7 @@ class LandmarkEstimator(SimilarityEstimator):
     n_similarity_calls_: int
     intercept_: np.ndarray
     _model: LandmarkModel
+    _influence: Influence | None
 
     def __init__(
         self,
@@ -122,6 +138,8 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _similarities(self) -> list[Similarity]:
         """Return what was given, as similarities."""
+        if self._is_automatic:
+            return [default_similarity(self._kind())]
         if not isinstance(self.similarity, (list, tuple)):
             return [as_similarity(self.similarity)]
         if not self.similarity:
@@ -134,7 +152,18 @@ class LandmarkEstimator(SimilarityEstimator):
             raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
         return parts
 
+    @property
+    def _is_automatic(self) -> bool:
+        return isinstance(self.similarity, str) and self.similarity == AUTO
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        if reset and self._is_automatic and not is_distributed(X):
+            self._objects = kind_of_objects(X)
+        return super()._checked(X, reset=reset)
+
     def _kind(self) -> str:
+        if self._is_automatic:
+            return str(self.__dict__.get("_objects", "vectors"))
         if not isinstance(self.similarity, (list, tuple)):
             return super()._kind()
         try:
@@ -200,7 +229,17 @@ class LandmarkEstimator(SimilarityEstimator):
         pool = None if self.unlabeled is None else self._checked_as("unlabeled", self.unlabeled)
         side = "left" if self._precomputed and self.side == "auto" else self.side
         return FitOptions(
-            similarities, rule, self.n_landmarks, given, pool, side, loss, penalty, self.random_state, self._engine
+            similarities,
+            rule,
+            self.n_landmarks,
+            given,
+            pool,
+            side,
+            loss,
+            penalty,
+            labels is not None,
+            self.random_state,
+            self._engine,
         )
 
     def _checked_as(self, name: str, objects: Any) -> Any:
@@ -234,11 +273,49 @@ class LandmarkEstimator(SimilarityEstimator):
             Y, weights, labels = self._read(X, y, sample_weight)
             if self.certify is not None:
                 return self._fit_and_certify(X, Y, weights, sample_weight, labels)
-            _, judge = self._train(X, Y, weights, sample_weight, labels)
-            judged = judge()
+            judged = self._fit_exactly(X, Y, weights, labels)
+            if judged is None:
+                _, judge = self._train(X, Y, weights, sample_weight, labels)
+                judged = judge()
         self._judge(judged)
         self.certificate_ = NOT_CERTIFIED
         return self
+
+    def _learns(self, X: Any, Y: np.ndarray, order: np.ndarray) -> bool:
+        """Tell whether a kernel is to be learned: an automatic similarity of enough vectors or rows of a table."""
+        if not self._is_automatic or self._kind() not in ("vectors", "table") or not can_learn(X, len(order)):
+            return False
+        plain = self._objective() == RIDGE and self.side in ("auto", "left") and self.unlabeled is None
+        choosing = isinstance(self.landmarks, str) and self.landmark_indices is None
+        return plain and choosing and bool((Y[order] != Y[order[:1]]).any())
+
+    def _learned(
+        self, X: Any, Y: np.ndarray, weights: np.ndarray, sampling: Sampling
+    ) -> tuple[tuple[Similarity, ...], str | None]:
+        """Return a kernel learned from many rows, and a note on it; nothing if none is learned."""
+        order = sampling.order(np.flatnonzero(weights > 0))
+        if len(order) <= LEAVE_ONE_OUT or not self._learns(X, Y, order):
+            return (), None
+        together = len(order) <= PILOT and sampling.all_rows is None
+        kernel, note = learned_kernel(X, Y, order, self._kind(), together)
+        return (kernel,), note
+
+    def _fit_exactly(self, X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None) -> Judged | None:
+        """Learn kernels and fit to every row, if the similarity is automatic and the rows are few; otherwise None."""
+        order = Sampling(draw_seed(self.random_state)).order(np.flatnonzero(weights > 0))
+        automatic = self.n_landmarks == "auto" and isinstance(self.landmarks, str) and self.landmarks == "auto"
+        if len(order) > LEAVE_ONE_OUT or not automatic or not self._learns(X, Y, order):
+            return None
+        fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind())
+        self.loss_, self.penalty_, self.lam_ = *RIDGE, fit.trial.lam
+        self.landmark_curve_, self.notes_ = fit.curve, [fit.note()]
+        self.guarantee_ = Guarantee.none("the kernel was learned from the same rows")
+        self._set_model(fit.features, fit.linear)
+        alone = len(fit.features) == 1
+        self.representation_ = fit.representation if alone else (fit.representation,) * len(fit.features)
+        self.similarity_ = fit.kernels[0] if alone else fit.kernels
+        self._calibrate(fit.trial, *fit.tried)
+        return fit.judged
 
     def _fit_and_certify(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
@@ -269,6 +346,9 @@ class LandmarkEstimator(SimilarityEstimator):
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return targets as columns, weights, and class numbers if there are classes; a subclass writes it."""
         raise NotImplementedError
+
+    def _calibrate(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
+        """Keep what probabilities need, given rows left out of the fit or held out; a classifier writes it."""
 
     def _judge(self, judged: Judged) -> None:
         """Keep what the predictions for rows of other folds, or held-out rows, show; a subclass writes it."""
@@ -338,13 +418,13 @@ class LandmarkEstimator(SimilarityEstimator):
         """
         sampling = sampling or Sampling(draw_seed(self.random_state))
         precomputed = self._precomputed
-        similarities = (Precomputed(X),) if precomputed else tuple(self._similarities())
+        learned, note = self._learned(X, Y, weights, sampling)
+        similarities = (Precomputed(X),) if precomputed else learned or tuple(self._similarities())
         X = np.arange(len(X)) if precomputed else X
         data = self._rows(X, Y, weights, sample_weight, similarities, sampling)
         options = self._options(X, similarities, labels)
         choice = choose_landmarks(X, data, labels, options)
-        if choice.note is not None:
-            self.notes_.append(choice.note)
+        self.notes_ += [one for one in (choice.note, note) if one is not None]
         data, n_scales = choice.rows, 1
         if not all(map(operator.is_, similarities, data.similarities)):  # one of them was resolved on the data
             data, n_scales = choose_scales(data, choice, options)
@@ -354,7 +434,10 @@ class LandmarkEstimator(SimilarityEstimator):
         self.loss_, self.penalty_, self.landmark_curve_ = options.loss, options.penalty, fitted.curve
         self.representation_ = fitted.representations[0] if len(fitted.representations) == 1 else fitted.representations
         self.guarantee_ = guarantee_of_fit(fitted, options, labels, max(2, Y.shape[1]), n_scales * len(choice.sizes))
+        if learned:
+            self.guarantee_ = Guarantee.none("the kernel was learned from the same rows")
         self._keep(fitted, data.similarities)
+        self._calibrate(fitted.trial, *fitted.held_out)
         return fitted, partial(judged_by_folds, X, data, labels, options, choice, fitted, self._fit_linear)
 
     def _rows(
@@ -376,6 +459,8 @@ class LandmarkEstimator(SimilarityEstimator):
             prepared = [self._prepared(k, X, sample_weight, order) for k in similarities]
         resolved, encodings = zip(*prepared, strict=True)
         self._note_engine(resolved)
+        if LEAVE_ONE_OUT < len(order) <= PILOT and sampling.all_rows is None:
+            order = equals_judged_together(order, groups_of_equals(encodings[0], order))
         return TrainingRows(resolved, encodings, Y, weights, order, sampling)
 
     def _prepared(self, k: Similarity, X: Any, sample_weight: Any, order: np.ndarray) -> tuple[Similarity, Encoding]:
@@ -397,7 +482,10 @@ class LandmarkEstimator(SimilarityEstimator):
             self._note_cpu(f"the model with {named} was fitted")
         with self._engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
             linear, trial, judged = self._fit_linear(options, F, Y, weights)
-        return replace(fitted, linear=linear, trial=trial, held_out=(Y[judged], weights[judged]))
+            places = None if fitted.design is None else data.located_at(fitted.samples[0].places)
+            linear, influence = influence_in_refit(options, linear, trial.lam, fitted.features, (F, Y, weights), places)
+        held_out = Y[judged], weights[judged]
+        return replace(fitted, linear=linear, trial=trial, held_out=held_out, influence=influence)
 
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
@@ -416,25 +504,32 @@ class LandmarkEstimator(SimilarityEstimator):
                 f"loss={self.loss!r} with penalty={self.penalty!r} goes over the examples several times: "
                 "partial_fit needs loss='squared' and penalty='l2'"
             )
-        if not hasattr(self, "_stream"):
-            if self.n_landmarks != "auto" and self.n_landmarks >= MANY:
-                raise ValueError(f"a stream sums over features: give partial_fit fewer than {MANY:,} landmarks")
+        stream: Stream | None = getattr(self, "_stream", None)
+        held = held_out_of_batch(weights, 0 if stream is None else stream.n_held_out, self.random_state)
+        if stream is None:
+            if self.n_landmarks != "auto" and self.n_landmarks >= MOST_OF_STREAM:
+                few = f"fewer than {MOST_OF_STREAM:,} landmarks"
+                raise ValueError(f"a stream sums over features: give partial_fit {few}")
             if len(Y) < 2:
                 raise ValueError(
                     "the first batch of a stream decides landmarks and scale: it needs two examples at least"
                 )
-            fitted, _ = self._train(X, Y, weights, sample_weight, labels)
-            self._stream = Stream(fitted.features)
-        stream = self._stream.learn(X, Y, weights, self.random_state, self._engine)
-        linear, trial, targets = stream.solve()
+            enough = np.count_nonzero(weights) >= FEWEST_NESTED_ROWS
+            chosen_on = np.where(held, 0.0, weights) if enough else weights
+            fitted, _ = self._train(X, Y, chosen_on, sample_weight, labels)
+            stream = Stream.begin(fitted.features, Y.shape[1], labels is not None)
+        stream = stream.learn(X, Y, weights, held, self._engine)
+        linear, influence, trial, targets = stream.solve()
         self._stream = stream
-        self._set_model(stream.features, linear)
+        self._set_model(stream.features, linear, influence)
         self.lam_ = trial.lam
-        return Judged(trial, targets, np.ones(len(targets)))
+        judged = Judged(trial, targets, np.ones(len(targets)))
+        self._calibrate(trial, targets, judged.weights)
+        return judged
 
     def _keep(self, fitted: Fitted, similarities: tuple[Similarity, ...]) -> None:
         """Keep the landmarks that have a weight, and nothing else of the training objects."""
-        self._set_model(fitted.features, fitted.linear)
+        self._set_model(fitted.features, fitted.linear, fitted.influence)
         self.lam_ = fitted.trial.lam
         if self._precomputed:
             self.similarity_, self._model = "precomputed", self._model.with_similarity(None)
@@ -443,11 +538,13 @@ class LandmarkEstimator(SimilarityEstimator):
         else:
             self.similarity_ = similarities[0]
 
-    def _set_model(self, features: tuple[LandmarkFeatures, ...], linear: LinearModel) -> None:
-        """Make a linear function of the features the model."""
+    def _set_model(
+        self, features: tuple[LandmarkFeatures, ...], linear: LinearModel, influence: Influence | None
+    ) -> None:
+        """Make a linear function of the features the model, and keep what training rows add to it."""
         edges = np.cumsum([len(one) if one.factor is None else len(one.factor) for one in features])
         pieces = np.split(linear.weights, edges[:-1])
-        parts = tuple(map(WeightedLandmarks.of, features, pieces))
+        parts, self._influence = weighted_landmarks(features, pieces, influence)
         self._model, self.intercept_ = LandmarkModel(parts), linear.intercept
         kept = [part.features.landmarks for part in parts]
         alone = len(parts) == 1
@@ -558,15 +655,18 @@ class LandmarkEstimator(SimilarityEstimator):
             with errors_in_batch(batch):
                 yield self.predict(batch.objects)
 
-    def _explain(self, X: Any, predictions: np.ndarray, columns: np.ndarray) -> list[Explanation]:
-        """Return for each object what its landmarks add to the score in its column."""
+    def _explain(self, X: Any, by: str, asked: Asked) -> Explanations:
+        """Explain the predictions for some objects; see `explain` of the subclasses."""
+        check_choice("by", by, ("examples", "landmarks"))
         if looks_like_source(X) and not isinstance(X, np.ndarray):
             raise TypeError("explain takes objects in memory: give it one batch of a source, for instance")
         model, encodings = self._asked(X)
-        used = [part.features.landmarks.objects for part in model.parts if len(part.features.landmarks)]
-        objects = [one for landmarks in used for one in as_objects(landmarks)]
-        each = [rows(encodings, slice(i, i + 1)) for i in range(len(columns))]
-        return [
-            Explanation.of(model, objects, A, prediction, int(column), self.intercept_)
-            for A, prediction, column in zip(each, predictions, columns, strict=True)
-        ]
+        classes = getattr(self, "classes_", None)
+        if by == "landmarks":
+            return explain_by_landmarks(model, encodings, self.intercept_, asked)
+        if self._influence is None:
+            raise ValueError(
+                "a model of many rows that was fitted by products keeps no influence of training examples: "
+                "explain(X, by='landmarks') shows weights of landmarks"
+            )
+        return explain_by_examples(model, encodings, self._influence, asked, classes)

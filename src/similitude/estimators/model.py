@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, concatenated, count, in_precision, run_on_strips
+from similitude.compute import Encoding, as_numpy, concatenated, count, in_precision, run_on_strips
 from similitude.compute.engines import Engine
 from similitude.landmarks import LandmarkFeatures, lengths
 
@@ -28,17 +28,23 @@ class WeightedLandmarks:
     weights: np.ndarray
 
     @classmethod
-    def of(cls, features: LandmarkFeatures, W: np.ndarray) -> WeightedLandmarks:
-        """Keep the landmarks that have a weight; all of them if similarities are divided by their length."""
-        weights = features.similarity_weights(W)
-        plain = replace(features, factor=None, scale=1.0)
+    def of(
+        cls, features: LandmarkFeatures, W: np.ndarray, V: np.ndarray, heads: np.ndarray
+    ) -> tuple[WeightedLandmarks, np.ndarray, np.ndarray]:
+        """Keep the landmarks that have a weight; all of them if similarities are divided by their length.
+
+        V holds the weights of features in the influence of groups of rows around the landmarks `heads`; what these
+        need is kept too. Also return the weights of the similarities in the influence, and which landmarks were kept.
+        """
+        weights, others = features.similarity_weights(W), features.similarity_weights(V)
+        plain, n = replace(features, factor=None, scale=1.0), len(features.landmarks)
         if features.normalized:
-            return cls(plain, weights)
-        n = len(features.landmarks)
-        per_side = (weights != 0).any(axis=1).reshape(-1, n)
+            return cls(plain, weights), others, np.arange(n)
+        per_side = ((weights != 0).any(axis=1) | (others != 0).any(axis=1)).reshape(-1, n)
+        per_side[:, heads] = True
         used = np.flatnonzero(per_side.any(axis=0))
         columns = (np.arange(len(per_side))[:, None] * n + used).ravel()
-        return cls(plain.only(used), weights[columns])
+        return cls(plain.only(used), weights[columns]), others[columns], used
 
     @property
     def n_used(self) -> int:
@@ -50,17 +56,20 @@ class WeightedLandmarks:
         """Return the same with its arrays on another device."""
         return replace(self, features=self.features.moved(move), weights=move(self.weights))
 
+    def blocks(self, A: Encoding) -> tuple[np.ndarray, np.ndarray]:
+        """Return the similarity of objects to each landmark, and all similarities as they are weighted, in float64."""
+        n = len(self.features.landmarks)
+        if not n:
+            return np.empty((count(A), 0)), np.empty((count(A), 0))
+        K = as_numpy(self.features.similarities(A)).astype(np.float64)
+        return K[:, :n], K / lengths(K)[:, None] if self.features.normalized else K
+
     def contributions(self, A: Encoding) -> tuple[np.ndarray, np.ndarray]:
-        """Return the similarity of one object to each landmark, and what each landmark adds to each output."""
+        """Return what landmarks add to the outputs, (objects, landmarks, outputs), and the similarities to them."""
         n, outputs = len(self.features.landmarks), self.weights.shape[1]
-        if not len(self.weights):
-            return np.empty(0), np.empty((0, outputs))
-        K = self.features.similarities(A).astype(np.float64)
-        similarities = K[0, :n].copy()
-        if self.features.normalized:
-            K /= lengths(K)[:, None]
-        added = K[0][:, None] * self.weights
-        return similarities, added.reshape(-1, n, outputs).sum(axis=0)
+        similarities, K = self.blocks(A)
+        added = K[:, :, None] * self.weights
+        return added.reshape(len(K), -1, n, outputs).sum(axis=1) if n else added, similarities
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import as_numpy, keys, moved, rows, take
+from similitude.compute import take
 from similitude.estimators.choose_landmarks import LandmarkChoice
 from similitude.estimators.fit import Fitted, best_of
 from similitude.estimators.landmark_count import SampleFeatures, Validation, doubled
 from similitude.estimators.options import RIDGE, FitOptions
-from similitude.estimators.rows import TrainingRows
+from similitude.estimators.rows import TrainingRows, groups_of_equals
 from similitude.estimators.scales import choose_scales
 from similitude.landmarks import Landmarks
 from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
@@ -46,8 +46,7 @@ FitLinear = Callable[[FitOptions, Any, np.ndarray, np.ndarray], tuple[LinearMode
 class Judged:
     """Rows that were scored by models of other rows.
 
-    `groups` numbers equal rows, which were in the same fold; it is None if the rows were held out once, while the
-    penalty was chosen.
+    `groups` numbers equal rows, which were in the same fold; it is None if the rows were held out from one model.
     """
 
     trial: Trial
@@ -65,7 +64,9 @@ def judged_by_folds(
     fitted: Fitted,
     fit_linear: FitLinear,
 ) -> Judged:
-    """Return how rows fare under models of other folds; those held out by the fit if there are too many for folds.
+    """Return how rows fare under models of other folds.
+
+    With more rows than are left out one by one, it is how those fare that the fit has held out from every choice.
 
     Parameters
     ----------
@@ -78,14 +79,13 @@ def judged_by_folds(
     fit_linear : callable
         Fits another loss or penalty than ridge regression.
     """
-    sample = fitted.samples[0]
-    if data.sampling.all_rows is not None or len(sample.places) < data.n or data.n > LEAVE_ONE_OUT:
-        return Judged(fitted.trial, *fitted.held_out)
-    places = sample.places
-    groups = np.unique(keys(moved(rows(data.encodings[0], places), as_numpy)), return_inverse=True)[1]
-    folds = assign_folds(groups, None if labels is None else labels[places], options.random_state)
+    places, tried = fitted.samples[0].places, Judged(fitted.trial, *fitted.held_out)
+    if data.sampling.all_rows is not None or len(places) < data.n or data.n > LEAVE_ONE_OUT:
+        return tried
+    groups = groups_of_equals(data.encodings[0], places)
     if groups.max() + 1 < FEWEST_NESTED_ROWS:
-        return Judged(fitted.trial, *fitted.held_out)
+        return tried
+    folds = assign_folds(groups, None if labels is None else labels[places], options.random_state)
     scores = np.empty((len(places), data.Y.shape[1]))
     sizes = [int(n) for n in fitted.curve.x]
     with remembered_images():

@@ -29,6 +29,8 @@ class FitOptions:
     unlabeled : sequence of objects, or None
         The pool that landmarks are drawn from instead of X.
     side, loss, penalty : str
+    classes : bool
+        Whether targets are codes of classes, rather than numbers.
     random_state : int or None
     engine : Engine
     """
@@ -41,5 +43,6 @@ class FitOptions:
     side: str
     loss: str
     penalty: str
+    classes: bool
     random_state: Any
     engine: Engine

@@ -33,7 +33,7 @@ class SumsTask:
     def __call__(self, a: Encoding, b: FeatureUnion, out: Any = None) -> Moments:
         """Return the sums over encoded rows ``(encodings, targets, weights)``."""
         encodings, Y, weights = a
-        return Moments.of(b.features(encodings), Y, weights)
+        return b.moments(b.features(encodings), Y, weights)
 
 
 @dataclass(frozen=True)

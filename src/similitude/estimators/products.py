@@ -13,9 +13,6 @@ from similitude.compute.engines import Engine
 from similitude.linear import LinearModel, Trial, fit_by_products
 from similitude.scikit import FLOAT_DTYPES
 
-MANY = 3_000
-"""Landmarks from which products cost less than the moments of the features."""
-
 
 def reads_memory_map(X: Any, y: Any, one_pass: bool, n_landmarks: Any, engine: Engine) -> bool:
     """Tell whether a memory map is fitted by products, like an array in memory: the device reads it in pieces."""
@@ -26,8 +23,8 @@ def reads_memory_map(X: Any, y: Any, one_pass: bool, n_landmarks: Any, engine: E
         and not isinstance(y, (str, os.PathLike))
         and one_pass
         and isinstance(n_landmarks, numbers.Integral)
-        and int(n_landmarks) >= MANY
-        and engine.has_products
+        and engine.products_from is not None
+        and int(n_landmarks) >= engine.products_from
     )
 
 
@@ -38,16 +35,16 @@ def solve_by_products(
     Y: np.ndarray,
     weights: np.ndarray,
     order: np.ndarray,
-    held: np.ndarray,
+    held: tuple[np.ndarray, np.ndarray],
     engine: Engine,
 ) -> tuple[LinearModel, Trial] | None:
-    """Fit to all rows with the penalty that is best for the held-out rows, the last ones of a random order.
+    """Fit to all rows with the penalty that is best for some held-out rows, and judge by others, the last of all.
 
-    Return the model and how the held-out rows fared; None if landmarks are few, or if the engine has no products of
-    this similarity.
+    Return the model and how the last rows fared; None if landmarks are few, or if the engine has no products of this
+    similarity.
     """
-    if count(landmarks) < MANY:
+    if engine.products_from is None or count(landmarks) < engine.products_from:
         return None
     with engine.linear_algebra(f"the equations of {count(landmarks):,} landmarks"):
         operator = engine.operator(similarity, A, landmarks)
-        return None if operator is None else fit_by_products(operator, Y, weights, order, held)
+        return None if operator is None else fit_by_products(operator, Y, weights, order, *held)

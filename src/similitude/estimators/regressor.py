@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.estimators.certificate import upper_bound
-from similitude.estimators.explanation import Explanation
+from similitude.estimators.explanation import Asked, Explanations
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.nested_folds import Judged, error_of_numbers
 from similitude.estimators.options import FitOptions
@@ -141,21 +141,26 @@ landmark_curve_, lam_, intercept_, n_similarity_calls_
         """
         return self._predictions(X, "predict", lambda scores: scores[:, 0] if self._one_output else scores)
 
-    def explain(self, X: Any, output: int = 0) -> list[Explanation]:
-        """Return for every object what each landmark added to its prediction.
+    def explain(self, X: Any, output: int = 0, *, by: str = "examples") -> Explanations:
+        """Return for every object which training examples decided the predicted number, with their numbers.
+
+        See :meth:`SimilarityClassifier.explain`.
 
         Parameters
         ----------
         X : sequence of objects
         output : int
             Which output, if there are several.
+        by : {"examples", "landmarks"}
 
         Returns
         -------
-        list of Explanation
+        Explanations
         """
         check_is_fitted(self)
         scores = self._scores(X)
         if not 0 <= output < scores.shape[1]:
             raise ValueError(f"output must be from 0 to {scores.shape[1] - 1}, got {output!r}")
-        return self._explain(X, scores[:, output], np.full(len(scores), output))
+        directions = np.zeros_like(scores)
+        directions[:, output] = 1.0
+        return self._explain(X, by, Asked(scores[:, output], scores, directions, [None] * len(scores)))

@@ -10,20 +10,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.compute import Encoding, itemsize, rows
+from similitude.compute import Encoding, as_numpy, itemsize, keys, moved, rows
 from similitude.compute.engines import EncodedBatch, Engine
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.passes import Marks, features_where_computed, sums_over
 from similitude.landmarks import FeatureUnion, Landmarks
-from similitude.linear import HELD_OUT_SHARE, Moments, n_fitted
+from similitude.linear import LEAVE_ONE_OUT, Moments, n_fitted, n_held_out, n_judged
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, generator, key_order, pairs_at, random_keys
 
 PILOT = 20_000
 """Most rows on which the number of landmarks is chosen; a fit to more rows then makes one pass over all of them."""
-
-MOST_HELD_OUT = 5_000
-"""Most rows that a pass over all rows holds out."""
 
 Design = tuple[Any, np.ndarray, np.ndarray]
 """Features, targets and weights of rows."""
@@ -87,6 +84,29 @@ def draw_seed(random_state: Any) -> int:
     return int(generator(random_state).integers(2**63))
 
 
+def groups_of_equals(A: Encoding, places: np.ndarray) -> np.ndarray:
+    """Return a number for each of some rows, the same for equal ones."""
+    return np.unique(keys(moved(rows(A, places), as_numpy)), return_inverse=True)[1]
+
+
+def equals_judged_together(order: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return the order with all rows that equal one of the last, which judge the model, at its end.
+
+    >>> equals_judged_together(np.arange(20), np.r_[np.arange(19), 5])[-2:]
+    array([ 5, 19])
+    """
+    last, size = {}, np.bincount(groups)
+    room = n_judged(n_held_out(len(order)))
+    for group in groups[::-1].tolist():
+        if group not in last and size[group] <= room:
+            last[group] = True
+            room -= size[group]
+        if room == 0:
+            break
+    at_end = np.isin(groups, list(last))
+    return np.concatenate([order[~at_end], order[at_end]])
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
     """Training rows in memory, encoded for each similarity.
@@ -101,7 +121,8 @@ class TrainingRows:
         Targets.
     weights : array of shape (n,)
     order : array of int
-        The rows with a weight in random order. The last ones are held out, unless each is predicted by leave-one-out.
+        The rows with a weight in random order. The last ones are held out, unless each is predicted by leave-one-out:
+        choices are made on the first half of these, and the second half judges the model.
     sampling : Sampling
     """
 
@@ -132,19 +153,30 @@ class TrainingRows:
         """Whether every similarity is a kernel by proof."""
         return all([k.proven for k in self.similarities])
 
-    def pilot(self, most: int) -> tuple[np.ndarray, int]:
-        """Return the positions of a sample, held-out rows last, and how many of it are fitted to."""
-        n = min(most, self.n)
-        fitted = n_fitted(n)
-        return np.concatenate([self.order[:fitted], self.last(n - fitted)]), fitted
+    def pilot(self, most: int) -> tuple[np.ndarray, int, int]:
+        """Return the positions of a sample, how many of it are fitted to, and how many judge.
 
-    def last(self, n: int) -> np.ndarray:
-        """Return the positions of the last n in random order."""
-        return self.order[len(self.order) - n :]
+        The rows on which choices are made come after those that are fitted to, and those that judge the model come
+        last: none if each row is predicted by leave-one-out, or if they are not in the sample.
+        """
+        if self.n <= min(most, LEAVE_ONE_OUT):
+            return self.order, self.n, 0
+        if self.n <= most:
+            return self.order, n_fitted(self.n), n_judged(n_held_out(self.n))
+        chosen_on, judged = self.held_out()
+        n = min(most, self.n - len(judged))
+        fitted = n - min(n - n_fitted(n), len(chosen_on))
+        return np.concatenate([self.order[:fitted], chosen_on[: n - fitted]]), fitted, 0
 
-    def held_out(self) -> np.ndarray:
-        """Return the positions of the rows that a pass over all rows holds out."""
-        return np.sort(self.last(min(MOST_HELD_OUT, max(1, round(HELD_OUT_SHARE * self.n)))))
+    def located_at(self, which: np.ndarray) -> np.ndarray:
+        """Return the positions among all rows of some rows in memory."""
+        return which if self.sampling.places is None else self.sampling.places[which]
+
+    def held_out(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions of the rows that a pass over all rows holds out: for choices, and to judge."""
+        held = self.order[len(self.order) - n_held_out(self.n) :]
+        cut = len(held) - n_judged(len(held))
+        return np.sort(held[:cut]), np.sort(held[cut:])
 
     @contextmanager
     def located(self, landmarks: Landmarks | None = None) -> Iterator[None]:

@@ -42,8 +42,8 @@ def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOption
     names = [open_scales(k) for k in options.similarities]
     if not any(names):
         return data, 1
-    which, n_train = data.pilot(min(SCALE_ROWS, choice.pilot))
-    validation = Validation(data.Y[which], data.weights[which], n_train)
+    which, n_train, n_judged = data.pilot(min(SCALE_ROWS, choice.pilot))
+    validation = Validation(data.Y[which], data.weights[which], n_train, n_judged)
     first = choice.landmarks.only(np.arange(min(SCALE_LANDMARKS, len(choice.landmarks), n_train)))
     objects = take(choice.X, which)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from similitude.compute import Encoding
 from similitude.landmarks.features import LandmarkFeatures, side_by_side
+from similitude.landmarks.groups import Groups
 from similitude.landmarks.partial_projection import n_leading
 from similitude.linear import Moments
 
@@ -18,15 +19,17 @@ from similitude.linear import Moments
 class FeatureUnion:
     """Landmark features of one or several similarities, prepared for objects of one precision.
 
-    It is the second encoding of the tasks of a pass: it is sent along with every strip of rows and never cut.
+    It is the second encoding of the tasks of a pass: it is sent along with every strip of rows and never cut. `groups`
+    are those of rows whose sums are kept apart, if any.
     """
 
     parts: tuple[LandmarkFeatures, ...]
+    groups: Groups | None = None
 
     @classmethod
-    def of(cls, parts: Sequence[LandmarkFeatures], itemsize: int) -> FeatureUnion:
+    def of(cls, parts: Sequence[LandmarkFeatures], itemsize: int, groups: Groups | None = None) -> FeatureUnion:
         """Prepare features for objects whose values have a size in bytes."""
-        return cls(tuple(part.ready(np.float32 if itemsize == 4 else np.float64) for part in parts))
+        return cls(tuple(part.ready(np.float32 if itemsize == 4 else np.float64) for part in parts), groups)
 
     def __len__(self) -> int:
         return sum(len(part) for part in self.parts)
@@ -56,12 +59,17 @@ class FeatureUnion:
 
     def moved(self, move: Callable[[Any], Any]) -> FeatureUnion:
         """Return the same with its arrays on another device."""
-        return FeatureUnion(tuple(part.moved(move) for part in self.parts))
+        return replace(self, parts=tuple(part.moved(move) for part in self.parts))
 
     def features(self, encodings: Sequence[Encoding]) -> Any:
         """Return the features of encoded objects: one encoding for each part."""
         made = [part.features(A) for part, A in zip(self.parts, encodings, strict=True)]
         return made[0] if len(made) == 1 else side_by_side(made)
+
+    def moments(self, F: Any, Y: Any, weights: Any) -> Moments:
+        """Return the weighted sums over rows of features, and those of groups of rows."""
+        members = None if self.groups is None else self.groups.targets(self.parts[0], F, Y)
+        return Moments.of(F, Y, weights, members)
 
     def for_sums(self, F: np.ndarray) -> FeatureUnion:
         """Return features that are only computed as far as sums over rows need them; F holds those of some rows."""
@@ -70,7 +78,7 @@ class FeatureUnion:
             factor = parts[i].factor
             if factor is not None:
                 parts[i] = replace(parts[i], leading=n_leading(factor, F[:, columns]))
-        return FeatureUnion(tuple(parts))
+        return replace(self, parts=tuple(parts))
 
     def completed(self, sums: Moments) -> Moments:
         """Return the sums of complete features, given those of features made `for_sums`."""

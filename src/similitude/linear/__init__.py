@@ -2,7 +2,15 @@
 
 from similitude.linear.calibration import probabilities, temperature
 from similitude.linear.dual_ridge import fit_dual_ridge, unit_of
-from similitude.linear.held_out import HELD_OUT_SHARE, LEAVE_ONE_OUT, Trial, n_fitted
+from similitude.linear.held_out import (
+    HELD_OUT_SHARE,
+    LEAVE_ONE_OUT,
+    MOST_HELD_OUT,
+    Trial,
+    n_fitted,
+    n_held_out,
+    n_judged,
+)
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import fit_by_products
 from similitude.linear.losses import (
@@ -17,7 +25,8 @@ from similitude.linear.losses import (
     SquaredHinge,
 )
 from similitude.linear.model import LinearModel
-from similitude.linear.moments import Moments
+from similitude.linear.moments import GroupMoments, Moments
+from similitude.linear.newton_step import NewtonStep, is_coupled, newton_step
 from similitude.linear.own_loss import OwnLoss, as_instance, as_loss, check_convex, named_function
 from similitude.linear.penalty_choice import fit_classes, fit_numbers
 from similitude.linear.ridge import PENALTIES, Ridge

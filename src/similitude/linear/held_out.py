@@ -12,10 +12,23 @@ LEAVE_ONE_OUT = 5_000
 HELD_OUT_SHARE = 0.2
 """The part of many rows that is held out."""
 
+MOST_HELD_OUT = 5_000
+"""Most rows that a pass over all rows holds out."""
+
 
 def n_fitted(n: int) -> int:
     """Return the number of training rows while choices are made; n under leave-one-out."""
     return n if n <= LEAVE_ONE_OUT else n - round(HELD_OUT_SHARE * n)
+
+
+def n_held_out(n: int) -> int:
+    """Return how many of n rows a pass over all rows holds out, the last ones in random order."""
+    return min(MOST_HELD_OUT, max(min(2, n - 1), round(HELD_OUT_SHARE * n)))
+
+
+def n_judged(held_out: int) -> int:
+    """Return how many of some held-out rows, the last ones, judge the model; choices are made on the others."""
+    return held_out // 2
 
 
 @dataclass(frozen=True)

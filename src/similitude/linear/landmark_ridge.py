@@ -63,26 +63,31 @@ CELLS = {"cuda": 2**26, "cpu": 2**20}
 
 
 def fit_by_products(
-    operator: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, held: np.ndarray
+    operator: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, chosen_on: np.ndarray, judged: np.ndarray
 ) -> tuple[LinearModel, Trial]:
-    """Return the model of all rows with the penalty that is best for the held-out rows, and how these fared.
+    """Return the model of all rows with the penalty that is best for some held-out rows, and how the judged ones fared.
 
     The operator is K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it. `order` holds the
-    rows with a weight in random order, with the held-out rows `held` last. The penalty is chosen on the first rows of
-    the order: as a noise level of the targets it does not depend on the number of rows.
+    rows with a weight in random order; those on which the penalty is chosen and those judged, which no choice is made
+    on, are the last. Models are compared when fitted to the first rows of the order: as a noise level of the targets
+    the penalty does not depend on the number of rows.
     """
     ridge, m = LandmarkRidge(operator, Y, weights), operator.shape[1]
-    learned, judged = order[: len(order) - len(held)], ridge.only(held)
+    held = np.concatenate([chosen_on, judged])
+    learned, compared = order[: len(order) - len(held)], ridge.only(chosen_on)
 
     def trial_of(lam: float, model: LinearModel) -> Trial:
-        return Trial.of(lam, judged.scores(model), Y[held], weights[held])
+        return Trial.of(lam, compared.scores(model), Y[chosen_on], weights[chosen_on])
+
+    def judged_by(lam: float, model: LinearModel) -> Trial:
+        return Trial.of(lam, ridge.only(judged).scores(model), Y[judged], weights[judged])
 
     if len(learned) <= DIRECTLY * m:
         moments = ridge.only(np.sort(learned)).moments
         unit = ridge.spread * moments.weight
         lam, without = _best_penalty(lambda lam, _: ridge.solve(moments, ridge.factor(moments, lam)), trial_of, unit)
-        moments += judged.moments
-        return ridge.solve(moments, ridge.factor(moments, lam)), trial_of(lam, without)
+        moments += ridge.only(np.sort(held)).moments
+        return ridge.solve(moments, ridge.factor(moments, lam)), judged_by(lam, without)
     moments = ridge.only(np.sort(learned[: PRECONDITIONED_BY * m])).moments
     part = ridge.only(np.sort(learned[: CHOSEN_ON * m]))
 
@@ -95,7 +100,7 @@ def fit_by_products(
     fitted[held] = 0.0
     factor = ridge.factor(moments, lam * moments.weight / float(fitted.sum()))
     without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without)
-    return ridge.iterate(lam, factor, without), trial_of(lam, without)
+    return ridge.iterate(lam, factor, without), judged_by(lam, without)
 
 
 def _best_penalty(

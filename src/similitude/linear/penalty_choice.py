@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.linear.features import Features
-from similitude.linear.held_out import Trial, n_fitted
+from similitude.linear.held_out import Trial, n_fitted, n_held_out, n_judged
 from similitude.linear.l1_penalty import l1_path, largest_penalty
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic
@@ -52,19 +52,26 @@ def fit_numbers(
 def _fit(
     loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.ndarray, random_state: Any
 ) -> tuple[LinearModel, Trial, np.ndarray]:
-    """Fit a path of penalties without the held-out rows, choose the best, and fit to all rows with it."""
+    """Fit a path of penalties without the held-out rows, choose the best, and fit to all rows with it.
+
+    With many rows, choices are made on the first of the held-out rows, and the trial is that of the others.
+    """
     n, fit_path = len(F), l1_path if penalty == "l1" else l2_path
     path, fitted = _path(loss, penalty, F, targets, weights), n_fitted(n)
-    total, judged, scores = np.zeros(len(path)), [], []
+    total, tested, scores = np.zeros(len(path)), [], []
     for train, test in _splits(n, fitted, generator(random_state)):
         models = fit_path(F[train], targets[train], weights[train], path, loss)
-        tried = list(_held_out(models, loss, F[test], targets[test], weights[test], patient=fitted < n))
-        judged.append(test)
+        chosen_on = weights[test].copy()
+        if fitted < n:
+            chosen_on[len(test) - n_judged(n_held_out(n)) :] = 0.0
+        tried = list(_held_out(models, loss, F[test], targets[test], chosen_on, patient=fitted < n))
+        tested.append(test)
         scores.append([one for one, _ in tried])
         total += np.array([value for _, value in tried] + [np.inf] * (len(path) - len(tried)))
     best = int(total.argmin())
     model = list(fit_path(F, targets, weights, path[: best + 1], loss))[-1]
-    rows, held = np.concatenate(judged), np.concatenate([one[best] for one in scores])
+    judged = slice(-n_judged(n_held_out(n)) if fitted < n else 0, None)
+    rows, held = np.concatenate(tested)[judged], np.concatenate([one[best] for one in scores])[judged]
     losses = loss.value(targets[rows], held).sum(axis=1)
     return model, Trial.of_losses(float(path[best]), held, losses, weights[rows]), rows
 

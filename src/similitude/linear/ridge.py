@@ -44,6 +44,11 @@ class ByEigenvectors:
         solution: np.ndarray = self.vectors @ (self.along / (self.values + lam)[:, None])
         return solution
 
+    def divide(self, lam: float, B: np.ndarray) -> np.ndarray:
+        """Return (gram + lam)^-1 B."""
+        solution: np.ndarray = self.vectors @ ((self.vectors.T @ B) / (self.values + lam)[:, None])
+        return solution
+
     def of_rows(self, F: np.ndarray) -> tuple[OfPenalty, OfPenalty]:
         """Return two functions of lam: f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f."""
         Z = F @ self.vectors.astype(F.dtype)
@@ -68,6 +73,11 @@ class ByCholesky:
     def solve(self, lam: float) -> np.ndarray:
         """Return (gram + lam)^-1 cross; raise LinAlgError if the matrix is singular up to rounding."""
         return self._factor(lam)[1]
+
+    def divide(self, lam: float, B: np.ndarray) -> np.ndarray:
+        """Return (gram + lam)^-1 B."""
+        solution: np.ndarray = cho_solve((self._factor(lam)[0], False), B, check_finite=False)
+        return solution
 
     def _factor(self, lam: float) -> tuple[np.ndarray, np.ndarray]:
         """Return U with U'U = gram + lam, and the solution."""
@@ -119,6 +129,20 @@ class Ridge:
         W = self.factorization.solve(lam)
         return LinearModel(W, self.target_mean - self.mean @ W)
 
+    def of_groups(self, lam: float) -> LinearModel:
+        r"""Return what the targets of groups of rows add to the scores: the model is linear in the targets.
+
+        An output is :math:`(f - m)^\top A^{-1} \sum_i s_i (f_i - m)\, t_i` with the mean m of the features and
+        :math:`A = \sum_i s_i (f_i - m)(f_i - m)^\top + \lambda`: the score less the mean target, had the rows the
+        targets t. With :math:`t_i = y_i - \bar y` for the rows of a group and zero for all others, the outputs of all
+        groups sum to :math:`f(x) - \bar y`.
+        """
+        groups = self.moments.groups
+        assert groups is not None
+        cross = groups.cross - np.outer(self.moments.features, groups.targets / self.moments.weight)
+        W = self.factorization.divide(lam, cross)
+        return LinearModel(W, -(self.mean @ W))
+
     def left_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Judge:
         r"""Evaluate every row by the model fitted to all others: its residual divided by :math:`1 - h_i`.
 
@@ -144,6 +168,10 @@ class Ridge:
         """Evaluate rows that are not part of the moments."""
         scores = self.predictions(F)
         return lambda lam: Trial.of(lam, scores(lam), Y, weights)
+
+    def judged(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
+        """Evaluate one penalty on rows that are not part of the moments."""
+        return Trial.of(lam, self.fit(lam).scores(F), Y, weights)
 
     def best(self, judge: Judge, near: float | None = None) -> Trial:
         """Return the trial of the penalty with the smallest loss; the larger penalty wins a tie.

@@ -19,7 +19,8 @@ TABLE = """
 data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
-estimators: Explanation SimilarityClassifier SimilarityRegressor
+estimators: Explanation Explanations SimilarityClassifier SimilarityRegressor
+estimators.influence: ExampleInfluence GroupInfluence
 estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks
 estimators.partial_fit: Stream
@@ -32,16 +33,16 @@ goodness.separability: Separability
 goodness.weighted: HingeGoodness WeightedGoodness
 kernels: Columns Cosine DTW Edit Equal Gapped Gaussian GlobalAlignment Gower Graphlet HistogramIntersection
     Intersection Jaccard Laplace Linear Matern Mismatch OrMissing Ordinal Polynomial RationalQuadratic SharesAny
-    ShortestPath Sigmoid Spectrum WeisfeilerLehman
+    ShortestPath Sigmoid Spectrum Tabular WeisfeilerLehman
 kernels.series.alignment: WarpingDistance
-landmarks: LandmarkFeatures Landmarks Representation Reservoir
+landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
 learners: AlignmentVote KernelKMeans KernelPerceptron KernelRidge KernelRidgeClassifier KernelSGDSVC KernelSVC
     KernelSVR KreinSVC MarginPerceptron MistakeBound RepresenterClassifier RepresenterRegressor SeparatorLP
     SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor SimilarityVote WeakSimilarityVote
 learners.neighbor_search: SquaredLengths
 learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
 learners.svm.largest_margin: LargestMargin
-linear: EpsilonInsensitive Hinge Huber Logistic Moments OwnLoss Quantile Squared SquaredHinge
+linear: EpsilonInsensitive GroupMoments Hinge Huber Logistic Moments OwnLoss Quantile Squared SquaredHinge
 maps: CompactMap FourierMap LandmarkMap PolynomialSketchMap ProjectionMap
 maps.fourier: Waves
 maps.frequencies: Matrix Structured

@@ -23,7 +23,7 @@ from similitude.support.errors import (
     objects_at,
     pairs_at,
 )
-from similitude.support.fingerprints import digest
+from similitude.support.fingerprints import digest, digests
 from similitude.support.randomness import generator, key_order, random_keys
 from similitude.support.results import (
     CONDITIONAL,

@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import pickle
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
@@ -27,6 +27,11 @@ def digest(value: Any, size: int = 8) -> bytes:
     for piece in _spell(value):
         spelled.update(_framed(piece))
     return spelled.digest()
+
+
+def digests(values: Iterable[Any]) -> list[bytes]:
+    """Return the digest of each value."""
+    return [digest(one) for one in values]
 
 
 def _framed(piece: bytes) -> bytes:

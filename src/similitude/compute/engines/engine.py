@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from similitude.compute.encodings import Encoding, rows
 from similitude.support import PairError
@@ -60,14 +60,16 @@ class Engine(ABC):
         Whether to show progress.
     checkpoint : path or None
         The file in which a pass over many rows saves its partial sums.
-    has_products : bool
-        Whether it offers an `operator` for similarities that it can compute.
     """
 
     memory: int | str
     progress: bool = False
     checkpoint: Any = None
-    has_products: ClassVar[bool] = False
+
+    @property
+    def products_from(self) -> int | None:
+        """Number of landmarks from which ridge regression is fitted by products; None without an operator."""
+        return None
 
     @abstractmethod
     def run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from similitude.compute.encodings import Encoding, as_numpy, moved, tensor_in
 from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, deliver, parse_bytes, tile_inputs
@@ -20,6 +20,9 @@ GPU_TILE_EDGE = 8192
 
 GPU_MEMORY_SHARE = 0.8
 """Share of the memory of a GPU that is the default budget."""
+
+PRODUCTS_FROM = {"cuda": 100, "cpu": 3_000}
+"""Landmarks from which products with the matrix cost less than sums over features, by the type of the device."""
 
 HELD_SHARE = 0.5
 """Share of the budget up to which arrays are held on the device for linear algebra."""
@@ -54,7 +57,6 @@ class TorchEngine(Engine):
     device: str = "cuda"
     precision: str = "float32"
     memory: int | str | None = None  # type: ignore[assignment]
-    has_products: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_choice("precision", self.precision, ("float32", "tf32"))
@@ -82,6 +84,11 @@ class TorchEngine(Engine):
         if self.torch_device.type == "cpu":
             return 2 * 2**30
         return int(GPU_MEMORY_SHARE * torch.cuda.get_device_properties(self.torch_device).total_memory)
+
+    @property
+    def products_from(self) -> int:
+        """Number of landmarks from which ridge regression by products is faster than by sums over features."""
+        return PRODUCTS_FROM[self.torch_device.type]
 
     @property
     def tile_edge(self) -> int:
@@ -197,12 +204,20 @@ class TorchEngine(Engine):
         """Set the precision of products of float32 matrices within the context."""
         import torch
 
-        before = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
+        matmul = torch.backends.cuda.matmul
+        if not hasattr(matmul, "fp32_precision"):  # torch < 2.9
+            before = torch.get_float32_matmul_precision()
+            torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
+            try:
+                yield
+            finally:
+                torch.set_float32_matmul_precision(before)
+            return
+        before, matmul.fp32_precision = matmul.fp32_precision, "tf32" if self.precision == "tf32" else "ieee"
         try:
             yield
         finally:
-            torch.set_float32_matmul_precision(before)
+            matmul.fp32_precision = before
 
 
 def check_available(name: str) -> None:

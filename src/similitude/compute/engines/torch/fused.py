@@ -47,6 +47,9 @@ MAX_DEGREE = 10
 SINGLE_OUTPUTS, SINGLE_FEATURES = 3, 64
 """Outputs and features up to which outputs are computed one by one: several at once are padded to 16."""
 
+FUSED_OUTPUTS = 32
+"""Outputs that are computed at once: more need longer compilation, and at last more shared memory than there is."""
+
 SMOOTH_AT_ZERO = ("gaussian", "rational_quadratic")
 """Functions of squared distances that are smooth at zero: these may be computed from dot products."""
 
@@ -160,7 +163,7 @@ class PreparedVectors:
         """Return the vectors transposed, one feature per row."""
         if "direct" not in self._made:
             X = self.X if self.center is None else self.X - self.center
-            wide = torch.zeros(X.shape[1], kernels().padded_rows(len(X)), device=X.device)
+            wide = torch.zeros(X.shape[1], kernels().padded_rows(len(X)), device=X.device, dtype=torch.float32)
             wide[:, : len(X)] = X.T
             self._made["direct"] = FeatureRows(wide, len(X))
         return self._made["direct"]
@@ -176,7 +179,7 @@ def _split(Z: torch.Tensor, method: str) -> SplitVectors:
     if method == "fp16x3":
         low = torch.zeros_like(high)
         low[:n, :d] = Z - high[:n, :d].to(torch.float32)
-    offset = torch.zeros(rows, device=Z.device)
+    offset = torch.zeros(rows, device=Z.device, dtype=torch.float32)
     for start in range(0, n, 2**20):  # a few rows at a time in double precision
         some = slice(start, start + 2**20)
         offset[:n][some] = (-0.5 * Z[some].to(torch.float64).square().sum(1)).to(torch.float32)
@@ -245,8 +248,9 @@ def times(x: PreparedVectors, y: PreparedVectors, V: torch.Tensor, precision: st
     if method == "direct":
         p, q = _exponents(name, parameters)
         absolute = term.sums == "absolute_difference"
-        sums = kernels().of_sums(x.feature_rows(), y.feature_rows(), V, absolute, name, p, q)
-        return term.weight * sums
+        rows, columns = x.feature_rows(), y.feature_rows()
+        sums = [kernels().of_sums(rows, columns, part, absolute, name, p, q) for part in V.split(FUSED_OUTPUTS, dim=1)]
+        return term.weight * torch.cat(sums, dim=1)
     if term.sums == "product":
         power = 2.0 ** math.ceil(math.log2(max(x.largest, y.largest, 1e-30)) - 8)
         p, q = float(parameters[0]) * power**2, float(parameters[1])
@@ -255,7 +259,7 @@ def times(x: PreparedVectors, y: PreparedVectors, V: torch.Tensor, precision: st
         power, p, q, degree = 1.0, 0.0, float(parameters[1]) if name == "rational_quadratic" else 0.0, 1
     one_by_one = V.shape[1] <= SINGLE_OUTPUTS and x.X.shape[1] <= SINGLE_FEATURES
     left, right = x.split(method, power), y.split(method, power)
-    parts = V.split(1, dim=1) if one_by_one else [V]
+    parts = V.split(1 if one_by_one else FUSED_OUTPUTS, dim=1)
     products = [kernels().of_dots(left, right, part, name, p, q, degree, method) for part in parts]
     return term.weight * torch.cat(products, dim=1)
 

@@ -46,7 +46,7 @@ class DeviceCopier:
 
         def copy(start: int) -> None:
             piece = array[start : start + step]
-            pinned = torch.empty(piece.shape, dtype=dtype, pin_memory=True)
+            pinned = torch.empty(piece.shape, dtype=dtype, device="cpu", pin_memory=True)
             np.copyto(pinned.numpy(), piece)
             with torch.cuda.stream(stream):
                 on_device[start : start + step].copy_(pinned, non_blocking=True)

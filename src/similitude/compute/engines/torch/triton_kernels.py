@@ -200,9 +200,11 @@ def padded_features(d: int) -> int:
 
 
 def _outputs(V: torch.Tensor, rows: int) -> torch.Tensor:
-    """Return V padded to one column, or to a multiple of 16 as matrix products need."""
+    """Return V padded to one column, or to a power of two from 16 on as matrix products need."""
     k = V.shape[1]
-    wide = torch.zeros(padded_rows(rows), 1 if k == 1 else max(16, triton.next_power_of_2(k)), device=V.device)
+    wide = torch.zeros(
+        padded_rows(rows), 1 if k == 1 else max(16, triton.next_power_of_2(k)), device=V.device, dtype=V.dtype
+    )
     wide[: len(V), :k] = V
     return wide
 
@@ -219,7 +221,7 @@ def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degr
     """Return the product of the matrix f(<x_i, y_j>) with V, in float64, for two `SplitVectors`."""
     splits, stretch = _cut(x.n, y.n)
     wide = _outputs(V, y.n)
-    out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device)
+    out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device, dtype=torch.float32)
     D = x.high.shape[1]
     arguments = (x.high, x.low, y.high, y.low, x.offset, y.offset, wide, out, x.n, y.n, stretch, p, q)
     constants = {
@@ -237,7 +239,7 @@ def of_sums(x: Any, y: Any, V: torch.Tensor, absolute: bool, form: str, p: float
     """Return the product of f(sum of absolute or squared differences of x_i and y_j) with V, for two `FeatureRows`."""
     splits, stretch = _cut(x.n, y.n)
     wide = _outputs(V, y.n)
-    out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device)
+    out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device, dtype=torch.float32)
     d, rows = x.features.shape
     arguments = (x.features, y.features, wide, out, x.n, y.n, stretch, rows, y.features.shape[1], p, q, d)
     _launch(sums_kernel, out, arguments, {"ABSOLUTE": absolute, "FORM": SUM_FORMS[form]})

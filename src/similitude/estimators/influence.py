@@ -1,0 +1,356 @@
+r"""Influence: a prediction as an exact sum over training rows, or over groups of them, each with its label.
+
+Ridge regression is linear in the targets. With features :math:`f` of an object, weights :math:`s_i`, the means
+:math:`m` of the features and :math:`\bar y` of the targets, and
+:math:`A = \sum_i s_i (f_i - m)(f_i - m)^\top + \lambda`,
+
+.. math:: f(x) - \bar y = \sum_i h_i(x)\,(y_i - \bar y), \qquad
+          h_i(x) = s_i\, (f - m)^\top A^{-1} (f_i - m).
+
+The term of row i is its influence. :math:`\sum_i h_i(x) = 0`, so that :math:`f(x) - \bar y` is linear in the targets
+themselves: had that of row i been the mean, the prediction would exceed the mean by exactly this much less.
+Other losses end with a Newton step, which is ridge regression on working responses (`similitude.linear`), so that the
+same holds with those. The weights of landmarks, in contrast, are coefficients of functions that are nearly
+dependent; they may be a million times larger than the score, and cancel.
+
+Where every row is a landmark, :math:`h` follows from the similarities of the landmarks to each other
+(`ExampleInfluence`). Otherwise sums over groups of rows are kept (`GroupInfluence`): one number per landmark and group.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from similitude.compute import Encoding, as_numpy, beside, itemsize
+from similitude.estimators.landmark_count import rows_of
+from similitude.estimators.model import LandmarkModel, WeightedLandmarks
+from similitude.estimators.options import FitOptions
+from similitude.landmarks import Groups, LandmarkFeatures
+from similitude.linear import GroupMoments, LinearModel, Ridge, is_coupled, newton_step
+from similitude.scikit import class_codes
+from similitude.similarity import Precomputed
+
+Terms = tuple[np.ndarray, np.ndarray]
+"""What each example adds to each output, (rows, examples, outputs), and the similarity to each, (rows, examples)."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupInfluence:
+    """What groups of training rows add to the scores: weights of the similarities for each group.
+
+    Attributes
+    ----------
+    heads : array of int
+        The landmark of each group, by its position among those of the first similarity.
+    counts : array of int
+        How many training rows are in each group.
+    labels : array
+        The class number of the rows of each group, or the means of their targets, one column per output.
+    base : array of shape (outputs,)
+        What the influences are added to: the weighted mean of the targets, or of the working responses.
+    weights : tuple of arrays of shape (similarities, columns)
+        One for each similarity; a column is a group, or a group and an output.
+    constants : array of shape (columns,)
+        Added to the weighted sums of the similarities.
+    codes : array of shape (groups, outputs), or None
+        What the column of a group is multiplied by for each output; None if each output has columns of its own.
+    """
+
+    heads: np.ndarray
+    counts: np.ndarray
+    labels: np.ndarray
+    base: np.ndarray
+    weights: tuple[np.ndarray, ...]
+    constants: np.ndarray
+    codes: np.ndarray | None = None
+
+    @classmethod
+    def of_ridge(cls, ridge: Ridge, lam: float, groups: Groups) -> GroupInfluence:
+        """Return the influence of groups in ridge regression; `weights` are still those of the features."""
+        found, sums, base = ridge.of_groups(lam), ridge.moments.groups, np.asarray(ridge.target_mean, dtype=np.float64)
+        assert sums is not None
+        n, k = len(groups), len(base)
+        filled = np.flatnonzero(sums.counts[:n] > 0)
+        counts, heads = np.rint(sums.counts[filled]).astype(np.intp), groups.landmarks[filled]
+        W, b = found.weights, found.intercept
+        if groups.classes is not None:
+            classes = groups.classes[filled]
+            codes = class_codes(classes, max(2, k)) - base
+            return cls(heads, counts, classes, base, (W[:, filled],), b[filled], codes)
+        totals = sums.targets.reshape(k + 1, n)[:, filled]
+        W, b = W.reshape(-1, k + 1, n)[:, :, filled], b.reshape(k + 1, n)[:, filled]
+        W, b = W[:, 1:] - base[:, None] * W[:, :1], b[1:] - base[:, None] * b[:1]
+        columns, constants = W.transpose(0, 2, 1).reshape(len(W), -1), b.T.ravel()
+        return cls(heads, counts, (totals[1:] / totals[0]).T, base, (columns,), constants)
+
+    def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
+        """Return what each group adds to each output, and the similarity to its landmark."""
+        blocks = [part.blocks(A) for part, A in zip(model.parts, encodings, strict=True)]
+        n = len(blocks[0][0])
+        added = sum([K @ W for (_, K), W in zip(blocks, self.weights, strict=True)], self.constants)
+        apart = self.codes is None  # each output has columns of its own
+        terms = added.reshape(n, -1, len(self.base)) if apart else added[:, :, None] * self.codes
+        return terms, blocks[0][0][:, self.heads]
+
+
+@dataclass(frozen=True, eq=False)
+class ExampleInfluence:
+    """What every training row adds to the scores, where all of them are landmarks.
+
+    Attributes
+    ----------
+    labels : array
+        The class number of each landmark, or its targets, one column per output.
+    weights : array of shape (n, outputs) or (n, 1)
+        The weight of each landmark as an example, for all outputs, or the working weight for each of them.
+    sums : array of shape (n, outputs)
+        Weights times targets, or times working responses.
+    lam : float
+        The penalty.
+    projected : tuple of bool
+        Whether each similarity is a kernel whose features are projected.
+    scales : tuple of float
+        What the features of each similarity are divided by.
+    coupled : bool
+        Whether only differences of outputs matter, so that they are made to sum to zero.
+    """
+
+    labels: np.ndarray
+    weights: np.ndarray
+    sums: np.ndarray
+    lam: float
+    projected: tuple[bool, ...]
+    scales: tuple[float, ...]
+    coupled: bool = False
+    _ready: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: {} if name == "_ready" else value for name, value in vars(self).items()}
+
+    @property
+    def heads(self) -> np.ndarray:
+        """The landmarks themselves."""
+        return np.arange(len(self.labels))
+
+    @property
+    def counts(self) -> np.ndarray:
+        """One row each."""
+        return np.ones(len(self.labels), dtype=np.intp)
+
+    @property
+    def base(self) -> np.ndarray:
+        """The weighted mean of the targets, or of the working responses."""
+        base: np.ndarray = self.sums.sum(axis=0) / self.weights.sum(axis=0)
+        return base - base.mean() if self.coupled else base
+
+    def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
+        """Return what each example adds to each output, and the similarity to it."""
+        if not self._ready:
+            self._prepare(model)
+        blocks = [part.blocks(A) for part, A in zip(model.parts, encodings, strict=True)]
+        N = self._products([K for _, K in blocks], self._ready["features"])
+        targets = self.sums - self.weights * (self.sums.sum(axis=0) / self.weights.sum(axis=0))
+        found = np.empty((*N.shape, self.sums.shape[1]))
+        for output in range(self.sums.shape[1]):
+            column = min(output, self.weights.shape[1] - 1)
+            s, total = self.weights[:, column], self.weights[:, column].sum()
+            mean, middle, divide = self._ready["solved"][column]
+            centered = N - (N @ s / total)[:, None] - mean + middle
+            root = np.sqrt(s)
+            without_root = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+            found[:, :, output] = divide((centered * root).T).T * without_root * targets[:, output]
+        if self.coupled:
+            found -= found.mean(axis=2, keepdims=True)
+        return found, blocks[0][0]
+
+    def _prepare(self, model: LandmarkModel) -> None:
+        """Compare all landmarks with each other, and factor the equations of each output."""
+        own = [part.blocks(part.features.landmarks.encoding)[1] for part in model.parts]
+        N = self._products(own, own)
+        self._ready["solved"] = [self._solved(N, s) for s in self.weights.T]
+        self._ready["features"] = own
+
+    def _products(self, blocks: list[np.ndarray], own: list[np.ndarray]) -> np.ndarray:
+        """Return the inner products of the features of objects with those of the landmarks."""
+        total: Any = 0.0
+        for K, L, projected, scale in zip(blocks, own, self.projected, self.scales, strict=True):
+            total = total + (K if projected else K @ L.T) / scale**2
+        return np.asarray(total)
+
+    def _solved(self, N: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float, Callable[[np.ndarray], np.ndarray]]:
+        """Return the mean products, and a function that divides by the weighted, centered products plus the penalty."""
+        mean = N @ s / s.sum()
+        middle = float(mean @ s / s.sum())
+        root = np.sqrt(s)
+        M = root[:, None] * (N - mean[:, None] - mean + middle) * root
+        M = (M + M.T) / 2
+        try:
+            shifted = M.copy()
+            shifted[np.diag_indices(len(M))] += self.lam
+            factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
+            return mean, middle, lambda B: cho_solve(factor, B, check_finite=False)
+        except LinAlgError:  # indefinite up to rounding
+            values, V = eigh(M, check_finite=False)
+            inverse = 1.0 / (np.maximum(values, 0.0) + self.lam)
+            return mean, middle, lambda B: V @ (inverse[:, None] * (V.T @ B))
+
+
+Influence = GroupInfluence | ExampleInfluence
+
+
+def weighted_landmarks(
+    features: Sequence[LandmarkFeatures], pieces: Sequence[np.ndarray], influence: Influence | None
+) -> tuple[tuple[WeightedLandmarks, ...], Influence | None]:
+    """Return the landmarks that have a weight or an influence, and the influence by their similarities.
+
+    `pieces` are the weights of the features of each similarity; the influence is still that by the features.
+    """
+    n = len(features)
+    if influence is not None and not any([piece.any() for piece in pieces]):
+        none, k = np.empty(0, dtype=np.intp), len(influence.base)
+        influence = GroupInfluence(
+            none, none, none, influence.base, (np.empty((sum(map(len, pieces)), 0)),), np.empty(0), np.empty((0, k))
+        )
+    by_features = [np.empty((len(piece), 0)) for piece in pieces]
+    if isinstance(influence, GroupInfluence):
+        by_features = np.split(influence.weights[0], np.cumsum(list(map(len, pieces)))[:-1])
+    heads = [np.empty(0, dtype=np.intp)] * n
+    if influence is not None:
+        heads = [influence.heads] * (n if isinstance(influence, ExampleInfluence) else 1) + heads[1:]
+    made = list(map(WeightedLandmarks.of, features, pieces, by_features, heads))
+    if isinstance(influence, GroupInfluence):
+        kept = np.searchsorted(made[0][2], influence.heads)
+        influence = replace(influence, heads=kept, weights=tuple([weights for _, weights, _ in made]))
+    return tuple([part for part, _, _ in made]), influence
+
+
+def influence_in_ridge(
+    ridge: Ridge,
+    lam: float,
+    features: Sequence[LandmarkFeatures],
+    design: tuple[np.ndarray, np.ndarray, np.ndarray],
+    places: np.ndarray,
+    classes: bool,
+) -> Influence:
+    """Return the influence of every row, or of groups of rows, in ridge regression on rows in memory.
+
+    Parameters
+    ----------
+    ridge : Ridge
+        On all rows; it gets the sums of groups.
+    lam : float
+    features : sequence of LandmarkFeatures
+    design : tuple of arrays
+        Features, targets and weights of the rows.
+    places : array of int
+        Their positions, as landmarks have them.
+    classes : bool
+        Whether targets are codes of classes.
+    """
+    F, Y, weights = design
+    s, labels = weights[:, None], class_numbers(Y) if classes else Y
+    single = example_influence(features, places, labels, s, s * Y, lam)
+    if single is not None:
+        return single
+    outputs = Y.shape[1]
+    groups = Groups.around(features[0].landmarks, outputs, classes=classes, numbers=1 if classes else outputs)
+    ridge.moments.groups = GroupMoments.precisely(F, groups.targets(features[0], F, Y), weights)
+    return GroupInfluence.of_ridge(ridge, lam, groups)
+
+
+def influence_in_refit(
+    options: FitOptions,
+    linear: LinearModel,
+    lam: float,
+    features: Sequence[LandmarkFeatures],
+    design: tuple[Any, np.ndarray, np.ndarray],
+    places: np.ndarray | None,
+) -> tuple[LinearModel, Influence]:
+    """Return a model of another loss or penalty after a last Newton step, and the influence of rows on it.
+
+    Parameters are those of :func:`influence_in_ridge`; `places` is None if the rows are not those of the sample.
+    """
+    F, Y, weights = design
+    loss, penalty, classes = options.loss, options.penalty, options.classes
+    outputs, labels = Y.shape[1], class_numbers(Y) if classes else Y
+    step = functools.partial(newton_step, loss, penalty, F, Y, weights, linear, lam)
+    if penalty == "l2" and places is not None:
+        s = np.empty((len(Y), 1))
+        if example_influence(features, places, labels, s, s, lam) is not None:
+            done, coupled = step(np.ones((len(Y), 1))), is_coupled(loss, outputs)
+            single = example_influence(features, places, labels, done.weights, done.sums, 2.0 * lam)
+            assert single is not None
+            return done.model, replace(single, coupled=coupled)
+    n = len(features[0].landmarks)
+    used = np.arange(n)
+    if penalty == "l1":
+        used = np.flatnonzero(
+            (linear.weights[: features[0].n_similarities] != 0).any(axis=1).reshape(-1, n).any(axis=0)
+        )
+    groups = Groups.around(features[0].landmarks, outputs, classes=classes, numbers=outputs, among=used)
+    members = as_numpy(groups.members(features[0], F, beside(np.asarray(Y), F)))
+    counts = np.rint((weights > 0) @ members).astype(np.intp)
+    filled = counts > 0
+    done = step(members[:, filled])
+    W, b = done.group_weights, done.group_constants
+    if groups.classes is not None:
+        kinds = groups.classes[filled]
+    else:
+        kinds = (members[:, filled] * weights[:, None]).T @ Y / (weights @ members[:, filled])[:, None]
+    columns = W.reshape(len(W), -1)
+    return done.model, GroupInfluence(groups.landmarks[filled], counts[filled], kinds, done.base, (columns,), b.ravel())
+
+
+def class_numbers(scores: np.ndarray) -> np.ndarray:
+    """Return the class that scores, or codes, decide for: the sign of one column, the largest of several."""
+    return scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(np.intp)
+
+
+def example_influence(
+    features: Sequence[LandmarkFeatures],
+    places: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray,
+    sums: np.ndarray,
+    lam: float,
+) -> ExampleInfluence | None:
+    """Return the influence of every row, if all are landmarks of each similarity; None if they are not.
+
+    It is also None where the landmarks cannot be compared with each other again: a precomputed matrix is not kept, a
+    user's function may be costly, and single precision would not give the same numbers.
+
+    Parameters
+    ----------
+    features : sequence of LandmarkFeatures
+    places : array of int
+        The positions of the rows, as landmarks have them.
+    labels : array
+        The class number or the targets of each row.
+    weights, sums : array
+        Of each row; see `ExampleInfluence`.
+    lam : float
+    """
+    positions, n = features[0].landmarks.positions, len(labels)
+    if not all([_comparable(one) and len(one.landmarks) == n for one in features]) or positions is None:
+        return None
+    others = [one.landmarks.positions for one in features[1:]]
+    if not all([other is not None and np.array_equal(positions, other) for other in others]):
+        return None
+    at = rows_of(positions, places)
+    if at is None or len(np.unique(at)) < n:
+        return None
+    projected = tuple([one.factor is not None for one in features])
+    scales = tuple([one.scale for one in features])
+    return ExampleInfluence(labels[at], weights[at], sums[at], lam, projected, scales)
+
+
+def _comparable(features: LandmarkFeatures) -> bool:
+    """Tell whether landmarks can be compared with each other again, at little cost and with the same results."""
+    k = features.similarity
+    return k.hints.threadsafe and not isinstance(k, Precomputed) and itemsize(features.landmarks.encoding) == 8

@@ -1,0 +1,152 @@
+r"""The last step of a fit: a Newton step, which is least squares, so that scores are sums over rows.
+
+With scores :math:`f_i`, slopes :math:`g_i` and curvatures :math:`c_i` of the loss at a row, a Newton step minimizes
+:math:`\sum_i s_i c_i (z_i - w^\top x_i - b)^2 + \sum_j p_j w_j^2` with the *working responses*
+:math:`z_i = f_i - g_i / c_i`: ridge regression with weights :math:`s_i c_i`, which is linear in z (iteratively
+reweighted least squares). For the squared loss z = y, and one step is the whole fit. The penalty
+:math:`\lambda |w|^2` gives :math:`p_j = 2 \lambda`; the penalty :math:`\lambda \sum_j |w_j|` gives
+:math:`p_j = \lambda / |w_j|` for the features that have weights, which is exact at the minimum.
+
+Any curvature will do that bounds the loss from above where it matters: then the objective falls, and the step is still
+least squares. For the squared hinge, rows a little beyond the margin also count, with their own scores as working
+responses: the solver may have left all rows there. In multinomial logistic regression the outputs are coupled; the
+probabilities themselves bound the curvature from above, and each output takes a step of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_numpy
+from similitude.linear.cholesky import factorize, solve
+from similitude.linear.features import Features
+from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic, SquaredHinge, softmax
+from similitude.linear.model import LinearModel
+from similitude.linear.weighted_loss import WeightedLoss
+
+LEAST_CURVATURE = 1e-9
+"""Smallest curvature of the logistic losses: rows far beyond the margin keep finite working responses."""
+
+SLACKS = (0.1, 0.5, np.inf)
+"""How far beyond the margin rows count under the squared hinge; the next one is tried if a step does not help."""
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonStep:
+    """A linear model as least squares on working responses, and what groups of rows add to it.
+
+    Attributes
+    ----------
+    model : LinearModel
+        The model after the step, or before it if the step would not lower the objective.
+    weights, sums : array of shape (n, outputs)
+        The working weights :math:`s_i c_i`, and these times the working responses.
+    base : array of shape (outputs,)
+        The weighted means of the working responses.
+    group_weights, group_constants : array of shape (features, groups, outputs) and (groups, outputs)
+        What groups of rows add to each output; with the base they sum to the model after the step.
+    """
+
+    model: LinearModel
+    weights: np.ndarray
+    sums: np.ndarray
+    base: np.ndarray
+    group_weights: np.ndarray
+    group_constants: np.ndarray
+
+
+def newton_step(
+    loss: str,
+    penalty: str,
+    F: Any,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    model: LinearModel,
+    lam: float,
+    members: np.ndarray,
+) -> NewtonStep:
+    """Take a Newton step from a model that nearly minimizes its objective, and keep it if it lowers the objective.
+
+    Parameters
+    ----------
+    loss, penalty : str
+    F : array or tensor of shape (n, features)
+    Y : array of shape (n, outputs)
+        Codes of classes, or numbers.
+    weights : array of shape (n,)
+    model : LinearModel
+        With ``penalty="l1"`` it is kept in any case: its solver stops farther from the minimum.
+    lam : float
+        The penalty.
+    members : array of shape (n, groups)
+        1 for the rows of a group, which are in no other group.
+    """
+    coupled = is_coupled(loss, Y.shape[1])
+    made: Loss = MultinomialLogistic() if coupled else LOSSES[loss]()
+    data = WeightedLoss.of(made, Y > 0 if coupled else Y, weights)
+    features, scores = Features(F, weights), model.scores(F)
+    sizes = np.sqrt((model.weights**2).sum(axis=1))
+    used = np.flatnonzero(sizes > 0) if penalty == "l1" else np.arange(len(sizes))
+    penalties = lam / sizes[used] if penalty == "l1" else np.full(len(used), 2.0 * lam)
+    before = data.value(scores) + lam * float((sizes**2).sum())
+    for slack in SLACKS if loss == "squared_hinge" else (0.0,):
+        curvatures = _curvatures(data, scores, slack)
+        sums = curvatures * scores - data.slopes(scores)
+        base = sums.sum(axis=0) / curvatures.sum(axis=0)
+        W, b = _of_groups(features, curvatures, sums - curvatures * base, members, used, penalties)
+        if coupled:
+            W, b, base = (one - one.mean(axis=-1, keepdims=True) for one in (W, b, base))
+        after = LinearModel(W.sum(axis=1), b.sum(axis=0) + base, model.gap)
+        if penalty == "l1":
+            break
+        if data.value(after.scores(F)) + lam * float((after.weights**2).sum()) <= before:
+            model = after
+            break
+    return NewtonStep(model, curvatures, sums, base, W, b)
+
+
+def _curvatures(data: WeightedLoss, scores: np.ndarray, slack: float) -> np.ndarray:
+    """Return the weighted curvature of each row and output, positive for some row of every output."""
+    s = data.weights[:, None]
+    if isinstance(data.loss, MultinomialLogistic):
+        found = s * softmax(scores)
+    elif isinstance(data.loss, SquaredHinge):
+        margins = np.where(s > 0, data.targets * scores, np.inf)
+        of_class = [margins.min(axis=0, initial=np.inf, where=data.targets == sign) for sign in (-1.0, 1.0)]
+        least = np.where(data.targets > 0, of_class[1], of_class[0])
+        return np.where(margins <= np.maximum(least, 1.0) + slack, 2.0 * s, 0.0)
+    else:
+        found = data.curvatures(scores)
+    return np.maximum(found, LEAST_CURVATURE * s)
+
+
+def is_coupled(loss: str, outputs: int) -> bool:
+    """Tell whether the outputs are those of multinomial logistic regression, which sum to zero."""
+    return loss == "logistic" and outputs > 1
+
+
+def _of_groups(
+    features: Features,
+    curvatures: np.ndarray,
+    targets: np.ndarray,
+    members: np.ndarray,
+    used: np.ndarray,
+    penalties: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights and constants of least squares on the targets of each group, one output after the other."""
+    d, n_groups, outputs = features.F.shape[1], members.shape[1], targets.shape[1]
+    weights, constants = np.zeros((d, n_groups, outputs)), np.zeros((n_groups, outputs))
+    if not len(used):
+        return weights, constants
+    few = features if len(used) == d else features.columns(used)
+    shift = few.placed(np.append(penalties, 0.0))
+    for output in range(outputs):
+        factor = factorize(few.hessian(few.placed(curvatures[:, output])), shift)
+        R = members * targets[:, output, None]
+        V = as_numpy(solve(factor, few.combine(few.placed(R))))
+        level = R.sum(axis=0) / curvatures[:, output].sum()  # by how much a group moves the mean of all scores
+        weights[used, :, output], constants[:, output] = V[:-1], V[-1] - as_numpy(few.mean) @ V[:-1] - level
+    return weights, constants
