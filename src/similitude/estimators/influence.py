@@ -201,7 +201,62 @@ class ExampleInfluence:
             return mean, middle, lambda B: V @ (inverse[:, None] * (V.T @ B))
 
 
-Influence = GroupInfluence | ExampleInfluence
+@dataclass(frozen=True, eq=False)
+class BlendInfluence:
+    r"""What every training row adds to the scores of an exact fit, or of a weighted sum of several.
+
+    With kernel matrices :math:`K_p` and factors :math:`c_p`, row i adds
+    :math:`\sum_p c_p\,[k_p(x)^\top (K_p + \lambda_p \operatorname{diag}(1/w))^{-1}]_i\,(y_i - \bar y)`.
+
+    Attributes
+    ----------
+    labels : array
+        The class number of each row, or its targets, one column per output.
+    targets : array of shape (n, outputs)
+        Less their mean.
+    base : array of shape (outputs,)
+        The weighted mean of the targets.
+    penalties : array of shape (parts, n)
+        What is added to the diagonal of each kernel matrix.
+    factors : tuple of float
+        The factor of the prediction of each kernel.
+    """
+
+    labels: np.ndarray
+    targets: np.ndarray
+    base: np.ndarray
+    penalties: np.ndarray
+    factors: tuple[float, ...]
+    _ready: list[Any] = field(default_factory=list, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: [] if name == "_ready" else value for name, value in vars(self).items()}
+
+    @property
+    def heads(self) -> np.ndarray:
+        """The landmarks themselves."""
+        return np.arange(len(self.labels))
+
+    @property
+    def counts(self) -> np.ndarray:
+        """One row each."""
+        return np.ones(len(self.labels), dtype=np.intp)
+
+    def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
+        """Return what each row adds to each output, and the similarity to it under the first kernel."""
+        if not self._ready:
+            for part, penalty in zip(model.parts, self.penalties, strict=True):
+                K = np.array(part.blocks(part.features.landmarks.encoding)[1], dtype=np.float64)
+                K[np.diag_indices(len(K))] += penalty
+                self._ready.append(cho_factor(K, overwrite_a=True, check_finite=False))
+        blocks = [part.blocks(A) for part, A in zip(model.parts, encodings, strict=True)]
+        shares: Any = 0.0
+        for (_, K), factor, solved in zip(blocks, self.factors, self._ready, strict=True):
+            shares = shares + factor * cho_solve(solved, K.T.astype(np.float64), check_finite=False).T
+        return shares[:, :, None] * self.targets, blocks[0][0]
+
+
+Influence = GroupInfluence | ExampleInfluence | BlendInfluence
 
 
 def weighted_landmarks(
@@ -222,7 +277,7 @@ def weighted_landmarks(
         by_features = np.split(influence.weights[0], np.cumsum(list(map(len, pieces)))[:-1])
     heads = [np.empty(0, dtype=np.intp)] * n
     if influence is not None:
-        heads = [influence.heads] * (n if isinstance(influence, ExampleInfluence) else 1) + heads[1:]
+        heads = [influence.heads] * (1 if isinstance(influence, GroupInfluence) else n) + heads[1:]
     made = list(map(WeightedLandmarks.of, features, pieces, by_features, heads))
     if isinstance(influence, GroupInfluence):
         kept = np.searchsorted(made[0][2], influence.heads)

@@ -1,4 +1,4 @@
-"""Exact kernel ridge regression on all rows, in single precision unless the penalty is small."""
+"""Exact kernel ridge regression on all rows, in single precision if these are many and the penalty is not small."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from similitude.kernel_learning.trials import SINGLE_PRECISION_FROM, ridge_factor
+
+DOUBLE_PRECISION_ROWS = 2000
+"""Number of rows up to which double precision takes little time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,8 @@ class ExactRidge:
     @classmethod
     def fit(cls, k: Any, A: np.ndarray, Y: np.ndarray, weights: np.ndarray, penalty: float) -> ExactRidge:
         """Fit to encoded rows with positive weights."""
-        dtype = np.float32 if penalty >= 10.0**SINGLE_PRECISION_FROM else np.float64
+        single = len(A) > DOUBLE_PRECISION_ROWS and penalty >= 10.0**SINGLE_PRECISION_FROM
+        dtype = np.float32 if single else np.float64
         rows = A.astype(dtype, copy=False)
         factor = ridge_factor(k.block(rows, rows), penalty * weights.mean() / weights)
         coefficients = cho_solve((factor, True), Y.astype(dtype), check_finite=False)
