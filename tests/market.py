@@ -40,6 +40,7 @@ from similitude.kernels import (
     ShortestPath,
     Sigmoid,
     Spectrum,
+    Tabular,
     WeisfeilerLehman,
 )
 from similitude.kernels.series.alignment import WarpingDistance
@@ -56,6 +57,7 @@ with contextlib.suppress(ImportError):
 rng = np.random.default_rng(0)
 VECTORS = rng.standard_normal((9, 3))
 VECTORS.setflags(write=False)
+DIRECTIONS = np.array([[1.0, 0.5], [0.0, 2.0], [-1.0, 0.0]])
 SETS = [{"a", "b"}, {"b", 3}, set(), {3.0, None}, {("x", 1)}, {"a", "b", 3}]
 BITS = rng.random((6, 70)) < 0.3
 PERSONS = [
@@ -111,7 +113,12 @@ SIMILARITIES: dict[str, tuple[Similarity, object]] = {
     "gaussian": (Gaussian(), VECTORS),
     "gaussian, float32": (Gaussian(2.0), VECTORS.astype(np.float32)),
     "gaussian, sparse": (Gaussian(), sp.csr_array(VECTORS)),
+    "gaussian, weights": (Gaussian(metric=[0.0, 1.0, 2.0]), VECTORS),
+    "gaussian, metric, float32": (Gaussian(2.0, metric=DIRECTIONS), VECTORS.astype(np.float32)),
     "laplace": (Laplace(), VECTORS),
+    "laplace, city block, weights": (Laplace(norm=1, metric=[1.0, -2.0, 0.5]), VECTORS),
+    "matern, sparse, weights": (Matern(metric=np.array([1.0, 0.0, 2.0])), sp.csr_array(VECTORS)),
+    "rational quadratic, sparse, metric": (RationalQuadratic(metric=DIRECTIONS), sp.csr_array(VECTORS)),
     "laplace, city block": (Laplace(norm=1, squared_scale=False), VECTORS),
     "matern": (Matern(), VECTORS),
     "matern, nu = 1/2": (Matern(nu=0.5), VECTORS),
@@ -185,6 +192,9 @@ if pd is not None:
     FRAME = pd.DataFrame({"a": [1.0, 2.0, 0.5], "b": [3, 4, 5]}, index=["x", "y", "z"])
     SIMILARITIES |= {
         "columns, sum": (Columns({**BY_COLUMN, "size": "ordinal"}, how="sum"), TABLE),
+        "tabular": (Tabular(Gaussian(), ranks=True), TABLE.drop(columns="tags")),
+        "columns, weights": (Columns(BY_COLUMN, weights={"age": 2.0, "tags": 0.0}), TABLE),
+        "gower, weights": (Gower(weights={"job": 0.5, "age": 0.0}), TABLE.drop(columns="tags")),
         "columns, product": (Columns({**BY_COLUMN, "tags": lambda s, t: float(s <= t)}, how="product"), TABLE),
         "gower": (Gower(), TABLE.drop(columns="tags")),
         "gower, strict": (Gower(strict=True), TABLE[["job", "size"]]),

@@ -106,7 +106,7 @@ def test_of_two_similarities_the_first_computes_and_speaks():
     class Both(Gaussian, Linear):
         pass
 
-    assert (Both(1.0).claims, Both(1.0).reason) == (Gaussian.claims, Gaussian.reason)
+    assert (Both(1.0).claims, Both(1.0).reason) == (Gaussian.claims, Gaussian(1.0).reason)
 
     class Kernel(Similarity):
         claims = frozenset({"SYMMETRIC", "PSD"})

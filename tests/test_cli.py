@@ -228,7 +228,11 @@ def test_kernels_as_json():
     found = json.loads(run("kernels", "--json")[1])
     assert {one["name"] for one in found["kernels"]} == set(NAMES)
     (gaussian,) = json.loads(run("kernels", "gaussian", "--json")[1])["kernels"]
-    assert gaussian["kernel"] and gaussian["parameters"] == {"sigma": "median"} and "PSD" in gaussian["claims"]
+    assert (
+        gaussian["kernel"]
+        and gaussian["parameters"] == {"sigma": "median", "metric": None}
+        and "PSD" in gaussian["claims"]
+    )
     (columns,) = json.loads(run("kernels", "columns", "--json")[1])["kernels"]
     assert columns["claims"] is None and columns["objects"] == "table" and columns["required"] == ["columns"]
 

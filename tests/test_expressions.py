@@ -39,6 +39,7 @@ from similitude.kernels import (
     ShortestPath,
     Sigmoid,
     Spectrum,
+    Tabular,
     WeisfeilerLehman,
 )
 from similitude.learners import KernelRidge, KernelSVC
@@ -56,7 +57,7 @@ def test_every_public_kernel_has_a_name_and_its_class_name():
     assert set(NAMES.values()) == set(PUBLIC) and len(NAMES) == len(PUBLIC)
     for name, cls in NAMES.items():
         assert name.replace("_", "") == cls.__name__.lower()
-        if cls not in (Columns, OrMissing):
+        if cls not in (Columns, OrMissing, Tabular):
             assert parse(name) == parse(f"{name}()") == parse(cls.__name__) == parse(f" {cls.__name__} ( ) \n") == cls()
 
 
@@ -70,6 +71,7 @@ def test_every_public_kernel_has_a_name_and_its_class_name():
         ("gaussian.from_c(c=3)", Gaussian.from_c(3)),
         ("spectrum(p=3) + 0.5*edit()", Spectrum(3) + 0.5 * Edit()),
         ("or_missing(gaussian)", OrMissing(Gaussian())),
+        ("tabular(gaussian, ranks=True)", Tabular(Gaussian(), ranks=True)),
         ("columns(age=gaussian, text=edit)", Columns({"age": Gaussian(), "text": Edit()})),
         ("columns(größe=gaussian, how='max')", Columns({"größe": Gaussian()}, how="max")),
         ('columns({"hours per week": gaussian}, age=equal)', Columns({"hours per week": Gaussian(), "age": Equal()})),
@@ -142,7 +144,11 @@ VECTORS = st.one_of(
     st.just(Cosine()),
     st.just(HistogramIntersection()),
     st.builds(Polynomial, st.integers(1, 5), st.floats(0, 5), positive),
-    st.builds(Gaussian, positive | st.just("median") | positive.map(np.float64)),
+    st.builds(
+        Gaussian,
+        positive | st.just("median") | positive.map(np.float64),
+        st.none() | st.lists(positive, min_size=1, max_size=4),
+    ),
     st.builds(Laplace, positive | st.just("median"), st.sampled_from([1, 2]), st.booleans()),
     st.builds(Matern, st.floats(0.01, 300) | st.just(np.inf), positive | st.just("median")),
     st.builds(RationalQuadratic, positive, positive | st.just("median")),
@@ -202,6 +208,7 @@ TABLES = st.one_of(
         st.dictionaries(names | st.integers(0, 9), cells, min_size=1, max_size=3),
         st.sampled_from(["mean", "sum", "product", "max", "min"]),
     ),
+    st.builds(Tabular, st.builds(Gaussian, positive), st.booleans()),
     st.builds(Gower, st.none() | st.just({"age": (-1.5, 2.0), "job": "equal text", "size": ["S", "M"]}), st.booleans()),
 )
 
@@ -242,9 +249,9 @@ def test_long_sums_and_products_can_be_read():
         ("gaussan(sigma=2)", "no similarity called 'gaussan'; did you mean 'gaussian'", 0),
         ("2*Gaussan()", "no similarity called 'Gaussan'; did you mean 'Gaussian'", 2),
         ("precomputed", "no similarity called 'precomputed'; known: columns, cosine, dtw", 0),
-        ("gaussian(sgma=2)", "gaussian has no parameter 'sgma'; it has: sigma; did you mean 'sigma'", 9),
+        ("gaussian(sgma=2)", "gaussian has no parameter 'sgma'; it has: sigma, metric; did you mean 'sigma'", 9),
         ("linear(x=2)", "linear has no parameter 'x'; it has: none", 7),
-        ("gaussian(1, 2)", "too many arguments: gaussian takes 1 at most", 12),
+        ("gaussian(1, None, 2)", "too many arguments: gaussian takes 2 at most", 18),
         ("or_missing()", "or_missing needs k", 0),
         ("gaussian(sigma=1, sigma=2)", "'sigma' of gaussian is given twice", 18),
         ("gaussian(1, sigma=2)", "'sigma' of gaussian is given twice", 12),

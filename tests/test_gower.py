@@ -298,3 +298,35 @@ def test_where_the_package_gower_fails():
     complete = X.dropna().reset_index(drop=True)
     theirs = 1 - package.gower_matrix(complete.to_numpy(), cat_features=[False, False, True])
     np.testing.assert_allclose(Gower().gram(complete), theirs, atol=1e-6)
+
+
+def test_weights_count_as_repetition():
+    """A column of weight 2 counts as two equal columns, and one of weight 0 as none."""
+    twice = [{**row, "job again": row["job"]} for row in ROWS]
+    del_age = [{name: value for name, value in row.items() if name != "age"} for row in ROWS]
+    ranges = {**RANGES, "size": SIZES}
+    np.testing.assert_allclose(
+        Gower(ranges, weights={"job": 2.0}).gram(ROWS), Gower({**ranges, "job again": "equal text"}).gram(twice)
+    )
+    without = {name: given for name, given in ranges.items() if name != "age"}
+    np.testing.assert_allclose(Gower(ranges, weights={"age": 0}).gram(del_age), Gower(without).gram(ROWS))
+    np.testing.assert_allclose(Gower(ranges, weights={"age": 1.0}).gram(ROWS), Gower(ranges).gram(ROWS))
+    assert check_kernel(Gower({"job": "equal", "size": SIZES}, strict=True, weights={"job": 3})).verdict == "VALID"
+    assert (
+        repr(Gower({"job": "equal"}, weights={"job": 3}))
+        == "Gower(ranges={'job': 'equal'}, strict=False, weights={'job': 3})"
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"job": -1.0}, "the weight of column 'job' must be"),
+        ({"job": math.nan}, "the weight of column 'job' must be"),
+        ({"jobs": 1.0}, "weights name a column 'jobs' that does not exist"),
+        (dict.fromkeys(RANGES, 0.0), "every column has weight 0"),
+    ],
+)
+def test_weights_that_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        Gower(weights=weights).gram(PANDAS)

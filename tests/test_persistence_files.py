@@ -405,11 +405,11 @@ def test_other_versions_are_refused(version, advice, tmp_path):
 
 def test_a_later_minor_version_brings_older_files_up_to_date(tmp_path, monkeypatch):
     """As if ``Gaussian`` had gained an attribute and renamed another in version 1.1."""
-    (tmp_path / "old.sim").write_bytes(with_tree(SMALL, lambda tree: tree[-1].update(names=["s"])))
+    (tmp_path / "old.sim").write_bytes(with_tree(SMALL, lambda tree: tree[-1].update(names=["metric", "s"])))
     monkeypatch.setattr(file_format, "VERSION", (1, 1))
     with pytest.raises(SavedModelError, match="has no 'sigma'"):
         load(tmp_path / "old.sim")
-    upgrade = ((1, 0), lambda attributes: {"sigma": attributes["s"]})
+    upgrade = ((1, 0), lambda attributes: {"sigma": attributes["s"], "metric": attributes["metric"]})
     monkeypatch.setitem(registry.UPGRADES, "Gaussian", (upgrade,))
     assert load(tmp_path / "old.sim") == Gaussian(2.0)
     save(Gaussian(3.0), tmp_path / "new.sim")

@@ -213,8 +213,9 @@ def test_moments_of_folds_are_those_of_their_examples():
     F, Y = rng.standard_normal((50, 4)), rng.standard_normal((50, 2))
     for cv in (KFold(5), ShuffleSplit(6, random_state=0), TimeSeriesSplit(3), LeaveOneOut()):
         pairs = list(cv.split(F))
-        total, each = Folds(pairs, "").moments(F, Y)
-        for found, (train, _) in zip(each, pairs, strict=True):
+        total, of = Folds(pairs, "").moments(F, Y)
+        for fold, (train, _) in enumerate(pairs):
+            found = of(fold)
             expected = Moments.of(F[train], Y[train], np.ones(len(train)))
             np.testing.assert_allclose(found.gram, expected.gram, rtol=1e-12)
             np.testing.assert_allclose(found.cross, expected.cross, rtol=1e-10, atol=1e-12)

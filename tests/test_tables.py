@@ -259,3 +259,17 @@ def test_cells():
     with pytest.raises(TypeError, match="row 0 is 3"):
         column_names([3])
     assert as_similarity("ordinal") == Ordinal() and as_similarity("equal") == Equal()
+
+
+def test_weights_of_columns_are_factors_of_a_sum():
+    X = [{"age": 20.0, "job": "cook"}, {"age": 30.0, "job": "cook"}, {"age": 30.0, "job": "pilot"}]
+    parts = {"age": Gaussian(10.0), "job": "equal"}
+    age, job = (Columns({name: part}).gram(X) for name, part in parts.items())
+    np.testing.assert_allclose(Columns(parts, weights={"age": 3.0}).gram(X), (3 * age + job) / 4)
+    np.testing.assert_allclose(Columns(parts, how="sum", weights={"age": 3.0}).gram(X), 3 * age + job)
+    np.testing.assert_allclose(Columns(parts, weights={"age": 3.0}).diag(X), 1.0)
+    assert check_kernel(Columns(parts, weights={"age": 3.0})).verdict == "VALID"
+    with pytest.raises(ValueError, match="not of how='product'"):
+        Columns(parts, how="product", weights={"age": 3.0}).gram(X)
+    with pytest.raises(ValueError, match="the weight of column 'age' must be"):
+        Columns(parts, weights={"age": -3.0}).gram(X)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from similitude.compute.engines import use_engine
     from similitude.estimators import SimilarityClassifier, SimilarityRegressor
     from similitude.goodness import alignment, assess, error_at_margin, margin
+    from similitude.kernel_learning import learn_kernel
     from similitude.persistence import load, save
     from similitude.report import write_report
     from similitude.selection import choose_kernel, combine
@@ -30,6 +31,7 @@ _ROOMS = {
     "choose_kernel": "selection",
     "combine": "selection",
     "error_at_margin": "goodness",
+    "learn_kernel": "kernel_learning",
     "load": "persistence",
     "margin": "goodness",
     "repair": "validity",
@@ -53,6 +55,7 @@ __all__ = [
     "choose_kernel",
     "combine",
     "error_at_margin",
+    "learn_kernel",
     "load",
     "margin",
     "repair",

@@ -49,7 +49,8 @@ def _show(terminal: Terminal, selection: Selection) -> None:
         rows.append((mark, row.candidate, _range(row.error, classes), worse, row.representation.name))
     terminal.table(columns, rows, style_first="bold")
     terminal.say("* not shown to be worse than the best; the intervals (95 %) hold simultaneously.")
-    terminal.say("The error of the best of several is optimistic: measure it on other rows.")
+    terminal.say(f"{selection.on_new_rows()}.", "bold")
+    terminal.say("For that line the choice was made again without the rows that judge it.")
 
 
 def _range(estimate: Estimate, share: bool) -> str:

@@ -163,6 +163,7 @@ class Explanation(Result):
         )
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanations(Sequence[Explanation], Result):
     """The explanations of several predictions: a sequence that prints, is drawn in notebooks, and goes to JSON.
 
@@ -178,8 +179,7 @@ class Explanations(Sequence[Explanation], Result):
     True
     """
 
-    def __init__(self, items: Sequence[Explanation]) -> None:
-        self.items = list(items)
+    items: list[Explanation]
 
     def __len__(self) -> int:
         return len(self.items)

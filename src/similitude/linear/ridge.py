@@ -159,10 +159,15 @@ class Ridge:
 
         return judge
 
+    def predictions(self, F: np.ndarray) -> OfPenalty:
+        """Return a function of lam: the scores of rows."""
+        scores, _ = self.factorization.of_rows(F - self.mean.astype(F.dtype))
+        return lambda lam: scores(lam) + self.target_mean
+
     def held_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Judge:
         """Evaluate rows that are not part of the moments."""
-        scores, _ = self.factorization.of_rows(F - self.mean.astype(F.dtype))
-        return lambda lam: Trial.of(lam, scores(lam) + self.target_mean, Y, weights)
+        scores = self.predictions(F)
+        return lambda lam: Trial.of(lam, scores(lam), Y, weights)
 
     def judged(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
         """Evaluate one penalty on rows that are not part of the moments."""

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import Blocks, Encoding, as_matrix, check_fits, itemsize, loops, namespace
+from similitude.compute import Blocks, Encoding, check_fits, itemsize, loops, namespace
 from similitude.compute.engines import Engine
 from similitude.maps.feature_map import FeatureMap
-from similitude.maps.frequencies import Draw, Law, Matrix, Structured, law_of
+from similitude.maps.frequencies import Draw, Law, Matrix, Structured, base_kernel, law_of
 from similitude.maps.sketches import Written, whole_number
 from similitude.similarity import as_similarity
 from similitude.support import Guarantee, Premise, generator, rounded_up
@@ -34,7 +34,7 @@ class FourierMap(FeatureMap):
     Parameters
     ----------
     kernel : Similarity or str
-        Gaussian, Laplace, Matern, RationalQuadratic, or a positive multiple of one.
+        Gaussian, Laplace, Matern, RationalQuadratic, with or without a metric, or a positive multiple of one.
     n_components : int
         The number of features D.
     kind : {"plain", "orthogonal", "structured"}
@@ -106,7 +106,8 @@ class FourierMap(FeatureMap):
         with self._session(X):
             X = self._fit_sample(X).objects
         X, rng = self._checked(X, reset=True), generator(self.random_state)
-        law, d = self._law(self._start(X, rng)[0]), X.shape[1]
+        kernel = self._start(X, rng)[0]
+        law, d = self._law(kernel), base_kernel(kernel).encode(X[:1]).shape[1]
         draw = Draw(law, d, math.ceil(width / 2), rng)
         if self.kind != "structured":
             check_fits(d, draw.m, 8, self._engine)
@@ -119,7 +120,7 @@ class FourierMap(FeatureMap):
     def features(self, X: Any) -> Blocks:
         """Return the features as strips of rows: the cosines, then the sines."""
         check_is_fitted(self)
-        A = as_matrix(self._checked(X, reset=False))
+        A = base_kernel(self.kernel_).encode(self._checked(X, reset=False))
         waves = self.waves_.astype(_precision(A))
         return Blocks(Written("FourierMap"), A, waves, engine=self._engine, itemsize=itemsize(A), whole_rows=True)
 
@@ -127,7 +128,7 @@ class FourierMap(FeatureMap):
     def frequencies_(self) -> np.ndarray:
         """The frequencies, one in each row."""
         check_is_fitted(self)
-        return self.waves_.frequencies(self.n_features_in_)
+        return self.waves_.frequencies(base_kernel(self.kernel_).encode(np.eye(self.n_features_in_)))
 
     def _law(self, kernel: Any) -> Law:
         law = law_of(kernel)
@@ -182,10 +183,10 @@ class Waves:
         angles = (turns - 4.0 * xp.round(turns / 4.0)) * (math.pi / 2)
         return self.amplitude * xp.concat([xp.cos(angles), xp.sin(angles[:, :pairs])], axis=1)
 
-    def frequencies(self, d: int) -> np.ndarray:
-        """Return the frequencies of vectors of dimension d, one in each row."""
-        turns = np.empty((d, math.ceil(self.width / 2)))
-        self.astype(np.dtype(np.float64)).angles.write_turns(np.eye(d), turns)
+    def frequencies(self, basis: np.ndarray) -> np.ndarray:
+        """Return the frequencies along the encoded unit vectors, one in each row."""
+        turns = np.empty((len(basis), math.ceil(self.width / 2)))
+        self.astype(np.dtype(np.float64)).angles.write_turns(basis, turns)
         return turns.T * (math.pi / 2)
 
     def write(self, A: Encoding, out: np.ndarray) -> None:

@@ -61,6 +61,11 @@ def law_of(kernel: Any) -> Law:
     )
 
 
+def base_kernel(kernel: Any) -> Any:
+    """Return the kernel below positive factors, which encodes the vectors that frequencies are drawn for."""
+    return base_kernel(kernel.k) if type(kernel) is Scaled else kernel
+
+
 def _number(scale: Any) -> float:
     return 1.0 if isinstance(scale, str) else float(scale)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -33,43 +35,92 @@ class HeldOutErrors:
         """The standard error of the loss."""
         return float(self.losses.std() / np.sqrt(len(self.losses)))
 
+    @property
+    def rank(self) -> tuple[float, float]:
+        """The mean error, and the loss, which decides between equal errors."""
+        return float(self.errors.mean()), self.loss
 
-def cross_validate(F: np.ndarray, targets: SelectionTargets, folds: Folds) -> HeldOutErrors:
-    """Return the held-out errors of ridge regression in all folds.
+    def clearly_better(self, other: HeldOutErrors) -> bool:
+        """Return whether the loss is smaller than the other one by more than the standard error of that."""
+        return self.loss < other.loss - other.deviation
+
+
+@dataclass(frozen=True, eq=False)
+class OuterFold:
+    """A fold that takes no part in a choice: the errors inside its training examples, and those of its test examples.
+
+    The test examples are predicted by the model whose penalty is the best one inside.
+    """
+
+    inside: HeldOutErrors
+    outside: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class TriedPenalties:
+    """Losses and errors of test examples, a row for each penalty."""
+
+    test: np.ndarray
+    losses: np.ndarray
+    errors: np.ndarray
+
+
+def cross_validate(
+    F: np.ndarray, targets: SelectionTargets, folds: Folds, outer: Folds | None
+) -> tuple[HeldOutErrors, list[OuterFold]]:
+    """Return the held-out errors of ridge regression in all folds, and those of every outer fold.
 
     The penalty of a fold is the one with the smallest squared loss on the test examples of the other folds, so that no
     example is tested with a penalty that it helped to choose (with a single fold, on its own). Ties go to the larger
-    penalty. Every fold is solved by one eigendecomposition for all penalties.
+    penalty. Every fold is solved by one eigendecomposition for all penalties, and so is every pair of outer folds: the
+    model of what both train on is tested by the examples of each on behalf of the other.
     """
-    total, each = folds.moments(F, targets.Y)
+    total, moments = folds.moments(F, targets.Y)
     centered, plain = float(np.trace(total.centered()[0])), float(np.trace(total.gram))
     penalties = PENALTIES * (centered if centered > np.finfo(float).eps * plain else 1.0)
-    tried = [
-        _held_out(F, targets, test, Ridge(one), penalties) for one, (_, test) in zip(each, folds.pairs, strict=True)
-    ]
-    sums = np.stack([losses.sum(axis=1) for losses, _ in tried])
-    losses, errors, times = np.zeros((3, len(F)))
-    for fold, (_, test) in enumerate(folds.pairs):
-        best = _smallest((sums if len(folds) == 1 else np.delete(sums, fold, axis=0)).sum(axis=0))
-        losses[test] += tried[fold][0][best]
-        errors[test] += tried[fold][1][best]
-        times[test] += 1
-    tested = np.flatnonzero(times)
-    penalty = float(penalties[_smallest(sums.sum(axis=0))])
-    return HeldOutErrors(penalty, losses[tested] / times[tested], errors[tested] / times[tested])
+
+    def tried(test: np.ndarray, ridge: Ridge) -> TriedPenalties:
+        return _held_out(F, targets, test, ridge, penalties)
+
+    single = [tried(test, Ridge(moments(fold))) for fold, (_, test) in enumerate(folds.pairs)]
+    found, _ = _combined(single, penalties, len(F))
+    if outer is None:
+        return found, []
+    if outer is not folds:
+        moments = outer.moments(F, targets.Y)[1]
+        single = [tried(test, Ridge(moments(fold))) for fold, (_, test) in enumerate(outer.pairs)]
+    inner: list[list[TriedPenalties]] = [[] for _ in outer.pairs]
+    for one, other in combinations(range(len(outer)), 2):
+        ridge = Ridge(moments(one, other))
+        for left, right in ((one, other), (other, one)):
+            inner[left].append(tried(np.intersect1d(outer.pairs[left][0], outer.pairs[right][1]), ridge))
+    judged = []
+    for outside, several in zip(single, inner, strict=True):
+        inside, best = _combined(several, penalties, len(F))
+        judged.append(OuterFold(inside, outside.errors[best]))
+    return found, judged
 
 
 def _held_out(
     F: np.ndarray, targets: SelectionTargets, test: np.ndarray, ridge: Ridge, penalties: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return losses and errors of the test examples of a fold, a row for each penalty."""
-    trial_of = ridge.held_out(F[test], targets.Y[test], np.ones(len(test)))
-    losses, errors = np.empty((2, len(penalties), len(test)))
-    for place, lam in enumerate(penalties):
-        trial = trial_of(float(lam))
-        assert trial is not None
-        losses[place], errors[place] = trial.losses, targets.errors(trial.scores, test)
-    return losses, errors
+) -> TriedPenalties:
+    """Return losses and errors of test examples under every penalty."""
+    scores_of, Y = ridge.predictions(F[test]), targets.Y[test]
+    scores = np.stack([scores_of(float(lam)) for lam in penalties])
+    return TriedPenalties(test, ((scores - Y) ** 2).sum(axis=2), targets.errors(scores, test))
+
+
+def _combined(tried: Sequence[TriedPenalties], penalties: np.ndarray, n: int) -> tuple[HeldOutErrors, int]:
+    """Return the errors of several folds, each with the penalty that is best for the others; and the best for all."""
+    sums = np.stack([fold.losses.sum(axis=1) for fold in tried])
+    losses, errors, times = np.zeros((3, n))
+    for place, fold in enumerate(tried):
+        best = _smallest((sums if len(tried) == 1 else np.delete(sums, place, axis=0)).sum(axis=0))
+        losses[fold.test] += fold.losses[best]
+        errors[fold.test] += fold.errors[best]
+        times[fold.test] += 1
+    tested, best = np.flatnonzero(times), _smallest(sums.sum(axis=0))
+    return HeldOutErrors(float(penalties[best]), losses[tested] / times[tested], errors[tested] / times[tested]), best
 
 
 def _smallest(sums: np.ndarray) -> int:

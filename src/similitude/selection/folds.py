@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ from similitude.support import brief, check_integer
 
 MAX_PARTS = 24
 """Largest number of parts of the examples whose sums are kept."""
+
+OUTER_FOLDS = 5
+"""Largest number of folds by which a choice is judged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +31,29 @@ class Folds:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def moments(self, F: np.ndarray, Y: np.ndarray) -> tuple[Moments, Iterator[Moments]]:
-        """Return the moments of all training examples, and those of each fold.
+    @property
+    def widening(self) -> float:
+        r"""The factor by which intervals of errors are wider than those of independent errors.
 
-        Examples that are in the training set of the same folds form a part, and the moments of a fold are the sum over
-        its parts: nothing is subtracted, so nothing cancels. If there are too many parts, each fold is summed alone.
+        Models of several folds share training examples, so that their errors are correlated: the variance of their mean
+        is multiplied by :math:`1 + n_{test} / n_{train}`. (Nadeau and Bengio, "Inference for the Generalization Error",
+        2003, section 3, with the variance of single examples in place of that of folds.)
+
+        >>> Folds([(np.arange(80), np.arange(80, 180))], "").widening
+        1.5
+        """
+        n_test = len(np.unique(np.concatenate([test for _, test in self.pairs])))
+        return float(np.sqrt(1 + n_test / np.mean([len(train) for train, _ in self.pairs])))
+
+    def apart(self, groups: np.ndarray) -> bool:
+        """Return whether no group is in both the training and the test examples of a fold."""
+        return not any(np.isin(groups[train], groups[test]).any() for train, test in self.pairs)
+
+    def moments(self, F: np.ndarray, Y: np.ndarray) -> tuple[Moments, Callable[..., Moments]]:
+        """Return the moments of all training examples, and a function of folds: those of what all of them train on.
+
+        Examples that are in the training set of the same folds form a part, and the moments of folds are the sum over
+        their parts: nothing is subtracted, so nothing cancels. If there are too many parts, each sum is taken alone.
         """
         fitted = np.zeros((len(Y), len(self)), dtype=bool)
         for fold, (train, _) in enumerate(self.pairs):
@@ -41,10 +64,11 @@ class Folds:
             return Moments.of(F[which], Y[which], np.ones(len(which)))
 
         if len(members) > MAX_PARTS:
-            return of(np.flatnonzero(fitted.any(axis=1))), (of(train) for train, _ in self.pairs)
+            everything = of(np.flatnonzero(fitted.any(axis=1)))
+            return everything, lambda *folds: of(np.flatnonzero(fitted[:, folds].all(axis=1)))
         parts = [of(np.flatnonzero(part.ravel() == p)) for p in range(len(members))]
         total = _sum(parts, np.flatnonzero(members.any(axis=1)))
-        return total, (_sum(parts, np.flatnonzero(column)) for column in members.T)
+        return total, lambda *folds: _sum(parts, np.flatnonzero(members[:, folds].all(axis=1)))
 
 
 def _sum(parts: list[Moments], which: np.ndarray) -> Moments:
@@ -76,10 +100,11 @@ def check_cv(cv: Any, targets: SelectionTargets) -> Any:
     return int(cv)
 
 
-def make_folds(cv: Any, targets: SelectionTargets, rows: np.ndarray, rng: np.random.Generator) -> Folds:
+def make_folds(cv: Any, targets: SelectionTargets, rows: np.ndarray, copies: np.ndarray, seed: int) -> Folds:
     """Return the folds of the sampled examples, at these rows; `cv` was validated by `check_cv`.
 
-    Given pairs (train, test) hold positions among all examples; the generator shuffles if cv is a number.
+    Given pairs (train, test) hold positions among all examples. If cv is a number, they are shuffled, and examples with
+    the same number in `copies` are in the same fold.
     """
     here = targets.at(rows)
     if hasattr(cv, "split"):
@@ -92,17 +117,77 @@ def make_folds(cv: Any, targets: SelectionTargets, rows: np.ndarray, rng: np.ran
         kept = [(place[train][place[train] >= 0], place[test][place[test] >= 0]) for train, test in pairs]
         folds = Folds(kept, f"{len(kept)} given folds")
     else:
-        folds = Folds(_shuffled(int(cv), here, rng), f"{cv} folds{'' if here.codes is None else ', stratified'}")
+        folds = _shuffled(int(cv), here, copies, seed)
     _check(folds, here)
     return folds
 
 
-def _shuffled(cv: int, targets: SelectionTargets, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+def _shuffled(n_folds: int, targets: SelectionTargets, copies: np.ndarray, seed: int) -> Folds:
+    """Return random folds, stratified for classes; copies stay together unless a fold had no class to learn from."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
+    described = f"{n_folds} folds{'' if targets.codes is None else ', stratified'}"
+    _, first = np.unique(copies, return_index=True)
+    if len(first) < len(targets):
+        fewest = 2 if targets.codes is None else np.bincount(targets.codes[first]).min()
+        if len(first) >= n_folds and fewest >= 2:
+            return Folds(_grouped(n_folds, targets.codes, copies, seed), f"{described}, copies together")
     splitter = KFold if targets.codes is None else StratifiedKFold
-    seed = int(rng.integers(2**31))
-    return list(splitter(cv, shuffle=True, random_state=seed).split(np.zeros((len(targets), 1)), targets.codes))
+    pairs = splitter(n_folds, shuffle=True, random_state=seed).split(np.zeros((len(targets), 1)), targets.codes)
+    return Folds(list(pairs), described)
+
+
+def _grouped(
+    n_folds: int, codes: np.ndarray | None, groups: np.ndarray, seed: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return random folds of whole groups, each with its share of every class.
+
+    >>> [test for _, test in _grouped(2, np.array([0, 0, 1, 1, 0]), np.array([0, 1, 2, 3, 0]), 0)]
+    [array([0, 2, 4]), array([1, 3])]
+    """
+    _, first, members = np.unique(groups, return_index=True, return_inverse=True)
+    order = np.random.default_rng(seed).permutation(len(first))
+    if codes is not None:
+        order = order[np.argsort(codes[first[order]], kind="stable")]
+    fold = np.empty(len(first), dtype=np.intp)
+    fold[order] = np.arange(len(first)) % n_folds
+    return [(np.flatnonzero(fold[members] != one), np.flatnonzero(fold[members] == one)) for one in range(n_folds)]
+
+
+def outer_folds(cv: Any, folds: Folds, targets: SelectionTargets, copies: np.ndarray, seed: int) -> Folds | None:
+    """Return at most five disjoint folds by which a choice is judged: given ones are merged, a few are replaced.
+
+    The choice is made by the others of them, among what both train on; None if the given folds leave nothing there.
+    """
+    if isinstance(cv, int):
+        separate, n_groups = len(folds) >= OUTER_FOLDS and folds.apart(copies), len(np.unique(copies))
+        if separate and len(folds) == OUTER_FOLDS:
+            return folds
+        if not separate:
+            grouped = _grouped(min(OUTER_FOLDS, n_groups), targets.codes, copies, seed)
+            return Folds(grouped, "") if n_groups > 2 else None
+    disjoint, tested = [], np.zeros(len(targets), dtype=bool)
+    for train, test in folds.pairs:
+        if not tested[test].any():
+            disjoint.append((train, test))
+            tested[test] = True
+    merged = []
+    for which in np.array_split(
+        np.random.default_rng(seed).permutation(len(disjoint)), min(OUTER_FOLDS, len(disjoint))
+    ):
+        trains, tests = zip(*(disjoint[one] for one in which), strict=True)
+        merged.append((reduce(np.intersect1d, trains), np.sort(np.concatenate(tests))))
+    return None if len(merged) < 3 or not _nested(merged) else Folds(merged, "")
+
+
+def _nested(pairs: list[tuple[np.ndarray, np.ndarray]]) -> bool:
+    """Return whether any two folds have examples that both train on, and each trains on test examples of the other."""
+    return all(
+        np.intersect1d(train, other).size
+        and np.intersect1d(train, other_test).size
+        and np.intersect1d(other, test).size
+        for (train, test), (other, other_test) in combinations(pairs, 2)
+    )
 
 
 def _pair(place: int, pair: Any, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ class SampledData:
     X: Any
     rows: np.ndarray
     places: np.ndarray
+    _encodings: dict[int, tuple[Similarity, Encoding]] = field(default_factory=dict, repr=False)
 
     @property
     def landmarks(self) -> np.ndarray:
@@ -36,7 +37,16 @@ class SampledData:
 
     def without_others(self) -> SampledData:
         """Return the same without the objects that are not sampled."""
-        return replace(self, X=self._raw)
+        return replace(self, X=self._raw, _encodings={})
+
+    def encoded(self, k: Similarity, keep: bool = False) -> Encoding:
+        """Return the encoded examples; those that were kept are handed out once more."""
+        if id(k) in self._encodings:
+            return self._encodings.pop(id(k))[1]
+        encoding = k.encode_checked(self.objects(k), "X")
+        if keep:
+            self._encodings[id(k)] = k, encoding
+        return encoding
 
     @cached_property
     def _raw(self) -> Any:
@@ -104,7 +114,7 @@ class LandmarkSimilarities:
     def __init__(self, k: Similarity, data: SampledData, engine: Engine, shared: bool = False) -> None:
         self.data, self.engine, self.shared = data, engine, shared
         objects = data.objects(k)
-        self.A = k.encode_checked(objects, "X")
+        self.A = data.encoded(k)
         self.landmarks = Landmarks(take(objects, data.places), data.landmarks, rows(self.A, data.places))
         self.n_calls = 0
         self._distances: dict[str, np.ndarray] = {}

@@ -14,19 +14,6 @@ DRAWS = 4000
 """Number of simulated draws of the largest standardized difference."""
 
 
-def widening(n_test: int, n_train: float) -> float:
-    r"""Return the factor by which intervals are wider than those of independent errors.
-
-    Models of several folds share training examples, so that their errors are correlated: the variance of their mean is
-    multiplied by :math:`1 + n_{test} / n_{train}`. (Nadeau and Bengio, "Inference for the Generalization Error",
-    2003, section 3, with the variance of single examples in place of that of folds.)
-
-    >>> widening(100, 80)
-    1.5
-    """
-    return float(np.sqrt(1 + n_test / n_train))
-
-
 def error_of(errors: np.ndarray, of_classes: bool, wider: float = 1.0) -> Estimate:
     """Return the mean error: of zeros and ones with the interval of Clopper and Pearson, else that of `around_mean`."""
     if of_classes:
@@ -81,7 +68,7 @@ def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 
     standard errors, where c is the quantile of the largest standardized difference between any two candidates whose
     errors have this covariance; for two candidates it is that of Student's t. Because all pairs are covered
     simultaneously, so are those with the best candidate, which was chosen by the same errors. (Hothorn, Bretz and
-    Westfall, "Simultaneous Inference in General Parametric Models", 2008.) See `widening`, `around_mean` and
+    Westfall, "Simultaneous Inference in General Parametric Models", 2008.) See `Folds.widening`, `around_mean` and
     `around_proportions`.
     """
     steps, around = wider * _steps(errors), around_proportions if of_classes else around_mean

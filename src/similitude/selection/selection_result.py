@@ -72,6 +72,10 @@ class Selection(Result):
     ----------
     best : Similarity
         With data-dependent parameters resolved.
+    held_out_error : Estimate or None
+        The error that the best one will have on new examples: in each of five outer folds, candidate and penalty are
+        chosen again by the other folds alone, and the model is judged by the examples outside. None if the given folds
+        cannot be nested, such as those of a time series.
     table : list of Row
         One for each candidate, by increasing error.
     task : {"classification", "regression"}
@@ -88,6 +92,7 @@ class Selection(Result):
     """
 
     best: Similarity
+    held_out_error: Estimate | None
     table: list[Row]
     task: str
     folds: str
@@ -103,6 +108,16 @@ class Selection(Result):
         except ImportError as error:
             raise ImportError("to_frame() needs pandas: pip install pandas") from error
         return pd.DataFrame([_flat(row) for row in self.table])
+
+    def on_new_rows(self) -> str:
+        """Return a sentence on the error of the best one on new rows."""
+        error = self.held_out_error
+        if error is None:
+            return "The error of the best of several is optimistic, and these folds cannot correct that: use cv=5"
+        if self.task == CLASSIFICATION:
+            value, low, high = (100 * end for end in (error.value, error.low, error.high))
+            return f"The best, on new rows: {value:.3g} % error [{low:.3g}, {high:.3g}]"
+        return f"The best, on new rows: squared error {error.value:.4g} [{error.low:.3g}, {error.high:.3g}]"
 
     def __str__(self) -> str:
         what = "error" if self.task == CLASSIFICATION else "squared error"
@@ -161,6 +176,4 @@ def _footnotes(selection: Selection) -> list[str]:
     lines = ["* not shown to be worse than the best: the intervals of 'worse by' hold simultaneously"]
     if any(row.shared for row in selection.table):
         lines.append("shared: the distances of these pairs were computed once for several candidates")
-    if len(selection.table) > 1:
-        lines.append("The error of the best of several is optimistic: measure it on other examples.")
-    return lines + [f"Note: {note}" for note in selection.notes]
+    return [*lines, selection.on_new_rows(), *(f"Note: {note}" for note in selection.notes)]

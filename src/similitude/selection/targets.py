@@ -50,11 +50,11 @@ class SelectionTargets:
         return replace(self, values=self.values[rows], Y=self.Y[rows], codes=codes)
 
     def errors(self, scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the error of each example's scores: 0 or 1, or the squared error."""
+        """Return the error of each example's scores, along the last axis: 0 or 1, or the squared error."""
         if self.codes is None:
-            squared: np.ndarray = ((scores - self.Y[rows]) ** 2).sum(axis=1)
+            squared: np.ndarray = ((scores - self.Y[rows]) ** 2).sum(axis=-1)
             return squared
-        predicted = scores[:, 0] >= 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+        predicted = scores[..., 0] >= 0 if scores.shape[-1] == 1 else scores.argmax(axis=-1)
         return (predicted != self.codes[rows]).astype(np.float64)
 
 

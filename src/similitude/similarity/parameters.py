@@ -70,8 +70,12 @@ class Parametric:
         return mine.keys() == theirs.keys() and all(_same(mine[name], theirs[name]) for name in mine)
 
     def __repr__(self) -> str:
-        params = ", ".join(f"{name}={_written(value)}" for name, value in self._params().items())
+        params = ", ".join(f"{name}={text}" for name, text in self.written_params().items())
         return f"{type(self).__name__}({params})"
+
+    def written_params(self) -> dict[str, str]:
+        """Return the parameters by name as `repr` shows them."""
+        return {name: _written(value) for name, value in self._params().items()}
 
     def fingerprint(self) -> str:
         """Return a short text that is equal for equal similarities, also in another process.

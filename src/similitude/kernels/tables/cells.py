@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from itertools import compress
@@ -13,7 +13,7 @@ import numpy as np
 
 from similitude.compute import as_objects, check_columns, check_objects, is_column, is_table, take
 from similitude.kernels.item_keys import item_keys
-from similitude.support import brief
+from similitude.support import brief, check_nonnegative
 
 ANY_KIND = ("mixed", "missing")
 """Kinds of columns that do not restrict later ones."""
@@ -202,3 +202,17 @@ def order_of(values: Any) -> list[Any] | None:
     if categories is None or not (getattr(dtype, "ordered", False) or type(dtype).__name__ == "Enum"):
         return None
     return list(categories.tolist() if hasattr(categories, "tolist") else categories)
+
+
+def check_weights(weights: Any, names: Iterable[Any] | None) -> None:
+    """Validate weights of columns: a dict of numbers >= 0 whose names, where they are known, are among the columns."""
+    if weights is None:
+        return
+    if not isinstance(weights, Mapping) or not weights:
+        raise TypeError(f"weights must be a dict from columns to numbers >= 0, got {brief(weights)}")
+    for name, weight in weights.items():
+        check_nonnegative(f"the weight of column {name!r}", weight)
+        if names is not None and name not in (known := list(names)):
+            raise ValueError(f"weights name a column {name!r} that does not exist; the columns are {brief(known)}")
+    if names is not None and not any(weights.get(name, 1.0) for name in names):
+        raise ValueError("every column has weight 0: one at least must count")

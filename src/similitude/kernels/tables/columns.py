@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding
-from similitude.kernels.tables.cells import check_kind, column, missing_cells
+from similitude.kernels.tables.cells import check_kind, check_weights, column, missing_cells
 from similitude.similarity import Maximum, Minimum, Product, Scaled, Similarity, Sum, as_similarity
 from similitude.support import ExpressionError, brief, check_choice, error_prefix
 
@@ -43,6 +43,8 @@ class Columns(Similarity):
         ("similar in all") need not be.
     schema : dict, optional
         The kind of values of each column; taken from data by `resolve`.
+    weights : dict, optional
+        For some columns a weight >= 0 in the sum or mean; the others have weight 1.
 
     Examples
     --------
@@ -64,16 +66,26 @@ class Columns(Similarity):
 
     objects = "table"
 
-    def __init__(self, columns: Mapping[Any, Any], how: str = "mean", schema: Mapping[Any, str] | None = None) -> None:
+    def __init__(
+        self,
+        columns: Mapping[Any, Any],
+        how: str = "mean",
+        schema: Mapping[Any, str] | None = None,
+        weights: Mapping[Any, float] | None = None,
+    ) -> None:
         self.columns = columns
         self.how = how
         self.schema = schema
+        self.weights = weights
 
     def check_params(self) -> None:
-        """Validate the dict of similarities and `how`."""
+        """Validate the dict of similarities, `how` and the weights."""
         if not isinstance(self.columns, Mapping) or not self.columns:
             raise TypeError(f"columns must be a dict from names to similarities, got {brief(self.columns)}")
         check_choice("how", self.how, HOWS)
+        check_weights(self.weights, self.columns)
+        if self.weights is not None and self.how not in ("mean", "sum"):
+            raise ValueError(f"weights are those of a mean or a sum, not of how={self.how!r}")
         for name, part in self.similarities().items():
             with error_prefix(f"column {name!r}"):
                 part.check_params()
@@ -102,8 +114,8 @@ class Columns(Similarity):
 
     def _node(self) -> Any:
         parts = self.parts()
-        if self.how == "mean":
-            return Sum(*(Scaled(part, 1 / len(parts)) for part in parts))
+        if self.how == "mean" or self.weights is not None:
+            return Sum(*(Scaled(part, factor) for part, factor in zip(parts, self._factors(), strict=True)))
         nodes: dict[str, type[Any]] = {"sum": Sum, "product": Product, "max": Maximum, "min": Minimum}
         return nodes[self.how](*parts)
 
@@ -153,8 +165,16 @@ class Columns(Similarity):
         return self._combined([part.diagonal(a) for part, a in zip(self.parts(), A, strict=True)])
 
     def _combined(self, values: list[Any]) -> np.ndarray:
-        total = reduce(HOWS[self.how], (np.asarray(one, dtype=float) for one in values))
+        terms = [np.asarray(one, dtype=float) for one in values]
+        if self.weights is not None:
+            return np.sum([factor * one for factor, one in zip(self._factors(), terms, strict=True)], axis=0)
+        total = reduce(HOWS[self.how], terms)
         return total / len(values) if self.how == "mean" else total
+
+    def _factors(self) -> list[float]:
+        """Return the factor of each column in the sum."""
+        weights = [float((self.weights or {}).get(name, 1.0)) for name in self.columns]
+        return [weight / sum(weights) for weight in weights] if self.how == "mean" else weights
 
     def _column(self, X: Any, name: Any, part: Similarity) -> tuple[Any, str]:
         """Return a column and the kind of its values, validated."""
@@ -203,7 +223,8 @@ class Columns(Similarity):
             return super().__repr__()
         written = (f"{name!r}: {getattr(given, '__qualname__', repr(given))}" for name, given in self.columns.items())
         schema = "" if self.schema is None else f", schema={self.schema!r}"
-        return f"Columns({{{', '.join(written)}}}, how={self.how!r}{schema})"
+        weights = "" if self.weights is None else f", weights={self.weights!r}"
+        return f"Columns({{{', '.join(written)}}}, how={self.how!r}{schema}{weights})"
 
 
 def _cells(objects: list[Any]) -> list[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from similitude.compute import Encoding, Hints, loops, take
 from similitude.kernels.tables.cells import (
     check_kind,
+    check_weights,
     column,
     column_names,
     is_categorical,
@@ -51,13 +52,14 @@ class Range(NamedTuple):
 class Gower(Similarity):
     r"""Gower's coefficient: the mean similarity of those columns in which both rows have a value.
 
-    .. math:: K(x, z) = \sum_k \delta_k s_k(x_k, z_k) \Big/ \sum_k \delta_k
+    .. math:: K(x, z) = \sum_k w_k \delta_k s_k(x_k, z_k) \Big/ \sum_k w_k \delta_k
 
-    with :math:`\delta_k = 0` if :math:`x_k` or :math:`z_k` is missing, and 1 otherwise. Columns of numbers, dates and
-    times have :math:`s = 1 - |x - z| / R` with their range R; categories, texts and booleans have s = 1 if they are
-    equal and 0 otherwise; ordered categories are compared as numbers by their ranks 0, …, c - 1. Two rows with no
-    common known column have K = 0. (Gower, A general coefficient of similarity and some of its properties,
-    Biometrics 27, 1971; the extension to ranks is that of Kaufman and Rousseeuw, Finding Groups in Data, 1990.)
+    with weights :math:`w_k \ge 0`, by default 1, and :math:`\delta_k = 0` if :math:`x_k` or :math:`z_k` is missing, and
+    1 otherwise. Columns of numbers, dates and times have :math:`s = 1 - |x - z| / R` with their range R; categories,
+    texts and booleans have s = 1 if they are equal and 0 otherwise; ordered categories are compared as numbers by
+    their ranks 0, …, c - 1. Two rows with no common known column have K = 0. (Gower, A general coefficient of
+    similarity and some of its properties, Biometrics 27, 1971; the extension to ranks is that of Kaufman and
+    Rousseeuw, Finding Groups in Data, 1990.)
 
     The rows are those of a pandas or polars data frame, or dicts. Columns and ranges are those of the table on which it
     is resolved; other columns are ignored; an error names a column that is absent or holds another kind of values.
@@ -77,6 +79,8 @@ class Gower(Similarity):
         compared for equality.
     strict : bool
         Refuse missing values and numbers outside the ranges; the error names row and column.
+    weights : dict, optional
+        For some columns a weight >= 0; the others have weight 1. A column of weight 0 is ignored.
 
     Examples
     --------
@@ -95,9 +99,15 @@ class Gower(Similarity):
     hints = Hints(finite=True)
     resolves = ("ranges",)
 
-    def __init__(self, ranges: Mapping[Any, Any] | None = None, strict: bool = False) -> None:
+    def __init__(
+        self,
+        ranges: Mapping[Any, Any] | None = None,
+        strict: bool = False,
+        weights: Mapping[Any, float] | None = None,
+    ) -> None:
         self.ranges = ranges
         self.strict = strict
+        self.weights = weights
 
     @property
     def claims(self) -> frozenset[str]:
@@ -109,16 +119,22 @@ class Gower(Similarity):
         """The proof, or why there is none."""
         if self.strict:
             return (
-                "a mean of kernels: equality, and 1 - |u - v| of u, v in [0, 1], which is min(u, v) + "
-                "min(1 - u, 1 - v), two dot products of indicators of intervals (Gower 1971)"
+                "a mean of kernels with weights >= 0: equality, and 1 - |u - v| of u, v in [0, 1], which is "
+                "min(u, v) + min(1 - u, 1 - v), two dot products of indicators of intervals (Gower 1971)"
             )
         return (
             "with missing values or numbers outside the ranges Gower's coefficient need not be a kernel (Gower 1971); "
             "Gower(strict=True) refuses these and is one"
         )
 
+    def written_params(self) -> dict[str, str]:
+        """Return the parameters as `repr` shows them, without weights if there are none."""
+        written = super().written_params()
+        return {name: text for name, text in written.items() if name != "weights" or self.weights is not None}
+
     def check_params(self) -> None:
-        """Validate the range of each column."""
+        """Validate the range of each column, and the weights."""
+        check_weights(self.weights, self.ranges if isinstance(self.ranges, Mapping) else None)
         if self.ranges is None:
             return
         if not isinstance(self.ranges, Mapping) or not self.ranges:
@@ -132,7 +148,7 @@ class Gower(Similarity):
         Where there are two columns: a row with both values, and two with one of them each, which have K = 1 with the
         first row and K = 0 with each other. Of one column of numbers or times: two that are four ranges apart.
         """
-        spans = {} if self.strict else {name: _read_range(name, given) for name, given in (self.ranges or {}).items()}
+        spans = {} if self.strict else {name: _read_range(name, given) for name, given in self._counted().items()}
         if len(spans) > 1:
             first, second, *_ = spans
             nothing = dict.fromkeys(spans)
@@ -154,7 +170,7 @@ class Gower(Similarity):
     def encode(self, objects: Any) -> Encoding:
         """Return numbers relative to their range (NaN if missing), and keys of categories (0 if missing)."""
         numbers, keys = [], []
-        for name, given in (self.ranges or {}).items():
+        for name, given in self._counted().items():
             values, span = column(objects, name), _read_range(name, given)
             missing = missing_cells(values)
             if self.strict and missing.any():
@@ -176,9 +192,41 @@ class Gower(Similarity):
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return the mean similarity of the columns in which both rows have a value."""
         out = np.empty((len(A[0]), len(B[0]))) if out is None else out
+        if self.weights is not None:
+            return self._weighted(A, B, out)
         a, b = ((np.ascontiguousarray(numbers), np.ascontiguousarray(keys)) for numbers, keys in (A, B))
         loops.gower(out, a, b)
         return out
+
+    def _counted(self) -> dict[Any, Any]:
+        """Return the ranges of the columns that have a weight."""
+        weights = self.weights or {}
+        return {name: given for name, given in (self.ranges or {}).items() if weights.get(name, 1.0)}
+
+    def _weighted(self, A: Encoding, B: Encoding, out: np.ndarray) -> np.ndarray:
+        """Write the weighted mean similarity, column by column."""
+        known = np.zeros(out.shape)
+        out[...] = 0
+        of_numbers, of_keys = self._encoded_weights()
+        for weight, a, b in zip(of_numbers, A[0].T, B[0].T, strict=True):
+            gaps = np.abs(a[:, None] - b)
+            out += weight * np.where(np.isnan(gaps), 0, 1 - gaps)
+            known += weight * ~np.isnan(gaps)
+        for weight, a, b in zip(of_keys, A[1].T, B[1].T, strict=True):
+            both = (a[:, None] != 0) & (b != 0)
+            out += weight * (both & (a[:, None] == b))
+            known += weight * both
+        out /= np.where(known > 0, known, 1.0)
+        return out
+
+    def _encoded_weights(self) -> tuple[list[float], list[float]]:
+        """Return the weights of columns of numbers, and of columns of keys, in the order in which they are encoded."""
+        of_numbers: list[float] = []
+        of_keys: list[float] = []
+        for name, given in self._counted().items():
+            weights = of_keys if _read_range(name, given).kind == "equal" else of_numbers
+            weights.append(float((self.weights or {}).get(name, 1.0)))
+        return of_numbers, of_keys
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return 1, or 0 for a row without known values."""

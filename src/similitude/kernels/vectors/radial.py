@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_matrix, namespace
+from similitude.kernels.vectors.metric import PULLBACK, check_metric, transformed, written_metric
 from similitude.kernels.vectors.pairwise import (
     IDENTITY,
     ROOT,
@@ -21,7 +22,7 @@ from similitude.kernels.vectors.pairwise import (
     vector_profile,
 )
 from similitude.similarity import UNIT_KERNEL
-from similitude.support import check_positive
+from similitude.support import check_positive, digest
 
 FINITE = Hints(finite=True, on_tensors=True, profile=vector_profile)
 
@@ -30,18 +31,27 @@ class DistanceSimilarity(VectorSimilarity):
     """A similarity of vectors that is a function of their distance, with a scale that may be the median distance.
 
     Distances can be computed once for several of them: ``k.of_distances(k.distances(A, B))`` is ``k.block(A, B)``.
+
+    A `metric` is a linear map that is applied to the vectors once, when they are encoded: weights that multiply the
+    columns, or a matrix T that maps x to T'x. Distances are then those of :math:`M = TT'`, which is PSD for every T.
     """
 
     sums: str = "squared_difference"
+    metric: Any = None
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the vectors under the metric's linear map, as the rows of one float matrix."""
+        return transformed(as_matrix(objects), self.metric)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""
         return np.ones(A.shape[0], A.dtype) if namespace(A) is np else namespace(A).ones_like(A[:, 0])
 
     def check_params(self) -> None:
-        """Validate the scale."""
+        """Validate the scale and the metric."""
         (name,) = self.resolves
         check_scale(name, getattr(self, name))
+        check_metric(self.metric, vector_only=self.sums == "absolute_difference")
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
         """Replace the scale "median" by the median distance of X."""
@@ -50,7 +60,7 @@ class DistanceSimilarity(VectorSimilarity):
             return self
         root = ROOT if self.sums == "squared_difference" else IDENTITY
         distances = partial(pairwise, sums=self.sums, form=root)
-        median = median_distance(as_matrix(X), distances, random_state, sample_weight)
+        median = median_distance(self.encode(X), distances, random_state, sample_weight)
         return self.with_params(**{name: median})
 
     def distances(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
@@ -77,7 +87,25 @@ class DistanceSimilarity(VectorSimilarity):
         """Return the name of the distances, equal for all that can share them; None if a subclass changes them."""
         cls, usual = type(self), DistanceSimilarity
         methods = ("encode", "block", "distances", "of_distances")
-        return self.sums if all(getattr(cls, name) is getattr(usual, name) for name in methods) else None
+        if any(getattr(cls, name) is not getattr(usual, name) for name in methods):
+            return None
+        return self.sums if self.metric is None else f"{self.sums} {digest(self.metric).hex()}"
+
+    def written_params(self) -> dict[str, str]:
+        """Return the parameters as `repr` shows them: a metric in short, and nothing of none."""
+        written = super().written_params()
+        if written.pop("metric", None) is not None and self.metric is not None:
+            written["metric"] = written_metric(self.metric)
+        return written
+
+
+def proof_with_metric(reason: str) -> Any:
+    """Return the property `reason` of a kernel that is proven by this text, and with a metric as its pullback."""
+
+    def text(k: DistanceSimilarity) -> str:
+        return reason if k.metric is None else f"{reason}; {PULLBACK}"
+
+    return property(text, doc="Why it is a kernel; with a metric, as the pullback by a linear map.")
 
 
 class Gaussian(DistanceSimilarity):
@@ -90,6 +118,9 @@ class Gaussian(DistanceSimilarity):
     sigma : float or "median"
         The width; ``"median"`` takes the median distance between the vectors it is resolved on (of more than
         1,000 vectors, of a random sample of 1,000).
+    metric : array of shape (d,) or (d, r), optional
+        A linear map under which vectors are compared: weights of the columns, or a matrix T that takes x to T'x. See
+        `learn_kernel`, which learns it.
 
     Examples
     --------
@@ -98,15 +129,26 @@ class Gaussian(DistanceSimilarity):
     0.36787944
     >>> Gaussian().resolve([[0.], [1.], [3.]])
     Gaussian(sigma=2.0)
+
+    The second column counts for nothing, and the first for twice as much:
+
+    >>> k = Gaussian(sigma=1.0, metric=[2.0, 0.0])
+    >>> k([0., 0.], [0.5, 7.])
+    0.60653066
+    >>> k.proven
+    True
     """
 
     claims = UNIT_KERNEL
-    reason = "exp(-t |x - z|^2) with t > 0, and |x - z|^2 is conditionally negative definite (Schoenberg, 1938)"
+    reason = proof_with_metric(
+        "exp(-t |x - z|^2) with t > 0, and |x - z|^2 is conditionally negative definite (Schoenberg, 1938)"
+    )
     hints = FINITE
     resolves = ("sigma",)
 
-    def __init__(self, sigma: float | str = "median") -> None:
+    def __init__(self, sigma: float | str = "median", metric: Any = None) -> None:
         self.sigma = sigma
+        self.metric = metric
 
     @classmethod
     def from_gamma(cls, gamma: float) -> Gaussian:
@@ -144,6 +186,8 @@ class Laplace(DistanceSimilarity):
         The distance: sum of absolute differences, or Euclidean.
     squared_scale : bool
         Divide by 2 sigma^2 rather than by sigma.
+    metric : array of shape (d,) or (d, r), optional
+        Weights of the columns; with ``norm=2`` also a matrix T that takes x to T'x.
 
     Examples
     --------
@@ -155,20 +199,25 @@ class Laplace(DistanceSimilarity):
     """
 
     claims = UNIT_KERNEL
-    reason = "exp(-t |x - z|) with t > 0, and the norm is conditionally negative definite (Schoenberg, 1938)"
+    reason = proof_with_metric(
+        "exp(-t |x - z|) with t > 0, and the norm is conditionally negative definite (Schoenberg, 1938)"
+    )
     hints = FINITE
     resolves = ("sigma",)
 
-    def __init__(self, sigma: float | str = "median", norm: int = 2, squared_scale: bool = True) -> None:
+    def __init__(
+        self, sigma: float | str = "median", norm: int = 2, squared_scale: bool = True, metric: Any = None
+    ) -> None:
         self.sigma = sigma
         self.norm = norm
         self.squared_scale = squared_scale
+        self.metric = metric
 
     def check_params(self) -> None:
-        """Validate the width and the norm."""
-        super().check_params()
+        """Validate the norm, the width and the metric."""
         if self.norm not in (1, 2):
             raise ValueError(f"norm must be 1 or 2, got {self.norm!r}")
+        super().check_params()
 
     @property
     def sums(self) -> str:
@@ -201,6 +250,8 @@ class Matern(DistanceSimilarity):
         Smoothness; 1/2, 3/2, 5/2 and infinity have closed forms and are fast.
     length : float or "median"
         The length scale.
+    metric : array of shape (d,) or (d, r), optional
+        Weights of the columns, or a matrix T that takes x to T'x.
 
     Examples
     --------
@@ -210,12 +261,13 @@ class Matern(DistanceSimilarity):
     """
 
     claims = UNIT_KERNEL
-    reason = "its spectral density is positive (a Student t), so it is a kernel by Bochner's theorem"
+    reason = proof_with_metric("its spectral density is positive (a Student t), so it is a kernel by Bochner's theorem")
     resolves = ("length",)
 
-    def __init__(self, nu: float = 1.5, length: float | str = "median") -> None:
+    def __init__(self, nu: float = 1.5, length: float | str = "median", metric: Any = None) -> None:
         self.nu = nu
         self.length = length
+        self.metric = metric
 
     @property
     def hints(self) -> Hints:
@@ -271,6 +323,8 @@ class RationalQuadratic(DistanceSimilarity):
         How close the widths are to each other; infinity would be a single Gaussian.
     length : float or "median"
         The length scale.
+    metric : array of shape (d,) or (d, r), optional
+        Weights of the columns, or a matrix T that takes x to T'x.
 
     Examples
     --------
@@ -280,13 +334,14 @@ class RationalQuadratic(DistanceSimilarity):
     """
 
     claims = UNIT_KERNEL
-    reason = "a mixture with weights >= 0 of Gaussian kernels of different widths"
+    reason = proof_with_metric("a mixture with weights >= 0 of Gaussian kernels of different widths")
     hints = FINITE
     resolves = ("length",)
 
-    def __init__(self, alpha: float = 1.0, length: float | str = "median") -> None:
+    def __init__(self, alpha: float = 1.0, length: float | str = "median", metric: Any = None) -> None:
         self.alpha = alpha
         self.length = length
+        self.metric = metric
 
     def check_params(self) -> None:
         """Validate alpha and the length scale."""

@@ -47,7 +47,7 @@ MAX_DEGREE = 10
 SINGLE_OUTPUTS, SINGLE_FEATURES = 3, 64
 """Outputs and features up to which outputs are computed one by one: several at once are padded to 16."""
 
-MOST_OUTPUTS = 32
+FUSED_OUTPUTS = 32
 """Outputs that are computed at once: more need longer compilation, and at last more shared memory than there is."""
 
 SMOOTH_AT_ZERO = ("gaussian", "rational_quadratic")
@@ -249,7 +249,7 @@ def times(x: PreparedVectors, y: PreparedVectors, V: torch.Tensor, precision: st
         p, q = _exponents(name, parameters)
         absolute = term.sums == "absolute_difference"
         rows, columns = x.feature_rows(), y.feature_rows()
-        sums = [kernels().of_sums(rows, columns, part, absolute, name, p, q) for part in V.split(MOST_OUTPUTS, dim=1)]
+        sums = [kernels().of_sums(rows, columns, part, absolute, name, p, q) for part in V.split(FUSED_OUTPUTS, dim=1)]
         return term.weight * torch.cat(sums, dim=1)
     if term.sums == "product":
         power = 2.0 ** math.ceil(math.log2(max(x.largest, y.largest, 1e-30)) - 8)
@@ -259,7 +259,7 @@ def times(x: PreparedVectors, y: PreparedVectors, V: torch.Tensor, precision: st
         power, p, q, degree = 1.0, 0.0, float(parameters[1]) if name == "rational_quadratic" else 0.0, 1
     one_by_one = V.shape[1] <= SINGLE_OUTPUTS and x.X.shape[1] <= SINGLE_FEATURES
     left, right = x.split(method, power), y.split(method, power)
-    parts = V.split(1 if one_by_one else MOST_OUTPUTS, dim=1)
+    parts = V.split(1 if one_by_one else FUSED_OUTPUTS, dim=1)
     products = [kernels().of_dots(left, right, part, name, p, q, degree, method) for part in parts]
     return term.weight * torch.cat(products, dim=1)
 

@@ -1,0 +1,86 @@
+"""LearningFeatures for learning: standardized columns of vectors or tables, and kernels of the original columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.kernel_learning.importance import GradientImportance
+from similitude.kernel_learning.trials import apply_metric, at_scale, median_distance
+from similitude.kernels import Tabular
+from similitude.similarity import Similarity
+
+
+@dataclass(frozen=True, eq=False)
+class LearningFeatures:
+    """Numbers on which a metric is learned, and how they come from the objects.
+
+    Attributes
+    ----------
+    X : array of shape (n, d)
+        Columns with mean 0 and standard deviation 1; a constant column is 0. Indicators are not standardized.
+    scale : array of shape (d,)
+        What each column of vectors was multiplied by.
+    names : list of str
+        The columns of the user.
+    owners : array of int
+        The position of the column that each feature belongs to.
+    table : Tabular or None
+        What makes features of the rows of a table; None for vectors.
+    """
+
+    X: np.ndarray
+    scale: np.ndarray
+    names: list[str]
+    owners: np.ndarray
+    table: Tabular | None = None
+
+    @classmethod
+    def of_vectors(cls, X: np.ndarray, names: list[str] | None = None) -> LearningFeatures:
+        """Standardize the columns of a matrix; columns of huge numbers do not overflow."""
+        size = np.abs(X).max(axis=0)
+        size[size == 0] = 1.0
+        centered = X / size
+        centered = centered - centered.mean(axis=0)
+        deviation = centered.std(axis=0)
+        scale = np.where(deviation > 1e-12, 1.0 / np.where(deviation > 0, deviation, 1.0), 0.0)
+        names = names or [f"column {i}" for i in range(X.shape[1])]
+        return cls(centered * scale, scale / size, names, np.arange(X.shape[1]))
+
+    @classmethod
+    def of_table(cls, X: Any, table: Tabular) -> LearningFeatures:
+        """Return the features of the rows of a table, or of vectors with ranks."""
+        table = table.with_params(columns=table.resolve(X).columns)
+        made = table.features(X)
+        return cls(made, np.ones(made.shape[1]), *table.feature_columns(X), table)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all rows are equal."""
+        return not (self.X[:1] != self.X).any()
+
+    def kernel(self, k: Any, metric: np.ndarray, multiple: float = 1.0) -> Similarity:
+        """Return a kernel of the original objects, at a multiple of the median distance under a metric."""
+        median = median_distance(k, apply_metric(self.X, metric))
+        scaled = metric * self.scale if metric.ndim == 1 else metric * self.scale[:, None]
+        kernel: Similarity = at_scale(k, multiple * median).with_params(metric=scaled)
+        return kernel if self.table is None else self.table.with_params(k=kernel)
+
+    def importance(self, squares: np.ndarray) -> GradientImportance:
+        """Return the importances of the user's columns, given squared gradients per row and feature."""
+        sums = np.zeros((len(squares), len(self.names)))
+        np.add.at(sums.T, self.owners, squares.T)
+        return GradientImportance.of(self.names, sums)
+
+
+def mean_metric(metrics: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Return the metric of the mean of the matrices M = TT'; a vector if all are vectors."""
+    if len(metrics) == 1:
+        return metrics[0]
+    if all(T.ndim == 1 for T in metrics):
+        return np.asarray(np.sqrt(np.mean([T**2 for T in metrics], axis=0)))
+    values, vectors = np.linalg.eigh(np.mean([T @ T.T for T in metrics], axis=0))
+    kept = values > 1e-10 * values[-1]
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))

@@ -1,0 +1,53 @@
+"""Exact kernel ridge regression on all rows, in single precision unless the penalty is small."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
+
+from similitude.kernel_learning.trials import SINGLE_PRECISION_FROM, ridge_factor
+
+
+@dataclass(frozen=True, eq=False)
+class ExactRidge:
+    r"""The model :math:`f(x) = \sum_i a_i K(x, x_i)` of centered targets, fitted to all rows.
+
+    It minimizes :math:`\sum_i w_i (y_i - f(x_i))^2 + \lambda |f|^2` with weights of mean 1: :math:`a = (K + \lambda
+    \operatorname{diag}(1/w))^{-1} y`.
+
+    Attributes
+    ----------
+    Y : array of shape (n, outputs)
+    factor : array
+        The lower Cholesky factor.
+    coefficients : array of shape (n, outputs)
+        a, in double precision.
+    """
+
+    Y: np.ndarray
+    factor: np.ndarray
+    coefficients: np.ndarray
+
+    @classmethod
+    def fit(cls, k: Any, A: np.ndarray, Y: np.ndarray, weights: np.ndarray, penalty: float) -> ExactRidge:
+        """Fit to encoded rows with positive weights."""
+        dtype = np.float32 if penalty >= 10.0**SINGLE_PRECISION_FROM else np.float64
+        rows = A.astype(dtype, copy=False)
+        factor = ridge_factor(k.block(rows, rows), penalty * weights.mean() / weights)
+        coefficients = cho_solve((factor, True), Y.astype(dtype), check_finite=False)
+        return cls(Y, factor, coefficients.astype(np.float64))
+
+    def left_out(self, rows: np.ndarray) -> np.ndarray:
+        r"""Return the predictions for some rows, each by the model of all other rows.
+
+        With :math:`G = K + \lambda \operatorname{diag}(1/w)` the residual is :math:`a_i / (G^{-1})_{ii}`.
+        """
+        units = np.zeros((len(self.factor), len(rows)), self.factor.dtype)
+        units[rows, np.arange(len(rows))] = 1.0
+        columns = solve_triangular(self.factor, units, lower=True, overwrite_b=True, check_finite=False)
+        inverse = np.einsum("ij,ij->j", columns, columns).astype(np.float64)
+        left: np.ndarray = self.Y[rows] - self.coefficients[rows] / inverse[:, None]
+        return left

@@ -1,0 +1,188 @@
+"""learn_kernel: a kernel with a metric that is learned from labels, its importances, and how it was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_matrix, check_objects, is_sparse, is_table, is_tensor
+from similitude.kernel_learning.columns import LearningFeatures, mean_metric
+from similitude.kernel_learning.gradients import LEARNABLE, is_city_block
+from similitude.kernel_learning.importance import GradientImportance
+from similitude.kernel_learning.pilot import pilot_splits
+from similitude.kernel_learning.rounds import Path
+from similitude.kernel_learning.search import Search, search_metric
+from similitude.kernel_learning.targets import target_columns
+from similitude.kernels import Tabular
+from similitude.similarity import Similarity, as_similarity
+from similitude.support import Result, check_choice, generator
+
+METRIC_KINDS = ("auto", "diagonal", "full")
+
+FEWEST_ROWS = 20
+"""Number of rows below which nothing is learned."""
+
+
+@dataclass(frozen=True)
+class Round(Result):
+    """One round of learning a metric.
+
+    Attributes
+    ----------
+    path : str
+        The kind of metric: ``diagonal``, ``full``, or diagonal from the weights of an L1 kernel.
+    number : int
+        0 is the start.
+    loss : float
+        Squared error on held-out pilot rows, relative to the variance of the targets.
+    standard_error : float
+        Of the loss, over these rows.
+    """
+
+    path: str
+    number: int
+    loss: float
+    standard_error: float
+
+    def __str__(self) -> str:
+        return f"{self.path}, round {self.number}: {self.loss:.4g} +- {self.standard_error:.2g}"
+
+
+@dataclass(frozen=True)
+class Learned(Result):
+    """A kernel with a learned metric.
+
+    Attributes
+    ----------
+    similarity : Similarity
+        The kernel: of the family that was given, with all numbers fixed.
+    rounds : tuple of Round
+        All rounds of all paths.
+    importance : GradientImportance
+        How much the model of this kernel depends on each column.
+    reason : str
+        Why this metric, or none, was kept, and why learning stopped.
+    """
+
+    similarity: Similarity
+    rounds: tuple[Round, ...]
+    importance: GradientImportance
+    reason: str
+
+    def __str__(self) -> str:
+        lines = [f"{self.similarity!r}: {self.importance.in_short()}", self.reason, str(self.importance), "rounds:"]
+        return "\n".join([*lines, *(f"  {one}" for one in self.rounds)])
+
+
+def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_state: Any = None) -> Learned:
+    r"""Learn the metric of a kernel from labeled vectors, by the average gradient outer product.
+
+    Kernel ridge regression is fitted to pilot rows; the gradients of its predictions f at other rows give
+    :math:`Q = \operatorname{E} \nabla f(x) \nabla f(x)^\top`, and the next kernel compares :math:`T^\top x` with
+    :math:`TT^\top = Q`: directions in which f varies count, others do not. This is repeated for up to four rounds.
+    (Radhakrishnan, Beaglehole, Pandit and Belkin, "Mechanism for feature learning in neural networks and
+    backpropagation-free machine learning models", Science 2024; Beaglehole, Holzmüller, Radhakrishnan and Belkin,
+    "xRFM", 2025.) A metric is kept only if it beats the isotropic kernel on rows that are not fitted, by one standard
+    error of the paired difference (two, of fewer than 1,000 rows). The result is a kernel, by proof: it is the pullback
+    of one by a linear map.
+
+    Pilot rows are at most 1,600 that are fitted and 1,000 that judge; of fewer than 1,000 rows, four folds. Columns are
+    standardized for learning, and the metric includes that.
+
+    Parameters
+    ----------
+    similarity : Similarity or str
+        A `Gaussian`, `Laplace`, `Matern` or `RationalQuadratic` kernel without a metric, or `Tabular` with one of these
+        for tables with categories and missing values. Its scale is chosen too.
+    X : array of shape (n, d), or data frame
+        The names of a data frame's columns name the importances.
+    y : sequence
+        Labels of classes, or numbers.
+    how : {"auto", "diagonal", "full"}
+        A weight for each column, a matrix, or whatever is better; L1 kernels take weights only.
+    random_state : int, optional
+        Seed for drawing the pilot rows.
+
+    Returns
+    -------
+    Learned
+
+    Examples
+    --------
+    Only the first of five columns matters:
+
+    >>> import numpy as np
+    >>> from similitude import learn_kernel
+    >>> X = np.random.default_rng(0).standard_normal((300, 5))
+    >>> learned = learn_kernel("gaussian", X, np.sin(3 * X[:, 0]), random_state=0)
+    >>> learned.importance.in_short()
+    'mostly column 0'
+    >>> learned.similarity.proven
+    True
+    """
+    features, k = _features_and_kernel(similarity, X, how)
+    Y = target_columns(y, len(features.X))
+    if len(features.X) < FEWEST_ROWS or features.is_constant:
+        return _not_learned(k, features)
+    splits = pilot_splits(features.X, Y, generator(random_state).permutation(len(Y)))
+    found = search_metric(k, splits, how)
+    return learned_of(found, features)
+
+
+def _features_and_kernel(similarity: Any, X: Any, how: str) -> tuple[LearningFeatures, Any]:
+    """Return the features that are learned on, and the kernel of them."""
+    given = as_similarity(similarity)
+    check_objects(X)
+    if isinstance(given, Tabular):
+        return LearningFeatures.of_table(X, given), _learnable(given.k, how)
+    k = _learnable(given, how)
+    A = as_matrix(X)
+    if is_sparse(A) or is_tensor(A):
+        raise TypeError(f"learn_kernel takes dense vectors in memory, got {type(A).__name__}")
+    names = [str(name) for name in X.columns] if is_table(X) else None
+    return LearningFeatures.of_vectors(A.astype(np.float64, copy=False), names), k
+
+
+def _learnable(k: Any, how: str) -> Any:
+    """Validate the kernel and the kind of metric."""
+    check_choice("how", how, METRIC_KINDS)
+    if type(k) not in LEARNABLE:
+        names = ", ".join(cls.__name__ for cls in LEARNABLE)
+        raise TypeError(f"learn_kernel learns the metric of {names}, not of {k!r}")
+    if k.metric is not None:
+        raise ValueError(f"{k!r} has a metric already: give the kernel without it")
+    if is_city_block(k) and how == "full":
+        raise ValueError("how='full' learns a matrix, and a kernel with norm=1 takes weights: use how='diagonal'")
+    if getattr(k, "nu", 2.0) <= 1.0 and k.nu != 0.5:
+        raise ValueError(f"the gradients of {k!r} are unbounded: use nu=0.5, or nu > 1")
+    k.check_params()
+    return k
+
+
+def _not_learned(k: Any, features: LearningFeatures) -> Learned:
+    """Return the kernel of standardized columns, where there is nothing to learn from."""
+    n, width = features.X.shape
+    why = "all rows are equal" if features.is_constant else f"{n} rows are too few to learn from"
+    kernel = features.kernel(k, np.ones(width)) if features.scale.any() else k.resolve(features.X)
+    importance = features.importance(np.ones((1, width)))
+    return Learned(kernel, (), importance, f"the isotropic kernel was kept: {why}")
+
+
+def learned_of(found: Search, features: LearningFeatures) -> Learned:
+    """Return what a search found as a kernel of the original columns, with its rounds and importances."""
+    chosen = found.chosen
+    candidate, trial = chosen.candidate, chosen.trial
+    kernel = features.kernel(candidate.k, mean_metric(candidate.metrics), 2.0**trial.setting.width)
+    _, squares = candidate.squared_gradients(trial, diagonal=True)
+    return Learned(kernel, rounds_of(found.paths), features.importance(squares), found.reason)
+
+
+def rounds_of(paths: list[Path]) -> tuple[Round, ...]:
+    """Return the rounds of all paths as results."""
+    return tuple(
+        Round(path.name, i, fit.loss, float(fit.trial.losses.std() / np.sqrt(len(fit.trial.losses))))
+        for path in paths
+        for i, fit in enumerate(path.fits)
+    )

@@ -1,0 +1,80 @@
+"""Pilot rows: a sample on which metrics are learned, and on which all candidates are compared."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+PILOT_FITTED_ROWS = 1600
+"""Most pilot rows that a candidate is fitted to."""
+
+PILOT_JUDGED_ROWS = 1000
+"""Most pilot rows that candidates are judged by."""
+
+PILOT_FOLDS = 4
+"""Number of folds where there are few rows."""
+
+FEW_ROWS = 1000
+"""Number of rows below which candidates are judged by folds rather than by a single split."""
+
+
+class PilotRows(NamedTuple):
+    """Standardized vectors and their targets."""
+
+    X: np.ndarray
+    Y: np.ndarray
+
+
+class PilotSplit(NamedTuple):
+    """Rows that a candidate is fitted to, and others that it is judged by.
+
+    Targets are centered and scaled on the rows that are fitted, so that the mean has a loss of 1.
+    """
+
+    fitted: PilotRows
+    judged: PilotRows
+
+    @classmethod
+    def of(cls, X: np.ndarray, Y: np.ndarray, fitted: np.ndarray, judged: np.ndarray) -> PilotSplit:
+        """Return a split of the rows at some positions."""
+        center = Y[fitted].mean(axis=0)
+        scale = np.sqrt(((Y[fitted] - center) ** 2).mean(axis=0).sum()) or 1.0
+        return cls(*(PilotRows(X[rows], (Y[rows] - center) / scale) for rows in (fitted, judged)))
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return int(self.fitted.X.shape[1])
+
+
+def pilot_size(n: int) -> int:
+    """Return how many of n rows the pilot uses.
+
+    >>> pilot_size(500), pilot_size(100_000)
+    (500, 2600)
+    """
+    n_judged = _n_judged(n)
+    return n_judged + min(n - n_judged, PILOT_FITTED_ROWS)
+
+
+def _n_judged(n: int) -> int:
+    return min(PILOT_JUDGED_ROWS, n // 3) if n >= FEW_ROWS else 0
+
+
+def pilot_splits(X: np.ndarray, Y: np.ndarray, order: np.ndarray) -> tuple[PilotSplit, ...]:
+    """Return one split of many rows, or folds of few.
+
+    Parameters
+    ----------
+    X, Y : array
+        Standardized vectors, and targets.
+    order : array of int
+        The rows in random order; of many, only the first ones are used.
+    """
+    n, n_judged = len(order), _n_judged(len(order))
+    if n_judged:
+        return (PilotSplit.of(X, Y, order[n_judged : pilot_size(n)], order[:n_judged]),)
+    n_folds = min(PILOT_FOLDS, n)
+    folds = np.arange(n) % n_folds
+    return tuple(PilotSplit.of(X, Y, order[folds != fold], order[folds == fold]) for fold in range(n_folds))
