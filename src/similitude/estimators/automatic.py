@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, is_sparse, is_table, is_tensor, take
+from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.nested_folds import Judged, assign_folds
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
@@ -101,6 +102,8 @@ class ExactFit:
     features : tuple of LandmarkFeatures
         One for each kernel that is part of the blend.
     linear : LinearModel
+    influence : BlendInfluence
+        What every row adds to a prediction.
     trial : Trial
         The predictions for rows that were left out one by one, for the scale of probabilities.
     tried : tuple of arrays
@@ -112,6 +115,7 @@ class ExactFit:
     choice: AutoChoice
     features: tuple[LandmarkFeatures, ...]
     linear: LinearModel
+    influence: BlendInfluence
     trial: Trial
     tried: tuple[np.ndarray, np.ndarray]
     judged: Judged
@@ -168,7 +172,10 @@ def fit_exactly(
     )
     trial, tried = blend.left_out(Y, weights, blend.outside(places, len(Y)))
     judged = _judged(blend, some, Y, weights, labels, places, seed, kind)
-    return ExactFit(blend.choice, features, blend.linear, trial, tried, judged)
+    known = Y if labels is None else labels
+    shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
+    influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
+    return ExactFit(blend.choice, features, blend.linear, influence, trial, tried, judged)
 
 
 @dataclass(frozen=True, eq=False)

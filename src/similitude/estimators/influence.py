@@ -28,6 +28,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from similitude.compute import Encoding, as_numpy, beside, itemsize
+from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import rows_of
 from similitude.estimators.model import LandmarkModel, WeightedLandmarks
 from similitude.estimators.options import FitOptions
@@ -203,7 +204,7 @@ class ExampleInfluence:
             return mean, middle, lambda B: V @ (inverse[:, None] * (V.T @ B))
 
 
-Influence = GroupInfluence | ExampleInfluence
+Influence = GroupInfluence | ExampleInfluence | BlendInfluence
 
 
 def weighted_landmarks(
@@ -224,7 +225,7 @@ def weighted_landmarks(
         by_features = np.split(influence.weights[0], np.cumsum(list(map(len, pieces)))[:-1])
     heads = [np.empty(0, dtype=np.intp)] * n
     if influence is not None:
-        heads = [influence.heads] * (n if isinstance(influence, ExampleInfluence) else 1) + heads[1:]
+        heads = [influence.heads] * (1 if isinstance(influence, GroupInfluence) else n) + heads[1:]
     made = list(map(WeightedLandmarks.of, features, pieces, by_features, heads))
     if isinstance(influence, GroupInfluence):
         kept = np.searchsorted(made[0][2], influence.heads)

@@ -310,7 +310,7 @@ class LandmarkEstimator(SimilarityEstimator):
         self.loss_, self.penalty_, self.lam_ = *RIDGE, fit.trial.lam
         self.landmark_curve_, self.notes_ = fit.curve, [fit.note()]
         self.guarantee_ = Guarantee.none("the kernel was learned from the same rows")
-        self._set_model(fit.features, fit.linear)
+        self._set_model(fit.features, fit.linear, fit.influence)
         alone = len(fit.features) == 1
         self.representation_ = fit.representation if alone else (fit.representation,) * len(fit.features)
         self.similarity_ = fit.kernels[0] if alone else fit.kernels

