@@ -103,7 +103,9 @@ def _sizes(options: FitOptions, data: TrainingRows, n_classes: int) -> tuple[lis
     cheap = options.rule in ("auto", "uniform", "stratified")
     most = min(available, max(MAX_WITH_ALL_ROWS, available // 2), MAX_AUTO_LANDMARKS if cheap else LARGEST_BY_RULE)
     first, fits = max(FIRST, PER_CLASS * n_classes), _affordable(most, options, data)
-    limit = "no more objects may become landmarks" if fits == most else "more do not fit into the memory budget"
+    limit = "more do not fit into the memory budget"
+    if fits == most:
+        limit = "every row is one already" if most == data.n else f"at most {most:,} are tried"
     return _doubled(first, max(fits, min(first, most))), limit
 
 

@@ -279,12 +279,14 @@ class LandmarkCurve(Curve):
     reason: str
 
     @classmethod
-    def of(cls, sizes: Sequence[int], trials: Sequence[Trial], limit: str) -> LandmarkCurve:
-        """Return the curve of some trials; `limit` says what prevents more landmarks."""
+    def of(cls, sizes: Sequence[int], trials: Sequence[Trial], largest: int, limit: str) -> LandmarkCurve:
+        """Return the curve of some trials; `limit` says what prevents more landmarks than `largest`."""
         x, y = np.array(sizes, dtype=float), np.array([one.loss for one in trials])
         spread = 1.96 * np.array([one.deviation for one in trials])
-        slow = len(trials) > 1 and trials[-1].loss > trials[-2].loss - trials[-2].deviation
-        reason = "the last doubling gained less than one standard error" if slow else limit
+        if len(trials) > 1 and trials[-1].loss > trials[-2].loss:
+            reason = f"with {sizes[-1]:,} the held-out loss was no better"
+        else:
+            reason = limit if sizes[-1] >= largest else "the last doubling gained less than one standard error"
         return cls(x, y, y - spread, y + spread, 0.95, ESTIMATE, reason)
 
     def __str__(self) -> str:
