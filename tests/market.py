@@ -40,6 +40,7 @@ from similitude.kernels import (
     ShortestPath,
     Sigmoid,
     Spectrum,
+    Tabular,
     WeisfeilerLehman,
 )
 from similitude.kernels.series.alignment import WarpingDistance
@@ -191,6 +192,7 @@ if pd is not None:
     FRAME = pd.DataFrame({"a": [1.0, 2.0, 0.5], "b": [3, 4, 5]}, index=["x", "y", "z"])
     SIMILARITIES |= {
         "columns, sum": (Columns({**BY_COLUMN, "size": "ordinal"}, how="sum"), TABLE),
+        "tabular": (Tabular(Gaussian(), ranks=True), TABLE.drop(columns="tags")),
         "columns, weights": (Columns(BY_COLUMN, weights={"age": 2.0, "tags": 0.0}), TABLE),
         "gower, weights": (Gower(weights={"job": 0.5, "age": 0.0}), TABLE.drop(columns="tags")),
         "columns, product": (Columns({**BY_COLUMN, "tags": lambda s, t: float(s <= t)}, how="product"), TABLE),

@@ -20,7 +20,8 @@ ROOMS = """
     data estimators goodness kernels landmarks learners linear maps selection similarity support validity
 """.split()  # noqa: SIM905
 HELD = """
-    data.Atoms data.FewObjects data.LowerBound data.Paper estimators.ExampleInfluence estimators.GroupInfluence
+    data.Atoms data.FewObjects data.LowerBound data.Paper estimators.BlendInfluence estimators.ExampleInfluence
+    estimators.GroupInfluence
     estimators.LandmarkModel estimators.Stream estimators.WeightedLandmarks landmarks.Groups landmarks.LandmarkFeatures
     landmarks.Landmarks landmarks.Reservoir learners.SquaredLengths linear.GroupMoments linear.Moments maps.Form
     maps.Matrix maps.Sketch maps.Structured maps.TensorSketch maps.Waves

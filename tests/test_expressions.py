@@ -39,6 +39,7 @@ from similitude.kernels import (
     ShortestPath,
     Sigmoid,
     Spectrum,
+    Tabular,
     WeisfeilerLehman,
 )
 from similitude.learners import KernelRidge, KernelSVC
@@ -56,7 +57,7 @@ def test_every_public_kernel_has_a_name_and_its_class_name():
     assert set(NAMES.values()) == set(PUBLIC) and len(NAMES) == len(PUBLIC)
     for name, cls in NAMES.items():
         assert name.replace("_", "") == cls.__name__.lower()
-        if cls not in (Columns, OrMissing):
+        if cls not in (Columns, OrMissing, Tabular):
             assert parse(name) == parse(f"{name}()") == parse(cls.__name__) == parse(f" {cls.__name__} ( ) \n") == cls()
 
 
@@ -70,6 +71,7 @@ def test_every_public_kernel_has_a_name_and_its_class_name():
         ("gaussian.from_c(c=3)", Gaussian.from_c(3)),
         ("spectrum(p=3) + 0.5*edit()", Spectrum(3) + 0.5 * Edit()),
         ("or_missing(gaussian)", OrMissing(Gaussian())),
+        ("tabular(gaussian, ranks=True)", Tabular(Gaussian(), ranks=True)),
         ("columns(age=gaussian, text=edit)", Columns({"age": Gaussian(), "text": Edit()})),
         ("columns(größe=gaussian, how='max')", Columns({"größe": Gaussian()}, how="max")),
         ('columns({"hours per week": gaussian}, age=equal)', Columns({"hours per week": Gaussian(), "age": Equal()})),
@@ -206,6 +208,7 @@ TABLES = st.one_of(
         st.dictionaries(names | st.integers(0, 9), cells, min_size=1, max_size=3),
         st.sampled_from(["mean", "sum", "product", "max", "min"]),
     ),
+    st.builds(Tabular, st.builds(Gaussian, positive), st.booleans()),
     st.builds(Gower, st.none() | st.just({"age": (-1.5, 2.0), "job": "equal text", "size": ["S", "M"]}), st.booleans()),
 )
 

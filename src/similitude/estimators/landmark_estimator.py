@@ -28,6 +28,14 @@ from similitude.compute import (
 )
 from similitude.compute.engines import Engine, LocalEngine, distributed_engine, use_engine
 from similitude.data.sources import Source, errors_in_batch, looks_like_source
+from similitude.estimators.automatic import (
+    AUTO,
+    can_learn,
+    default_similarity,
+    fit_exactly,
+    kind_of_objects,
+    learned_kernel,
+)
 from similitude.estimators.batches import Sampled, batches_to_predict, sample_source
 from similitude.estimators.certificate import NOT_CERTIFIED, set_apart
 from similitude.estimators.choose_landmarks import choose_landmarks
@@ -130,6 +138,8 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def _similarities(self) -> list[Similarity]:
         """Return what was given, as similarities."""
+        if self._is_automatic:
+            return [default_similarity(self._kind())]
         if not isinstance(self.similarity, (list, tuple)):
             return [as_similarity(self.similarity)]
         if not self.similarity:
@@ -142,7 +152,18 @@ class LandmarkEstimator(SimilarityEstimator):
             raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
         return parts
 
+    @property
+    def _is_automatic(self) -> bool:
+        return isinstance(self.similarity, str) and self.similarity == AUTO
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        if reset and self._is_automatic and not is_distributed(X):
+            self._objects = kind_of_objects(X)
+        return super()._checked(X, reset=reset)
+
     def _kind(self) -> str:
+        if self._is_automatic:
+            return str(self.__dict__.get("_objects", "vectors"))
         if not isinstance(self.similarity, (list, tuple)):
             return super()._kind()
         try:
@@ -252,11 +273,49 @@ class LandmarkEstimator(SimilarityEstimator):
             Y, weights, labels = self._read(X, y, sample_weight)
             if self.certify is not None:
                 return self._fit_and_certify(X, Y, weights, sample_weight, labels)
-            _, judge = self._train(X, Y, weights, sample_weight, labels)
-            judged = judge()
+            judged = self._fit_exactly(X, Y, weights, labels)
+            if judged is None:
+                _, judge = self._train(X, Y, weights, sample_weight, labels)
+                judged = judge()
         self._judge(judged)
         self.certificate_ = NOT_CERTIFIED
         return self
+
+    def _learns(self, X: Any, Y: np.ndarray, order: np.ndarray) -> bool:
+        """Tell whether a kernel is to be learned: an automatic similarity of enough vectors or rows of a table."""
+        if not self._is_automatic or self._kind() not in ("vectors", "table") or not can_learn(X, len(order)):
+            return False
+        plain = self._objective() == RIDGE and self.side in ("auto", "left") and self.unlabeled is None
+        choosing = isinstance(self.landmarks, str) and self.landmark_indices is None
+        return plain and choosing and bool((Y[order] != Y[order[:1]]).any())
+
+    def _learned(
+        self, X: Any, Y: np.ndarray, weights: np.ndarray, sampling: Sampling
+    ) -> tuple[tuple[Similarity, ...], str | None]:
+        """Return a kernel learned from many rows, and a note on it; nothing if none is learned."""
+        order = sampling.order(np.flatnonzero(weights > 0))
+        if len(order) <= LEAVE_ONE_OUT or not self._learns(X, Y, order):
+            return (), None
+        together = len(order) <= PILOT and sampling.all_rows is None
+        kernel, note = learned_kernel(X, Y, order, self._kind(), together)
+        return (kernel,), note
+
+    def _fit_exactly(self, X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None) -> Judged | None:
+        """Learn kernels and fit to every row, if the similarity is automatic and the rows are few; otherwise None."""
+        order = Sampling(draw_seed(self.random_state)).order(np.flatnonzero(weights > 0))
+        automatic = self.n_landmarks == "auto" and isinstance(self.landmarks, str) and self.landmarks == "auto"
+        if len(order) > LEAVE_ONE_OUT or not automatic or not self._learns(X, Y, order):
+            return None
+        fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind())
+        self.loss_, self.penalty_, self.lam_ = *RIDGE, fit.trial.lam
+        self.landmark_curve_, self.notes_ = fit.curve, [fit.note()]
+        self.guarantee_ = Guarantee.none("the kernel was learned from the same rows")
+        self._set_model(fit.features, fit.linear, fit.influence)
+        alone = len(fit.features) == 1
+        self.representation_ = fit.representation if alone else (fit.representation,) * len(fit.features)
+        self.similarity_ = fit.kernels[0] if alone else fit.kernels
+        self._calibrate(fit.trial, *fit.tried)
+        return fit.judged
 
     def _fit_and_certify(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
@@ -359,13 +418,13 @@ class LandmarkEstimator(SimilarityEstimator):
         """
         sampling = sampling or Sampling(draw_seed(self.random_state))
         precomputed = self._precomputed
-        similarities = (Precomputed(X),) if precomputed else tuple(self._similarities())
+        learned, note = self._learned(X, Y, weights, sampling)
+        similarities = (Precomputed(X),) if precomputed else learned or tuple(self._similarities())
         X = np.arange(len(X)) if precomputed else X
         data = self._rows(X, Y, weights, sample_weight, similarities, sampling)
         options = self._options(X, similarities, labels)
         choice = choose_landmarks(X, data, labels, options)
-        if choice.note is not None:
-            self.notes_.append(choice.note)
+        self.notes_ += [one for one in (choice.note, note) if one is not None]
         data, n_scales = choice.rows, 1
         if not all(map(operator.is_, similarities, data.similarities)):  # one of them was resolved on the data
             data, n_scales = choose_scales(data, choice, options)
@@ -375,6 +434,8 @@ class LandmarkEstimator(SimilarityEstimator):
         self.loss_, self.penalty_, self.landmark_curve_ = options.loss, options.penalty, fitted.curve
         self.representation_ = fitted.representations[0] if len(fitted.representations) == 1 else fitted.representations
         self.guarantee_ = guarantee_of_fit(fitted, options, labels, max(2, Y.shape[1]), n_scales * len(choice.sizes))
+        if learned:
+            self.guarantee_ = Guarantee.none("the kernel was learned from the same rows")
         self._keep(fitted, data.similarities)
         self._calibrate(fitted.trial, *fitted.held_out)
         return fitted, partial(judged_by_folds, X, data, labels, options, choice, fitted, self._fit_linear)

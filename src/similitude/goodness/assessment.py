@@ -126,9 +126,9 @@ class Goodness(Result):
         """Say in one sentence whether similar objects share labels, and which labels look wrong.
 
         >>> from similitude.data.datasets import iris
-        >>> X, y = iris()
-        >>> print(assess("gaussian", X[50:], y[50:], random_state=0).verdict())
-        similar objects share labels: 88 % right by comparing with 36 landmarks (always the same class: 50 %)
+        >>> said = assess("gaussian", *iris(), random_state=0).verdict()
+        >>> print(said[: said.index(";")])
+        similar objects share labels: 95 % right by comparing with 24 landmarks (always the same class: 33 %)
         """
         return _verdict(self) + _wrong_labels(self.suspects, noun)
 

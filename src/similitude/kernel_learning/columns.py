@@ -1,46 +1,78 @@
-"""Columns of vectors: standardized for learning, and the metric of standardized columns as one of the original ones."""
+"""LearningFeatures for learning: standardized columns of vectors or tables, and kernels of the original columns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from similitude.kernel_learning.trials import apply_metric
+from similitude.kernel_learning.importance import GradientImportance
+from similitude.kernel_learning.trials import apply_metric, at_scale, median_distance
+from similitude.kernels import Tabular
+from similitude.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
-class Standardized:
-    """Columns with mean 0 and standard deviation 1; a constant column is 0.
+class LearningFeatures:
+    """Numbers on which a metric is learned, and how they come from the objects.
 
     Attributes
     ----------
     X : array of shape (n, d)
+        Columns with mean 0 and standard deviation 1; a constant column is 0. Indicators are not standardized.
     scale : array of shape (d,)
-        What each column was multiplied by.
+        What each column of vectors was multiplied by.
+    names : list of str
+        The columns of the user.
+    owners : array of int
+        The position of the column that each feature belongs to.
+    table : Tabular or None
+        What makes features of the rows of a table; None for vectors.
     """
 
     X: np.ndarray
     scale: np.ndarray
+    names: list[str]
+    owners: np.ndarray
+    table: Tabular | None = None
 
     @classmethod
-    def of(cls, X: np.ndarray) -> Standardized:
-        """Return the columns of a matrix, standardized; columns of huge numbers do not overflow."""
+    def of_vectors(cls, X: np.ndarray, names: list[str] | None = None) -> LearningFeatures:
+        """Standardize the columns of a matrix; columns of huge numbers do not overflow."""
         size = np.abs(X).max(axis=0)
         size[size == 0] = 1.0
         centered = X / size
         centered = centered - centered.mean(axis=0)
         deviation = centered.std(axis=0)
         scale = np.where(deviation > 1e-12, 1.0 / np.where(deviation > 0, deviation, 1.0), 0.0)
-        return cls(centered * scale, scale / size)
+        names = names or [f"column {i}" for i in range(X.shape[1])]
+        return cls(centered * scale, scale / size, names, np.arange(X.shape[1]))
 
-    def original(self, metric: np.ndarray) -> np.ndarray:
-        """Return a metric of the standardized columns as one of the original columns."""
-        return metric * self.scale if metric.ndim == 1 else metric * self.scale[:, None]
+    @classmethod
+    def of_table(cls, X: Any, table: Tabular) -> LearningFeatures:
+        """Return the features of the rows of a table, or of vectors with ranks."""
+        table = table.with_params(columns=table.resolve(X).columns)
+        made = table.features(X)
+        return cls(made, np.ones(made.shape[1]), *table.feature_columns(X), table)
 
-    def mapped(self, metric: np.ndarray) -> np.ndarray:
-        """Return the rows under a metric."""
-        return apply_metric(self.X, metric)
+    @property
+    def is_constant(self) -> bool:
+        """Whether all rows are equal."""
+        return not (self.X[:1] != self.X).any()
+
+    def kernel(self, k: Any, metric: np.ndarray, multiple: float = 1.0) -> Similarity:
+        """Return a kernel of the original objects, at a multiple of the median distance under a metric."""
+        median = median_distance(k, apply_metric(self.X, metric))
+        scaled = metric * self.scale if metric.ndim == 1 else metric * self.scale[:, None]
+        kernel: Similarity = at_scale(k, multiple * median).with_params(metric=scaled)
+        return kernel if self.table is None else self.table.with_params(k=kernel)
+
+    def importance(self, squares: np.ndarray) -> GradientImportance:
+        """Return the importances of the user's columns, given squared gradients per row and feature."""
+        sums = np.zeros((len(squares), len(self.names)))
+        np.add.at(sums.T, self.owners, squares.T)
+        return GradientImportance.of(self.names, sums)
 
 
 def mean_metric(metrics: tuple[np.ndarray, ...]) -> np.ndarray:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_matrix, check_objects, is_sparse, is_table, is_tensor
-from similitude.kernel_learning.columns import Standardized, mean_metric
+from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.gradients import LEARNABLE, is_city_block
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import pilot_splits
+from similitude.kernel_learning.rounds import Path
 from similitude.kernel_learning.search import Search, search_metric
 from similitude.kernel_learning.targets import target_columns
-from similitude.kernel_learning.trials import at_scale, median_distance
+from similitude.kernels import Tabular
 from similitude.similarity import Similarity, as_similarity
 from similitude.support import Result, check_choice, generator
 
@@ -93,9 +94,10 @@ def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_s
     Parameters
     ----------
     similarity : Similarity or str
-        A `Gaussian`, `Laplace`, `Matern` or `RationalQuadratic` kernel without a metric. Its scale is chosen too.
-    X : array of shape (n, d)
-        Vectors. The names of a data frame's columns name the importances.
+        A `Gaussian`, `Laplace`, `Matern` or `RationalQuadratic` kernel without a metric, or `Tabular` with one of these
+        for tables with categories and missing values. Its scale is chosen too.
+    X : array of shape (n, d), or data frame
+        The names of a data frame's columns name the importances.
     y : sequence
         Labels of classes, or numbers.
     how : {"auto", "diagonal", "full"}
@@ -120,25 +122,31 @@ def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_s
     >>> learned.similarity.proven
     True
     """
-    k = _learnable(similarity, how)
-    n = check_objects(X)
-    names = [str(name) for name in X.columns] if is_table(X) else None
+    features, k = _features_and_kernel(similarity, X, how)
+    Y = target_columns(y, len(features.X))
+    if len(features.X) < FEWEST_ROWS or features.is_constant:
+        return _not_learned(k, features)
+    splits = pilot_splits(features.X, Y, generator(random_state).permutation(len(Y)))
+    found = search_metric(k, splits, how)
+    return learned_of(found, features)
+
+
+def _features_and_kernel(similarity: Any, X: Any, how: str) -> tuple[LearningFeatures, Any]:
+    """Return the features that are learned on, and the kernel of them."""
+    given = as_similarity(similarity)
+    check_objects(X)
+    if isinstance(given, Tabular):
+        return LearningFeatures.of_table(X, given), _learnable(given.k, how)
+    k = _learnable(given, how)
     A = as_matrix(X)
     if is_sparse(A) or is_tensor(A):
         raise TypeError(f"learn_kernel takes dense vectors in memory, got {type(A).__name__}")
-    names = names or [f"column {i}" for i in range(A.shape[1])]
-    Y = target_columns(y, n)
-    columns = Standardized.of(A.astype(np.float64, copy=False))
-    if n < FEWEST_ROWS or not columns.scale.any():
-        return _not_learned(k, columns, names, n)
-    splits = pilot_splits(columns.X, Y, generator(random_state))
-    found = search_metric(k, splits, how)
-    return Learned(kernel_of(found, columns), rounds_of(found), importance_of(found, names), found.reason)
+    names = [str(name) for name in X.columns] if is_table(X) else None
+    return LearningFeatures.of_vectors(A.astype(np.float64, copy=False), names), k
 
 
-def _learnable(similarity: Any, how: str) -> Any:
+def _learnable(k: Any, how: str) -> Any:
     """Validate the kernel and the kind of metric."""
-    k: Any = as_similarity(similarity)
     check_choice("how", how, METRIC_KINDS)
     if type(k) not in LEARNABLE:
         names = ", ".join(cls.__name__ for cls in LEARNABLE)
@@ -153,37 +161,28 @@ def _learnable(similarity: Any, how: str) -> Any:
     return k
 
 
-def _not_learned(k: Any, columns: Standardized, names: list[str], n: int) -> Learned:
+def _not_learned(k: Any, features: LearningFeatures) -> Learned:
     """Return the kernel of standardized columns, where there is nothing to learn from."""
-    why = f"{n} rows are too few to learn from" if columns.scale.any() else "every column is constant"
-    ones = np.ones(len(names))
-    kernel = finished(k, columns, ones) if columns.scale.any() else k.resolve(columns.X)
-    return Learned(kernel, (), GradientImportance.of(names, ones[None]), f"the isotropic kernel was kept: {why}")
+    n, width = features.X.shape
+    why = "all rows are equal" if features.is_constant else f"{n} rows are too few to learn from"
+    kernel = features.kernel(k, np.ones(width)) if features.scale.any() else k.resolve(features.X)
+    importance = features.importance(np.ones((1, width)))
+    return Learned(kernel, (), importance, f"the isotropic kernel was kept: {why}")
 
 
-def kernel_of(found: Search, columns: Standardized) -> Similarity:
-    """Return the kernel that was chosen, of the original columns."""
-    candidate = found.chosen.candidate
-    return finished(candidate.k, columns, mean_metric(candidate.metrics), 2.0**found.chosen.trial.setting.width)
+def learned_of(found: Search, features: LearningFeatures) -> Learned:
+    """Return what a search found as a kernel of the original columns, with its rounds and importances."""
+    chosen = found.chosen
+    candidate, trial = chosen.candidate, chosen.trial
+    kernel = features.kernel(candidate.k, mean_metric(candidate.metrics), 2.0**trial.setting.width)
+    _, squares = candidate.squared_gradients(trial, diagonal=True)
+    return Learned(kernel, rounds_of(found.paths), features.importance(squares), found.reason)
 
 
-def finished(k: Any, columns: Standardized, metric: np.ndarray, multiple: float = 1.0) -> Similarity:
-    """Return a kernel of the original columns, at a multiple of the median distance under a metric."""
-    median = median_distance(k, columns.mapped(metric))
-    kernel: Similarity = at_scale(k, multiple * median).with_params(metric=columns.original(metric))
-    return kernel
-
-
-def rounds_of(found: Search) -> tuple[Round, ...]:
+def rounds_of(paths: list[Path]) -> tuple[Round, ...]:
     """Return the rounds of all paths as results."""
     return tuple(
         Round(path.name, i, fit.loss, float(fit.trial.losses.std() / np.sqrt(len(fit.trial.losses))))
-        for path in found.paths
+        for path in paths
         for i, fit in enumerate(path.fits)
     )
-
-
-def importance_of(found: Search, names: list[str]) -> GradientImportance:
-    """Return the importances of the columns for the chosen model."""
-    _, squares = found.chosen.candidate.squared_gradients(found.chosen.trial, diagonal=True)
-    return GradientImportance.of(names, squares)

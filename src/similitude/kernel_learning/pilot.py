@@ -48,13 +48,33 @@ class PilotSplit(NamedTuple):
         return int(self.fitted.X.shape[1])
 
 
-def pilot_splits(X: np.ndarray, Y: np.ndarray, rng: np.random.Generator) -> tuple[PilotSplit, ...]:
-    """Return one split of many rows, or folds of few; rows beyond the pilot's size are not used."""
-    n = len(X)
-    order = rng.permutation(n)
-    if n >= FEW_ROWS:
-        n_judged = min(PILOT_JUDGED_ROWS, n // 3)
-        fitted = order[n_judged : n_judged + PILOT_FITTED_ROWS]
-        return (PilotSplit.of(X, Y, fitted, order[:n_judged]),)
-    folds = np.arange(n) % min(PILOT_FOLDS, n)
-    return tuple(PilotSplit.of(X, Y, order[folds != fold], order[folds == fold]) for fold in range(min(PILOT_FOLDS, n)))
+def pilot_size(n: int) -> int:
+    """Return how many of n rows the pilot uses.
+
+    >>> pilot_size(500), pilot_size(100_000)
+    (500, 2600)
+    """
+    n_judged = _n_judged(n)
+    return n_judged + min(n - n_judged, PILOT_FITTED_ROWS)
+
+
+def _n_judged(n: int) -> int:
+    return min(PILOT_JUDGED_ROWS, n // 3) if n >= FEW_ROWS else 0
+
+
+def pilot_splits(X: np.ndarray, Y: np.ndarray, order: np.ndarray) -> tuple[PilotSplit, ...]:
+    """Return one split of many rows, or folds of few.
+
+    Parameters
+    ----------
+    X, Y : array
+        Standardized vectors, and targets.
+    order : array of int
+        The rows in random order; of many, only the first ones are used.
+    """
+    n, n_judged = len(order), _n_judged(len(order))
+    if n_judged:
+        return (PilotSplit.of(X, Y, order[n_judged : pilot_size(n)], order[:n_judged]),)
+    n_folds = min(PILOT_FOLDS, n)
+    folds = np.arange(n) % n_folds
+    return tuple(PilotSplit.of(X, Y, order[folds != fold], order[folds == fold]) for fold in range(n_folds))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from similitude.kernel_learning.gradients import metric_of
 from similitude.kernel_learning.pilot import PilotSplit
-from similitude.kernel_learning.trials import Candidate, RidgeTrial, Setting
+from similitude.kernel_learning.trials import ALONG_PENALTIES, ALONG_WIDTHS, BOTH, Candidate, RidgeTrial, Setting
 
 LEARNING_ROUNDS = 4
 """Most rounds of a path."""
@@ -19,6 +19,9 @@ SMALL_GAIN = 0.01
 
 TOO_HIGH = 1.15
 """Multiple of the best loss at which a path ends."""
+
+TINY_LOSS = 1e-4
+"""Loss, relative to that of the mean, below which there is nothing left to learn."""
 
 HOPELESS = 1.5
 """Multiple of another kernel's loss above which a path ends after two rounds."""
@@ -62,31 +65,46 @@ def learn_path(name: str, start: Fit, diagonal: bool, to_beat: float = np.inf, r
 
     A path whose loss stays far above `to_beat`, the loss of another kernel, ends after two rounds.
     """
-    fits, best, weak = [start], start.loss, 0
-    for number in range(1, rounds + 1):
-        fit = next_round(fits[-1], diagonal)
-        fits.append(fit)
-        if fit.loss > TOO_HIGH * best:
-            return Path(name, fits, f"the loss rose to {fit.loss / best:.2f} times the smallest")
-        weak = weak + 1 if fit.loss > (1 - SMALL_GAIN) * best else 0
-        best = min(best, fit.loss)
-        if weak == 2:
-            return Path(name, fits, f"two rounds gained less than {SMALL_GAIN:.0%}")
-        if number == 2 and best > HOPELESS * to_beat:
-            return Path(name, fits, "another kernel is far better")
-    return Path(name, fits, f"{rounds} rounds are the most")
+    fits, stopped = [start], ""
+    while not stopped:
+        fits.append(next_round(fits[-1], diagonal, ALONG_WIDTHS if len(fits) % 2 else ALONG_PENALTIES))
+        stopped = _why_stop([fit.loss for fit in fits], to_beat, rounds)
+    at = min(range(len(fits)), key=lambda i: fits[i].loss)
+    if at:  # along the way, only widths or only penalties were tried
+        fits[at] = replace(fits[at], trial=fits[at].candidate.best(fits[at].trial.setting))
+    return Path(name, fits, stopped)
 
 
-def next_round(fit: Fit, diagonal: bool) -> Fit:
+def _why_stop(losses: list[float], to_beat: float, rounds: int) -> str:
+    """Return why a path with these losses ends; an empty text if it goes on."""
+    before, last = min(losses[:-1]), losses[-1]
+    if last > TOO_HIGH * before:
+        return f"the loss rose to {last / before:.2f} times the smallest"
+    if min(losses) < TINY_LOSS:
+        return f"the loss is below {TINY_LOSS:g}"
+    if len(losses) > 2 and min(losses[-2:]) > (1 - SMALL_GAIN) * min(losses[:-2]):
+        return f"two rounds gained less than {SMALL_GAIN:.0%}"
+    if len(losses) == 3 and min(losses) > HOPELESS * to_beat:
+        return "another kernel is far better"
+    return f"{rounds} rounds are the most" if len(losses) > rounds else ""
+
+
+def next_round(fit: Fit, diagonal: bool, moves: tuple[tuple[int, int], ...] = BOTH) -> Fit:
     """Return the kernel with the metric of the gradients of a fit, at its best setting near that of the fit."""
     outer, _ = fit.candidate.squared_gradients(fit.trial, diagonal)
-    return with_metrics(fit.candidate.k, fit.candidate.splits, tuple(map(metric_of, outer)), fit.trial.setting)
+    return with_metrics(fit.candidate.k, fit.candidate.splits, tuple(map(metric_of, outer)), fit.trial.setting, moves)
 
 
-def with_metrics(k: Any, splits: tuple[PilotSplit, ...], metrics: tuple[np.ndarray, ...], start: Setting) -> Fit:
+def with_metrics(
+    k: Any,
+    splits: tuple[PilotSplit, ...],
+    metrics: tuple[np.ndarray, ...],
+    start: Setting,
+    moves: tuple[tuple[int, int], ...] = BOTH,
+) -> Fit:
     """Return a kernel with given metrics at its best setting."""
     candidate = Candidate(k, splits, metrics)
-    return Fit(candidate, candidate.best(start))
+    return Fit(candidate, candidate.best(start, moves))
 
 
 def gain(before: Fit, after: Fit) -> tuple[float, float]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from similitude.kernel_learning.gradients import is_city_block
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernel_learning.rounds import Fit, Path, gain, isotropic, learn_path, with_metrics
@@ -51,6 +53,7 @@ def search_metric(
     how: str = "auto",
     first: Fit | None = None,
     city_block: Search | None = None,
+    to_beat: float = np.inf,
 ) -> Search:
     """Learn a metric by every path that the kernel and `how` allow, and keep the best if it passes the guard.
 
@@ -63,15 +66,17 @@ def search_metric(
         The isotropic kernel, if it is known.
     city_block : Search, optional
         What was found for the L1 kernel, if that is known; otherwise its path is followed here.
+    to_beat : float
+        The loss of another kernel: a path that stays far above it ends soon.
     """
     first = first or isotropic(k, splits)
     paths = []
     if how in ("auto", "diagonal"):
-        paths.append(learn_path(DIAGONAL, first, True))
+        paths.append(learn_path(DIAGONAL, first, True, to_beat))
     if is_city_block(k):
         return _guarded(first, paths)
     if how == "full" or (how == "auto" and splits[0].width <= MOST_DIRECTIONS):
-        paths.append(learn_path(FULL, first, False))
+        paths.append(learn_path(FULL, first, False, to_beat))
     if how in ("auto", "diagonal"):
         paths.extend(_from_city_block(first, min(path.best.loss for path in paths), city_block))
     return _guarded(first, paths)

@@ -23,6 +23,11 @@ PENALTY_POWERS = range(-7, 2)
 SINGLE_PRECISION_FROM = -3
 """Power of 10 from which on a penalty leaves single precision enough digits."""
 
+ALONG_PENALTIES = ((0, -1), (0, 1))
+ALONG_WIDTHS = ((-1, 0), (1, 0))
+BOTH = ALONG_PENALTIES + ALONG_WIDTHS
+"""Steps of a walk, as changes of width and penalty."""
+
 MEDIAN_ROWS = 300
 """Rows whose pairs give the median distance."""
 
@@ -41,6 +46,7 @@ class RidgeTrial:
     Attributes
     ----------
     setting : Setting
+    predicted : array of shape (judged rows, outputs)
     losses : array
         The squared error of each judged row, relative to the variance of the targets.
     coefficients : list of array
@@ -48,6 +54,7 @@ class RidgeTrial:
     """
 
     setting: Setting
+    predicted: np.ndarray
     losses: np.ndarray
     coefficients: list[np.ndarray]
 
@@ -85,16 +92,21 @@ class Candidate:
         """Return the trial at a setting, from memory if it was made before."""
         if setting not in self.tried:
             parts = [self._one_trial(setting, i) for i in range(len(self.splits))]
-            losses = np.concatenate([losses for losses, _ in parts])
-            self.tried[setting] = RidgeTrial(setting, losses, [coefficients for _, coefficients in parts])
+            predicted = np.concatenate([there for there, _ in parts])
+            losses = ((predicted - self.targets) ** 2).sum(axis=1)
+            self.tried[setting] = RidgeTrial(setting, predicted, losses, [coefficients for _, coefficients in parts])
         return self.tried[setting]
 
     def _one_trial(self, setting: Setting, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the losses of one split's judged rows, and the dual coefficients of its model."""
+        """Return the predictions for one split's judged rows, and the dual coefficients of its model."""
         k, split, (A, B) = self.kernel(setting, i), self.splits[i], self.rows_of(setting, i)
         coefficients = solve_ridge(k.block(A, A), split.fitted.Y, 10.0**setting.penalty)
-        predicted = k.block(B, A) @ coefficients
-        return ((predicted - split.judged.Y) ** 2).sum(axis=1).astype(np.float64), coefficients
+        return (k.block(B, A) @ coefficients).astype(np.float64), coefficients
+
+    @property
+    def targets(self) -> np.ndarray:
+        """The targets of the judged rows of all splits."""
+        return np.concatenate([split.judged.Y for split in self.splits])
 
     def rows_of(self, setting: Setting, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Return one split's mapped rows, fitted and judged, in single precision if the penalty allows it."""
@@ -102,13 +114,13 @@ class Candidate:
         A, B = self.mapped[i]
         return A.astype(dtype, copy=False), B.astype(dtype, copy=False)
 
-    def best(self, start: Setting) -> RidgeTrial:
+    def best(self, start: Setting, moves: tuple[tuple[int, int], ...] = BOTH) -> RidgeTrial:
         """Return the best trial on a walk from a start along penalties and widths, as long as the loss falls."""
         at = self.trial(start)
         moved = True
         while moved:
             moved = False
-            for move in ((0, -1), (0, 1), (-1, 0), (1, 0)):
+            for move in moves:
                 while (there := self._moved(at.setting, move)) is not None:
                     trial = self.trial(there)
                     if not trial.loss < at.loss * (1 - 1e-3):
@@ -158,12 +170,19 @@ def median_distance(k: Any, A: np.ndarray) -> float:
 
 
 def solve_ridge(K: np.ndarray, Y: np.ndarray, penalty: float) -> np.ndarray:
-    """Return (K + penalty I)^-1 Y; K is overwritten. A matrix that rounding leaves indefinite gets a larger penalty."""
-    diagonal = K.diagonal().copy()
+    """Return (K + penalty I)^-1 Y; K is overwritten."""
+    return np.asarray(cho_solve((ridge_factor(K, penalty), True), Y.astype(K.dtype), check_finite=False))
+
+
+def ridge_factor(K: np.ndarray, penalty: Any) -> np.ndarray:
+    """Return the lower Cholesky factor of K + diag(penalty); K is overwritten.
+
+    If rounding leaves the matrix indefinite, the penalty is raised.
+    """
+    diagonal, least = K.diagonal().copy(), 1e-7
     while True:
-        np.fill_diagonal(K, diagonal + K.dtype.type(penalty))
+        np.fill_diagonal(K, diagonal + np.asarray(penalty, K.dtype))
         try:
-            factor = cholesky(K, lower=True, check_finite=False)
-            return np.asarray(cho_solve((factor, True), Y.astype(K.dtype), check_finite=False))
+            return np.asarray(cholesky(K, lower=True, check_finite=False))
         except LinAlgError:
-            penalty = max(10 * penalty, 1e-7)
+            penalty, least = np.maximum(10 * np.asarray(penalty), least), 10 * least

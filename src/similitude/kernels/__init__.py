@@ -5,7 +5,7 @@ from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.series import DTW, GlobalAlignment
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
 from similitude.kernels.strings import Edit, Gapped, Mismatch, Spectrum
-from similitude.kernels.tables import Columns, Equal, Gower, Ordinal, OrMissing
+from similitude.kernels.tables import Columns, Equal, Gower, Ordinal, OrMissing, Tabular
 from similitude.kernels.vectors import (
     Cosine,
     Gaussian,
@@ -44,6 +44,7 @@ __all__ = [
     "ShortestPath",
     "Sigmoid",
     "Spectrum",
+    "Tabular",
     "WeisfeilerLehman",
     "explicit_dimension",
     "explicit_map",

@@ -20,6 +20,7 @@ data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
 estimators: Explanation Explanations SimilarityClassifier SimilarityRegressor
+estimators.blend_influence: BlendInfluence
 estimators.influence: ExampleInfluence GroupInfluence
 estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks
@@ -33,7 +34,7 @@ goodness.separability: Separability
 goodness.weighted: HingeGoodness WeightedGoodness
 kernels: Columns Cosine DTW Edit Equal Gapped Gaussian GlobalAlignment Gower Graphlet HistogramIntersection
     Intersection Jaccard Laplace Linear Matern Mismatch OrMissing Ordinal Polynomial RationalQuadratic SharesAny
-    ShortestPath Sigmoid Spectrum WeisfeilerLehman
+    ShortestPath Sigmoid Spectrum Tabular WeisfeilerLehman
 kernels.series.alignment: WarpingDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
 learners: AlignmentVote KernelKMeans KernelPerceptron KernelRidge KernelRidgeClassifier KernelSGDSVC KernelSVC

@@ -1,0 +1,255 @@
+"""similarity="auto" for vectors and tables: kernels learned on pilot rows, and exact ridge regression on all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_objects, is_sparse, is_table, is_tensor, take
+from similitude.estimators.blend_influence import BlendInfluence
+from similitude.estimators.landmark_count import LandmarkCurve
+from similitude.estimators.nested_folds import Judged, assign_folds
+from similitude.estimators.rows import equals_judged_together, groups_of_equals
+from similitude.kernel_learning import AutoChoice, ExactRidge, choose_automatically, pilot_size
+from similitude.kernels import Gaussian, Tabular
+from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
+from similitude.linear import LinearModel, Trial
+from similitude.similarity import Similarity, as_similarity
+from similitude.similarity.expressions import DEFAULTS
+
+AUTO = "auto"
+
+FEWEST_LEARNED = 60
+"""Number of rows below which nothing is learned: a Gaussian kernel is used."""
+
+JUDGING_ROWS = 1000
+"""Most rows outside of the pilot that judge a model, each left out alone."""
+
+ENOUGH_OUTSIDE = 300
+"""Number of rows outside of the pilot from which on these judge; of fewer, nested folds do."""
+
+
+def kind_of_objects(X: Any) -> str:
+    """Return the kind of objects, for which there is a similarity to try first: vectors, table, strings or sets.
+
+    >>> kind_of_objects(np.eye(2)), kind_of_objects([{"age": 3}]), kind_of_objects(["a", "b"])
+    ('vectors', 'table', 'strings')
+    """
+    if is_table(X):
+        plain = all(str(X[name].dtype).lower().startswith(("int", "float", "uint")) for name in X.columns)
+        return "vectors" if plain and not _has_missing(X) else "table"
+    if hasattr(X, "shape"):
+        return "vectors"
+    first = next(iter(as_objects(X)), None)
+    if isinstance(first, str):
+        return "strings"
+    if isinstance(first, (set, frozenset)):
+        return "sets"
+    return "table" if isinstance(first, Mapping) else "vectors"
+
+
+def _has_missing(X: Any) -> bool:
+    missing = X.isna() if hasattr(X, "isna") else X.select([X[name].is_null() for name in X.columns])
+    return bool(missing.to_numpy().any())
+
+
+def default_similarity(kind: str) -> Similarity:
+    """Return the similarity for a kind of objects where nothing is learned."""
+    return Tabular(Gaussian()) if kind == "table" else as_similarity(DEFAULTS[kind])
+
+
+def can_learn(X: Any, n: int) -> bool:
+    """Tell whether there are enough rows of dense vectors or of a table to learn a kernel from."""
+    return n >= FEWEST_LEARNED and not is_sparse(X) and not is_tensor(X)
+
+
+def learned_kernel(
+    X: Any, Y: np.ndarray, order: np.ndarray, kind: str, judged_together: bool
+) -> tuple[Similarity, str]:
+    """Learn one kernel from the first of many rows in random order; return it, and what was learned in a sentence.
+
+    Parameters
+    ----------
+    X : array or table
+    Y : array of shape (n, outputs)
+    order : array of int
+        The rows with a weight in random order; the last ones judge the model later.
+    kind : {"vectors", "table"}
+    judged_together : bool
+        Whether rows that equal one of the last judge it too, so that they are not learned from.
+    """
+    if judged_together:
+        _, encoding = default_similarity(kind).prepare(X)
+        order = equals_judged_together(order, groups_of_equals(encoding, order))
+    pilot = order[: pilot_size(len(order))]
+    choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
+    best = min(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
+    return choice.kernels()[
+        best
+    ], f"similarity='auto' chose {choice.reason}; landmarks use the kernel that is best alone"
+
+
+@dataclass(frozen=True, eq=False)
+class ExactFit:
+    """A model in which every row with a weight is a landmark.
+
+    Attributes
+    ----------
+    choice : AutoChoice
+    features : tuple of LandmarkFeatures
+        One for each kernel that is part of the blend.
+    linear : LinearModel
+    influence : BlendInfluence
+        What every row adds to a prediction.
+    trial : Trial
+        The predictions for rows that were left out one by one, for the scale of probabilities.
+    tried : tuple of arrays
+        The targets and weights of these rows.
+    judged : Judged
+        The predictions for rows that had no influence on them.
+    """
+
+    choice: AutoChoice
+    features: tuple[LandmarkFeatures, ...]
+    linear: LinearModel
+    influence: BlendInfluence
+    trial: Trial
+    tried: tuple[np.ndarray, np.ndarray]
+    judged: Judged
+
+    @property
+    def kernels(self) -> list[Similarity]:
+        """The kernels of the blend."""
+        return [one.similarity for one in self.features]
+
+    @property
+    def representation(self) -> Representation:
+        """Why every row is a landmark."""
+        return Representation(PROJECTION, "it is a kernel, and every row is a landmark: the fit is exact")
+
+    @property
+    def curve(self) -> LandmarkCurve:
+        """The loss with all rows as landmarks."""
+        return LandmarkCurve.of([len(self.features[0].landmarks)], [self.trial], "every row is a landmark")
+
+    def note(self) -> str:
+        """Return what was learned, and the size of the model, in a sentence."""
+        n, width = self.choice.features.X.shape
+        size = 8 * n * (width + self.linear.weights.shape[1]) * len(self.features) / 1e6
+        return (
+            f"similarity='auto' chose {self.choice.reason}; the fit is exact: all {n:,} rows are kept ({size:.1f} MB)"
+        )
+
+
+def fit_exactly(
+    X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None, order: np.ndarray, seed: Any, kind: str
+) -> ExactFit:
+    """Choose kernels on pilot rows, and fit ridge regression to all rows with a weight.
+
+    Parameters
+    ----------
+    X : array or table
+    Y, weights : array
+    labels : array of int, or None
+        The class number of each row.
+    order : array of int
+        The rows with a weight in random order.
+    seed : int or None
+        Of the folds.
+    kind : {"vectors", "table"}
+    """
+    used = np.sort(order)
+    places = np.searchsorted(used, order)
+    some, Y, weights = take(X, used), Y[used], weights[used]
+    labels = None if labels is None else labels[used]
+    blend = _Blend.fit(some, Y, weights, places, kind)
+    features = tuple(
+        LandmarkFeatures(k, Landmarks(some, used, A, labels, "all"))
+        for k, A in zip(blend.kernels, blend.encodings, strict=True)
+    )
+    trial, tried = blend.left_out(Y, weights, blend.outside(places, len(Y)))
+    judged = _judged(blend, some, Y, weights, labels, places, seed, kind)
+    known = Y if labels is None else labels
+    shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
+    influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
+    return ExactFit(blend.choice, features, blend.linear, influence, trial, tried, judged)
+
+
+@dataclass(frozen=True, eq=False)
+class _Blend:
+    """Kernels, and exact models of them, whose weighted sum is the prediction."""
+
+    choice: AutoChoice
+    kernels: tuple[Any, ...]
+    encodings: tuple[np.ndarray, ...]
+    models: tuple[ExactRidge, ...]
+    mean: np.ndarray
+
+    @classmethod
+    def fit(cls, X: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, kind: str) -> _Blend:
+        choice = choose_automatically(X, Y, order, table=kind == "table")
+        kernels, mean = choice.kernels(), np.average(Y, axis=0, weights=weights)
+        encodings = tuple(k.encode(X) for k in kernels)
+        parts = zip(kernels, encodings, choice.penalties(), strict=True)
+        models = tuple(ExactRidge.fit(k, A, Y - mean, weights, penalty) for k, A, penalty in parts)
+        return cls(choice, kernels, encodings, models, mean)
+
+    @property
+    def linear(self) -> LinearModel:
+        pairs = zip(self.choice.weights, self.models, strict=True)
+        return LinearModel(np.concatenate([weight * model.coefficients for weight, model in pairs]), self.mean)
+
+    def scores(self, X: Any) -> np.ndarray:
+        """Return the predictions for new rows."""
+        parts = zip(self.kernels, self.encodings, self.models, self.choice.weights, strict=True)
+        return self.mean + sum(weight * (k.block(k.encode(X), A) @ model.coefficients) for k, A, model, weight in parts)
+
+    def outside(self, order: np.ndarray, n: int) -> np.ndarray:
+        """Return rows that are outside of the pilot, or any rows if few are: at most as many as judge a model."""
+        mine = np.isin(order, self.choice.rows, invert=True)
+        others = order[mine] if mine.sum() >= ENOUGH_OUTSIDE else order
+        return others[:JUDGING_ROWS]
+
+    def left_out(
+        self, Y: np.ndarray, weights: np.ndarray, rows: np.ndarray
+    ) -> tuple[Trial, tuple[np.ndarray, np.ndarray]]:
+        """Return how some rows fare that are left out one by one, and their targets and weights."""
+        pairs = zip(self.choice.weights, self.models, strict=True)
+        scores = self.mean + sum(weight * model.left_out(rows) for weight, model in pairs)
+        trial = Trial.of(max(self.choice.penalties()), scores, Y[rows], weights[rows])
+        return trial, (Y[rows], weights[rows])
+
+
+def _judged(
+    blend: _Blend,
+    X: Any,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    labels: np.ndarray | None,
+    order: np.ndarray,
+    seed: Any,
+    kind: str,
+) -> Judged:
+    """Return how rows fare that had no influence on kernels, metrics and penalties, nor on the model.
+
+    They are left out one by one, if enough rows are outside of the pilot and equal to no other row; otherwise all is
+    chosen again in nested folds.
+    """
+    n = len(Y)
+    groups = groups_of_equals(blend.encodings[0], np.arange(n))
+    alone = np.bincount(groups)[groups] == 1
+    outside = np.setdiff1d(np.flatnonzero(alone), blend.choice.rows)
+    if len(outside) >= ENOUGH_OUTSIDE:
+        rows = order[np.isin(order, outside)][:JUDGING_ROWS]
+        trial, (truth, counted) = blend.left_out(Y, weights, rows)
+        return Judged(trial, truth, counted)
+    folds, scores = assign_folds(groups, labels, seed), np.empty(Y.shape)
+    for fold in np.unique(folds):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        inside = np.argsort(np.argsort(order)[train])
+        part = _Blend.fit(take(X, train), Y[train], weights[train], inside, kind)
+        scores[test] = part.scores(take(X, test))
+    return Judged(Trial.of(max(blend.choice.penalties()), scores, Y, weights), Y, weights, groups)

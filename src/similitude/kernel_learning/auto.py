@@ -1,0 +1,151 @@
+"""The automatic choice for vectors and tables: kernels, metrics, ranks and blends, compared on the same pilot rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from similitude.kernel_learning.columns import LearningFeatures, mean_metric
+from similitude.kernel_learning.pilot import PilotSplit, pilot_size, pilot_splits
+from similitude.kernel_learning.rounds import Fit, gain, isotropic
+from similitude.kernel_learning.search import CITY_BLOCK, ISOTROPIC, Search, clearly_better, search_metric
+from similitude.kernels import Gaussian, Matern, Tabular
+from similitude.similarity import Similarity
+
+UNPREDICTABLE = 0.97
+"""Loss, relative to that of the mean, above which no isotropic kernel shows anything to learn from."""
+
+MATERN = Matern()
+
+
+@dataclass(frozen=True, eq=False)
+class AutoChoice:
+    """What was chosen on the pilot rows.
+
+    Attributes
+    ----------
+    features : LearningFeatures
+    parts : tuple of Fit
+        One kernel, or two whose predictions are blended.
+    weights : tuple of float
+        The factor of each one's prediction, relative to the mean of the targets.
+    searches : tuple of Search
+        What was tried for each family.
+    rows : array of int
+        The pilot rows: all others had no influence.
+    reason : str
+    """
+
+    features: LearningFeatures
+    parts: tuple[Fit, ...]
+    weights: tuple[float, ...]
+    searches: tuple[Search, ...]
+    rows: np.ndarray
+    reason: str
+
+    def kernels(self) -> tuple[Similarity, ...]:
+        """Return the kernels of the parts."""
+        return tuple(
+            self.features.kernel(part.candidate.k, mean_metric(part.candidate.metrics), 2.0**part.trial.setting.width)
+            for part in self.parts
+        )
+
+    def penalties(self) -> tuple[float, ...]:
+        """Return the penalty of each part, which is added to the diagonal of its Gram matrix."""
+        return tuple(10.0**part.trial.setting.penalty for part in self.parts)
+
+
+def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool = False) -> AutoChoice:
+    """Choose kernels, metrics and their blend for vectors, or for the rows of a table.
+
+    Parameters
+    ----------
+    X : array, or data frame
+    Y : array of shape (n, outputs)
+        Numbers, or codes of classes.
+    order : array of int
+        Rows in random order; of many, only the first ones have influence.
+    table : bool
+        Whether columns may hold categories and missing values.
+    """
+    with_ranks = LearningFeatures.of_table(X, Tabular(MATERN, ranks=True))
+    plain = (
+        LearningFeatures.of_table(X, Tabular(MATERN))
+        if table
+        else LearningFeatures.of_vectors(np.asarray(X, dtype=np.float64))
+    )
+    start = _Start.better_of(_Start.of(plain, Y, order), _Start.of(with_ranks, Y, order))
+    gaussian = isotropic(Gaussian(), start.splits)
+    searches = start.searches() if min(gaussian.loss, start.best.loss) < UNPREDICTABLE else ()
+    chosen = _chosen(gaussian, [start.city_block, start.matern, *(one.chosen for one in searches)])
+    blend = _blend(tuple(one.chosen for one in searches), chosen) if searches else None
+    parts, weights = blend or ((chosen,), (1.0,))
+    reason = _reason(parts, weights, gaussian, searches, start.features is with_ranks)
+    return AutoChoice(start.features, parts, weights, searches, order[: pilot_size(len(order))], reason)
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Isotropic kernels on some features."""
+
+    features: LearningFeatures
+    splits: tuple[PilotSplit, ...]
+    city_block: Fit
+    matern: Fit
+
+    @classmethod
+    def of(cls, features: LearningFeatures, Y: np.ndarray, order: np.ndarray) -> _Start:
+        splits = pilot_splits(features.X, Y, order)
+        return cls(features, splits, isotropic(CITY_BLOCK, splits), isotropic(MATERN, splits))
+
+    @property
+    def best(self) -> Fit:
+        return min(self.city_block, self.matern, key=lambda one: one.loss)
+
+    @staticmethod
+    def better_of(one: _Start, other: _Start) -> _Start:
+        """Return the other start only if it is clearly better."""
+        return other if clearly_better(one.best, other.best)[0] else one
+
+    def searches(self) -> tuple[Search, ...]:
+        """Learn the metric of both kernels."""
+        city_block = search_metric(CITY_BLOCK, self.splits, first=self.city_block, to_beat=self.matern.loss)
+        return city_block, search_metric(MATERN, self.splits, first=self.matern, city_block=city_block)
+
+
+def _chosen(gaussian: Fit, others: list[Fit]) -> Fit:
+    """Return the best fit if it beats a Gaussian kernel by a standard error; metrics have passed a guard before."""
+    best = min(others, key=lambda one: one.loss)
+    mean, error = gain(gaussian, best)
+    return best if mean > error else gaussian
+
+
+def _blend(parts: tuple[Fit, ...], alone: Fit) -> tuple[tuple[Fit, ...], tuple[float, ...]] | None:
+    """Return fits and the factors of their predictions, if the sum is clearly better than one fit alone."""
+    targets = alone.candidate.targets
+    columns = [part.trial.predicted.ravel() for part in parts]
+    weights, _ = nnls(np.column_stack(columns), targets.ravel())
+    if not (weights > 0).all():
+        return None
+    predicted = sum(weight * part.trial.predicted for weight, part in zip(weights, parts, strict=True))
+    trial = replace(alone.trial, losses=((predicted - targets) ** 2).sum(axis=1))
+    wins, _ = clearly_better(alone, replace(alone, trial=trial))
+    return (parts, tuple(map(float, weights))) if wins else None
+
+
+def _reason(
+    parts: tuple[Fit, ...], weights: tuple[float, ...], gaussian: Fit, searches: tuple[Search, ...], ranks: bool
+) -> str:
+    """Return in words what was chosen, and how much it gains over an isotropic Gaussian kernel."""
+    kinds = {id(one.chosen): one.name for one in searches}
+    names = [f"{type(one.candidate.k).__name__} ({kinds.get(id(one), ISOTROPIC)} metric)" for one in parts]
+    losses = " and ".join(f"{one.loss:.3g}" for one in parts)
+    text = f"{' and '.join(names)}{' with ranks of columns' if ranks else ''}"
+    if len(parts) > 1:
+        text += f", blended with weights {' and '.join(f'{weight:.2g}' for weight in weights)}"
+    n = len(gaussian.trial.losses)
+    text += f": squared error {losses} on {n:,} held-out pilot rows, relative to the variance of the targets"
+    return text if parts[0] is gaussian else f"{text}; {gaussian.loss:.3g} with an isotropic Gaussian kernel"

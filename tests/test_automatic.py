@@ -1,0 +1,169 @@
+"""similarity="auto": learned kernels and an exact fit, for vectors and tables; what it costs, says and does not do."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from similitude import SimilarityClassifier, SimilarityRegressor, load, save
+from similitude.kernel_learning import ExactRidge
+from similitude.kernels import Gaussian, Matern, Tabular
+
+
+def points(n, d, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+def relevant(n, seed=0, d=12):
+    """Return vectors of which one column matters, and targets with a little noise."""
+    X = points(n, d, seed)
+    return X, np.sin(3 * X[:, 0]) + 0.1 * points(n, 1, seed + 1)[:, 0]
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"age": rng.normal(40, 10, 400), "wage": np.exp(rng.normal(0, 2, 400)), "noise": rng.normal(size=400)}
+    )
+    X["job"] = rng.choice(["cook", "pilot", "judge"], 400)
+    y = np.where((X["job"] == "cook") & (X["age"] > 40), "yes", "no")
+    X.loc[rng.choice(400, 40, replace=False), "wage"] = None
+    return X, y
+
+
+def test_it_beats_a_gaussian_kernel_where_few_columns_matter():
+    X, y = relevant(900)
+    auto, plain = (SimilarityRegressor(k, random_state=0).fit(X[:400], y[:400]) for k in ("auto", "gaussian"))
+    assert auto.score(X[400:], y[400:]) > 0.9 > 0.6 > plain.score(X[400:], y[400:])
+    (note,) = auto.notes_
+    assert "metric" in note and "all 400 rows are kept" in note and "isotropic Gaussian" in note
+    assert auto.guarantee_.grade == "NONE" and "learned from the same rows" in str(auto.guarantee_)
+    kernels = auto.similarity_ if isinstance(auto.similarity_, list) else [auto.similarity_]
+    assert all(k.proven for k in kernels)
+
+
+@pytest.mark.parametrize("n", [150, 3100])
+def test_the_held_out_error_is_that_on_new_rows(n):
+    """By nested folds, and by rows outside of the pilot that are left out one by one."""
+    X, y = relevant(n + 3000, d=6)
+    model = SimilarityRegressor("auto", random_state=0).fit(X[:n], y[:n])
+    error = ((model.predict(X[n:]) - y[n:]) ** 2).mean()
+    assert model.held_out_error_.low < error < model.held_out_error_.high
+
+
+def test_noise_is_not_made_to_look_predictable():
+    """Metrics of 40 columns are learned from 120 rows inside the folds, so the error by folds is that of the mean."""
+    shares = []
+    for seed in range(4):
+        X, y = points(120, 40, seed), np.random.default_rng(99 + seed).standard_normal(120)
+        model = SimilarityRegressor("auto", random_state=seed).fit(X, y)
+        shares.append(model.held_out_error_.value / model.constant_error_)
+    assert np.mean(shares) > 0.95
+
+
+def test_a_table_with_categories_and_missing_values(table, tmp_path):
+    X, y = table
+    model = SimilarityClassifier("auto", random_state=0).fit(X[:300], y[:300])
+    assert model.score(X[300:], y[300:]) > 0.9
+    chances = model.predict_proba(X[300:])
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    save(model, tmp_path / "model.sim")
+    for other in (load(tmp_path / "model.sim"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.predict_proba(X[300:]), chances)
+    assert len(model.explain(X[300:302])) == 2
+    changed = X[300:].assign(job="never seen", wage=None)
+    assert set(model.predict(changed)) <= {"yes", "no"}
+
+
+def test_several_classes_and_several_outputs():
+    X = points(200, 3)
+    labels = np.select([X[:, 0] > 0.5, X[:, 1] > 0], ["a", "b"], "c")
+    assert SimilarityClassifier("auto", random_state=0).fit(X, labels).score(X, labels) > 0.9
+    Y = np.column_stack([X[:, 0], X[:, 1] * X[:, 2]])
+    model = SimilarityRegressor("auto", random_state=0).fit(X, Y)
+    assert model.predict(X[:5]).shape == (5, 2) and model.score(X, Y) > 0.9
+
+
+def test_weights_of_zero_are_as_if_the_rows_were_not_there():
+    X, y = relevant(200, d=4)
+    weights = np.r_[np.ones(150), np.zeros(50)]
+    one = SimilarityRegressor("auto", random_state=0).fit(X, y, weights).predict(X)
+    y[150:] = 1e6
+    np.testing.assert_allclose(one, SimilarityRegressor("auto", random_state=0).fit(X, y, weights).predict(X))
+
+
+def test_few_rows_are_fitted_as_with_a_gaussian_kernel():
+    X, y = relevant(50, d=3)
+    auto, plain = (SimilarityRegressor(k, random_state=0).fit(X, y) for k in ("auto", "gaussian"))
+    np.testing.assert_array_equal(auto.predict(X), plain.predict(X))
+    assert auto.held_out_error_ == plain.held_out_error_
+
+
+@pytest.mark.parametrize("options", [{"n_landmarks": 20}, {"penalty": "l1"}, {"landmark_indices": range(30)}], ids=str)
+def test_where_landmarks_are_asked_for_nothing_is_learned(options):
+    X, y = relevant(120, d=3)
+    auto, plain = (SimilarityRegressor(k, random_state=0, **options).fit(X, y) for k in ("auto", "gaussian"))
+    np.testing.assert_array_equal(auto.predict(X), plain.predict(X))
+
+
+def test_sparse_vectors_and_strings_have_their_usual_similarity():
+    X, y = relevant(100, d=3)
+    model = SimilarityRegressor("auto", random_state=0).fit(sp.csr_array(X), y)
+    assert isinstance(model.similarity_, Gaussian)
+    words = ["kernel", "kerning", "kernels", "margin", "margins", "marginal"] * 2
+    named = SimilarityClassifier("auto", random_state=0).fit(words, ["k", "k", "k", "m", "m", "m"] * 2)
+    assert named.predict(["kern", "margin."]).tolist() == ["k", "m"] and "Spectrum" in repr(named.similarity_)
+
+
+def test_a_small_table_is_fitted_without_learning(table):
+    X, y = table
+    model = SimilarityClassifier("auto", random_state=0).fit(X[:50], y[:50])
+    assert isinstance(model.similarity_, Tabular) and isinstance(model.similarity_.k, Gaussian)
+
+
+def test_many_rows_have_landmarks_in_the_learned_metric():
+    X, y = relevant(6000, d=8)
+    model = SimilarityRegressor("auto", random_state=0).fit(X[:5500], y[:5500])
+    assert len(model.landmarks_) < 5500 and model.score(X[5500:], y[5500:]) > 0.95
+    assert any("landmarks use the kernel" in note for note in model.notes_)
+    assert model.guarantee_.grade == "NONE"
+
+
+def test_a_stream_uses_the_usual_kernel():
+    X, y = relevant(300, d=3)
+    model = SimilarityRegressor("auto", random_state=0)
+    for start in range(0, 300, 100):
+        model.partial_fit(X[start : start + 100], y[start : start + 100])
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("penalty", [1e-6, 1e-2])
+def test_rows_left_out_are_predicted_by_a_model_without_them(penalty):
+    X, Y, k = points(40, 3), points(40, 2, 1), Matern(length=2.0)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 40)
+    model = ExactRidge.fit(k, X, Y, weights, penalty)
+    for i in (0, 7):
+        rest = np.delete(np.arange(40), i)
+        other = ExactRidge.fit(k, X[rest], Y[rest], weights[rest], penalty * weights.mean() / weights[rest].mean())
+        expected = k.cross(X[[i]], X[rest]) @ other.coefficients
+        np.testing.assert_allclose(model.left_out(np.array([i])), expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("y", [np.ones(100), np.r_[1e9, np.zeros(99)]], ids=["constant", "an outlier"])
+def test_odd_targets(y):
+    model = SimilarityRegressor("auto", random_state=0).fit(points(100, 3), y)
+    assert np.isfinite(model.predict(points(5, 3))).all()
+
+
+def test_odd_columns():
+    n = 100
+    X = pd.DataFrame(
+        {"name": [f"row {i}" for i in range(n)], "empty": [None] * n, "x": points(n, 1)[:, 0], "constant": 1}
+    )
+    model = SimilarityRegressor("auto", random_state=0).fit(X, X["x"] ** 2)
+    assert model.score(X, X["x"] ** 2) > 0.9
+    wide = SimilarityRegressor("auto", random_state=0).fit(points(80, 600), points(80, 1)[:, 0])
+    assert np.isfinite(wide.predict(points(2, 600))).all()
