@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from market import SIMILARITIES
 
-from similitude import FromPairs, Similarity, check_kernel, datasets, repair
+from similitude import FromPairs, Similarity, SimilarityClassifier, check_kernel, choose_kernel, datasets, repair
 from similitude.errors import NotAKernelError
 from similitude.kernels import (
     DTW,
@@ -436,3 +436,14 @@ def test_nine_promoters_refute_edit_similarity():
     witness = check_kernel(Edit(), genes).witness
     assert len(witness.indices) <= 9
     assert form(witness.coefficients, witness.objects, lambda s, t: 1 - levenshtein(s, t) / 57) < 0
+
+
+def test_estimators_project_a_known_non_kernel_on_no_landmarks():
+    """Its Gram matrix is positive semi-definite on few promoters, and not on many: folds would differ by chance."""
+    genes, labels = datasets.promoters()
+    for n in (5, 40, 60):
+        model = SimilarityClassifier(Edit(), n_landmarks=n, random_state=0).fit(genes, labels)
+        assert model.representation_.name == "similarities"
+        assert ("counterexample of 4 objects" in model.representation_.reason) == (n < 60)
+    (row,) = choose_kernel([Edit()], genes[:30:3] + genes[-30::3], [0] * 10 + [1] * 10, random_state=0).table
+    assert row.representation.name == "similarities" and "counterexample" in row.representation.reason

@@ -48,7 +48,7 @@ def nothing(trials: int, rng: np.random.Generator, kind: type = SimilarityRegres
     )
 
 
-SLOW = {"Theorems 2 and 3, searched": (200, 4), "SimilarityClassifier": (300, 6), "CompactMap": (500, 20)}
+SLOW = {"Theorems 2 and 3, searched": (100, 4), "SimilarityClassifier": (150, 6), "CompactMap": (300, 20)}
 """Trials, also in short form, of classes whose promises take longer to compare."""
 
 EXPERIMENTS = (

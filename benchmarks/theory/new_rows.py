@@ -130,7 +130,7 @@ EXPERIMENTS = tuple(
     Experiment(
         f"new_rows_{name}",
         covered,
-        400,
+        200 if judge is of_choice else 400,
         short,
         {"what": what, "judge": judge, "draw": draw, **setting},
         {"naive": True},
