@@ -196,6 +196,7 @@ def estimators():
     perceptron = KernelPerceptron(FromPairs(shared)).partial_fit(WORDS[:20], STARTS[:20], classes=[False, True])
     yield "words one by one", perceptron.partial_fit(WORDS[20:], STARTS[20:]), WORDS
     yield "regressor", SimilarityRegressor().fit(X, Y), X
+    yield "automatic", SimilarityRegressor("auto", random_state=0).fit(X, Y), X
     yield "several outputs", SimilarityRegressor(penalty="l1").fit(X, np.stack([Y, -Y], axis=1)), X
     yield "regressor stream", in_batches(SimilarityRegressor(), Y), X
 

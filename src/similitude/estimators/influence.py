@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,9 @@ from similitude.landmarks import Groups, LandmarkFeatures
 from similitude.linear import GroupMoments, LinearModel, Ridge, is_coupled, newton_step
 from similitude.scikit import class_codes
 from similitude.similarity import Precomputed
+
+Solved = tuple[np.ndarray, float, Callable[[np.ndarray], np.ndarray]]
+"""Mean inner products, their mean, and a function that divides by the equations of an output."""
 
 Terms = tuple[np.ndarray, np.ndarray]
 """What each example adds to each output, (rows, examples, outputs), and the similarity to each, (rows, examples)."""
@@ -129,10 +132,9 @@ class ExampleInfluence:
     projected: tuple[bool, ...]
     scales: tuple[float, ...]
     coupled: bool = False
-    _ready: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: {} if name == "_ready" else value for name, value in vars(self).items()}
+        return {name: value for name, value in vars(self).items() if name != "_solved"}
 
     @property
     def heads(self) -> np.ndarray:
@@ -152,16 +154,15 @@ class ExampleInfluence:
 
     def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
         """Return what each example adds to each output, and the similarity to it."""
-        if not self._ready:
-            self._prepare(model)
+        own, solved = vars(self).get("_solved") or self._prepare(model)
         blocks = [part.blocks(A) for part, A in zip(model.parts, encodings, strict=True)]
-        N = self._products([K for _, K in blocks], self._ready["features"])
+        N = self._products([K for _, K in blocks], own)
         targets = self.sums - self.weights * (self.sums.sum(axis=0) / self.weights.sum(axis=0))
         found = np.empty((*N.shape, self.sums.shape[1]))
         for output in range(self.sums.shape[1]):
             column = min(output, self.weights.shape[1] - 1)
             s, total = self.weights[:, column], self.weights[:, column].sum()
-            mean, middle, divide = self._ready["solved"][column]
+            mean, middle, divide = solved[column]
             centered = N - (N @ s / total)[:, None] - mean + middle
             root = np.sqrt(s)
             without_root = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
@@ -170,12 +171,13 @@ class ExampleInfluence:
             found -= found.mean(axis=2, keepdims=True)
         return found, blocks[0][0]
 
-    def _prepare(self, model: LandmarkModel) -> None:
-        """Compare all landmarks with each other, and factor the equations of each output."""
+    def _prepare(self, model: LandmarkModel) -> tuple[list[np.ndarray], list[Solved]]:
+        """Compare all landmarks with each other, and factor the equations of each output; keep this for next time."""
         own = [part.blocks(part.features.landmarks.encoding)[1] for part in model.parts]
         N = self._products(own, own)
-        self._ready["solved"] = [self._solved(N, s) for s in self.weights.T]
-        self._ready["features"] = own
+        found = own, [self._solved_for(N, s) for s in self.weights.T]
+        vars(self)["_solved"] = found
+        return found
 
     def _products(self, blocks: list[np.ndarray], own: list[np.ndarray]) -> np.ndarray:
         """Return the inner products of the features of objects with those of the landmarks."""
@@ -184,7 +186,7 @@ class ExampleInfluence:
             total = total + (K if projected else K @ L.T) / scale**2
         return np.asarray(total)
 
-    def _solved(self, N: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float, Callable[[np.ndarray], np.ndarray]]:
+    def _solved_for(self, N: np.ndarray, s: np.ndarray) -> Solved:
         """Return the mean products, and a function that divides by the weighted, centered products plus the penalty."""
         mean = N @ s / s.sum()
         middle = float(mean @ s / s.sum())
