@@ -140,7 +140,7 @@ class Explanation(Result):
         yield (
             self.base,
             None,
-            "intercept" if self.by == "landmarks" else "base: what the score is without any influence",
+            "intercept" if self.by == "landmarks" else "base: the score without any influence",
         )
 
     def __str__(self) -> str:
