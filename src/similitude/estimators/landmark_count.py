@@ -288,6 +288,8 @@ class LandmarkCurve(Curve):
         spread = 1.96 * np.array([one.deviation for one in trials])
         slow = largest is not None and sizes[-1] < largest
         reason = "the last doubling gained less than one standard error" if slow else limit
+        if len(trials) > 1 and trials[-1].loss > trials[-2].loss:
+            reason = f"with {sizes[-1]:,} the held-out loss was no better"
         return cls(x, y, y - spread, y + spread, 0.95, ESTIMATE, reason)
 
     def __str__(self) -> str:

@@ -37,6 +37,10 @@ MAX_CHECKED = 500
 """Largest number of examples among which a counterexample is searched."""
 
 
+MANY_ASSESSED, WEIGHTED_LANDMARKS = 500, 100
+"""With more examples than the first, goodness gives weights to so many landmarks, to save time."""
+
+
 @dataclass(frozen=True, eq=False)
 class Findings(Result):
     """Everything a report shows.
@@ -251,7 +255,8 @@ def _goodness(inputs: Inputs) -> tuple[Goodness | None, str]:
         return None, "goodness is defined for classes, and y holds numbers"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return assess(inputs.resolved, inputs.X, inputs.y, random_state=inputs.seed), ""
+        few = WEIGHTED_LANDMARKS if inputs.n > MANY_ASSESSED else None
+        return assess(inputs.resolved, inputs.X, inputs.y, landmarks=few, random_state=inputs.seed), ""
 
 
 def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, ...]]:

@@ -169,7 +169,7 @@ def _principal(inputs: Inputs, gram: GramSample) -> tuple[np.ndarray, np.ndarray
     axes *= np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
     indices = inputs.sample(MAX_MAPPED)
     others = np.setdiff1d(indices, gram.indices)
-    order = np.concatenate([gram.indices, others])
+    positions = np.concatenate([gram.indices, others])
     crossed = gram.matrix[:, some].astype(np.float64)
     if len(others):
         with pairs_at(others, base):
@@ -177,7 +177,8 @@ def _principal(inputs: Inputs, gram: GramSample) -> tuple[np.ndarray, np.ndarray
         crossed = np.vstack([crossed, np.asarray(more, dtype=np.float64)])
     crossed -= crossed.mean(axis=1, keepdims=True) + means - means.mean()
     total = float(positive.sum())
-    return order, crossed @ axes, float(positive[-2:].sum()) / total if total else 0.0
+    order = np.argsort(positions)
+    return positions[order], (crossed @ axes)[order], float(positive[-2:].sum()) / total if total else 0.0
 
 
 def _neighbors(gram: GramSample, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -62,8 +62,16 @@ function contents() {
   mark();
 }
 
+// The chart library is stored compressed; the policy of the page knows the hash of its text.
+async function library() {
+  const packed = Uint8Array.from(atob(byId("library").textContent), (letter) => letter.charCodeAt(0));
+  const text = new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  document.head.append(make("script", {}, await text));
+}
+
 // Charts take their colors from the style sheet, so that they follow the color scheme; folded ones are drawn when opened.
 async function charts() {
+  await library();
   const { config, specs } = read("chart-data");
   const options = { config, renderer: "svg", actions: false, ast: true, defaultStyle: false, logLevel: 1 };
   const draw = async (root) => {
@@ -160,20 +168,28 @@ function open(id) {
   show(byId(id).dataset.title, content);
 }
 
+// The data of the map: coordinates have three digits each, and the positions are left out if all objects are there.
+function mapData() {
+  const data = read("map-data");
+  const numbers = (digits) => digits.match(/.{3}/g).map(Number);
+  const indices = data.indices ?? data.labels.map((_, i) => i);
+  return { ...data, x: numbers(data.x), y: numbers(data.y), indices };
+}
+
 // The objects of the map and the matrix, by their positions in the data.
 function objects() {
-  const { indices, drawings, labels, predicted, classes } = read("map-data");
+  const { indices, drawings, labels, predicted, classes } = mapData();
   const at = new Map(indices.map((index, i) => [index, i]));
   const name = (label) => (classes.length ? classes[label] : label);
   const facts = (index) => {
     const i = at.get(index);
     if (i === undefined) return `Example ${index}`;
-    const held = predicted[i] === null ? "" : predicted[i] === labels[i] ? ", predicted correctly" : `, predicted ${name(predicted[i])}`;
+    const held = predicted[i] === undefined ? "" : predicted[i] === labels[i] ? ", predicted correctly" : `, predicted ${name(predicted[i])}`;
     return `Example ${index}: ${name(labels[i])}${held}`;
   };
   const picture = (index) => {
-    const number = drawings[at.get(index)];
-    return number >= 0 ? drawingOf(number) : make("p", { class: "under" }, "Not drawn, to keep this file small.");
+    const number = drawings[index];
+    return number !== undefined ? drawingOf(number) : make("p", { class: "under" }, "Not drawn, to keep this file small.");
   };
   const card = (index) => make("div", { class: "card" }, make("p", { class: "head" }, make("strong", {}, facts(index))), picture(index));
   const openOne = (index) => (byId(`example-${index}`) ? open(`example-${index}`) : show(facts(index), picture(index)));
@@ -182,7 +198,7 @@ function objects() {
 
 // The map: one path for each color, whose points are lines of no length with round ends.
 function plane(things) {
-  const { x, y, indices, colorings, shades } = read("map-data");
+  const { x, y, indices, colorings, shades } = mapData();
   const size = 1000, edge = 30, radius = Math.max(4, Math.min(16, 420 / Math.sqrt(indices.length)));
   const svg = drawn("svg", { viewBox: `${-edge} ${-edge} ${size + 2 * edge} ${size + 2 * edge}` });
   const place = byId("map-chart"), choice = byId("map-color"), near = byId("map-object");
