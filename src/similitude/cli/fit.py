@@ -125,7 +125,7 @@ def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
 
 def _show(terminal: Terminal, about: dict[str, Any], output: str) -> None:
     head = f"Learned {about['label']!r} ({about['task']}) from {about['rows']:,} rows with {about['similarity']}"
-    terminal.say(f"{about['verdict'][0].upper()}{about['verdict'][1:]}.", "bold")
+    terminal.sentence(f"{about['verdict'][0].upper()}{about['verdict'][1:]}.", "bold")
     terminal.say(head)
     terminal.facts(learned_facts(about))
     terminal.say(f"\nSaved as {output}. Next: similitude predict {output} FILE")
