@@ -18,6 +18,7 @@ from similitude.compute.engines import Engine, current_engine, use_engine
 from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import Goodness, assess
 from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
+from similitude.report.findings.column_importance import with_importance
 from similitude.report.findings.columns import ColumnFinding, column_notes, columns_of
 from similitude.report.findings.data_summary import About, summarize
 from similitude.report.findings.examples import ExampleFinding, choose_examples
@@ -207,6 +208,8 @@ def _findings(
         examples = choose_examples(inputs, folds, predictions, goodness)
     with timed("map"):
         columns = columns_of(inputs, about.kind, about.names)
+        if about.image_shape is None:
+            columns = with_importance(inputs, columns, folds)
         placed = object_map(inputs, gram, predictions, columns, embedding)
     with timed("baselines"):
         evaluated = evaluate(inputs, parts, model, predictions, columns)

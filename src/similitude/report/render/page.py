@@ -15,6 +15,7 @@ import numpy as np
 
 from similitude.report.findings import EXPLAINED, MEANINGS, ClassCounts, ColumnFinding, ExampleFinding, Findings
 from similitude.report.render import charts, sentences
+from similitude.report.render.attributions import drawn_parts
 from similitude.report.render.chart import Chart
 from similitude.report.render.drawings.html_snippets import full_repr, number
 from similitude.report.render.gram_image import GramImage
@@ -99,6 +100,7 @@ def as_html(found: Findings) -> str:
             score_scales=_score_scales(found),
             compared_with=_compared_with,
             steps=steps,
+            drawn_parts=drawn_parts,
             sentences=sentences,
             charts=drawn,
             letters=charts.THEOREM_MARKS,
@@ -195,7 +197,7 @@ def _largest(found: Findings) -> dict[str, float]:
     importance = [one.importance for one in found.landmarks]
     return {
         "importance": float(np.max(importance, initial=1e-300)),
-        "column": max([one.importance.value for one in found.columns if one.importance is not None], default=0) or 1.0,
+        "column": max([one.weight for one in found.columns], default=0.0) or 1.0,
     }
 
 
@@ -217,8 +219,8 @@ def _data(found: Findings, specs: dict[str, Any], gram: GramImage, drawings: Pag
 
 
 def by_importance(columns: Sequence[ColumnFinding]) -> list[ColumnFinding]:
-    """Return columns by importance, if it is known: the most important first, those without importance last."""
-    return sorted(columns, key=lambda one: -np.inf if one.importance is None else -one.importance.value)
+    """Return the most important columns first, if importance is known."""
+    return sorted(columns, key=lambda one: -one.weight)
 
 
 def _score_scales(found: Findings) -> dict[str, float]:
