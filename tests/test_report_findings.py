@@ -41,7 +41,7 @@ def iris_findings():
 @cache
 def adult_findings():
     X, y = datasets.adult()
-    return investigate("gower", X.iloc[:300], y[:300])
+    return investigate("gower", X.iloc[:160], y[:160])
 
 
 @cache
@@ -59,7 +59,7 @@ def strings():
 
 def tables():
     X, y = datasets.adult()
-    return "gower", X.iloc[:120], y[:120]
+    return "gower", X.iloc[:80], y[:80]
 
 
 def series():

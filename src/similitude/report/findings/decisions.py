@@ -14,6 +14,9 @@ from similitude.report.findings.held_out import FoldModel
 from similitude.report.findings.inputs import Inputs, plain_label
 from similitude.support import Result
 
+MAX_ATTRIBUTED = 30
+"""Largest number of examples whose parts are looked at, the first ones."""
+
 N_DECIDING = 7
 """Number of training examples that are listed for each prediction."""
 
@@ -81,13 +84,14 @@ class Decision(Result):
 def decisions(inputs: Inputs, indices: np.ndarray, models: Sequence[FoldModel]) -> dict[int, Decision]:
     """Explain the predictions of examples, each by the first model that was not fitted to it, or else by the last."""
     left, found = set(indices.tolist()), {}
+    attributed = set(indices[:MAX_ATTRIBUTED].tolist())
     for place, one in enumerate(models):
         own = left if place == len(models) - 1 else left & set(one.test.tolist())
         if own:
             some = np.array(sorted(own))
             explained = one.model.explain(take(inputs.X, some))
             for i, why in zip(some.tolist(), explained, strict=True):
-                found[i] = _decision(why, one.train, _attributed(inputs, one.model, i))
+                found[i] = _decision(why, one.train, _attributed(inputs, one.model, i) if i in attributed else None)
         left = left - own
     return found
 

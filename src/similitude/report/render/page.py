@@ -15,7 +15,6 @@ import numpy as np
 
 from similitude.report.findings import EXPLAINED, MEANINGS, ClassCounts, ColumnFinding, ExampleFinding, Findings
 from similitude.report.render import charts, sentences
-from similitude.report.render.attributions import drawn_parts
 from similitude.report.render.chart import Chart
 from similitude.report.render.drawings.html_snippets import full_repr, number
 from similitude.report.render.gram_image import GramImage
@@ -100,7 +99,6 @@ def as_html(found: Findings) -> str:
             score_scales=_score_scales(found),
             compared_with=_compared_with,
             steps=steps,
-            drawn_parts=drawn_parts,
             sentences=sentences,
             charts=drawn,
             letters=charts.THEOREM_MARKS,

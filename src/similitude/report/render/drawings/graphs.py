@@ -63,9 +63,9 @@ class GraphDrawer(Drawer):
             label = "" if graph.labels is None else escaped(str(graph.labels[node])[:LABEL_LETTERS])
             place = f'cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS:g}"'
             drawn.append(
-                f'<circle {place} style="fill:var(--card)"/><circle {place} style="fill:{shade(value, largest)};'
-                f'stroke:var(--soft-ink)"><title>{value:+.3g}</title></circle>'
-                f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em" style="fill:var(--ink)">{label}</text>'
+                f'<g><title>{value:+.3g}</title><circle {place} style="fill:var(--card)"/>'
+                f'<circle {place} style="fill:{shade(value, largest)};stroke:var(--soft-ink)"/>'
+                f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em" style="fill:var(--ink)">{label}</text></g>'
             )
         return picture("".join(drawn), width, height, "graph, colored by what its nodes and edges add", "graph")
 

@@ -41,8 +41,8 @@ class SeriesDrawer(Drawer):
         steps, width = max(len(_values(one)) - 1, 1), SERIES_WIDTH - 2 * PADDING
         largest = max(map(abs, values), default=0.0)
         ground = "".join(
-            f'<rect x="{PADDING + width * a / steps:.1f}" width="{width * (b - a) / steps:.1f}" '
-            f'height="{SERIES_HEIGHT:g}" style="fill:{shade(value, largest)}"><title>{value:+.3g}</title></rect>'
+            f'<g><title>{value:+.3g}</title><rect x="{PADDING + width * a / steps:.1f}" height="{SERIES_HEIGHT:g}" '
+            f'width="{width * (b - a) / steps:.1f}" style="fill:{shade(value, largest)}"/></g>'
             for (a, b), value in zip(places, values, strict=True)
         )
         return self._plot(one, ground)
