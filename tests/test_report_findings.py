@@ -109,7 +109,7 @@ def test_every_kind_of_object_is_investigated_and_written(case, tmp_path):
     assert stored == json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(stored) == {
         *("about", "validity", "spectrum", "goodness", "no_goodness", "gap_labels", "gram", "landmark_curve", "model"),
-        *("columns", "map", "alternatives", "importance", "landmarks", "examples", "reproduce"),
+        *("doubted", "columns", "map", "alternatives", "importance", "landmarks", "examples", "reproduce"),
     }
     text = str(found)
     assert len(text.splitlines()) < 110

@@ -241,3 +241,13 @@ def test_a_function_of_the_user_is_not_called_for_every_part():
     X = np.random.default_rng(0).normal(size=(60, 3))
     found = investigate(lambda x, z: float(np.exp(-np.sum((x - z) ** 2))), X, X[:, 0] > 0)
     assert all(one.decision.attribution is None for one in found.examples)
+
+
+def test_labels_look_wrong_if_nobody_predicts_them():
+    X, y = datasets.iris()
+    y = y.copy()
+    y[[4, 140]] = "virginica", "setosa"
+    found = investigate("gaussian", X, y)
+    assert set(found.doubted) >= {4, 140} and len(found.doubted) <= 4
+    assert {4, 140} <= {one.index for one in found.examples if "label looks wrong" in one.why}
+    assert "labels look wrong: examples 4, " in str(found)

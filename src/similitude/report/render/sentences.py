@@ -223,7 +223,7 @@ def verdict(found: Findings) -> str:
 
 def _suspects(found: Findings) -> str:
     """Name the labels that look wrong."""
-    suspects = [] if found.goodness is None else sorted(found.goodness.suspects.tolist())
+    suspects = found.doubted.tolist()
     if not suspects:
         return ""
     listed = ", ".join(map(str, suspects[:5])) + (", …" if len(suspects) > 5 else "")
