@@ -13,7 +13,7 @@ import numpy as np
 from similitude.compute import Encoding, as_objects, rows
 from similitude.estimators.influence import Influence
 from similitude.estimators.model import LandmarkModel
-from similitude.support import Result, brief, plain
+from similitude.support import Result, brief, number_of, plain
 
 SHOWN = 6
 """Examples that a printed explanation names."""
@@ -124,9 +124,8 @@ class Explanation(Result):
         if not len(rest):
             return None
         if self.by == "landmarks":
-            return float(rest.sum()), f"{len(rest):,} other {'landmark' if len(rest) == 1 else 'landmarks'}"
-        n = int(self.counts[shown:].sum())
-        return float(rest.sum()), f"{n:,} other {'row' if n == 1 else 'rows'}"
+            return float(rest.sum()), number_of(len(rest), "other landmark")
+        return float(rest.sum()), number_of(int(self.counts[shown:].sum()), "other row")
 
     def lines(self, shown: int) -> Iterator[tuple[float, float | None, str]]:
         """Yield what adds up to the score: its size, a similarity or None, and what it is."""
@@ -140,7 +139,7 @@ class Explanation(Result):
         yield (
             self.base,
             None,
-            "intercept" if self.by == "landmarks" else "base: what the score is without any influence",
+            "intercept" if self.by == "landmarks" else "base: the score without any influence",
         )
 
     def __str__(self) -> str:
