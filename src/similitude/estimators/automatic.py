@@ -25,6 +25,9 @@ AUTO = "auto"
 FEWEST_LEARNED = 60
 """Number of rows below which nothing is learned: a Gaussian kernel is used."""
 
+MATRICES = 3
+"""Matrices of the size of a Gram matrix that are in memory at once."""
+
 JUDGING_ROWS = 1000
 """Most rows outside of the pilot that judge a model, each left out alone."""
 
@@ -41,7 +44,7 @@ def kind_of_objects(X: Any) -> str:
     if is_table(X):
         plain = all(str(X[name].dtype).lower().startswith(("int", "float", "uint")) for name in X.columns)
         return "vectors" if plain and not _has_missing(X) else "table"
-    if hasattr(X, "shape"):
+    if hasattr(X, "shape") or hasattr(X, "__array__"):
         return "vectors"
     first = next(iter(as_objects(X)), None)
     if isinstance(first, str):
@@ -61,9 +64,14 @@ def default_similarity(kind: str) -> Similarity:
     return Tabular(Gaussian()) if kind == "table" else as_similarity(DEFAULTS[kind])
 
 
-def can_learn(X: Any, n: int) -> bool:
-    """Tell whether there are enough rows of dense vectors or of a table to learn a kernel from."""
-    return n >= FEWEST_LEARNED and not is_sparse(X) and not is_tensor(X)
+def can_learn(X: Any, n: int, memory: int) -> bool:
+    """Tell whether there are enough rows of dense vectors or of a table, and memory to learn a kernel from them."""
+    return n >= FEWEST_LEARNED and not is_sparse(X) and not is_tensor(X) and fits_exactly(pilot_size(n), memory)
+
+
+def fits_exactly(n: int, memory: int) -> bool:
+    """Tell whether an exact fit to n rows fits into a memory budget: their Gram matrix, its factor and a copy."""
+    return MATRICES * 8 * n**2 <= memory
 
 
 def learned_kernel(
@@ -163,7 +171,7 @@ def fit_exactly(
     """
     used = np.sort(order)
     places = np.searchsorted(used, order)
-    some, Y, weights = take(X, used), Y[used], weights[used]
+    some, Y, weights = _in_double_precision(take(X, used)), Y[used], weights[used]
     labels = None if labels is None else labels[used]
     blend = _Blend.fit(some, Y, weights, places, kind)
     features = tuple(
@@ -174,6 +182,11 @@ def fit_exactly(
     judged = _judged(blend, some, Y, weights, labels, places, seed, kind)
     influence = blend.influence(Y if labels is None else labels, Y, weights)
     return ExactFit(blend.choice, features, blend.linear, influence, trial, tried, judged)
+
+
+def _in_double_precision(X: Any) -> Any:
+    """Return rows that are kept as landmarks: with a small penalty, similarities need all digits."""
+    return X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype == np.float32 else X
 
 
 @dataclass(frozen=True, eq=False)
