@@ -95,9 +95,8 @@ def learned_kernel(
     pilot = order[: pilot_size(len(order))]
     choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
     best = min(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
-    return choice.kernels()[
-        best
-    ], f"similarity='auto' chose {choice.reason}; landmarks use the kernel that is best alone"
+    kernel = choice.kernels()[best]
+    return kernel, f"{_in_words(choice)}; landmarks use the kernel that is best alone"
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,13 +146,23 @@ class ExactFit:
         """Return what was learned, and the size of the model, in a sentence."""
         n, width = self.choice.features.X.shape
         size = 8 * n * (width + self.linear.weights.shape[1]) * len(self.features) / 1e6
-        return (
-            f"similarity='auto' chose {self.choice.reason}; the fit is exact: all {n:,} rows are kept ({size:.1f} MB)"
-        )
+        return f"{_in_words(self.choice)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
+
+
+def _in_words(choice: AutoChoice) -> str:
+    """Return what was chosen, and the columns that count."""
+    return f"similarity='auto' chose {choice.reason}; what counts: {choice.importance().in_short()}"
 
 
 def fit_exactly(
-    X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None, order: np.ndarray, seed: Any, kind: str
+    X: Any,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    labels: np.ndarray | None,
+    order: np.ndarray,
+    seed: Any,
+    kind: str,
+    positions: np.ndarray | None = None,
 ) -> ExactFit:
     """Choose kernels on pilot rows, and fit ridge regression to all rows with a weight.
 
@@ -168,6 +177,8 @@ def fit_exactly(
     seed : int or None
         Of the folds.
     kind : {"vectors", "table"}
+    positions : array of int, optional
+        The positions of the rows among those that the user gave.
     """
     used = np.sort(order)
     places = np.searchsorted(used, order)
@@ -175,7 +186,7 @@ def fit_exactly(
     labels = None if labels is None else labels[used]
     blend = _Blend.fit(some, Y, weights, places, kind)
     features = tuple(
-        LandmarkFeatures(k, Landmarks(some, used, A, labels, "all"))
+        LandmarkFeatures(k, Landmarks(some, used if positions is None else positions[used], A, labels, "all"))
         for k, A in zip(blend.kernels, blend.encodings, strict=True)
     )
     trial, tried = blend.left_out(Y, weights, blend.outside(places, len(Y)))

@@ -281,10 +281,7 @@ class LandmarkEstimator(SimilarityEstimator):
             Y, weights, labels = self._read(X, y, sample_weight)
             if self.certify is not None:
                 return self._fit_and_certify(X, Y, weights, sample_weight, labels)
-            judged = self._fit_exactly(X, Y, weights, labels)
-            if judged is None:
-                _, judge = self._train(X, Y, weights, sample_weight, labels)
-                judged = judge()
+            judged = self._fitted(X, Y, weights, sample_weight, labels, Sampling(draw_seed(self.random_state)))
         self._judge(judged)
         self.certificate_ = NOT_CERTIFIED
         return self
@@ -309,14 +306,32 @@ class LandmarkEstimator(SimilarityEstimator):
         kernel, note = learned_kernel(X, Y, order, self._kind(), together)
         return (kernel,), note
 
-    def _fit_exactly(self, X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None) -> Judged | None:
+    def _fitted(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        sample_weight: Any,
+        labels: np.ndarray | None,
+        sampling: Sampling,
+    ) -> Judged:
+        """Fit exactly to few rows if the similarity is automatic, otherwise to landmarks, and judge the fit."""
+        judged = self._fit_exactly(X, Y, weights, labels, sampling)
+        if judged is None:
+            _, judge = self._train(X, Y, weights, sample_weight, labels, sampling)
+            judged = judge()
+        return judged
+
+    def _fit_exactly(
+        self, X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None, sampling: Sampling
+    ) -> Judged | None:
         """Learn kernels and fit to every row, if the similarity is automatic and the rows are few; otherwise None."""
-        order = Sampling(draw_seed(self.random_state)).order(np.flatnonzero(weights > 0))
+        order = sampling.order(np.flatnonzero(weights > 0)) if sampling.all_rows is None else np.empty(0, np.intp)
         automatic = self.n_landmarks == "auto" and isinstance(self.landmarks, str) and self.landmarks == "auto"
         few = len(order) <= LEAVE_ONE_OUT and fits_exactly(len(order), self._engine.budget)
         if not few or not automatic or not self._learns(X, Y, order):
             return None
-        fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind())
+        fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind(), sampling.places)
         self.loss_, self.penalty_, self.lam_ = *RIDGE, fit.trial.lam
         self.landmark_curve_, self.notes_ = fit.curve, [fit.note()]
         self.guarantee_ = guarantee_of_learned(labels)
@@ -342,8 +357,7 @@ class LandmarkEstimator(SimilarityEstimator):
         some = None if sample_weight is None else np.asarray(sample_weight)[inside]
         known = None if labels is None else labels[inside]
         sampling = Sampling(draw_seed(self.random_state), inside)
-        _, judge = self._train(take(X, inside), Y[inside], weights[inside], some, known, sampling)
-        self._judge(judge())
+        self._judge(self._fitted(take(X, inside), Y[inside], weights[inside], some, known, sampling))
         model, encodings = self._encoded(take(X, outside))
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
         self.certificate_ = self._certified(scores, Y[outside])
@@ -402,8 +416,7 @@ class LandmarkEstimator(SimilarityEstimator):
         Y, weights = targets.read(sampled.labels, sampled.weights)
         given = sampled.weights if sampled.weighted else None
         numbers = targets.numbers(sampled.labels)
-        _, judge = self._train(sampled.objects, Y, weights, given, numbers, sampled.sampling)
-        return judge()
+        return self._fitted(sampled.objects, Y, weights, given, numbers, sampled.sampling)
 
     def _targets(self) -> Targets:
         """Return what reads targets batch by batch; a subclass writes it."""
