@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from market import SIMILARITIES
 
-from similitude import FromPairs, Similarity, check_kernel, datasets, repair
+from similitude import FromPairs, Similarity, SimilarityClassifier, check_kernel, choose_kernel, datasets, repair
 from similitude.errors import NotAKernelError
 from similitude.kernels import (
     DTW,
@@ -405,8 +405,45 @@ def test_a_witness_is_not_larger_than_backward_elimination(seed, n, kind):
         assert c @ K[np.ix_(few, few)] @ c < 0
 
 
+def many_objects(kind, n, seed):
+    rng = np.random.default_rng(seed)
+    if kind == "noise":
+        N = rng.standard_normal((n, n))
+        return np.eye(n) + (0.05 if n < 100 else 0.03) * (N + N.T)
+    if kind == "power":
+        X = rng.standard_normal((n, 3))
+        return np.exp(-(np.abs(X[:, None] - X).sum(axis=2) ** 1.8))
+    return Edit().gram(["".join(rng.choice(list("acgt"), size=rng.integers(20, 60))) for _ in range(n)])
+
+
+@pytest.mark.parametrize("n", [80, pytest.param(150, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("kind", ["noise", "power", "words"])
+def test_witnesses_among_many_objects_are_not_larger_than_backward_elimination(kind, n):
+    for seed in range(2 if n < 100 else 5):
+        K = many_objects(kind, n, seed)
+        if np.linalg.eigvalsh(K)[0] < -1e-6:
+            assert len(check_kernel(K).witness.indices) <= eliminated(K)
+
+
+@pytest.mark.parametrize(("seed", "size"), [(2, 94), (3, 84), (4, 94)])
+def test_dropping_small_weights_at_once_would_leave_one_too_many(seed, size):
+    """The sizes are those of plain backward elimination, which takes half a minute."""
+    assert len(check_kernel(many_objects("noise", 150, seed)).witness.indices) <= size
+
+
 def test_nine_promoters_refute_edit_similarity():
     genes = datasets.promoters().objects
     witness = check_kernel(Edit(), genes).witness
     assert len(witness.indices) <= 9
     assert form(witness.coefficients, witness.objects, lambda s, t: 1 - levenshtein(s, t) / 57) < 0
+
+
+def test_estimators_project_a_known_non_kernel_on_no_landmarks():
+    """Its Gram matrix is positive semi-definite on few promoters, and not on many: folds would differ by chance."""
+    genes, labels = datasets.promoters()
+    for n in (5, 40, 60):
+        model = SimilarityClassifier(Edit(), n_landmarks=n, random_state=0).fit(genes, labels)
+        assert model.representation_.name == "similarities"
+        assert ("counterexample of 4 objects" in model.representation_.reason) == (n < 60)
+    (row,) = choose_kernel([Edit()], genes[:30:3] + genes[-30::3], [0] * 10 + [1] * 10, random_state=0).table
+    assert row.representation.name == "similarities" and "counterexample" in row.representation.reason

@@ -22,6 +22,7 @@ from similitude.goodness import alignment, assess, sampling
 from similitude.goodness.assessment import EPSILONS, strong_goodness
 from similitude.goodness.class_means import balanced_gamma, plain_gamma, weak_goodness
 from similitude.goodness.gaps import class_similarities, enclosed, gaps, largest_gap
+from similitude.goodness.label_errors import suspicious_labels
 from similitude.goodness.permutation import permutation_test
 from similitude.goodness.resampling import bounded_mean
 from similitude.goodness.sampling import Labels, plan, stratified
@@ -587,6 +588,32 @@ def test_what_a_person_reads(found):
         assert len(str(shown)) > 20
     with pytest.raises(AttributeError):
         found.scale = 2.0
+
+
+def test_labels_that_were_swapped_look_wrong_and_others_do_not():
+    X, y = iris()
+    before = assess("gaussian", X, y)
+    swapped = {3: "virginica", 20: "versicolor", 140: "setosa"}
+    z = np.array([swapped.get(i, label) for i, label in enumerate(y)])
+    after = assess("gaussian", X, z)
+    assert set(after.suspects) - set(before.suspects) == set(swapped) and len(before.suspects) <= 2
+    assert "labels look wrong: examples 3, 20" in after.verdict() and "rows 3, 20" in after.verdict("rows")
+    assert str(after).startswith(after.verdict())
+
+
+def test_labels_that_are_noise_do_not_look_wrong():
+    rng = np.random.default_rng(0)
+    for shares in ([0.5, 0.5], [0.8, 0.2]):
+        y = rng.choice(2, 300, p=shares)
+        found = suspicious_labels(np.exp(-np.abs(rng.normal(size=300) - rng.normal(size=(300, 1)))), y)
+        assert len(found) <= 0.03 * 300
+
+
+def test_large_objects_are_not_the_neighbors_of_all():
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(size=(80, 5))) * np.where(np.arange(80) < 12, 30.0, 1.0)[:, None]  # twelve large ones
+    y = np.where(np.arange(80) < 12, 1, rng.integers(0, 2, 80))
+    assert len(suspicious_labels(X @ X.T, y)) == 0
 
 
 # Objects of every kind.

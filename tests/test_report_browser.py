@@ -1,12 +1,15 @@
 """The page in a real browser: it works with mouse, finger and keyboard, and asks nobody for anything."""
 
+import json
+import re
 import shutil
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from similitude.datasets import iris, molecules
-from similitude.kernels import Gower, Spectrum, WeisfeilerLehman
+from similitude.kernels import Gaussian, Gower, Spectrum, WeisfeilerLehman
 from similitude.report import write_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -33,6 +36,20 @@ def hostile_table():
     return Gower(), table, [f"{i // 10}" for i in range(20)]
 
 
+def thirty_columns(n=250):
+    """Return a table with numbers, categories, an identifier, free text, dates and missing cells."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    columns = {"customer": [f"C{1000 + i}" for i in range(n)]}
+    for j in range(15):
+        columns[f"number {j}"] = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n) + y * (j < 4))
+    columns |= {f"color {j}": rng.choice(["red", "green", "blue", None], n) for j in range(12)}
+    columns["comment"] = [" ".join(rng.choice(["late", "good", "never", "again"], 8)) for _ in range(n)]
+    columns["since"] = pandas.Timestamp("2020-01-01") + pandas.to_timedelta(rng.integers(0, 900, n), "D")
+    return Gower(), pandas.DataFrame(columns), np.where(y, "churned", "stayed")
+
+
 class Thing:
     def __init__(self, value):
         self.value = value
@@ -53,6 +70,7 @@ CASES = {
     "strings": confused,
     "table": hostile_table,
     "function": hostile_function,
+    "columns": thirty_columns,
     "vectors": lambda: ("gaussian", *(part[::2] for part in iris())),
     "graphs": lambda: (WeisfeilerLehman().normalized(), *(part[::4] for part in molecules())),
 }
@@ -87,8 +105,8 @@ def visit(browser, address):
     """Open a page; at the end nothing may have gone wrong in it, and nothing been asked of the network."""
     contexts, troubles = [], []
 
-    def go(name, width=1280, **options):
-        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+    def go(name, width=1280, height=800, **options):
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(10_000)
@@ -111,6 +129,11 @@ def _local(url):
     return url.startswith(("file:", "data:", "blob:"))
 
 
+def unfold(page):
+    for details in page.locator("main details").all():
+        details.evaluate("one => { one.open = true; }")
+
+
 def overflow(page):
     return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
@@ -130,15 +153,14 @@ def visible_rows(page):
 )
 def test_every_chart_is_drawn_and_nothing_hangs_over(visit, name, width):
     page = visit(name, width)
+    assert overflow(page) <= 0
+    unfold(page)
+    assert overflow(page) <= 0
     charts = page.locator("[data-chart]")
     assert charts.count() >= 4
     for i in range(charts.count()):
-        assert charts.nth(i).locator("svg").count() == 1
+        charts.nth(i).locator("svg").wait_for()
         assert charts.nth(i).bounding_box()["height"] > 50
-    assert overflow(page) <= 0
-    for details in page.locator("main details").all():
-        details.evaluate("one => { one.open = true; }")
-    assert overflow(page) <= 0
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -150,8 +172,9 @@ def test_details_open_and_close_by_click_and_by_key_and_give_the_focus_back(visi
     button.click()
     dialog = page.locator("#detail")
     assert dialog.is_visible() and overflow(page) <= 0
-    assert dialog.locator("li.card").count() >= 1  # its nearest landmarks
+    assert dialog.locator("li.card").count() >= 1  # what decided
     assert dialog.locator(".drawing").count() == 1 + dialog.locator("li.card").count()
+    _waterfall(dialog)
     page.keyboard.press("Escape")
     assert not dialog.is_visible()
     assert button.evaluate("one => one === document.activeElement")
@@ -159,8 +182,21 @@ def test_details_open_and_close_by_click_and_by_key_and_give_the_focus_back(visi
     _keyboard(page)
 
 
+def _waterfall(dialog):
+    """Check that the influences add up to the score, and that each bar begins where the one before it ends."""
+    rows = dialog.locator(".waterfall tbody tr").all()
+    values = [float(row.locator("td").last.inner_text()) for row in rows]
+    assert sum(values[:-1]) == pytest.approx(values[-1], abs=0.02)
+    kinds = [row.get_attribute("class") for row in rows]
+    assert kinds[0] == "base" and kinds[-1] == "total" and set(kinds[1:-1]) <= {"for", "against"}
+    ends = [row.locator("i").bounding_box() for row in rows[1:-1]]
+    sides = [(box["x"], box["x"] + box["width"]) for box in ends]
+    runs = [side if kind == "for" else side[::-1] for side, kind in zip(sides, kinds[1:-1], strict=True)]
+    assert all(abs(a[1] - b[0]) < 4 for a, b in pairwise(runs))
+
+
 def _keyboard(page):
-    page.locator("[data-open^=landmark]").first.focus()
+    visible_rows(page).first.locator("button[data-open]").focus()
     page.keyboard.press("Enter")
     assert page.locator("#detail").is_visible()
     assert page.evaluate("document.activeElement.hasAttribute('data-close')")
@@ -187,7 +223,10 @@ def test_examples_are_sorted_and_filtered(visit, width):
 
 
 def _filters(page):
+    first = visible_rows(page).count()
+    page.click("#all-rows")
     every = visible_rows(page).count()
+    assert every > first and not page.locator("#all-rows").is_visible()
     page.check("#only-wrong")
     wrong = visible_rows(page).count()
     assert 0 < wrong < every and page.locator("#example-rows tr.wrong").count() == wrong
@@ -206,6 +245,7 @@ def _filters(page):
 
 def test_hovering_tells_numbers_as_text(visit):
     page = visit("strings")
+    unfold(page)
     page.locator("[data-chart=class-counts] svg .mark-rect path").first.hover()
     tooltip = page.locator("#vg-tooltip-element.visible")
     tooltip.wait_for()
@@ -220,12 +260,89 @@ def test_the_matrix_tells_the_value_of_the_pair_it_names(visit):
     image = page.locator("#matrix-image")
     box = image.bounding_box()
     image.hover(position={"x": box["width"] / 2, "y": box["height"] / 2})  # on the diagonal
-    assert page.inner_text("#pair").endswith("about 1.00")
+    assert page.inner_text("#pair").endswith("the example itself")
+    image.hover(position={"x": box["width"] / 2, "y": box["height"] / 4})
+    about = float(page.inner_text("#pair").split("about ")[1])
+    found = iris_values(page.inner_text("#pair"))
+    assert abs(about - found) < 0.02
+    image.click(position={"x": box["width"] / 2, "y": box["height"] / 4})
+    assert page.locator("#pair-objects .card").count() == 2 and page.locator("#pair-objects .drawing").count() == 2
+
+
+def iris_values(words):
+    """Return the similarity of the pair of examples that is named."""
+    i, j = (int(number) for number in re.findall(r"example (\d+)", words))
+    X = iris().objects[::2]
+    return float(Gaussian().resolve(X, 0).cross(X[i : i + 1], X[j : j + 1])[0, 0])
+
+
+def test_the_map_shows_objects_and_colors_them(visit):
+    page = visit("vectors")
+    legend = page.locator("#map-legend li")
+    assert legend.count() == 3 and page.locator("#map-chart svg path").count() == 3
+    page.select_option("#map-color", "1")
+    assert page.inner_text("#map-legend").startswith("right")
+    page.select_option("#map-color", "3")  # a column of numbers
+    assert legend.count() == 8
+    svg = page.locator("#map-chart svg")
+    data = json.loads(page.locator("#map-data").text_content())
+    x, y, index = int(data["x"][21:24]), int(data["y"][21:24]), 7
+    scale = svg.bounding_box()["width"] / 1060
+    at = {"x": (x + 30) * scale, "y": (y + 30) * scale}
+    svg.hover(position=at)
+    assert page.inner_text("#map-object").startswith(f"Example {index}:")
+    assert page.locator("#map-object .drawing").count() == 1
+    svg.click(position=at)
+    assert page.locator("#detail").is_visible() and f"xample {index}" in page.inner_text("#detail-title")
+
+
+def test_the_threshold_moves_recall_and_precision(visit):
+    page = visit("strings")
+    facts = page.locator("#threshold-facts")
+    half = facts.inner_text()
+    page.locator("#threshold-at").fill("0")
+    assert "100.0 %: 30 of 30, 0 missed" in facts.inner_text() and facts.inner_text() != half
+    page.locator("#threshold-at").fill("100")
+    assert page.inner_text("#threshold-value") == "100 %"
+
+
+def test_contents_follow_the_reader(visit):
+    page = visit("vectors")
+    assert page.locator("nav.contents a[aria-current]").get_attribute("href") == "#summary"
+    page.evaluate("document.getElementById('matrix').scrollIntoView({ behavior: 'instant' })")
+    page.locator("nav.contents a[aria-current][href='#matrix']").wait_for()
+    page.evaluate("scrollTo({ top: 1e6, behavior: 'instant' })")
+    page.locator("nav.contents a[aria-current][href='#reproduce']").wait_for()
+
+
+def test_figures_are_saved_as_svg_and_png(visit, tmp_path):
+    page = visit("vectors")
+    for figure, kinds in {"figure:has([data-chart=calibration])": 2, "figure.plane": 2, "figure.pixels": 1}.items():
+        assert page.locator(f"{figure} [data-save]").count() == kinds
+    for figure in ("figure:has([data-chart=calibration])", "figure.plane"):
+        with page.expect_download() as download:
+            page.click(f"{figure} [data-save=svg]")
+        download.value.save_as(tmp_path / "one.svg")
+        svg = (tmp_path / "one.svg").read_text(encoding="utf-8")
+        assert (svg.startswith("<svg") and "var(--" not in svg.replace("style=", "")) or "rgb(" in svg
+    for figure in ("figure:has([data-chart=calibration])", "figure.pixels"):
+        with page.expect_download() as download:
+            page.click(f"{figure} [data-save=png]")
+        download.value.save_as(tmp_path / "one.png")
+        assert (tmp_path / "one.png").read_bytes()[1:4] == b"PNG" and (tmp_path / "one.png").stat().st_size > 2000
+
+
+def test_a_table_of_thirty_columns_takes_less_than_eight_screens(visit, folder):
+    page = visit("columns", height=900)
+    assert page.evaluate("document.documentElement.scrollHeight") < 8 * 900
+    assert page.locator(".columns-table tbody tr").count() == 30
+    assert page.locator(".columns-table .flag").count() == 2  # the identifier and the comments
+    assert (folder / "columns.html").stat().st_size < 2_000_000
 
 
 def test_colors_follow_the_system_and_the_switch(visit):
     paper = "getComputedStyle(document.body).backgroundColor"
-    axis = "getComputedStyle(document.querySelector('[data-chart=spectrum] .role-axis-title text')).fill"
+    axis = "getComputedStyle(document.querySelector('[data-chart=calibration] .role-axis-title text')).fill"
     light, dark = visit("vectors", color_scheme="light"), visit("vectors", color_scheme="dark")
     assert light.evaluate(paper) != dark.evaluate(paper) and light.evaluate(axis) != dark.evaluate(axis)
     seen = dark.evaluate(paper), dark.evaluate(axis)
@@ -240,17 +357,17 @@ def test_colors_follow_the_system_and_the_switch(visit):
 def test_on_paper_charts_are_there_and_switches_are_not(visit):
     page = visit("vectors", color_scheme="dark")
     page.emulate_media(media="print")
-    assert page.locator("[data-chart=spectrum] svg").is_visible()
-    for gone in ("#theme", ".filters", "nav.contents"):
+    assert page.locator("[data-chart=calibration] svg").is_visible()
+    for gone in ("#theme", "#examples .filters", "nav.contents"):
         assert not page.locator(gone).is_visible()
-    ink = "getComputedStyle(document.querySelector('[data-chart=spectrum] .role-axis-title text')).fill"
+    ink = "getComputedStyle(document.querySelector('[data-chart=calibration] .role-axis-title text')).fill"
     assert max(int(part) for part in page.evaluate(ink).removeprefix("rgb(").removesuffix(")").split(", ")) < 80
 
 
 def test_narrowing_the_window_narrows_the_charts(visit):
     page = visit("vectors")
     page.set_viewport_size({"width": 360, "height": 700})
-    page.wait_for_function("document.querySelector('[data-chart=spectrum] svg').getBoundingClientRect().width < 340")
+    page.wait_for_function("document.querySelector('[data-chart=calibration] svg').getBoundingClientRect().width < 340")
     assert overflow(page) <= 0
 
 
@@ -258,6 +375,6 @@ def test_without_scripts_the_words_numbers_and_objects_are_there(browser, addres
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(address("graphs"))
-    assert page.locator("figcaption").first.is_visible()
+    assert page.locator(".scores").is_visible() and page.locator("#model figcaption").first.is_visible()
     assert page.locator("#example-rows svg.graph").first.is_visible()
     context.close()

@@ -184,12 +184,20 @@ def test_sets_mark_what_is_shared():
     assert "empty set" in drawer("sets", [set()]).draw(set())
 
 
-def test_rows_mark_what_differs_and_name_what_is_missing():
-    rows = drawer("table", [{"a": 1}])
-    assert rows.draw({"a": 1, "b": 2}, {"a": 1, "b": 3}).count("<mark>") == 1
-    assert rows.draw({"a": 1, "b": 2}, {"a": 5, "b": 3}).count("<mark>") == 0  # nothing alike: marks tell nothing
+def test_rows_show_only_what_differs_and_name_what_is_missing():
+    rows = drawer("table", [{"a": 1, "b": 0}, {"a": 9, "b": 100}])
+    beside = rows.draw({"a": 1, "b": 2, "c": "x"}, {"a": 8, "b": 3, "c": "x"})
+    assert "<dt>a</dt>" in beside and "<dt>b</dt>" not in beside and "2 alike" in beside  # 2 and 3 of 100 are alike
+    assert rows.draw({"a": 1, "b": 2}, {"a": 1, "b": 2}).count("<div>") == 1
     assert "missing" in rows.draw({"a": None, "b": float("nan")})
-    assert "20 more columns" in rows.draw({f"c{i}": i for i in range(50)})
+    assert "20 more columns" in rows.draw({f"c{i}": i for i in range(80)})
+
+
+def test_identifiers_come_last_where_rows_differ():
+    rows = drawer("table", [{"id": "A1", "color": "red"}], last=["id"])
+    assert rows.draw({"id": "A1", "color": "red"}, {"id": "B2", "color": "blue"}).index("color") < rows.draw(
+        {"id": "A1", "color": "red"}, {"id": "B2", "color": "blue"}
+    ).index("id</dt>")
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 2, 7, 400])

@@ -110,7 +110,7 @@ def test_confusion_writes_numbers_for_few_classes():
 def test_residuals_are_points_beside_the_diagonal():
     part = found("numbers").model.residuals
     ax = figures.residuals(found("numbers"), ax=axes())
-    np.testing.assert_allclose(ax.collections[0].get_offsets().data, np.stack([part.labels, part.predicted], axis=1))
+    np.testing.assert_allclose(ax.collections[-1].get_offsets().data, np.stack([part.labels, part.predicted], axis=1))
 
 
 def test_calibration_has_an_interval_for_each_bin():

@@ -1,7 +1,7 @@
 """Findings: what a report shows, against oracles, on all kinds of objects, and on bad input."""
 
 import json
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from similitude import FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, datasets
 from similitude.kernels import Gaussian, Linear, Sigmoid
 from similitude.report import Findings, investigate, write_report
-from similitude.report.findings.held_out import MIN_EXAMPLES, predict_held_out, split
+from similitude.report.findings.held_out import MANY_EXAMPLES, MIN_EXAMPLES, predict_held_out, split
 from similitude.report.findings.inputs import validated
 from similitude.report.findings.landmark_curve import halvings
 from similitude.report.findings.landmark_importance import landmark_roles
@@ -109,14 +109,17 @@ def test_every_kind_of_object_is_investigated_and_written(case, tmp_path):
     assert stored == json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(stored) == {
         *("about", "validity", "spectrum", "goodness", "no_goodness", "gap_labels", "gram", "landmark_curve", "model"),
-        *("importance", "landmarks", "examples", "reproduce"),
+        *("columns", "map", "alternatives", "importance", "landmarks", "examples", "reproduce"),
     }
     text = str(found)
     assert len(text.splitlines()) < 110
-    heads = ("What is the", "Is the", "Is it", "How many", "How good", "Which", "How to")
+    heads = ("Summary", "What is the", "How good", "Which", "Is it", "Is the", "How many", "What is gu", "How to")
     at = [text.index(f"\n{head}") for head in heads]
     assert at == sorted(at)
-    assert all(0 <= near.landmark < len(found.landmarks) for one in found.examples for near in one.nearest)
+    for one in found.examples:
+        why = one.decision
+        total = why.base + sum(part.influence for part in why.deciding) + why.others
+        assert total == pytest.approx(why.score, abs=1e-6)
     assert 0 < len(found.examples) <= 60
 
 
@@ -223,7 +226,8 @@ def test_nobody_is_judged_by_a_model_that_saw_them(labels, seed):
     inputs = validated("linear", np.arange(len(labels), dtype=float)[:, None], labels, "classification", seed)
     parts = split(inputs)
     sizes = np.bincount(inputs.codes)
-    assert parts.held_out == (len(labels) >= MIN_EXAMPLES)
+    assert parts.held_out == (len(labels) >= MANY_EXAMPLES)
+    assert (len(parts.rounds) > 1) == (len(labels) < MIN_EXAMPLES)
     for folds in parts.rounds:
         tested = np.concatenate([test for _, test in folds])
         assert np.array_equal(np.sort(tested), parts.tested)
@@ -239,13 +243,22 @@ def test_a_similarity_sees_no_held_out_label():
     X, codes = points(80, spread=3.0)
     parts = split(validated(Gaussian(2.0), X, codes, None, 0))
     found = investigate(Gaussian(2.0), X, codes)
-    model = SimilarityClassifier(Gaussian(2.0), random_state=0).fit(X[parts.learned], codes[parts.learned])
-    wrong = int((model.predict(X[parts.tested]) != codes[parts.tested]).sum())
-    low, high = clopper_pearson(wrong, len(parts.tested))
+    wrong = 0
+    for train, test in parts.rounds[0]:
+        assert not set(train) & set(test)
+        model = SimilarityClassifier(Gaussian(2.0), random_state=0).fit(X[train], codes[train])
+        wrong += int((model.predict(X[test]) != codes[test]).sum())
+    low, high = clopper_pearson(wrong, 80)
     held = found.model.held_out
-    assert (held.value, held.low, held.high) == (wrong / len(parts.tested), float(low), float(high))
-    assert held.grade == "HELD-OUT"
-    assert found.model.n_learned + found.model.n_tested == 80
+    assert (held.value, held.low, held.high) == (wrong / 80, float(low), float(high))
+    assert held.grade == "ESTIMATE" and found.model.n_tested == found.model.n_learned == 80
+
+
+def test_of_many_examples_a_quarter_is_held_out_once():
+    X, codes = points(MANY_EXAMPLES)
+    parts = split(validated(Gaussian(2.0), X, codes, None, 0))
+    assert parts.held_out and len(parts.rounds) == 1 and len(parts.tested) == 2 * -(-MANY_EXAMPLES // 2 // 4)
+    assert not set(parts.learned) & set(parts.tested)
 
 
 # The model.
@@ -279,7 +292,7 @@ def test_few_examples_are_judged_by_repeated_cross_validation():
     assert found.model.rounds == 5 and found.model.n_tested == found.model.n_learned == 10
     assert found.model.held_out.grade == "ESTIMATE" and found.model.confusion.sum() == pytest.approx(10)
     assert found.model.held_out.high - found.model.held_out.low > 0.25
-    assert any("too few" in sentence for sentence in found.about.notes)
+    assert any("5 repeats of" in sentence for sentence in found.about.notes)
 
 
 def test_a_hundred_classes(monkeypatch):
@@ -331,8 +344,9 @@ def fitted(similarity, X, y):
     inputs = validated(similarity, X, y, None, 0)
     parts = split(inputs)
     estimator = SimilarityClassifier if inputs.task == "classification" else SimilarityRegressor
-    trial, model = predict_held_out(inputs, parts, lambda: estimator(inputs.similarity, random_state=0, n_landmarks=12))
-    return inputs, parts, model, trial
+    make = partial(estimator, inputs.similarity, random_state=0, n_landmarks=12)
+    trial, _ = predict_held_out(inputs, parts, make)
+    return inputs, parts, make().fit(X, inputs.y), trial
 
 
 def test_with_projected_features_importance_is_what_the_others_cannot_take_over():
@@ -346,23 +360,19 @@ def test_with_projected_features_importance_is_what_the_others_cannot_take_over(
     K = k.gram(L)
     moved = weights[others] + weights[i] * np.linalg.solve(K[np.ix_(others, others)], K[others, i])
     change = k.cross(X[parts.tested], L) @ weights - k.cross(X[parts.tested], L[others]) @ moved
-    zeros = np.zeros(len(parts.tested), int)
-    np.testing.assert_allclose(found.contributions(X[parts.tested], zeros)[:, i], change, atol=1e-8)
     assert found.importance[i] == pytest.approx(np.abs(change).mean(), abs=1e-8)
 
 
-def test_with_similarities_as_features_contributions_are_those_of_the_model_from_the_average():
+def test_with_similarities_as_features_importance_is_how_much_a_landmarks_term_differs_from_its_mean():
     X, codes = points(60)
     inputs, parts, model, _ = fitted(leaning, X, codes)
     assert model.representation_.name == "similarities" and model.representation_.side == "both"
     found = landmark_roles(inputs, parts, model)
-    tested = X[parts.tested]
-    explained = zip(model.explain(tested, by="landmarks"), np.sign(model.decision_function(tested)), strict=True)
-    added = np.array([sign * one.influences[np.argsort(one.positions)] for one, sign in explained])
-    at = np.argsort(model.landmark_indices_)
-    mine = found.contributions(tested, np.zeros(len(tested), int))[:, at]
-    np.testing.assert_allclose(mine, added - added.mean(axis=0), atol=1e-10)
-    np.testing.assert_allclose(found.importance[at], np.abs(mine).mean(axis=0), atol=1e-10)
+    explained = model.explain(X[parts.tested], by="landmarks")
+    signs = np.where(model.predict(X[parts.tested]) == model.classes_[1], 1.0, -1.0)
+    added = np.array([one.influences[np.argsort(one.positions)] for one in explained]) * signs[:, None]
+    expected = np.abs(added - added.mean(axis=0)).mean(axis=0)
+    np.testing.assert_allclose(found.importance[np.argsort(model.landmark_indices_)], expected, atol=1e-10)
 
 
 def test_landmarks_are_ranked_and_named_by_their_place_in_x():
@@ -381,10 +391,13 @@ def test_examples_are_as_the_data_and_the_model_say():
         assert one.label == y[one.index] and one.object["age"] == X.iloc[one.index]["age"]
         assert one.wrong == (one.predicted != one.label) == (one.score < 0)
         assert sum(one.probabilities) == pytest.approx(1)
-        alike = [near.similarity for near in one.nearest]
-        assert alike == sorted(alike, reverse=True)
-        assert one.index not in {found.landmarks[near.landmark].index for near in one.nearest}
-        assert one.held_out or one.hardest_rank is not None
+        why = one.decision
+        assert why.prediction == one.predicted and why.against != why.prediction
+        sizes = [abs(part.influence) for part in why.deciding]
+        assert sizes == sorted(sizes, reverse=True)
+        assert one.index not in {part.index for part in why.deciding}  # every one was held out, and is explained so
+        assert all(part.label == y[part.index] for part in why.deciding)
+        assert one.held_out
     reasons = {reason for one in found.examples for reason in one.why}
     assert reasons == {"hardest", "mistake", "close call", "typical"}
 
@@ -402,7 +415,7 @@ def test_the_largest_residuals_are_shown():
 def test_a_constant_similarity_gives_the_same_answer_to_all(value):
     found = investigate(lambda x, z: value, *points(60))
     assert found.landmarks == () and found.model.n_landmarks == 0
-    assert all(one.nearest == () for one in found.examples) and "predicts the same" in str(found)
+    assert all(one.decision.deciding == () for one in found.examples) and "predicts the same" in str(found)
 
 
 # How to reproduce.
@@ -528,9 +541,9 @@ def test_similarities_out_of_range_are_refused(tmp_path):
 @pytest.mark.parametrize("shape", [(3, 5), (16,), (4, 4, 1)])
 def test_images_of_another_shape_are_refused_before_the_work(tmp_path, shape):
     with pytest.raises(ValueError, match=r"does not fit: X has vectors of 16 numbers"):
-        write_report(None, np.zeros((40, 16)), np.arange(40) % 2, tmp_path / "report.html", image_shape=shape)
+        write_report("gaussian", np.zeros((40, 16)), np.arange(40) % 2, tmp_path / "report.html", image_shape=shape)
 
 
 def test_small_classes_hold_out_a_quarter_rounded_up():
-    found = investigate("linear", np.arange(60.0).reshape(-1, 1), np.arange(60) // 3, random_state=0)
-    assert any("20 examples, a quarter of each class, rounded up, were held out" in one for one in found.about.notes)
+    parts = split(validated("linear", np.arange(510.0).reshape(-1, 1), np.arange(510) // 6, "classification", 0))
+    assert any("170 examples, a quarter of each class, rounded up, were held out" in one for one in parts.notes)

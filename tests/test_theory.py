@@ -232,7 +232,8 @@ def test_every_bound_and_interval_has_mutants(mutants):
     functions = {one.function for one in mutants.values()}
     assert set(bounds.__all__) <= functions
     assert {"clopper_pearson", "dkw_radius", "by_jackknife", "band", "of_vote", "of_weak_vote"} <= functions
-    assert len(mutants) > 900
+    assert {"class_gap", "class_margin", "Promise.made", "guarantee_of_reasonable", "guarantee_of_fit"} <= functions
+    assert len(mutants) > 1100
 
 
 SAMPLE = [  # formulas that were once halved and tilted without anyone noticing, then one of every 80 mutants
@@ -244,6 +245,10 @@ SAMPLE = [  # formulas that were once halved and tilted without anyone noticing,
     ("bounds._inverse_square:", "exponent of gamma + 1"),  # 1/gamma for 1/gamma^2
     ("bounds._projection:", "4 -> 2"),
     ("guarantees.of_vote:", ": 8 -> 4"),
+    ("guarantees.class_gap:", ": 8 -> 4"),
+    ("guarantees.class_margin:", "gamma / 2", "exponent of units - 1"),
+    ("guarantees.smallest_margin:", ": 8 -> 16"),
+    ("guarantee._representations:", ": 3 -> 1.5"),
     ("resampling.by_jackknife:", "SMALL_CLASS_WIDENING -> SMALL_CLASS_WIDENING / 2"),
 ]
 

@@ -31,6 +31,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "similitude.goodness.permutation": ("permutation_test",),
     "similitude.goodness.weighted": ("hinge_curve", "_deepest", "shares"),
     "similitude.learners.votes.guarantees": ("of_vote", "of_weak_vote", "of_alignment"),
+    "similitude.landmarks.guarantees": (),
+    "similitude.estimators.guarantee": (),
 }  # fmt: skip
 """Modules whose functions are changed; with names, these functions alone."""
 
@@ -84,6 +86,11 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
         "1.0 -> 2.0",
         "products over tuples are positive semi-definite: no cosine is beyond ±1",
     ),
+    ("of", "bounds.landmarks(", "1.0 -> 0.5", "the size is not used: epsilon and delta are validated"),
+    ("made", "default", "2 -> 1", "only more than two classes are treated differently"),
+    ("class_gap", "(1 + 1e-12)", "of 1 + 1e-12", ROUNDING),
+    ("guarantee_of_reasonable", "low, high", "0.001 ->", "a margin of 0.001 takes thousands of millions of landmarks"),
+    ("_of_projection", "", "EXAMINED", "it says how many landmarks are looked at, not what is promised"),
     *(("_plain_product", "/ ((n - 1) * (n - 2))", change, CANCELS) for change in ("of n -", "1 ->", "2 -> 1")),
     *(("_plain_product", "return (total", change, CANCELS) for change in ("of n", "1 ->")),
 )

@@ -15,12 +15,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.theory import by_hand, derived, guarantees, tightness
+from benchmarks.theory import by_hand, derived, guarantees, guarantees_of_landmarks, tightness
 from benchmarks.theory.experiments import ALL
 from benchmarks.theory.mutants import Mutant, all_mutants, calls
 from benchmarks.theory.nouns import Experiment
 
-EXACT = (*tightness.EXPERIMENTS, *derived.EXPERIMENTS, *by_hand.EXPERIMENTS, *guarantees.EXPERIMENTS)
+EXACT = (
+    *tightness.EXPERIMENTS,
+    *derived.EXPERIMENTS,
+    *by_hand.EXPERIMENTS,
+    *guarantees.EXPERIMENTS,
+    *guarantees_of_landmarks.EXPERIMENTS,
+)
 """Rows without chance, or nearly so: hard problems on which bounds are tight before values that are derived."""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,19 @@ from similitude.results import CONDITIONAL, NONE, PROVEN, Guarantee
 
 STEPS = 25
 """Changes of a distribution that are tried in a search."""
+
+_factor = 1.0
+
+
+@contextmanager
+def bolder(factor: float) -> Iterator[None]:
+    """Let statements promise this many times the margin, or that part of the error, to see that it is noticed."""
+    global _factor
+    _factor = factor
+    try:
+        yield
+    finally:
+        _factor = 1.0
 
 
 @dataclass(frozen=True)
@@ -85,6 +99,7 @@ def separated(
     sure : bool
         Whether it follows from what was drawn, so that it may never fail; otherwise it may with probability delta.
     """
+    margin *= _factor
     best = best_margin(G, problem, share, margin)
     detail = f"margin {margin:.4g} is promised, none is above {best:.4g} at error {share:.3g}: {problem}"
     deltas = [promise.numbers["delta"], *([0.0] if sure else [])]
@@ -93,6 +108,7 @@ def separated(
 
 def compared(seen: float, bound: float, delta: float, what: str) -> Check:
     """Check that a number is within its bound."""
+    bound /= _factor
     detail = f"{what} is {seen:.4g}, at most {bound:.4g} is promised"
     return Check(seen <= bound + ROUNDING, delta, detail=detail, compared=True)
 
@@ -136,7 +152,7 @@ def tightness(
     share = problem.without_gap(promise.numbers["gamma"], np.ones(len(problem.masses))) + promise.numbers["delta"]
     if share >= 1:
         return math.inf, None
-    counts, margin = problem.given @ sizes, promise.numbers["margin"]
+    counts, margin = problem.given @ sizes, _factor * promise.numbers["margin"]
     pairs = zip((problem.K, second), scales, strict=False)
     best = best_margin(sum(K * counts @ K.T / scale**2 for K, scale in pairs), problem, share)
     detail = f"margin {margin:.4g} is promised, {best:.4g} is best: {sizes} landmarks, units {scales}, {problem}"
@@ -354,7 +370,10 @@ def sgd(rng: np.random.Generator) -> list[Check]:
     promise = model.fit(drawn, problem.labels[drawn]).guarantee_
     above = max(0.0, float(model.objective_) - _least(problem, drawn, lam))
     bound = float(model.suboptimality_bound_)
-    return [Check(promise.grade == PROVEN, detail=str(promise)), Check(True, 1.0, ratio=above / bound, compared=True)]
+    return [
+        Check(promise.grade == PROVEN, detail=str(promise)),
+        Check(True, 1.0, ratio=_factor * above / bound, compared=True),
+    ]
 
 
 def _least(problem: Finite, drawn: np.ndarray, lam: float) -> float:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from similitude.goodness import alignment, assess, error_at_margin, margin
     from similitude.kernel_learning import learn_kernel
     from similitude.persistence import load, save
+    from similitude.relevance import attribution, importance
     from similitude.report import write_report
     from similitude.selection import choose_kernel, combine
     from similitude.similarity import FromBlocks, FromPairs, Precomputed, Similarity, as_similarity
@@ -27,10 +28,12 @@ _ROOMS = {
     "alignment": "goodness",
     "as_similarity": "similarity",
     "assess": "goodness",
+    "attribution": "relevance",
     "check_kernel": "validity",
     "choose_kernel": "selection",
     "combine": "selection",
     "error_at_margin": "goodness",
+    "importance": "relevance",
     "learn_kernel": "kernel_learning",
     "load": "persistence",
     "margin": "goodness",
@@ -51,10 +54,12 @@ __all__ = [
     "alignment",
     "as_similarity",
     "assess",
+    "attribution",
     "check_kernel",
     "choose_kernel",
     "combine",
     "error_at_margin",
+    "importance",
     "learn_kernel",
     "load",
     "margin",

@@ -27,12 +27,19 @@ def assess(given: TrainingOptions, seed: Seed = 0, *, run: Computation) -> None:
     with run.computing():
         goodness = similitude.assess(data.similarity, data.objects, data.labels, random_state=seed)
     run.note(*goodness.notes)
-    document = {"command": "assess", "similarity": data.text, **goodness.to_dict()}
+    document = {
+        "command": "assess",
+        "similarity": data.text,
+        "verdict": goodness.verdict("rows"),
+        **goodness.to_dict(),
+    }
     run.result(document, lambda terminal: _show(terminal, data.text, name, goodness))
 
 
 def _show(terminal: Terminal, text: str, label: str | None, goodness: Goodness) -> None:
-    terminal.say(f"How good {text} is for {label!r}", "bold")
+    sentence = goodness.verdict("rows")
+    terminal.say(f"{sentence[0].upper()}{sentence[1:]}.", "bold")
+    terminal.say(f"\nHow good {text} is for {label!r}", "bold")
     terminal.facts(_facts(goodness))
     terminal.say("\nHow much more similar rows are to their own class than to any other", "bold")
     equal = _by_share(goodness.strong)
@@ -66,6 +73,7 @@ def _facts(goodness: Goodness) -> list[tuple[str, object]]:
     facts += [
         ("margin as a kernel", f"{margin.value:.3g}" if margin.value is not None else margin.reason),
         ("hardest rows", _listed(goodness.hardest)),
+        ("labels that look wrong", _listed(goodness.suspects)),
     ]
     return facts if weighted is None else [*facts, ("best landmarks", _listed(goodness.witnesses))]
 

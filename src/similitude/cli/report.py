@@ -3,25 +3,46 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 
 import similitude
-from similitude.cli.inputs import TrainingOptions, check_not_read
+from similitude.cli.errors import UsageError
+from similitude.cli.inputs import TrainingOptions, check_not_read, parsed
 from similitude.cli.options import Seed
 from similitude.cli.output import Computation, Terminal
 
 PageOut = Annotated[
     str, typer.Option("--output", "-o", metavar="FILE", help="The report to write: .html, .txt or .json.")
 ]
+Compare = Annotated[
+    list[str] | None,
+    typer.Option("--compare", metavar="EXPRESSION", help="Another similarity for the same page; may be repeated."),
+]
+ImageShape = Annotated[
+    str | None, typer.Option("--image-shape", metavar="8x8", help="Draw vectors as images of these rows and columns.")
+]
+MapKind = Annotated[Literal["pca", "neighbors"], typer.Option("--map", help="How objects are placed on the map.")]
 Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The title of the report.")]
 
 
 def report(
-    given: TrainingOptions, output: PageOut = "report.html", title: Title = None, seed: Seed = 0, *, run: Computation
+    given: TrainingOptions,
+    output: PageOut = "report.html",
+    title: Title = None,
+    compare: Compare = None,
+    image_shape: ImageShape = None,
+    map: MapKind = "pca",
+    seed: Seed = 0,
+    *,
+    run: Computation,
 ) -> None:
-    """Write one page: whether the similarity is a kernel, how good it is for the labels, what a model learned."""
+    """Write one page: how well a model does beside baselines, what decided, and how good the similarity is."""
+    shape = None if image_shape is None else image_shape_of(image_shape)
+    others = {text: parsed(text, given.trust) for text in compare or ()}
     check_not_read(output, given.file)
     similitude.report.check_report_place(output)
     data = given.load(run)
@@ -33,6 +54,8 @@ def report(
         "--kind": data.schema.kind,
         "--task": data.task,
         "--title": title,
+        "--image-shape": image_shape,
+        "--map": None if map == "pca" else map,
         "--seed": str(seed),
     }
     with run.computing(), run.working("investigating"):
@@ -42,9 +65,12 @@ def report(
             data.labels,
             output,
             names=(data.schema.names or None) if data.schema.kind == "vectors" else None,
-            title=title,
+            title=title or f"{Path(given.file).name}: predicting {data.schema.label or 'labels'}",
             task=data.task,
-            command=command_line(given.file, options, given.trust),
+            command=command_line(given.file, options, given.trust, list(others)),
+            compare=others,
+            image_shape=shape,
+            embedding=map,
             random_state=seed,
         )
 
@@ -55,11 +81,24 @@ def report(
     run.result({"command": "report", "report": output, **found.to_dict()}, show)
 
 
-def command_line(file: str, options: dict[str, str | None], trust: bool) -> str:
+def image_shape_of(text: str) -> tuple[int, int]:
+    """Return the rows and columns of images.
+
+    >>> image_shape_of("8x8")
+    (8, 8)
+    """
+    rows, _, columns = text.lower().partition("x")
+    if not (rows.isdigit() and columns.isdigit()):
+        raise UsageError(f"--image-shape {text!r} is not two numbers, such as 28x28")
+    return int(rows), int(columns)
+
+
+def command_line(file: str, options: dict[str, str | None], trust: bool, others: Sequence[str] = ()) -> str:
     """Return the command that writes the same report again.
 
     >>> command_line("my genes.csv", {"--label": "class", "--object": None, "--seed": "0"}, trust=True)
     "similitude report 'my genes.csv' --label class --seed 0 --trust"
     """
     words = [word for name, value in options.items() if value is not None for word in (name, value)]
+    words += [word for text in others for word in ("--compare", text)]
     return shlex.join(["similitude", "report", file, *words, *["--trust"] * trust])

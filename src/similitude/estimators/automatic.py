@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, is_sparse, is_table, is_tensor, take
-from similitude.estimators.influence import BlendInfluence
+from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.nested_folds import Judged, assign_folds
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
@@ -110,7 +110,7 @@ class ExactFit:
         One for each kernel that is part of the blend.
     linear : LinearModel
     influence : BlendInfluence
-        What each row adds to predictions.
+        What every row adds to a prediction.
     trial : Trial
         The predictions for rows that were left out one by one, for the scale of probabilities.
     tried : tuple of arrays
@@ -191,7 +191,9 @@ def fit_exactly(
     )
     trial, tried = blend.left_out(Y, weights, blend.outside(places, len(Y)))
     judged = _judged(blend, some, Y, weights, labels, places, seed, kind)
-    influence = blend.influence(Y if labels is None else labels, Y, weights)
+    known = Y if labels is None else labels
+    shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
+    influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
     return ExactFit(blend.choice, features, blend.linear, influence, trial, tried, judged)
 
 
@@ -223,11 +225,6 @@ class _Blend:
     def linear(self) -> LinearModel:
         pairs = zip(self.choice.weights, self.models, strict=True)
         return LinearModel(np.concatenate([weight * model.coefficients for weight, model in pairs]), self.mean)
-
-    def influence(self, labels: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> BlendInfluence:
-        """Return what each row adds to predictions."""
-        penalties = np.outer(self.choice.penalties(), weights.mean() / weights)
-        return BlendInfluence(labels, Y - self.mean, self.mean, penalties, self.choice.weights)
 
     def scores(self, X: Any) -> np.ndarray:
         """Return the predictions for new rows."""

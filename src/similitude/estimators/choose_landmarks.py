@@ -103,7 +103,8 @@ def _sizes(options: FitOptions, data: TrainingRows, n_classes: int) -> tuple[lis
     cheap = options.rule in ("auto", "uniform", "stratified")
     most = min(available, max(MAX_WITH_ALL_ROWS, available // 2), MAX_AUTO_LANDMARKS if cheap else LARGEST_BY_RULE)
     first, fits = max(FIRST, PER_CLASS * n_classes), _affordable(most, options, data)
-    limit = "no more objects may become landmarks" if fits == most else "more do not fit into the memory budget"
+    rows_end = "there are no more objects to choose them from" if most == available else f"{most:,} are the most tried"
+    limit = rows_end if fits == most else "more do not fit into the memory budget"
     return _doubled(first, max(fits, min(first, most))), limit
 
 

@@ -26,13 +26,13 @@ from similitude.support import Estimate
 class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     """Classify objects of any kind by landmark features and a linear model.
 
-    Landmarks are chosen, every object is described by its similarities to them, and a linear model of these features
-    is fitted; the model keeps the landmarks and never the training set. There are two representations. A similarity
-    that is a kernel (proven, or positive semi-definite on the landmarks) is projected: the features are coordinates in
-    the span of the landmarks (Balcan, Blum and Vempala, "On Kernels, Margins, and Low-dimensional Mappings", Theorem
-    1). Any other similarity, PSD or not, symmetric or not, is used as it is: the features are the similarities
-    themselves (Balcan and Blum, "On a Theory of Learning with Similarity Functions", Theorem 2). ``representation_``
-    says which, and why.
+    Landmarks are chosen, every object is described by its similarities to them, and a linear model of these features is
+    fitted; the model keeps the landmarks and never the training set. There are two representations. A similarity that
+    is a kernel (proven, or positive semi-definite on the landmarks and not known to be none) is projected: the features
+    are coordinates in the span of the landmarks (Balcan, Blum and Vempala, "On Kernels, Margins, and Low-dimensional
+    Mappings", Theorem 1). Any other similarity, PSD or not, symmetric or not, is used as it is: the features are the
+    similarities themselves (Balcan and Blum, "On a Theory of Learning with Similarity Functions", Theorem 2).
+    ``representation_`` says which, and why.
 
     Parameters
     ----------

@@ -175,8 +175,8 @@ class Explanations(Sequence[Explanation], Result):
     >>> why = SimilarityClassifier(random_state=0).fit(X, y).explain(X[:2])
     >>> len(why), why[0].prediction, why[0].labels[0]
     (2, 'setosa', 'setosa')
-    >>> round(why[0].base + why[0].influences.sum() - why[0].score, 9)
-    0.0
+    >>> bool(abs(why[0].base + why[0].influences.sum() - why[0].score) < 1e-12)
+    True
     """
 
     items: list[Explanation]

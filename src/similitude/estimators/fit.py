@@ -86,7 +86,8 @@ def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -
     if projection is not None:  # nothing is left to choose on a sample
         return _fit_in_one_pass(data, projection[:1], samples, choice, options, sizes[0])
     best = best_of(levels, samples)
-    curve = LandmarkCurve.of([one.n for one in levels], [one.trial for one in levels], choice.limit)
+    sizes_tried, trials = [one.n for one in levels], [one.trial for one in levels]
+    curve = LandmarkCurve.of(sizes_tried, trials, choice.limit, sizes[-1])
     if not everything:
         return _fit_in_one_pass(data, best.features, samples, choice, options, best.n, curve)
     return _fit_sample(data, validation, best, samples, choice, options, curve)
@@ -163,7 +164,7 @@ def _fit_by_products(
         return None
     linear, trial = found
     tried = tried or [(n, trial)]
-    curve = LandmarkCurve.of([one for one, _ in tried], [one for _, one in tried], choice.limit)
+    curve = LandmarkCurve.of([one for one, _ in tried], [one for _, one in tried], choice.limit, choice.sizes[-1])
     features = _relocated((LandmarkFeatures(sample.k, landmarks),), data)
     judged, drawn = (data.Y[held], data.weights[held]), choice.landmarks.only(np.arange(n))
     return Fitted(features, (sample.representation,), linear, trial, judged, curve, drawn, [sample], None)

@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from similitude.compute import Encoding, as_numpy, beside, itemsize
+from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import rows_of
 from similitude.estimators.model import LandmarkModel, WeightedLandmarks
 from similitude.estimators.options import FitOptions
@@ -35,6 +36,9 @@ from similitude.landmarks import Groups, LandmarkFeatures
 from similitude.linear import GroupMoments, LinearModel, Ridge, is_coupled, newton_step
 from similitude.scikit import class_codes
 from similitude.similarity import Precomputed
+
+Solved = tuple[np.ndarray, float, Callable[[np.ndarray], np.ndarray]]
+"""Mean inner products, their mean, and a function that divides by the equations of an output."""
 
 Terms = tuple[np.ndarray, np.ndarray]
 """What each example adds to each output, (rows, examples, outputs), and the similarity to each, (rows, examples)."""
@@ -128,10 +132,9 @@ class ExampleInfluence:
     projected: tuple[bool, ...]
     scales: tuple[float, ...]
     coupled: bool = False
-    _ready: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: {} if name == "_ready" else value for name, value in vars(self).items()}
+        return {name: value for name, value in vars(self).items() if name != "_solved"}
 
     @property
     def heads(self) -> np.ndarray:
@@ -151,16 +154,15 @@ class ExampleInfluence:
 
     def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
         """Return what each example adds to each output, and the similarity to it."""
-        if not self._ready:
-            self._prepare(model)
+        own, solved = vars(self).get("_solved") or self._prepare(model)
         blocks = [part.blocks(A) for part, A in zip(model.parts, encodings, strict=True)]
-        N = self._products([K for _, K in blocks], self._ready["features"])
+        N = self._products([K for _, K in blocks], own)
         targets = self.sums - self.weights * (self.sums.sum(axis=0) / self.weights.sum(axis=0))
         found = np.empty((*N.shape, self.sums.shape[1]))
         for output in range(self.sums.shape[1]):
             column = min(output, self.weights.shape[1] - 1)
             s, total = self.weights[:, column], self.weights[:, column].sum()
-            mean, middle, divide = self._ready["solved"][column]
+            mean, middle, divide = solved[column]
             centered = N - (N @ s / total)[:, None] - mean + middle
             root = np.sqrt(s)
             without_root = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
@@ -169,12 +171,13 @@ class ExampleInfluence:
             found -= found.mean(axis=2, keepdims=True)
         return found, blocks[0][0]
 
-    def _prepare(self, model: LandmarkModel) -> None:
-        """Compare all landmarks with each other, and factor the equations of each output."""
+    def _prepare(self, model: LandmarkModel) -> tuple[list[np.ndarray], list[Solved]]:
+        """Compare all landmarks with each other, and factor the equations of each output; keep this for next time."""
         own = [part.blocks(part.features.landmarks.encoding)[1] for part in model.parts]
         N = self._products(own, own)
-        self._ready["solved"] = [self._solved(N, s) for s in self.weights.T]
-        self._ready["features"] = own
+        found = own, [self._solved_for(N, s) for s in self.weights.T]
+        vars(self)["_solved"] = found
+        return found
 
     def _products(self, blocks: list[np.ndarray], own: list[np.ndarray]) -> np.ndarray:
         """Return the inner products of the features of objects with those of the landmarks."""
@@ -183,7 +186,7 @@ class ExampleInfluence:
             total = total + (K if projected else K @ L.T) / scale**2
         return np.asarray(total)
 
-    def _solved(self, N: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float, Callable[[np.ndarray], np.ndarray]]:
+    def _solved_for(self, N: np.ndarray, s: np.ndarray) -> Solved:
         """Return the mean products, and a function that divides by the weighted, centered products plus the penalty."""
         mean = N @ s / s.sum()
         middle = float(mean @ s / s.sum())
@@ -199,61 +202,6 @@ class ExampleInfluence:
             values, V = eigh(M, check_finite=False)
             inverse = 1.0 / (np.maximum(values, 0.0) + self.lam)
             return mean, middle, lambda B: V @ (inverse[:, None] * (V.T @ B))
-
-
-@dataclass(frozen=True, eq=False)
-class BlendInfluence:
-    r"""What every training row adds to the scores of an exact fit, or of a weighted sum of several.
-
-    With kernel matrices :math:`K_p` and factors :math:`c_p`, row i adds
-    :math:`\sum_p c_p\,[k_p(x)^\top (K_p + \lambda_p \operatorname{diag}(1/w))^{-1}]_i\,(y_i - \bar y)`.
-
-    Attributes
-    ----------
-    labels : array
-        The class number of each row, or its targets, one column per output.
-    targets : array of shape (n, outputs)
-        Less their mean.
-    base : array of shape (outputs,)
-        The weighted mean of the targets.
-    penalties : array of shape (parts, n)
-        What is added to the diagonal of each kernel matrix.
-    factors : tuple of float
-        The factor of the prediction of each kernel.
-    """
-
-    labels: np.ndarray
-    targets: np.ndarray
-    base: np.ndarray
-    penalties: np.ndarray
-    factors: tuple[float, ...]
-    _ready: list[Any] = field(default_factory=list, repr=False)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: [] if name == "_ready" else value for name, value in vars(self).items()}
-
-    @property
-    def heads(self) -> np.ndarray:
-        """The landmarks themselves."""
-        return np.arange(len(self.labels))
-
-    @property
-    def counts(self) -> np.ndarray:
-        """One row each."""
-        return np.ones(len(self.labels), dtype=np.intp)
-
-    def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
-        """Return what each row adds to each output, and the similarity to it under the first kernel."""
-        if not self._ready:
-            for part, penalty in zip(model.parts, self.penalties, strict=True):
-                K = np.array(part.blocks(part.features.landmarks.encoding)[1], dtype=np.float64)
-                K[np.diag_indices(len(K))] += penalty
-                self._ready.append(cho_factor(K, overwrite_a=True, check_finite=False))
-        blocks = [part.blocks(A) for part, A in zip(model.parts, encodings, strict=True)]
-        shares: Any = 0.0
-        for (_, K), factor, solved in zip(blocks, self.factors, self._ready, strict=True):
-            shares = shares + factor * cho_solve(solved, K.T.astype(np.float64), check_finite=False).T
-        return shares[:, :, None] * self.targets, blocks[0][0]
 
 
 Influence = GroupInfluence | ExampleInfluence | BlendInfluence

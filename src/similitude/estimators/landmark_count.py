@@ -279,12 +279,17 @@ class LandmarkCurve(Curve):
     reason: str
 
     @classmethod
-    def of(cls, sizes: Sequence[int], trials: Sequence[Trial], limit: str) -> LandmarkCurve:
-        """Return the curve of some trials; `limit` says what prevents more landmarks."""
+    def of(cls, sizes: Sequence[int], trials: Sequence[Trial], limit: str, largest: int | None = None) -> LandmarkCurve:
+        """Return the curve of some trials; `limit` says what prevents more landmarks than the largest possible number.
+
+        `largest` is that number; by default the last one that was tried.
+        """
         x, y = np.array(sizes, dtype=float), np.array([one.loss for one in trials])
         spread = 1.96 * np.array([one.deviation for one in trials])
-        slow = len(trials) > 1 and trials[-1].loss > trials[-2].loss - trials[-2].deviation
+        slow = largest is not None and sizes[-1] < largest
         reason = "the last doubling gained less than one standard error" if slow else limit
+        if len(trials) > 1 and trials[-1].loss > trials[-2].loss:
+            reason = f"with {sizes[-1]:,} the held-out loss was no better"
         return cls(x, y, y - spread, y + spread, 0.95, ESTIMATE, reason)
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from similitude.similarity import Similarity
 from similitude.support import Result
+from similitude.validity import stored_witness
 
 PROJECTION, SIMILARITIES = "projection", "similarities"
 
@@ -60,8 +61,10 @@ def choose_representation(
 
     - ``side="right"`` or ``"both"``: similarities, as asked for;
     - a penalty that selects landmarks: similarities, so that a weight of zero saves a similarity call;
-    - a kernel by proof, or PSD on the examined landmarks: projection;
+    - a kernel by proof, or PSD on the examined landmarks and no counterexample is known: projection;
     - anything else: similarities, of both sides if they differ and ``side="auto"``.
+
+    A similarity that is known not to be a kernel is thus never projected, whichever landmarks were drawn.
 
     Parameters
     ----------
@@ -92,6 +95,11 @@ def choose_representation(
     lowest = float(np.linalg.eigvalsh(M)[0])
     if lowest < -rounding_of(M, single):
         return Representation(SIMILARITIES, f"it is not a kernel: an eigenvalue on {len(M)} landmarks is {lowest:.4g}")
+    known = stored_witness(k)
+    if known is not None:
+        sides = "left" if known.coefficients or side != "auto" else "both"
+        reason = f"it is not a kernel: a counterexample of {len(known.objects)} objects is known"
+        return Representation(SIMILARITIES, reason, sides)
     return Representation(PROJECTION, f"there is no proof, but it is positive semi-definite on {len(M)} landmarks")
 
 

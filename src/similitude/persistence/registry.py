@@ -20,7 +20,8 @@ data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
 estimators: Explanation Explanations SimilarityClassifier SimilarityRegressor
-estimators.influence: BlendInfluence ExampleInfluence GroupInfluence
+estimators.blend_influence: BlendInfluence
+estimators.influence: ExampleInfluence GroupInfluence
 estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks
 estimators.partial_fit: Stream

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,9 @@ def write_report(
     format: str | None = None,
     task: str | None = None,
     command: str | None = None,
+    compare: Any = (),
     image_shape: tuple[int, int] | None = None,
+    embedding: str = "pca",
     random_state: Any = None,
     engine: Engine | None = None,
 ) -> Findings:
@@ -35,14 +35,12 @@ def write_report(
 
     Parameters
     ----------
-    similarity, X, y, names, title, task, command, random_state, engine
+    similarity, X, y, names, title, task, command, compare, image_shape, embedding, random_state, engine
         See :func:`investigate`.
     path : str or path
         The file to write; its folder must exist.
     format : {"html", "txt", "json"}, optional
         Default: the suffix of the path.
-    image_shape : (int, int), optional
-        Draw vectors as images with this many rows and columns (HTML only).
 
     Returns
     -------
@@ -57,14 +55,10 @@ def write_report(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = write_report("gaussian", *iris(), Path(folder, "report.txt"))
     ...     print(Path(folder, "report.txt").read_text(encoding="utf-8").splitlines()[0])
-    Is Gaussian(sigma='median') a good similarity for these labels?
+    Predicting 3 classes of 150 vectors by Gaussian(sigma='median')
     """
     form, place = check_report_place(path, format)
-    if image_shape is not None:
-        width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else len(X[0])
-        if len(image_shape) != 2 or math.prod(image_shape) != width:
-            raise ValueError(f"image_shape={image_shape!r} does not fit: X has vectors of {width} numbers")
-    render = _renderer(form, image_shape)
+    render = _renderer(form)
     found = investigate(
         similarity,
         X,
@@ -73,6 +67,9 @@ def write_report(
         title=title,
         task=task,
         command=command,
+        compare=compare,
+        embedding=embedding,
+        image_shape=image_shape,
         random_state=random_state,
         engine=engine,
     )
@@ -90,12 +87,12 @@ def check_report_place(path: Any, format: str | None = None) -> tuple[str, Path]
     return form, check_place(path)
 
 
-def _renderer(form: str, image_shape: tuple[int, int] | None) -> Callable[[Findings], str]:
+def _renderer(form: str) -> Callable[[Findings], str]:
     """Return the function that renders findings; what it needs is imported before anything is computed."""
     if form == "html":
         from similitude.report.render import page
 
-        return partial(page.as_html, image_shape=image_shape)
+        return page.as_html
     if form == "txt":
         return lambda found: f"{found}\n"
     return lambda found: json.dumps(found.to_dict(), allow_nan=False) + "\n"

@@ -52,9 +52,10 @@ def choose_kernel(
     .. math:: \min_{w, b} \sum_i |y_i - w^\top f(x_i) - b|^2 + \lambda |w|^2
 
     is computed from sums over parts of the examples. The features f are those of `SimilarityClassifier`: kernels (by
-    proof, or positive semi-definite on the landmarks) are projected onto the landmarks; for other similarities, the
-    features are the similarities themselves. Candidates that are functions of the same distance (Gaussian, Laplace,
-    Matern, rational quadratic, with any parameters, also pulled back by the same function) share its computation.
+    proof, or positive semi-definite on the landmarks without a known counterexample) are projected onto the landmarks;
+    for other similarities, the features are the similarities themselves. Candidates that are functions of the same
+    distance (Gaussian, Laplace, Matern, rational quadratic, with any parameters, also pulled back by the same function)
+    share its computation.
 
     At most 1,000 landmarks are drawn once, uniformly, and used for all candidates and folds; open scales (``"median"``)
     are resolved on X once. Both use objects of all folds, but no labels.

@@ -10,6 +10,7 @@ import numpy as np
 
 from similitude.compute import as_objects, check_columns, is_table, take
 from similitude.goodness import stratified
+from similitude.report.findings.image_shape import guess_image_shape
 from similitude.report.findings.inputs import Inputs, Item
 from similitude.similarity import Similarity
 from similitude.support import Result, brief
@@ -71,6 +72,8 @@ class About(Result):
         What was inferred, sampled, held out or left out.
     examples : tuple of Item
         A few examples, stratified by class.
+    image_shape : (int, int) or None
+        Rows and columns of the images that vectors look like, or are said to be.
     """
 
     title: str
@@ -82,18 +85,22 @@ class About(Result):
     names: tuple[str, ...] | None
     notes: tuple[str, ...]
     examples: tuple[Item, ...]
+    image_shape: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         kind = {"any": "objects", "table": "rows of a table", "indices": "rows of a matrix"}.get(self.kind, self.kind)
         return f"{self.n:,} {kind}, {self.labels}"
 
 
-def summarize(inputs: Inputs, title: str | None, names: Sequence[str] | None) -> About:
+def summarize(
+    inputs: Inputs, title: str | None, names: Sequence[str] | None, image_shape: tuple[int, int] | None
+) -> About:
     """Summarize the data; the notes are added at the end of an investigation."""
+    kind = kind_of(inputs.similarity, inputs.X)
     few = stratified(inputs.codes, min(EXAMPLES, inputs.n), inputs.rng(), least=1)
     return About(
-        title=title or f"Is {short_name(inputs.similarity)} a good similarity for these labels?",
-        kind=kind_of(inputs.similarity, inputs.X),
+        title=title or _title(inputs, kind),
+        kind=kind,
         n=inputs.n,
         task=inputs.task,
         labels=_labels(inputs),
@@ -101,7 +108,15 @@ def summarize(inputs: Inputs, title: str | None, names: Sequence[str] | None) ->
         names=_names(inputs.X, names),
         notes=(),
         examples=tuple(inputs.item(i) for i in few),
+        image_shape=image_shape or (guess_image_shape(inputs.X, names) if kind == "vectors" else None),
     )
+
+
+def _title(inputs: Inputs, kind: str) -> str:
+    """Return a title that says what is predicted, and by which similarity."""
+    objects = {"any": "objects", "table": "rows", "indices": "objects"}.get(kind, kind)
+    what = inputs.label or (f"{len(inputs.classes)} classes" if inputs.of_classes else "a number")
+    return f"Predicting {what} of {inputs.n:,} {objects} by {short_name(inputs.similarity)}"
 
 
 def short_name(similarity: Similarity) -> str:

@@ -1,8 +1,8 @@
-"""Hard and typical examples, with the landmarks they are most similar to."""
+"""Hard and typical examples, with what decided their predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,34 +10,15 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.goodness import Goodness
-from similitude.report.findings.held_out import HeldOutPredictions, class_scores
+from similitude.report.findings.decisions import Decision, decisions
+from similitude.report.findings.held_out import FoldModel, HeldOutPredictions, class_scores
 from similitude.report.findings.inputs import Inputs, plain_label
-from similitude.report.findings.landmark_importance import LandmarkFinding, LandmarkRoles, ranked
 from similitude.support import Result
 
-N_MISTAKES, N_CLOSE, N_TYPICAL = 25, 7, 18
+N_MISTAKES, N_CLOSE, N_TYPICAL, N_SUSPECTS = 22, 6, 16, 6
 """Largest number of examples that are shown for each reason, beside the ten hardest."""
 
-N_NEAREST = 5
-"""Number of landmarks listed for each example."""
-
-N_IMPORTANT = 40
-"""Number of landmarks shown because of their importance."""
-
-HARDEST, MISTAKE, CLOSE_CALL, TYPICAL = "hardest", "mistake", "close call", "typical"
-
-
-@dataclass(frozen=True)
-class Near(Result):
-    """A landmark, by its position in `Findings.landmarks`, that an example is similar to.
-
-    ``contribution`` is its effect on the score of the predicted class (of the second of two classes), or on the
-    predicted number; see `Findings.importance`.
-    """
-
-    landmark: int
-    similarity: float
-    contribution: float
+HARDEST, MISTAKE, CLOSE_CALL, TYPICAL, SUSPECT = "hardest", "mistake", "close call", "typical", "label looks wrong"
 
 
 @dataclass(frozen=True)
@@ -61,11 +42,11 @@ class ExampleFinding(Result):
     held_out : bool
         Whether the model was not fitted to it.
     why : tuple of str
-        Why it is shown: hardest, mistake, close call, typical.
+        Why it is shown: mistake, label looks wrong, hardest, close call, typical.
     hardest_rank : int or None
         1 for the example with the lowest gap of all; None if it is not among the hardest.
-    nearest : tuple of Near
-        The landmarks it is most similar to, in decreasing order of similarity, without itself.
+    decision : Decision
+        Which training examples decided, by a model that was not fitted to it if it was held out.
     """
 
     index: int
@@ -78,7 +59,7 @@ class ExampleFinding(Result):
     held_out: bool
     why: tuple[str, ...]
     hardest_rank: int | None
-    nearest: tuple[Near, ...]
+    decision: Decision
 
 
 def margins(scores: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -100,8 +81,6 @@ def _chosen(
     inputs: Inputs, predictions: HeldOutPredictions, goodness: Goodness | None
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Yield reasons to show examples, the most informative first, with positions in X."""
-    if goodness is not None:
-        yield HARDEST, goodness.hardest
     margin = margins(predictions.mean_scores, predictions.targets)
     if not inputs.of_classes:
         errors = np.abs(margin)
@@ -111,6 +90,9 @@ def _chosen(
     order = np.argsort(margin, kind="stable")
     wrong, right = order[margin[order] < 0], order[margin[order] >= 0]
     yield MISTAKE, predictions.tested[wrong[:N_MISTAKES]]
+    if goodness is not None:
+        yield SUSPECT, goodness.suspects[:N_SUSPECTS]
+        yield HARDEST, goodness.hardest
     yield CLOSE_CALL, predictions.tested[right[:N_CLOSE]]
     yield TYPICAL, predictions.tested[_typical(predictions.targets, margin, right)]
 
@@ -126,26 +108,22 @@ def _typical(targets: np.ndarray, margin: np.ndarray, right: np.ndarray) -> list
 
 
 def choose_examples(
-    inputs: Inputs, model: Any, predictions: HeldOutPredictions, goodness: Goodness | None, roles: LandmarkRoles
-) -> tuple[tuple[ExampleFinding, ...], tuple[LandmarkFinding, ...]]:
-    """Return the examples to show, and the landmarks: the important ones, and the nearest ones of these examples."""
+    inputs: Inputs, models: Sequence[FoldModel], predictions: HeldOutPredictions, goodness: Goodness | None
+) -> tuple[ExampleFinding, ...]:
+    """Return the examples to show; the last of the models is the one that is reported."""
     why: dict[int, list[str]] = {}
     for reason, chosen in _chosen(inputs, predictions, goodness):
         for index in chosen.tolist():
             why.setdefault(index, [])
             why[index] += [reason] if reason not in why[index] else []
     indices = np.array(list(why))
-    scores, probabilities = _predicted(inputs, model, predictions, indices)
+    scores, probabilities = _predicted(inputs, models[-1].model, predictions, indices)
     margin = margins(scores, inputs.targets[indices])
-    numbers, similarities, effects = _nearest(inputs, roles, indices, scores)
-    important = np.argsort(-roles.importance, kind="stable")[:N_IMPORTANT]
-    landmarks = ranked(inputs, roles, np.union1d(important, numbers.ravel()).astype(int))
-    place = {one.number: at for at, one in enumerate(landmarks)}
+    decided = decisions(inputs, indices, models)
     ranks = {} if goodness is None else {int(i): rank for rank, i in enumerate(goodness.hardest, 1)}
     found = []
     for at, index in enumerate(why):
         item, code = inputs.item(index), int(scores[at].argmax()) if inputs.of_classes else 0
-        columns = zip(numbers[at].tolist(), similarities[at].tolist(), effects[at].tolist(), strict=True)
         found.append(
             ExampleFinding(
                 index=item.index,
@@ -158,10 +136,10 @@ def choose_examples(
                 held_out=bool(np.isin(index, predictions.tested)),
                 why=tuple(why[index]),
                 hardest_rank=ranks.get(index),
-                nearest=tuple(Near(place[number], similarity, effect) for number, similarity, effect in columns),
+                decision=decided[index],
             )
         )
-    return tuple(found), landmarks
+    return tuple(found)
 
 
 def _predicted(
@@ -181,22 +159,3 @@ def _predicted(
     if X is not None:
         scores[rest], probabilities[rest] = class_scores(inputs, model, X)
     return scores, probabilities
-
-
-def _nearest(
-    inputs: Inputs, roles: LandmarkRoles, indices: np.ndarray, scores: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the numbers of the nearest landmarks of each example, their similarities and their contributions."""
-    n = len(indices)
-    if not len(roles.importance):
-        return np.empty((n, 0), int), np.empty((n, 0)), np.empty((n, 0))
-    X = take(inputs.X, indices)
-    K = roles.similarities(X)
-    others = np.where(roles.positions == indices[:, None], -np.inf, K)
-    numbers = np.argsort(-others, axis=1, kind="stable")[:, : min(N_NEAREST, K.shape[1] - 1)]
-    outputs = np.zeros(n, int)
-    if roles.sides[0].shape[1] > 1:
-        known = np.searchsorted(inputs.classes, roles.model.classes_)
-        outputs = scores[:, known].argmax(axis=1)
-    effects = roles.contributions(X, outputs)
-    return numbers, np.take_along_axis(K, numbers, axis=1), np.take_along_axis(effects, numbers, axis=1)

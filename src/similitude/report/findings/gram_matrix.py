@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from similitude.report.findings.inputs import Inputs
 from similitude.scikit import whole_gram
 from similitude.support import Result, pairs_at
 
-MAX_SAMPLE = 400
+MAX_SAMPLE = 300
 """Largest number of examples whose Gram matrix is shown."""
 
 MATRIX_DIGITS = 4
@@ -25,7 +26,7 @@ LARGEST_SIMILARITY = 1e30
 
 @dataclass(frozen=True, eq=False)
 class GramSample(Result):
-    """Similarities of all pairs of a sample, sorted by class or by the number to predict.
+    """Similarities of all pairs of a sample, sorted by class (similar ones side by side) or by number.
 
     Attributes
     ----------
@@ -111,8 +112,24 @@ def gram_of_sample(inputs: Inputs) -> tuple[GramSample, Eigenvalues]:
         raise ValueError(f"similarities reach {largest:.3g}, too large to compute with: divide the similarity by that")
     counts = np.bincount(inputs.codes[chosen], minlength=max(1, len(inputs.classes)))
     boundaries = np.concatenate([[0], np.cumsum(counts)])
+    if inputs.of_classes:
+        order = _order_within(K, boundaries)
+        K, chosen = K[np.ix_(order, order)], chosen[order]
     sample = GramSample(K.astype(np.float32), chosen, inputs.y[chosen], tuple(inputs.classes.tolist()), boundaries)
     return sample, _eigenvalues(K, chosen)
+
+
+def _order_within(K: np.ndarray, boundaries: np.ndarray) -> np.ndarray:
+    """Return an order of the rows that puts similar ones of a class side by side: by its first principal component."""
+    order = np.arange(len(K))
+    for start, end in pairwise(boundaries.tolist()):
+        block = K[start:end, start:end].astype(np.float64)
+        if len(block) > 2:
+            block = (block + block.T) / 2
+            means = block.mean(axis=0)
+            first = np.linalg.eigh(block - means - means[:, None] + means.mean())[1][:, -1]
+            order[start:end] = start + np.argsort(first * np.sign(first[np.abs(first).argmax()]), kind="stable")
+    return order
 
 
 def _eigenvalues(K: np.ndarray, chosen: np.ndarray) -> Eigenvalues:

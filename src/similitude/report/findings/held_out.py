@@ -15,7 +15,10 @@ from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
 from similitude.theory import LEVEL, proportion
 
 MIN_EXAMPLES = 40
-"""With fewer examples, cross-validation is repeated instead of holding out a part."""
+"""With fewer examples, cross-validation is repeated."""
+
+MANY_EXAMPLES = 500
+"""From this number on, a part of the examples is held out once; with fewer, each is held out in one of the folds."""
 
 SHARE = 0.25
 """The share of each class that is held out."""
@@ -33,7 +36,7 @@ class Split:
     """Which examples are fitted to and which are held out.
 
     ``rounds`` holds the folds of each round, as pairs (positions to fit to, positions held out): one round of one fold
-    if a part is held out. ``tested`` are the sorted positions of all examples that are ever held out.
+    if a part is held out once. ``tested`` are the sorted positions of all examples that are ever held out.
     """
 
     rounds: tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...]
@@ -42,8 +45,8 @@ class Split:
 
     @property
     def held_out(self) -> bool:
-        """Whether one part was held out, rather than cross-validation repeated."""
-        return len(self.rounds) == 1
+        """Whether one part was held out once, rather than every example in one of several folds."""
+        return len(self.rounds[0]) == 1
 
     @property
     def learned(self) -> np.ndarray:
@@ -53,7 +56,7 @@ class Split:
 
 
 def split(inputs: Inputs) -> Split:
-    """Hold out a quarter of each class or, with few examples, plan repeated cross-validation."""
+    """Hold out a quarter of each class; with fewer examples plan cross-validation, with few of them repeated."""
     sizes = np.bincount(inputs.codes)
     alone = np.flatnonzero(sizes[inputs.codes] == 1) if inputs.of_classes else np.empty(0, int)
     rest, rng = np.setdiff1d(np.arange(inputs.n), alone), inputs.rng()
@@ -61,7 +64,7 @@ def split(inputs: Inputs) -> Split:
     if len(alone):
         listed = ", ".join(map(str, alone[:10].tolist())) + (", …" if len(alone) > 10 else "")
         notes.append(f"the only examples of their classes, and so fitted to but never held out: examples {listed}")
-    if inputs.n >= MIN_EXAMPLES:
+    if inputs.n >= MANY_EXAMPLES:
         test = rest[_ranks(inputs.codes[rest], rng) < SHARE]
         train = np.setdiff1d(np.arange(inputs.n), test)
         notes.append(
@@ -69,10 +72,12 @@ def split(inputs: Inputs) -> Split:
             f"other {len(train):,} and tested on these"
         )
         return Split((((train, test),),), test, tuple(notes))
-    rounds = tuple(_folds(inputs, rest, rng) for _ in range(REPEATS))
+    repeats = REPEATS if inputs.n < MIN_EXAMPLES else 1
+    rounds = tuple(_folds(inputs, rest, rng) for _ in range(repeats))
+    several = f"{repeats} repeats of " if repeats > 1 else ""
     notes.append(
-        f"{inputs.n} examples are too few to hold out a part: in {REPEATS} repeats of {len(rounds[0])}-fold "
-        f"cross-validation each was predicted by models not fitted to it, and the reported model was fitted to all"
+        f"each example was held out in {several}{len(rounds[0])}-fold cross-validation, and predicted by models that "
+        f"were not fitted to it; the reported model was then fitted to all"
     )
     return Split(rounds, rest, tuple(notes))
 
@@ -160,26 +165,54 @@ def _bootstrap(value: float, replicates: np.ndarray) -> Estimate:
     return Estimate(value, min(low, value), max(high, value), LEVEL, ESTIMATE)
 
 
-def predict_held_out(inputs: Inputs, parts: Split, make: Callable[[], Any]) -> tuple[HeldOutPredictions, Any]:
-    """Fit an estimator in every fold and predict what was held out; return also the model of the last fold."""
-    rounds, chances, model = [], [], None
+@dataclass(frozen=True, eq=False)
+class FoldModel:
+    """A model, the positions that it was fitted to, and those that it predicted."""
+
+    model: Any
+    train: np.ndarray
+    test: np.ndarray
+
+
+def predict_held_out(
+    inputs: Inputs, parts: Split, make: Callable[[], Any]
+) -> tuple[HeldOutPredictions, tuple[FoldModel, ...]]:
+    """Fit an estimator in every fold and predict what was held out; return also the models of the last round."""
+    fitted: list[FoldModel] = []
+
+    def predict(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        with pairs_at(train, train):
+            model = make().fit(take(inputs.X, train), inputs.y[train])
+        fitted.append(FoldModel(model, train, test))
+        X = take(inputs.X, test)
+        return class_scores(inputs, model, X) if inputs.of_classes else (model.predict(X), None)
+
+    predictions = out_of_fold(inputs, parts, predict)
+    return predictions, tuple(fitted[-len(parts.rounds[-1]) :])
+
+
+def out_of_fold(
+    inputs: Inputs, parts: Split, predict: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray | None]]
+) -> HeldOutPredictions:
+    """Predict every held-out example by `predict`, which fits to positions of X and returns scores and probabilities.
+
+    Of classes, both have a column for every class; numbers have no probabilities.
+    """
+    rounds, chances = [], []
     at = np.searchsorted(parts.tested, np.arange(inputs.n))
+    width = (len(inputs.classes),) if inputs.of_classes else ()
     for folds in parts.rounds:
-        scores = np.zeros((len(parts.tested), max(1, len(inputs.classes))))
+        scores = np.zeros((len(parts.tested), *width))
         likely = np.zeros_like(scores)
         for train, test in folds:
-            with pairs_at(train, train):
-                model = make().fit(take(inputs.X, train), inputs.y[train])
-            X = take(inputs.X, test)
-            if inputs.of_classes:
-                scores[at[test]], likely[at[test]] = class_scores(inputs, model, X)
-            else:
-                scores[at[test], 0] = model.predict(X)
-        rounds.append(scores if inputs.of_classes else scores[:, 0])
+            scores[at[test]], probable = predict(train, test)
+            if probable is not None:
+                likely[at[test]] = probable
+        rounds.append(scores)
         chances.append(likely)
     mean = np.mean(chances, axis=0) if inputs.of_classes else None
     grade = HELD_OUT if parts.held_out else ESTIMATE
-    return HeldOutPredictions(parts.tested, np.stack(rounds), mean, inputs.targets[parts.tested], grade), model
+    return HeldOutPredictions(parts.tested, np.stack(rounds), mean, inputs.targets[parts.tested], grade)
 
 
 def class_scores(inputs: Inputs, model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:

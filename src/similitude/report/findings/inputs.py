@@ -37,7 +37,7 @@ class Inputs:
 
     The similarity is as given, possibly with parameters that depend on data; ``y`` holds labels, or numbers in float64;
     ``codes`` is the class of each example as a position in ``classes`` (zeros and no classes for regression); ``notes``
-    say what was inferred about the labels.
+    say what was inferred about the labels; ``label`` is the name of y, if it has one.
     """
 
     similarity: Similarity
@@ -48,6 +48,7 @@ class Inputs:
     codes: np.ndarray
     seed: int
     notes: tuple[str, ...]
+    label: str = ""
 
     @property
     def n(self) -> int:
@@ -96,18 +97,18 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
     k = as_similarity(similarity)
     k.check_params()
     n = check_objects(X)
-    labels = read_labels(y, n)
+    labels, label = read_labels(y, n), str(getattr(y, "name", None) or "")
     task, notes = _task(labels, task)
     if random_state is None or isinstance(random_state, (int, np.integer)):
         seed = int(random_state or 0)
     else:
         seed = int(generator(random_state).integers(2**31))
     if task == REGRESSION:
-        return Inputs(k, X, _numbers(labels), task, np.empty(0), np.zeros(n, int), seed, notes)
+        return Inputs(k, X, _numbers(labels), task, np.empty(0), np.zeros(n, int), seed, notes, label)
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
         labels = labels.astype(str)  # estimators would take fractional numbers for numbers to predict
     classes, codes = _classes(labels)
-    return Inputs(k, X, labels, task, classes, codes, seed, notes)
+    return Inputs(k, X, labels, task, classes, codes, seed, notes, label)
 
 
 def _task(labels: np.ndarray, task: str | None) -> tuple[str, tuple[str, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -11,24 +13,32 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import take
+from similitude.compute import as_objects, take
 from similitude.compute.engines import Engine, current_engine, use_engine
 from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import Goodness, assess
+from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
+from similitude.report.findings.columns import ColumnFinding, column_notes, columns_of
 from similitude.report.findings.data_summary import About, summarize
 from similitude.report.findings.examples import ExampleFinding, choose_examples
 from similitude.report.findings.gram_matrix import Eigenvalues, GramSample, gram_of_sample
-from similitude.report.findings.held_out import HeldOutPredictions, Split, predict_held_out, split
+from similitude.report.findings.held_out import FoldModel, HeldOutPredictions, Split, predict_held_out, split
 from similitude.report.findings.inputs import Inputs, validated
 from similitude.report.findings.landmark_curve import LearningCurve, learning_curve
-from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles
+from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles, most_important
 from similitude.report.findings.model_quality import ModelFindings, evaluate
+from similitude.report.findings.object_map import PCA, ObjectMap, object_map
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
+from similitude.similarity import Similarity
 from similitude.support import Result, brief, pairs_at, plain
 from similitude.validity import Validity, check_kernel
 
 MAX_CHECKED = 500
 """Largest number of examples among which a counterexample is searched."""
+
+
+MANY_ASSESSED, WEIGHTED_LANDMARKS = 500, 100
+"""With more examples than the first, goodness gives weights to so many landmarks, to save time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +59,14 @@ class Findings(Result):
         Why goodness is None, or empty.
     gap_labels : array
         The label of each example in ``goodness.used``, whose gap is in ``goodness.strong.gaps``; empty without it.
+    columns : tuple of ColumnFinding
+        Of a table, or the components of vectors; empty for other objects.
     gram : GramSample
         Similarities of a sample, sorted by class.
+    map : ObjectMap
+        All objects in the plane.
+    alternatives : tuple of Alternative
+        Other similarities, judged on the same held-out examples.
     landmark_curve : LearningCurve
         Held-out error by the number of landmarks.
     model : ModelFindings
@@ -58,7 +74,7 @@ class Findings(Result):
     importance : str
         What the importance of a landmark measures.
     landmarks : tuple of LandmarkFinding
-        The most important ones, and the nearest ones of the examples shown, in decreasing order of importance.
+        The most important ones, in decreasing order of importance.
     examples : tuple of ExampleFinding
         The hardest, mistakes, close calls and typical ones.
     reproduce : Reproduce
@@ -71,7 +87,10 @@ class Findings(Result):
     goodness: Goodness | None
     no_goodness: str
     gap_labels: np.ndarray
+    columns: tuple[ColumnFinding, ...]
     gram: GramSample
+    map: ObjectMap
+    alternatives: tuple[Alternative, ...]
     landmark_curve: LearningCurve
     model: ModelFindings
     importance: str
@@ -102,14 +121,17 @@ def investigate(
     title: str | None = None,
     task: str | None = None,
     command: str | None = None,
+    compare: Any = (),
+    embedding: str = PCA,
+    image_shape: tuple[int, int] | None = None,
     random_state: Any = None,
     engine: Engine | None = None,
 ) -> Findings:
     """Find out whether a similarity is a kernel, how good it is for these labels, and how well a model does with it.
 
-    A quarter of each class is held out and used for nothing but the final test (with fewer than 40 examples,
-    cross-validation is repeated instead). Validity is checked on at most 500 examples and goodness on at most 2,000;
-    the Gram matrix shown has at most 400.
+    A quarter of each class is held out and used for nothing but the final test; with fewer than 500 examples, each is
+    predicted in cross-validation by a model that was not fitted to it (repeated with fewer than 40). Validity is
+    checked on at most 500 examples and goodness on at most 2,000; the Gram matrix shown has at most 300.
 
     Parameters
     ----------
@@ -126,6 +148,12 @@ def investigate(
         average; other numbers are to be predicted.
     command : str, optional
         The command line that asked for the findings, to be shown where they say how to reproduce them.
+    compare : sequence or mapping of similarities, optional
+        Other similarities of the same objects (a mapping: by name), judged in the same folds with models of their own.
+    embedding : {"pca", "neighbors"}, default="pca"
+        How objects are placed on the map: by kernel principal components, or by t-SNE, which keeps near objects near.
+    image_shape : (int, int), optional
+        Draw vectors as images with this many rows and columns. Default: guessed.
     random_state : int, optional
     engine : Engine, optional
 
@@ -142,12 +170,17 @@ def investigate(
     ('VALID', True)
     """
     inputs = validated(similarity, X, y, task, random_state)
-    about = summarize(inputs, title, names)
+    if image_shape is not None:
+        _check_image_shape(image_shape, inputs.X)
+    others = named_similarities(compare)
+    about = summarize(inputs, title, names, image_shape)
     with use_engine(current_engine() if engine is None else engine):
-        return _findings(inputs, about, command)
+        return _findings(inputs, about, command, embedding, others)
 
 
-def _findings(inputs: Inputs, about: About, command: str | None) -> Findings:
+def _findings(
+    inputs: Inputs, about: About, command: str | None, embedding: str, others: dict[str, Similarity]
+) -> Findings:
     seconds: dict[str, float] = {}
 
     @contextmanager
@@ -163,27 +196,46 @@ def _findings(inputs: Inputs, about: About, command: str | None) -> Findings:
     with timed("goodness"):
         goodness, no_goodness = _goodness(inputs)
     with timed("model"):
-        parts, model, predictions = _model(inputs)
+        parts, predictions, folds = _model(inputs)
+        model = folds[-1].model
+    with timed("other similarities"):
+        compared = alternatives(inputs, parts, gram, predictions, others)
     with timed("learning curve"):
         curve = learning_curve(inputs, parts, model, predictions, goodness)
     with timed("landmarks and examples"):
         roles = landmark_roles(inputs, parts, model)
-        examples, landmarks = choose_examples(inputs, model, predictions, goodness, roles)
+        examples = choose_examples(inputs, folds, predictions, goodness)
+    with timed("map"):
+        columns = columns_of(inputs, about.kind, about.names)
+        placed = object_map(inputs, gram, predictions, columns, embedding)
+    with timed("baselines"):
+        evaluated = evaluate(inputs, parts, model, predictions, columns)
+    notes = (*column_notes(columns), *_image_note(about), *_notes(inputs, gram, goodness, parts, model))
     return Findings(
-        about=replace(about, notes=_notes(inputs, gram, goodness, parts, model)),
+        about=replace(about, notes=notes),
         validity=validity,
         spectrum=spectrum,
         goodness=goodness,
         no_goodness=no_goodness,
         gap_labels=inputs.y[:0] if goodness is None else inputs.y[goodness.used],
+        columns=tuple(one.finding for one in columns),
         gram=gram,
+        map=placed,
+        alternatives=compared,
         landmark_curve=curve,
-        model=evaluate(inputs, parts, model, predictions),
+        model=evaluated,
         importance=roles.measure,
-        landmarks=landmarks,
+        landmarks=most_important(inputs, roles),
         examples=examples,
         reproduce=how_to_reproduce(inputs, seconds, command),
     )
+
+
+def _check_image_shape(shape: tuple[int, int], X: Any) -> None:
+    """Validate that vectors are as long as images of this shape."""
+    width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else len(as_objects(take(X, np.array([0])))[0])
+    if len(shape) != 2 or math.prod(shape) != width:
+        raise ValueError(f"image_shape={shape!r} does not fit: X has vectors of {width} numbers")
 
 
 def _validity(inputs: Inputs) -> Validity:
@@ -203,19 +255,33 @@ def _goodness(inputs: Inputs) -> tuple[Goodness | None, str]:
         return None, "goodness is defined for classes, and y holds numbers"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return assess(inputs.resolved, inputs.X, inputs.y, random_state=inputs.seed), ""
+        few = WEIGHTED_LANDMARKS if inputs.n > MANY_ASSESSED else None
+        return assess(inputs.resolved, inputs.X, inputs.y, landmarks=few, random_state=inputs.seed), ""
 
 
-def _model(inputs: Inputs) -> tuple[Split, Any, HeldOutPredictions]:
-    """Hold out examples, fit the model and predict them; after cross-validation, fit the model to all examples."""
+def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, ...]]:
+    """Predict held-out examples; return the models that did, last the reported one (fitted to all after folds)."""
     estimator = SimilarityClassifier if inputs.of_classes else SimilarityRegressor
     parts = split(inputs)
 
     def make() -> Any:
         return estimator(inputs.similarity, random_state=inputs.seed)
 
-    predictions, model = predict_held_out(inputs, parts, make)
-    return parts, model if parts.held_out else make().fit(inputs.X, inputs.y), predictions
+    predictions, folds = predict_held_out(inputs, parts, make)
+    if not parts.held_out:
+        everything = np.arange(inputs.n)
+        folds = (*folds, FoldModel(make().fit(inputs.X, inputs.y), everything, everything[:0]))
+    return parts, predictions, folds
+
+
+def _image_note(about: About) -> tuple[str, ...]:
+    shape = about.image_shape
+    return () if shape is None else (f"vectors are drawn as images of {shape[0]} x {shape[1]} pixels",)
+
+
+def _rounded(similarity: Any) -> str:
+    """Return a similarity with its numbers rounded to four significant digits."""
+    return re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", brief(similarity))
 
 
 def _notes(inputs: Inputs, gram: GramSample, goodness: Goodness | None, parts: Split, model: Any) -> tuple[str, ...]:
@@ -229,7 +295,7 @@ def _notes(inputs: Inputs, gram: GramSample, goodness: Goodness | None, parts: S
         notes += [f"goodness: {note}" for note in goodness.notes]
     if inputs.similarity.unresolved():
         notes.append(
-            f"open parameters were resolved from data: {brief(inputs.resolved)} was checked and assessed, "
-            f"{brief(model.similarity_)} was chosen for the model"
+            f"open parameters were resolved from data: {_rounded(inputs.resolved)} was checked and assessed, "
+            f"{_rounded(model.similarity_)} was chosen for the model"
         )
     return tuple(notes)

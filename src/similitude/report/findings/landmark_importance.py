@@ -21,6 +21,9 @@ from similitude.support import Result
 MAX_EXAMPLES = 1000
 """Largest number of examples over which importance is averaged."""
 
+N_IMPORTANT = 40
+"""Number of landmarks that are shown."""
+
 MEASURES = {
     "projection": (
         "the change of the scores, on average over {whom}, when the landmark is removed and the others replace it as "
@@ -66,32 +69,16 @@ class LandmarkFinding(Result):
 class LandmarkRoles:
     """The landmarks of a model, at these positions in X, their weights and their importance.
 
-    ``sides`` holds the weights, of shape (landmarks, outputs), of K(x, l), of K(l, x), or of both. ``takeover`` is, for
-    projected features, the inverse of K(L, L) with each column divided by its diagonal entry; ``average`` is, for
-    similarities as features, the mean factor of each weight. ``measure`` says what importance measures.
+    ``sides`` holds the weights, of shape (landmarks, outputs), of K(x, l), of K(l, x), or of both;
+    ``measure`` says what importance measures.
     """
 
     model: Any
     objects: Any
     positions: np.ndarray
     sides: tuple[np.ndarray, ...]
-    takeover: np.ndarray | None
-    average: tuple[np.ndarray, ...]
     importance: np.ndarray
     measure: str
-
-    def similarities(self, X: Any) -> np.ndarray:
-        """Return K(x, l), or K(l, x) where only that is used."""
-        side = self.model.representation_.side
-        return _one_side(self.model.similarity_, X, self.objects, "left" if side == "both" else side)
-
-    def contributions(self, X: Any, outputs: np.ndarray) -> np.ndarray:
-        """Return the effect of each landmark on one output of each object, shape (objects, landmarks)."""
-        factors = _factors(self.model, X, self.objects, self.takeover)
-        if self.takeover is None:
-            factors = tuple(factor - mean for factor, mean in zip(factors, self.average, strict=True))
-        total: np.ndarray = sum(F * W[:, outputs].T for F, W in zip(factors, self.sides, strict=True))
-        return total
 
 
 def _one_side(k: Any, X: Any, landmarks: Any, side: str) -> np.ndarray:
@@ -121,12 +108,11 @@ def landmark_roles(inputs: Inputs, parts: Split, model: Any) -> LandmarkRoles:
     takeover = _takeover(model.similarity_, objects) if m and model.representation_.name == PROJECTION else None
     some = parts.tested[inputs.rng().permutation(len(parts.tested))[:MAX_EXAMPLES]]
     factors = _factors(model, take(inputs.X, some), objects, takeover) if m else ()
-    average = tuple(factor.mean(axis=0) for factor in factors)
     if takeover is None:
-        factors = tuple(factor - mean for factor, mean in zip(factors, average, strict=True))
+        factors = tuple(factor - factor.mean(axis=0) for factor in factors)
     whom = "held-out examples" if parts.held_out else "all examples"
     measure = MEASURES[model.representation_.name].format(whom=whom)
-    return LandmarkRoles(model, objects, positions, sides, takeover, average, _importance(factors, sides), measure)
+    return LandmarkRoles(model, objects, positions, sides, _importance(factors, sides), measure)
 
 
 def _takeover(k: Any, landmarks: Any) -> np.ndarray:
@@ -159,16 +145,13 @@ def _importance(factors: tuple[np.ndarray, ...], sides: tuple[np.ndarray, ...]) 
     return np.mean(each, axis=0)
 
 
-def ranked(inputs: Inputs, roles: LandmarkRoles, numbers: np.ndarray) -> tuple[LandmarkFinding, ...]:
-    """Return the landmarks with these numbers, the most important first."""
-    order = np.argsort(-roles.importance, kind="stable")
-    rank = np.empty(len(order), int)
-    rank[order] = np.arange(1, len(order) + 1)
-    numbers = numbers[np.argsort(rank[numbers])]
+def most_important(inputs: Inputs, roles: LandmarkRoles) -> tuple[LandmarkFinding, ...]:
+    """Return the most important landmarks, the most important first."""
+    numbers = np.argsort(-roles.importance, kind="stable")[:N_IMPORTANT]
     objects = as_objects(take(roles.objects, numbers)) if len(numbers) else []
     return tuple(
         LandmarkFinding(
-            rank=int(rank[number]),
+            rank=rank,
             number=int(number),
             index=int(roles.positions[number]),
             object=one,
@@ -176,7 +159,7 @@ def ranked(inputs: Inputs, roles: LandmarkRoles, numbers: np.ndarray) -> tuple[L
             importance=float(roles.importance[number]),
             direction=_direction(inputs, roles, int(number)),
         )
-        for number, one in zip(numbers, objects, strict=True)
+        for rank, (number, one) in enumerate(zip(numbers, objects, strict=True), 1)
     )
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from similitude.report.findings.baselines import compared
+from similitude.report.findings.columns import ColumnValues
 from similitude.report.findings.held_out import LEVEL, HeldOutPredictions, Split
 from similitude.report.findings.inputs import Inputs
+from similitude.report.findings.scores import ClassScores, Scores, class_scores_of
 from similitude.support import Curve, Estimate, Guarantee, Result
 from similitude.theory import clopper_pearson
 
@@ -49,6 +53,20 @@ class Residuals(Result):
         """Predicted minus true."""
         return self.predicted - self.labels
 
+    def reach(self, level: float = 0.9) -> float | None:
+        r"""Return the half-width of intervals around predictions that cover a new number with this probability.
+
+        It is the :math:`\lceil (n + 1) \cdot \text{level} \rceil`-th smallest error of the n held-out examples: if new
+        examples come from the same source, the number lies within it with probability at least `level` (split
+        conformal prediction; Lei, G'Sell, Rinaldo, Tibshirani and Wasserman, 2018). None if n is too small.
+
+        >>> Residuals(np.arange(9), np.zeros(9), np.arange(9.0)).reach()
+        8.0
+        """
+        errors = np.sort(np.abs(self.values))
+        rank = int(np.ceil((len(errors) + 1) * level - 1e-9))
+        return float(errors[rank - 1]) if rank <= len(errors) else None
+
     def __str__(self) -> str:
         low, middle, high = np.quantile(self.values, [0.05, 0.5, 0.95])
         return f"predicted minus true: median {middle:.4g}, 90 % lie between {low:.4g} and {high:.4g}"
@@ -69,10 +87,16 @@ class Calibration(Curve):
         Number of examples in each bin.
     event : str
         The event that the probability refers to.
+    predicted : array
+        The predicted probability of each held-out example.
+    happened : array of bool
+        Whether the event happened.
     """
 
     counts: np.ndarray
     event: str
+    predicted: np.ndarray
+    happened: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +126,8 @@ class ModelFindings(Result):
         The error of the best constant prediction.
     n_learned, n_tested : int
         Number of examples that the model was fitted to, and tested on.
-    rounds : int
-        1, or the number of repeats of cross-validation.
+    rounds, folds : int
+        Number of repeats, and of folds in each; 1 and 1 if a part was held out once.
     classes : tuple
         Empty for regression.
     confusion : array of shape (classes, classes) or None
@@ -114,6 +138,10 @@ class ModelFindings(Result):
         For regression.
     calibration : Calibration or None
         For classification.
+    scores : tuple of Scores
+        Accuracy and beyond, of the model and then of the baselines, on the same held-out examples.
+    by_class : tuple of ClassScores
+        Recall and precision of each class; empty for regression.
     guarantee : Guarantee
         What theory promises about the features.
     """
@@ -132,11 +160,14 @@ class ModelFindings(Result):
     n_learned: int
     n_tested: int
     rounds: int
+    folds: int
     classes: tuple[Any, ...]
     confusion: np.ndarray | None
     worst: tuple[Confused, ...]
     residuals: Residuals | None
     calibration: Calibration | None
+    scores: tuple[Scores, ...]
+    by_class: tuple[ClassScores, ...]
     guarantee: Guarantee
 
     def __repr__(self) -> str:
@@ -149,13 +180,16 @@ class ModelFindings(Result):
             "" if self.explained is None else f"R² {self.explained}",
             "" if self.residuals is None else str(self.residuals),
             f"{self.n_landmarks:,} landmarks, {self.loss} loss, {self.representation}",
+            *[f"  {one}" for one in self.scores],
             *[f"  {pair}" for pair in self.worst],
             str(self.guarantee),
         ]
         return "\n".join(line for line in lines if line)
 
 
-def evaluate(inputs: Inputs, parts: Split, model: Any, predictions: HeldOutPredictions) -> ModelFindings:
+def evaluate(
+    inputs: Inputs, parts: Split, model: Any, predictions: HeldOutPredictions, columns: Sequence[ColumnValues]
+) -> ModelFindings:
     """Evaluate a model by its held-out predictions."""
     confusion = _confusion(predictions, len(inputs.classes)) if inputs.of_classes else None
     residuals = None
@@ -176,11 +210,14 @@ def evaluate(inputs: Inputs, parts: Split, model: Any, predictions: HeldOutPredi
         n_learned=len(parts.learned),
         n_tested=len(predictions.tested),
         rounds=len(predictions.scores),
+        folds=len(parts.rounds[0]),
         classes=tuple(inputs.classes.tolist()),
         confusion=confusion,
         worst=() if confusion is None else _worst(inputs, confusion),
         residuals=residuals,
         calibration=_calibration(inputs, predictions),
+        scores=compared(inputs, parts, model, predictions, columns),
+        by_class=class_scores_of(inputs, predictions) if inputs.of_classes else (),
         guarantee=model.guarantee_,
     )
 
@@ -228,4 +265,6 @@ def _calibration(inputs: Inputs, predictions: HeldOutPredictions) -> Calibration
     events = np.bincount(bins, happened, minlength=n_bins)[some]
     low, high = clopper_pearson(events, counts[some], LEVEL)
     x = np.bincount(bins, predicted, minlength=n_bins)[some] / counts[some]
-    return Calibration(x, events / counts[some], low, high, LEVEL, predictions.grade, counts[some], event)
+    return Calibration(
+        x, events / counts[some], low, high, LEVEL, predictions.grade, counts[some], event, predicted, happened
+    )

@@ -48,6 +48,9 @@ MAX_POINTS = 600
 THEOREM_MARKS = "ABCDEFGHIJ"
 """The marks of the sizes that theorems ask for."""
 
+INTERVAL = 0.9
+"""Probability with which intervals around predicted numbers cover new ones."""
+
 FAR = 100
 """A theorem's size is drawn up to this many times the model's number of landmarks."""
 
@@ -195,20 +198,26 @@ def learning_curve(found: LearningCurve) -> Chart:
     return Chart("learning-curve", finding, x, y, marks, ("landmarks", measure, "low", "high"), rows, 260)
 
 
-def error_and_baseline(model: ModelFindings) -> Chart:
-    """Return the held-out error with its interval, beside that of the best constant prediction."""
-    held, names = model.held_out, ("this model", "constant prediction")
-    hover = {"y": "prediction", "x2": model.measure}
+def recall(model: ModelFindings) -> Chart:
+    """Return the recall of each class with its interval; of many classes, those with the lowest."""
+    shown = sorted(model.by_class, key=lambda one: one.recall.value)[:MAX_ROWS]
+    names = [_short(one.label) for one in shown]
+    values, low, high = ([getattr(one.recall, part) for one in shown] for part in ("value", "low", "high"))
+    dots = {"x": values, "y": names, "low": low, "high": high, "n": [one.n for one in shown]}
+    hover = {"y": "class", "x": "recall", "low": "interval from", "high": "interval to", "n": "examples"}
     marks = [
-        Marks("bar", {"x": [0.0], "x2": [held.value], "y": names[:1]}, BLUE, hover=hover, width=16),
-        Marks("bar", {"x": [0.0], "x2": [model.baseline], "y": names[1:]}, QUIET, hover=hover, width=16),
-        Marks("rule", {"x": [held.low], "x2": [held.high], "y": names[:1]}, INK, width=2),
+        Marks("rule", {"x": low, "x2": high, "y": names}, SOFT_INK, width=2),
+        Marks("point", dots, hover=hover),
     ]
-    better = "smaller" if held.value < model.baseline else "not smaller"
-    finding = f"The {model.measure} is {better} than that of always predicting the same."
-    rows = table_rows(names, [held.value, model.baseline], [held.low, ""], [held.high, ""])
-    x, y = Axis(f"{model.measure}, held out", percent=is_rate(model.measure)), Axis(names=names)
-    return Chart("error", finding, x, y, marks, ("prediction", model.measure, "low", "high"), rows, 76)
+    worst = f"The class that is recognized least is {_short(shown[0].label)}: {percent(values[0])} of it."
+    few = f" The {MAX_ROWS} classes with the lowest recall are drawn." if len(model.by_class) > MAX_ROWS else ""
+    x, y = (
+        Axis("recall: share of the class that is predicted correctly", percent=True, ends=(0.0, 1.0)),
+        Axis(names=names),
+    )
+    rows = table_rows([str(one.label) for one in shown], [one.n for one in shown], values, low, high)
+    columns = ("class", "examples", "recall", "low", "high")
+    return Chart("recall", worst + few, x, y, marks, columns, rows, max(60, 22 * len(names)))
 
 
 def confusion(model: ModelFindings, numbers: bool = False) -> Chart:
@@ -258,7 +267,7 @@ def calibration(curve: Calibration) -> Chart:
     x = Axis(f"predicted probability that {curve.event}", percent=True, ends=(0.0, 1.0))
     y = Axis("share that happened", percent=True, ends=(0.0, 1.0))
     titles = ("predicted", "happened", "low", "high", "examples")
-    return Chart("calibration", finding, x, y, marks, titles, table_rows(*columns), 280, square=True)
+    return Chart("calibration", finding, x, y, marks, titles, table_rows(*columns), 240, square=True)
 
 
 def residuals(model: ModelFindings) -> Chart:
@@ -276,10 +285,49 @@ def residuals(model: ModelFindings) -> Chart:
         + (f" Every {step}th is drawn." if step > 1 else "")
     )
     points = Marks("point", data, hover={"index": "example", "x": "true", "y": "predicted"}, opacity=0.6)
+    reach = found.reach(INTERVAL)
+    if reach is not None:
+        line = np.array(ends)
+        band = {"x": line, "y": line - reach, "y2": line + reach}
+        points_and_band = [Marks("area", band, QUIET, opacity=0.18), diagonal(*ends), points]
+        finding += (
+            f" A new number lies within {reach:.3g} of its prediction (the gray band) with probability "
+            f"{'about ' if model.folds > 1 else ''}{percent(INTERVAL)}, if new examples come from the same source."
+        )
+    else:
+        points_and_band = [diagonal(*ends), points]
     x, y = Axis("true number", ends=ends), Axis("predicted number", ends=ends)
     rows = table_rows(data["index"], data["x"], data["y"])
     columns = ("example", "true", "predicted")
-    return Chart("residuals", finding, x, y, [diagonal(*ends), points], columns, rows, 320, square=True)
+    return Chart("residuals", finding, x, y, points_and_band, columns, rows, 320, square=True)
+
+
+def errors(model: ModelFindings) -> Chart:
+    """Return predicted minus true numbers by the predicted number, with their trend in equal groups."""
+    found = model.residuals
+    assert found is not None
+    step = -(-len(found.labels) // MAX_POINTS)
+    data = {"x": found.predicted[::step], "y": found.values[::step], "index": found.indices[::step]}
+    order = np.argsort(found.predicted, kind="stable")
+    groups = [part for part in np.array_split(order, min(8, max(1, len(order) // 5))) if len(part)]
+    trend = {"x": [found.predicted[g].mean() for g in groups], "y": [found.values[g].mean() for g in groups]}
+    bias = float(found.values.mean())
+    noise = float(found.values.std()) / max(1.0, len(found.values) ** 0.5)
+    lean = (
+        "no lean to one side"
+        if abs(bias) < 2 * noise
+        else f"too {'high' if bias > 0 else 'low'} by {abs(bias):.3g} on average"
+    )
+    finding = f"Predictions show {lean}." if lean.startswith("no") else f"Predictions are {lean}."
+    finding += " The line is the mean error of similar predictions: away from zero, the model errs in one direction."
+    marks = [
+        line_at(y=0.0),
+        Marks("point", data, hover={"index": "example", "x": "predicted", "y": "predicted minus true"}, opacity=0.6),
+        Marks("line", trend, ORANGE, width=2.5),
+    ]
+    x, y = Axis("predicted number"), Axis("predicted minus true")
+    rows = table_rows(data["index"], data["x"], data["y"])
+    return Chart("errors", finding, x, y, marks, ("example", "predicted", "error"), rows, 320, square=True)
 
 
 def landmarks(found: Sequence[LandmarkFinding]) -> Chart:

@@ -18,7 +18,7 @@ STOPS = 11
 class GramImage:
     """The colors of a Gram matrix: dark to light, or blue to red around zero if there are negative values.
 
-    ``low`` and ``high`` are the values of the first and the last of the 256 colors.
+    ``low`` and ``high`` are the values of the first and the last of the 256 colors; the diagonal may lie beyond them.
     """
 
     gram: GramSample
@@ -28,8 +28,9 @@ class GramImage:
 
     @classmethod
     def of(cls, gram: GramSample) -> GramImage:
-        """Choose the colors."""
-        low, high = float(gram.matrix.min()), float(gram.matrix.max())
+        """Choose the colors by the values off the diagonal, where objects are compared with others."""
+        others = gram.matrix[~np.eye(len(gram.matrix), dtype=bool)]
+        low, high = float(others.min()), float(others.max())
         if low >= 0:
             return cls(gram, low, high, palette(VIRIDIS))
         reach = max(-low, high)

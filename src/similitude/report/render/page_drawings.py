@@ -6,22 +6,26 @@ from typing import Any
 
 from markupsafe import Markup
 
-from similitude.report.findings import Findings
+from similitude.report.findings import IDENTIFIER, TEXT, Findings
 from similitude.report.render.drawings import Drawer, drawer
 
-BUDGET = 1_300_000
-"""Characters of drawings after which objects are written as text, to keep the page small."""
+BUDGET = 350_000
+"""Characters of drawings after which objects of the page are written as text, to keep it small."""
+
+EXTRA = 120_000
+"""Further characters for objects that are shown only on demand: those of the map and the matrix."""
 
 
 class PageDrawings:
-    """Draws all objects of a page on one scale; vectors as images of `image_shape` if that is given."""
+    """Draws all objects of a page on one scale."""
 
-    def __init__(self, found: Findings, image_shape: tuple[int, int] | None) -> None:
+    def __init__(self, found: Findings) -> None:
         shown: list[Any] = [*found.about.examples, *found.landmarks, *found.examples]
         witness = found.validity.witness
         objects = [one.object for one in shown] + ([] if witness is None else list(witness.objects))
         names = None if found.about.names is None else list(found.about.names)
-        self.drawer = drawer(found.about.kind, objects, names=names, image_shape=image_shape)
+        last = {one.name for one in found.columns if one.kind in (IDENTIFIER, TEXT)}
+        self.drawer = drawer(found.about.kind, objects, names=names, image_shape=found.about.image_shape, last=last)
         self._spent = 0
         self._drawn: dict[tuple[int, int], str] = {}
         self._numbers: dict[str, int] = {}
@@ -47,6 +51,18 @@ class PageDrawings:
     def refer(self, one: Any, near: Any = None) -> int:
         """Return the number of a drawing, by which the script copies it."""
         return self._number(self._draw(one, near))
+
+    def refer_to_some(self, objects: dict[int, Any]) -> dict[int, int]:
+        """Return the numbers of drawings of objects, by the same keys, as far as the page has room for them."""
+        found = {}
+        limit = max(self._spent, BUDGET) + EXTRA
+        for key, one in objects.items():
+            if self._spent > limit:
+                break
+            drawn = self.drawer.draw(one)
+            self._spent += len(drawn)
+            found[key] = self._number(drawn)
+        return found
 
     def rest(self) -> list[Markup]:
         """Return the drawings that were referred to but not shown."""

@@ -8,19 +8,34 @@ from typing import Any
 import numpy as np
 
 from similitude.goodness import SIGNIFICANT
-from similitude.report.findings import ERROR_RATE, ClassCounts, Findings, ModelFindings
+from similitude.report.findings import (
+    ACCURACY,
+    AUC,
+    BALANCED,
+    ERROR_RATE,
+    EXPLAINED,
+    F1,
+    ClassCounts,
+    DecidingExample,
+    Decision,
+    ExampleFinding,
+    Findings,
+    ModelFindings,
+    Scores,
+)
 from similitude.validity import Validity
 
 SECTIONS = {
     "summary": "Summary",
+    "map": "All objects on a map",
     "data": "What is the data?",
-    "kernel": "Is the similarity a kernel?",
-    "good": "Is it good for these labels?",
-    "matrix": "All similarities at a glance",
-    "landmarks-enough": "How many landmarks are enough?",
     "model": "How good is the model?",
-    "landmarks": "Which landmarks matter?",
     "examples": "Which examples are hard?",
+    "landmarks": "Which landmarks matter?",
+    "matrix": "All similarities at a glance",
+    "good": "Is it good for these labels?",
+    "kernel": "Is the similarity a kernel?",
+    "landmarks-enough": "How many landmarks are enough?",
     "guaranteed": "What is guaranteed?",
     "reproduce": "How to reproduce it",
 }
@@ -43,6 +58,8 @@ GRADE_MEANINGS = {
     "ESTIMATE": "estimated from the sample, with a resampling interval or none",
     "NONE": "no theorem covers this case, the sample is too small, or it contradicts a premise",
 }
+
+IMPORTANCE = "Importance: how much the model's held-out error grows when the values of the column are shuffled."
 
 NO_BREAK = "\xa0"
 """A space at which no line is broken."""
@@ -83,13 +100,13 @@ def label_text(label: Any) -> str:
     return text if any(letter.isalnum() for letter in text) else f"“{text}”"
 
 
-def counted(number: int, what: str) -> str:
-    """Return a number with its noun.
+def counted(number: int, what: str, several: str | None = None) -> str:
+    """Return a number with its noun, whose plural ends in s unless it is given.
 
-    >>> counted(1, "landmark"), counted(1200, "landmark")
-    ('1 landmark', '1,200 landmarks')
+    >>> counted(1, "landmark"), counted(1200, "landmark"), counted(3, "class", "classes")
+    ('1 landmark', '1,200 landmarks', '3 classes')
     """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{number:,} {what if number == 1 else several or f'{what}s'}"
 
 
 def is_rate(measure: str) -> bool:
@@ -111,20 +128,139 @@ def held_out_error(model: ModelFindings) -> str:
 
 def summary(found: Findings) -> list[Answer]:
     """Return the answers at the top of the page."""
-    verdict = {"VALID": ("Yes", "good"), "INVALID": ("No", "bad")}.get(found.validity.verdict, ("Unknown", "open"))
-    good, model = is_good(found), found.model
+    verdict = {"VALID": ("Yes", "good"), "INVALID": ("No", "open")}.get(found.validity.verdict, ("Unknown", "open"))
+    good = is_good(found)
     tones = {"Yes": "good", "Hardly": "bad", "No": "bad"}
     word = good.partition(":")[0].partition(" ")[0]
     short = "Not defined" if found.goodness is None else word
-    held = model.held_out
-    tone = "good" if held.high < model.baseline else "open" if held.value < model.baseline else "bad"
-    error = f"{error_text(held.value, model.measure)} {'wrong' if is_rate(model.measure) else 'off'}"
+    wrong = len(_mistakes(found))
+    look = counted(wrong, "mistake") if wrong else "Close calls" if found.model.classes else "Largest errors"
     return [
-        Answer("Is it a kernel?", *verdict, is_kernel(found.validity), "kernel"),
         Answer("Is it good for these labels?", short, tones.get(short, "open"), good, "good"),
-        Answer("How good is the model?", error, tone, how_good(model), "model"),
-        Answer("What to look at?", "Examples", "open", what_to_look_at(found), "examples"),
+        Answer("What to look at?", look, "open", what_to_look_at(found), "examples"),
+        Answer("Is it a kernel?", *verdict, is_kernel(found.validity), "kernel"),
     ]
+
+
+def subtitle(found: Findings) -> str:
+    """Return the number and kind of objects, and what is predicted."""
+    about = found.about
+    kind = {"any": "objects", "table": "rows", "indices": "rows of a matrix"}.get(about.kind, about.kind)
+    classes = found.model.classes
+    return f"{about.n:,} {kind}, " + (counted(len(classes), "class", "classes") if classes else "a number to predict")
+
+
+def score_text(name: str, value: float) -> str:
+    r"""Return a score: shares in per cent, an area or R² with three decimals, errors in their units.
+
+    >>> score_text("accuracy", 0.5).replace("\xa0", " "), score_text("AUC", 0.912), score_text("R²", float("nan"))
+    ('50 %', '0.912', 'unknown')
+    """
+    if not np.isfinite(value):
+        return "unknown"
+    if name in (ACCURACY, BALANCED):
+        return percent(value)
+    return f"{value:.3f}" if name in (AUC, F1, EXPLAINED) else f"{value:.3g}"
+
+
+def ahead(model: ModelFindings, one: Scores) -> str:
+    """Say how a baseline compares with the model on the same examples."""
+    if one.ahead is None:
+        return ""
+    difference = f"{100 * abs(one.ahead.value):.1f} points" if model.classes else f"{abs(one.ahead.value):.3g}"
+    if one.ahead.low > 0:
+        return f"better by {difference}"
+    if one.ahead.high < 0:
+        return f"worse by {difference}"
+    return "no clear difference"
+
+
+def where_scores_come_from(model: ModelFindings) -> str:
+    """Say which examples the scores come from."""
+    if model.folds > 1:
+        return (
+            f"All figures are out of fold: in {folds(model)}, each example is predicted by a model that was not fitted "
+            f"to it; the folds are the same for every row of the table."
+        )
+    return (
+        f"All figures come from {counted(model.n_tested, 'held-out example')}: no row of the table was fitted to them, "
+        f"and each was fitted to the same {counted(model.n_learned, 'other example')}."
+    )
+
+
+def folds(model: ModelFindings) -> str:
+    """Return the name of the cross-validation."""
+    return (f"{model.rounds} repeats of " if model.rounds > 1 else "") + f"{model.folds}-fold cross-validation"
+
+
+def verdict(found: Findings) -> str:
+    """Say in one sentence what the report found."""
+    model = found.model
+    constant, *others = model.scores[1:]
+    held = model.held_out
+    if model.classes:
+        right, low, high = percent(1 - held.value), percent(1 - held.high), percent(1 - held.low)
+        examples = counted(model.n_tested, "held-out example")
+        figures = f"{right} of {examples} are predicted correctly (interval {low} to {high})"
+        related, unrelated = "Objects that are alike share labels", "This similarity does not predict the labels"
+    else:
+        figures = f"predictions of held-out examples are off by {held_out_error(model)}"
+        related, unrelated = "Objects that are alike have alike numbers", "This similarity does not predict the numbers"
+    if constant.ahead is None or constant.ahead.high >= 0:
+        return f"{unrelated}: {figures}, no better than always predicting the {constant.name}."
+    better = [_named(one) for one in others if one.ahead is not None and one.ahead.low > 0]
+    equal = [_named(one) for one in others if one.ahead is not None and one.ahead.low <= 0 <= one.ahead.high]
+    worse = [name for name in map(_named, others or [constant]) if name not in (*better, *equal)]
+    parts = [f"better than {_and(worse)}"] if worse else []
+    parts += [f"about as well as {_and(equal)}"] if equal else []
+    compared = f", {_and(parts)}" if parts else ""
+    return (
+        f"{related}: {figures}{compared}" + (f"; {_and(better)} did better" if better else "") + f"{_suspects(found)}."
+    )
+
+
+def _suspects(found: Findings) -> str:
+    """Name the labels that look wrong."""
+    suspects = [] if found.goodness is None else sorted(found.goodness.suspects.tolist())
+    if not suspects:
+        return ""
+    listed = ", ".join(map(str, suspects[:5])) + (", …" if len(suspects) > 5 else "")
+    return (
+        f". One label looks wrong: example {listed}"
+        if len(suspects) == 1
+        else (f". {len(suspects):,} labels look wrong: examples {listed}")
+    )
+
+
+def _named(one: Scores) -> str:
+    """Return the name of a baseline within a sentence."""
+    articles = {"nearest neighbor": "the", "linear model": "a", "most frequent class": "the", "mean": "the"}
+    return f"{articles[one.name]} {one.name}" if one.name in articles else one.name
+
+
+def _and(names: list[str]) -> str:
+    """Join names.
+
+    >>> _and(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def on_the_map(found: Findings) -> str:
+    """Say what the map shows."""
+    placed = found.map
+    some = "" if len(placed.indices) == found.about.n else f" of {found.about.n:,}"
+    wrong = int(np.nansum(placed.error)) if found.model.classes else 0
+    errors = f", {wrong:,} of them predicted wrongly" if wrong else ""
+    return f"{len(placed.indices):,}{some} objects, placed by similarity{errors}: color them by class, error or column."
+
+
+def threshold(model: ModelFindings) -> str:
+    """Return the words before the threshold of the slider."""
+    if len(model.classes) == 2:
+        return f"Predict {label_text(model.classes[1])} if its probability is at least"
+    return "Answer only if the most probable class has a probability of at least"
 
 
 def is_kernel(validity: Validity) -> str:
@@ -180,15 +316,42 @@ def what_to_look_at(found: Findings) -> str:
     """Say which examples are worth a look."""
     if found.model.residuals is not None:
         return "The examples with the largest errors are listed first below: look for what they have in common."
-    wrong = [one for one in found.examples if one.wrong]
+    wrong = _mistakes(found)
     if not wrong:
-        return "None of the examples below is predicted wrongly: the close calls among them are worth a look."
+        return "No held-out example below is predicted wrongly: the close calls among them are worth a look."
     if len(wrong) == 1:
         pair = f"{label_text(wrong[0].label)} taken for {label_text(wrong[0].predicted)}"
-        return f"One mistake is shown below, {pair}: open it to see which landmarks misled the model."
+        return f"One held-out example below is predicted wrongly, {pair}: open it to see what decided."
     worst = found.model.worst
     pair = f", most often {label_text(worst[0].label)} taken for {label_text(worst[0].predicted)}" if worst else ""
-    return f"{len(wrong)} mistakes are shown below{pair}: open them to see which landmarks misled the model."
+    return f"{len(wrong)} held-out examples below are predicted wrongly{pair}: open them to see what decided."
+
+
+def _mistakes(found: Findings) -> list[ExampleFinding]:
+    """Return the held-out examples that are shown and predicted wrongly."""
+    return [one for one in found.examples if one.wrong and one.held_out]
+
+
+def what_decided(one: ExampleFinding, classes: bool) -> str:
+    """Say how to read what decided."""
+    why = one.decision
+    if not classes:
+        return "The predicted number is a sum over training examples: each pulls it up or down by its own number."
+    against = "" if why.against is None else f" against {label_text(why.against)}"
+    return (
+        f"The score of {label_text(why.prediction)}{against} is a sum over training examples: blue ones speak for it, "
+        f"orange ones against it. One of another class speaks for it by being unlike."
+    )
+
+
+def side(part: DecidingExample, why: Decision) -> str:
+    """Say what a deciding example speaks for.
+
+    Its influence is positive if it speaks for the prediction.
+    """
+    if isinstance(why.prediction, float):
+        return "pulls the number up" if part.influence > 0 else "pulls the number down"
+    return f"speaks {'for' if part.influence > 0 else 'against'} {label_text(why.prediction)}"
 
 
 def what_data(found: Findings) -> str:
@@ -196,8 +359,17 @@ def what_data(found: Findings) -> str:
     about = found.about
     kind = f", {KIND_NAMES[about.kind]}," if about.kind in KIND_NAMES else ""
     if isinstance(about.labels, ClassCounts):
-        return f"There are {about.n:,} examples{kind} in {len(about.labels.classes)} classes."
+        classes = counted(len(about.labels.classes), "class", "classes")
+        return f"There are {about.n:,} examples{kind} in {classes}: {_shares(about.labels)}."
     return f"There are {about.n:,} examples{kind or ','} each with a number to predict: {about.labels}."
+
+
+def _shares(labels: ClassCounts) -> str:
+    """Return the largest classes with their shares."""
+    pairs = sorted(zip(labels.classes, labels.counts, strict=True), key=lambda pair: -pair[1])
+    total = sum(labels.counts)
+    named = [f"{label_text(label)} ({count:,}, {percent(count / total)})" for label, count in pairs[:5]]
+    return ", ".join(named) + (f" and {len(pairs) - 5} more" if len(pairs) > 5 else "")
 
 
 def enough_landmarks(found: Findings) -> str:

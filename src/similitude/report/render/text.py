@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from similitude.report.findings import MISTAKE, ExampleFinding, Findings
+from similitude.report.findings import MISTAKE, ExampleFinding, Findings, Scores
 from similitude.report.render import sentences
 from similitude.support import brief
 from similitude.validity import Validity
@@ -26,13 +27,14 @@ MAX_LETTERS = 70
 def as_text(found: Findings) -> str:
     """Return the findings as plain text, in the order of the page."""
     sections = {
+        "summary": _summary(found),
         "data": _data(found),
-        "kernel": _kernel(found),
-        "good": _good(found),
-        "landmarks-enough": _landmark_curve(found),
         "model": _model(found),
-        "landmarks": _landmarks(found),
         "examples": _examples(found),
+        "landmarks": _landmarks(found),
+        "good": _good(found),
+        "kernel": _kernel(found),
+        "landmarks-enough": _landmark_curve(found),
         "guaranteed": iter(str(found.model.guarantee).splitlines()),
     }
     title = " ".join(found.about.title.split())
@@ -74,10 +76,27 @@ def _label(label: Any) -> str:
     return label if isinstance(label, str) else short(label)
 
 
+def _summary(found: Findings) -> Iterator[str]:
+    yield sentences.verdict(found)
+    for one in found.model.scores:
+        compared = sentences.ahead(found.model, one)
+        yield f"  {one.name}: {_scores(one)}" + (f" ({compared})" if compared else "")
+    yield sentences.where_scores_come_from(found.model)
+    for other in found.alternatives:
+        yield f"  Instead by {other.name}: {_scores(other.scores)} ({sentences.ahead(found.model, other.scores)})"
+
+
+def _scores(one: Scores) -> str:
+    return ", ".join(f"{name} {sentences.score_text(name, value.value)}" for name, value in one.values.items())
+
+
 def _data(found: Findings) -> Iterator[str]:
     yield sentences.what_data(found)
-    if found.model.classes:
-        yield f"Labels: {found.about.labels}."
+    if found.about.kind == "table":
+        kinds = Counter(one.kind for one in found.columns)
+        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+        missing = [f"{one.name} {sentences.percent(one.missing)}" for one in found.columns if one.missing]
+        yield f"Columns: {counts}." + (f" Missing cells: {', '.join(missing[:8])}." if missing else "")
     yield f"Similarity: {found.about.similarity}."
     yield from (f"Note: {sentence}." for sentence in found.about.notes)
 
@@ -135,6 +154,9 @@ def _model(found: Findings) -> Iterator[str]:
         yield f"R², the share of the variance that is explained: {model.explained}."
     if model.residuals is not None:
         yield f"Residuals, {model.residuals}."
+    if model.by_class:
+        recalls = [f"{sentences.label_text(one.label)} {sentences.percent(one.recall.value)}" for one in model.by_class]
+        yield f"Recall: {', '.join(recalls[:12])}{', …' if len(recalls) > 12 else ''}."
     yield from (f"  {pair}" for pair in model.worst[:LISTED_OBJECTS])
     if model.calibration is not None:
         curve = model.calibration
@@ -158,14 +180,12 @@ def _examples(found: Findings) -> Iterator[str]:
     mistakes = [one for one in found.examples if MISTAKE in one.why]
     others = "The largest errors:" if found.model.residuals is not None else "No held-out mistake; the hardest:"
     yield "The clearest mistakes:" if mistakes else others
-    yield from (_example(found, one) for one in (mistakes or found.examples)[:LISTED_OBJECTS])
+    yield from (_example(one) for one in (mistakes or found.examples)[:LISTED_OBJECTS])
 
 
-def _example(found: Findings, one: ExampleFinding) -> str:
+def _example(one: ExampleFinding) -> str:
     seen = "" if one.held_out else ", fitted to"
-    near = ""
-    if one.nearest:
-        landmark = found.landmarks[one.nearest[0].landmark]
-        near = f"; most similar to {short(landmark.object)} ({_label(landmark.label)})"
+    deciding = [part for part in one.decision.deciding if part.index != one.index][:1]
+    most = "".join(f"; decided most by {short(part.object)} ({_label(part.label)})" for part in deciding)
     answer = f"{_label(one.label)}, predicted {_label(one.predicted)}"
-    return f"  {short(one.object)} (X[{one.index}]{seen}): {answer}{near}"
+    return f"  {short(one.object)} (X[{one.index}]{seen}): {answer}{most}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,12 @@ def drawer(
     *,
     names: list[str] | None = None,
     image_shape: tuple[int, int] | None = None,
+    last: Collection[str] = (),
 ) -> Drawer:
     """Return the drawer for a kind of objects, which draws all of them on one scale and in the same colors.
 
     The kind ``"any"`` is inferred from the objects; `names` are those of the coordinates of vectors, which are drawn as
-    images if `image_shape` (rows, columns) is given.
+    images if `image_shape` (rows, columns) is given; columns of tables in `last` come last where cells differ.
 
     >>> drawer("strings", ["ACGT", "ACCT"]).draw("ACGT")
     '<code class="drawing sequence">ACGT</code>'
@@ -34,7 +35,8 @@ def drawer(
     '<span class="drawing set"><span class="chip">Ann</span></span>'
     """
     try:
-        return _drawer(_kind_of(kind, objects), objects, names, image_shape)
+        found = _kind_of(kind, objects)
+        return TableRowDrawer(objects, last) if found == "table" else _drawer(found, objects, names, image_shape)
     except (TypeError, ValueError):  # not of the kind that the similarity takes: a user's own encoding
         return Drawer()
 
@@ -48,7 +50,7 @@ def _drawer(kind: str, objects: list[Any], names: list[str] | None, image_shape:
         return SeriesDrawer(objects)
     if kind == "graphs":
         return GraphDrawer(objects)
-    simple = {"sets": SetDrawer, "table": TableRowDrawer, "indices": IndexDrawer}
+    simple = {"sets": SetDrawer, "indices": IndexDrawer}
     return simple.get(kind, Drawer)()
 
 

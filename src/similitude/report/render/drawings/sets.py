@@ -31,7 +31,7 @@ class SetDrawer(Drawer):
 
     def marks(self) -> str:
         """Return the meaning of marked chips."""
-        return "Marked elements are shared with the nearest landmark."
+        return "Marked elements are shared with the training example that decided most."
 
 
 def _chip(element: str, shared: bool) -> str:

@@ -48,7 +48,7 @@ class SequenceDrawer(Drawer):
 
     def marks(self) -> str:
         """Return the meaning of marks."""
-        return "Marked letters differ from those of the nearest landmark."
+        return "Marked letters differ from those of the training example that decided most."
 
 
 def are_texts(objects: list[Any]) -> bool:

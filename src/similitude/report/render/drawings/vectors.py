@@ -18,11 +18,15 @@ NAMED = 8
 BARS = 240
 """Largest number of bars."""
 
+UNITS = 5.0
+"""Coordinates have different units if the largest magnitude exceeds the median one by this factor."""
+
 
 class VectorDrawer(Drawer):
     """Draws short vectors as a list of numbers with bars, and long ones as bars.
 
-    The objects determine the scale: one per coordinate of short vectors, one for all coordinates of long ones.
+    The objects determine the scale: one per coordinate of short vectors and of coordinates in different units,
+    otherwise one for all coordinates.
     """
 
     def __init__(self, objects: list[Any], names: list[str] | None = None) -> None:
@@ -30,12 +34,20 @@ class VectorDrawer(Drawer):
         self.length = max((len(row) for row in rows), default=0)
         same = [row for row in rows if len(row) == self.length]
         self.largest = np.nan_to_num(np.abs(same)).max(axis=0, initial=1e-300) if same else np.ones(0)
+        self.units = len(self.largest) > 0 and self.largest.max() > UNITS * max(float(np.median(self.largest)), 1e-300)
         self.names = names if names is not None and len(names) == self.length else None
 
     def draw(self, one: Any, near: Any = None) -> str:
         """Return the numbers or the bars."""
         values = _dense(one)
         return self._listed(values) if len(values) <= NAMED else self._bars(values)
+
+    def legend(self) -> str:
+        """Return the scale of the bars."""
+        if self.length <= NAMED:
+            return ""
+        scale = "each relative to the largest of its component" if self.units else "all on one scale"
+        return f'<p class="legend">A bar for each of {self.length:,} components, {scale}.</p>'
 
     def _listed(self, values: np.ndarray) -> str:
         largest = np.resize(self.largest, len(values)) if len(self.largest) else np.ones(len(values))
@@ -53,6 +65,8 @@ class VectorDrawer(Drawer):
     def _bars(self, values: np.ndarray) -> str:
         shown = np.nan_to_num(values[:BARS], posinf=0.0, neginf=0.0)
         largest = max(float(self.largest.max(initial=0.0)), float(np.abs(shown).max(initial=0.0)))
+        if self.units and len(values) == self.length:
+            shown, largest = np.clip(shown / self.largest[: len(shown)], -1.0, 1.0), 1.0
         low = BARS_HEIGHT / 2 if (shown < 0).any() else BARS_HEIGHT - 1
         step = BARS_WIDTH / len(shown)
         heights = shown / largest * (low - 1)

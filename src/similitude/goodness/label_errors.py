@@ -1,0 +1,51 @@
+"""Labels that look wrong: examples whose most similar examples nearly all share another label."""
+
+from __future__ import annotations
+
+import numpy as np
+
+NEIGHBOR_COUNTS = (10, 20, 30)
+"""Numbers of most similar examples that are looked at: the first at which a vote means something."""
+
+CHANCE = 0.01
+"""Largest probability of such a vote among examples that are drawn regardless of similarity."""
+
+
+def suspicious_labels(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the positions of examples whose labels look wrong, those with the lowest similarity to their class first.
+
+    All but one of the k most similar examples share another label. k is 10; 20 or 30 if that label is so frequent that
+    such a vote could be chance, with a probability above 0.01; and at most a fifth of the examples. Similarities are
+    divided by the geometric mean of self-similarities, if these are positive: large objects are not similar to all.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+    codes : array of int
+        The class of each example.
+
+    Examples
+    --------
+    >>> x = np.concatenate([np.linspace(0, 1, 30), np.linspace(5, 6, 30)])
+    >>> codes = np.repeat([0, 1], 30)
+    >>> codes[7] = 1
+    >>> suspicious_labels(-np.abs(x - x[:, None]), codes)
+    array([7])
+    """
+    from scipy.stats import binom
+
+    n, shares = len(codes), np.bincount(codes) / len(codes)
+    sizes = K.diagonal()
+    if (sizes > 0).all():
+        K = K / np.sqrt(sizes * sizes[:, None])
+    others = np.where(np.eye(n, dtype=bool), -np.inf, K)
+    order = np.argsort(-others, axis=1, kind="stable")[:, : max(NEIGHBOR_COUNTS)]
+    found = np.zeros(n, dtype=bool)
+    for label, share in enumerate(shares):
+        counts = [k for k in NEIGHBOR_COUNTS if 5 * k <= n and binom.sf(k - 2, k, share) <= CHANCE]
+        if counts:
+            votes = (codes[order[:, : counts[0]]] == label).sum(axis=1)
+            found |= (codes != label) & (votes >= counts[0] - 1)
+    suspects = np.flatnonzero(found)
+    own = [K[i, (codes == codes[i]) & (np.arange(n) != i)].mean() for i in suspects]
+    return suspects[np.argsort(own, kind="stable")]

@@ -1,0 +1,186 @@
+"""Parts of an object, and the object without each of them: letters, cells, items, nodes and edges, segments."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_objects, is_sparse, is_table
+from similitude.kernels.graphs import ParsedGraph, parse_graph
+from similitude.support import brief
+
+FILLER = "\x00"
+"""A letter that occurs in no text: what an occluded letter is replaced by."""
+
+SEGMENTS = 12
+"""Segments that a series is cut into, if it is long enough."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The parts of an object.
+
+    Attributes
+    ----------
+    kind : str
+        Of the object: strings, vectors, table, sets, graphs or series.
+    object : object
+        In canonical form: a string, an array, a dict, a set, a parsed graph, an array with a row per time.
+    places : list
+        Where each part is: a position, a name, an item, a node or a pair of nodes, a start and an end.
+    names : list of str
+        Each part in words.
+    """
+
+    kind: str
+    object: Any
+    places: list[Any]
+    names: list[str]
+
+
+def parts_of(kind: str, x: Any, names: Sequence[str] | None = None) -> Parts:
+    """Return the parts of an object of a kind; `names` are those of the columns of vectors."""
+    if kind == "strings":
+        return Parts(kind, x, list(range(len(x))), list(x) if isinstance(x, str) else [chr(letter) for letter in x])
+    if kind == "vectors":
+        values = np.asarray(x.todense() if is_sparse(x) else x, dtype=float).ravel()
+        known = [f"column {q}" for q in range(len(values))] if names is None else list(map(str, names))
+        return Parts(kind, values, list(range(len(values))), known)
+    if kind == "table":
+        row = as_row(x)
+        return Parts(kind, row, list(row), [f"{name} = {_shown(value)}" for name, value in row.items()])
+    if kind == "sets":
+        items = _items(x)
+        return Parts(kind, items, items, [brief(item) for item in items])
+    if kind == "graphs":
+        graph = parse_graph(0, x)
+        nodes = [f"node {graph.name(v)}{_label(graph.labels, v)}" for v in range(graph.nodes)]
+        ends = [(int(u), int(v)) for u, v in graph.ends]
+        edges = [f"edge {graph.name(u)}-{graph.name(v)}{_label(graph.edge_labels, i)}" for i, (u, v) in enumerate(ends)]
+        return Parts(kind, graph, [*range(graph.nodes), *ends], nodes + edges)
+    if kind == "series":
+        values = np.asarray(x, dtype=float)
+        values = values[:, None] if values.ndim == 1 else values
+        edges = np.unique(np.linspace(0, len(values), min(SEGMENTS, len(values)) + 1).astype(int)).tolist()
+        cuts = list(itertools.pairwise(edges))
+        return Parts(kind, values, cuts, [f"times {a} to {b - 1}" for a, b in cuts])
+    raise TypeError(f"attribution takes strings, vectors, rows of a table, sets, graphs and series, got {brief(x)}")
+
+
+def kind_of(x: Any) -> str:
+    """Guess the kind of an object."""
+    if isinstance(x, (str, bytes)):
+        return "strings"
+    if isinstance(x, Mapping) or is_table(x):
+        return "table"
+    if isinstance(x, Set):
+        return "sets"
+    if isinstance(x, tuple) or hasattr(x, "adj") or hasattr(x, "vs"):
+        return "graphs"
+    return "vectors"
+
+
+def as_row(x: Any) -> dict[Any, Any]:
+    """Return a row of a table as a dict."""
+    if is_table(x):
+        (x,) = as_objects(x)
+    if isinstance(x, Mapping):
+        return dict(x)
+    return dict(x.items()) if hasattr(x, "items") else dict(vars(x))
+
+
+def occluded(parts: Parts, usual: Any) -> list[Any]:
+    """Return the object without each of its parts.
+
+    A letter becomes one that occurs in no text, an item, node or edge is removed (a node with its edges), a segment of
+    a series becomes the line between its ends, and a cell gets its usual value.
+
+    Parameters
+    ----------
+    parts : Parts
+    usual : array or dict, or None
+        The usual value of each cell of a vector or row.
+    """
+    x, places = parts.object, parts.places
+    if parts.kind == "strings":
+        blank: Any = FILLER if isinstance(x, str) else bytes([0])
+        return [x[:i] + blank + x[i + 1 :] for i in places]
+    if parts.kind == "vectors":
+        return [np.where(np.arange(len(x)) == q, usual, x) for q in places]
+    if parts.kind == "table":
+        return [{**x, name: usual[name]} for name in places]
+    if parts.kind == "sets":
+        return [frozenset(x) - {item} for item in places]
+    if parts.kind == "graphs":
+        edges = range(len(places) - x.nodes)
+        return [*(_without_node(x, node) for node in range(x.nodes)), *(_without_edge(x, i) for i in edges)]
+    return [_straightened(x, a, b) for a, b in places]
+
+
+def usual_values(kind: str, landmarks: Any) -> Any:
+    """Return the usual value of each cell: the mean of vectors, the median or most frequent value of a table."""
+    if kind == "vectors":
+        return (
+            np.asarray(landmarks.mean(axis=0)).ravel()
+            if is_sparse(landmarks)
+            else np.asarray(landmarks, float).mean(axis=0)
+        )
+    if kind != "table":
+        return None
+    rows = [as_row(row) for row in as_objects(landmarks)]
+    return {name: _usual([row[name] for row in rows]) for name in rows[0]}
+
+
+def _usual(values: list[Any]) -> Any:
+    known = [value for value in values if value is not None and value == value]
+    if not known:
+        return None
+    if all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in known):
+        return sorted(known)[len(known) // 2]
+    return max(known, key=lambda value: sum(value == other for other in known))
+
+
+def _shown(value: Any) -> str:
+    return (
+        str(value.item()) if isinstance(value, np.generic) else str(value) if isinstance(value, str) else brief(value)
+    )
+
+
+def _items(x: Any) -> list[Any]:
+    """Return the items of a set in a stable order."""
+    if hasattr(x, "shape"):
+        return [int(q) for q in np.flatnonzero(np.asarray(x.todense() if is_sparse(x) else x).ravel())]
+    return sorted(set(x), key=lambda item: (type(item).__name__, str(item)))
+
+
+def _label(labels: Any, i: int) -> str:
+    return "" if labels is None else f" ({labels[i]})"
+
+
+def _without_node(graph: ParsedGraph, node: int) -> Any:
+    kept = [i for i, (u, v) in enumerate(graph.ends) if node not in (u, v)]
+    ends = [(int(u) - (u > node), int(v) - (v > node)) for u, v in graph.ends[kept]]
+    labels = graph.nodes - 1 if graph.labels is None else [one for v, one in enumerate(graph.labels) if v != node]
+    return _as_tuple(ends, labels, None if graph.edge_labels is None else [graph.edge_labels[i] for i in kept])
+
+
+def _without_edge(graph: ParsedGraph, edge: int) -> Any:
+    ends = [(int(u), int(v)) for i, (u, v) in enumerate(graph.ends) if i != edge]
+    labels = graph.nodes if graph.labels is None else list(graph.labels)
+    marks = None if graph.edge_labels is None else [one for i, one in enumerate(graph.edge_labels) if i != edge]
+    return _as_tuple(ends, labels, marks)
+
+
+def _as_tuple(ends: list[tuple[int, int]], labels: Any, marks: Any) -> Any:
+    return (ends, labels) if marks is None else (ends, labels, marks)
+
+
+def _straightened(x: np.ndarray, start: int, stop: int) -> np.ndarray:
+    before, after = x[max(start - 1, 0)], x[min(stop, len(x) - 1)]
+    found = x.copy()
+    found[start:stop] = before + (after - before) * (np.arange(1, stop - start + 1) / (stop - start + 1))[:, None]
+    return found[:, 0] if x.shape[1] == 1 else found

@@ -1,0 +1,126 @@
+"""Baselines, judged on the same held-out examples as the model: constant, nearest neighbor, linear model, boosting."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import take
+from similitude.report.findings.columns import CATEGORY, FLAG, ColumnValues
+from similitude.report.findings.held_out import HeldOutPredictions, Split, out_of_fold
+from similitude.report.findings.inputs import Inputs
+from similitude.report.findings.scores import Predictor, Scores, ahead_of, scores
+
+MAX_NEIGHBORS = 1000
+"""Nearest neighbors are searched among at most this many of the examples fitted to."""
+
+MAX_CATEGORIES = 40
+"""Further categories of a column count as missing."""
+
+MAX_TREES = 600
+"""Number of trees of gradient boosting: with many classes, each gets fewer, at least ten and at most a hundred."""
+
+MODEL = "this model"
+
+
+def compared(
+    inputs: Inputs, parts: Split, model: Any, predictions: HeldOutPredictions, columns: Sequence[ColumnValues]
+) -> tuple[Scores, ...]:
+    """Return the scores of the model, and of the baselines in the same folds."""
+    found = [
+        Scores(
+            MODEL,
+            f"a linear model on similarities to {model.n_similarity_calls_:,} landmarks",
+            scores(inputs, predictions),
+        )
+    ]
+    for name, about, predict in _baselines(inputs, columns):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of solvers that stop early
+            baseline = out_of_fold(inputs, parts, predict)
+        found.append(Scores(name, about, scores(inputs, baseline), ahead_of(baseline, predictions)))
+    return tuple(found)
+
+
+def _baselines(inputs: Inputs, columns: Sequence[ColumnValues]) -> Iterator[tuple[str, str, Predictor]]:
+    """Yield names, descriptions and predictors."""
+    constant = "most frequent class" if inputs.of_classes else "mean"
+    yield constant, "the same prediction for all examples", lambda train, test: _constant(inputs, train, test)
+    few = f" of {MAX_NEIGHBORS:,} of them" if inputs.n > MAX_NEIGHBORS else ""
+    about = f"the label of the most similar example that was fitted to{few}, by the same similarity"
+    yield "nearest neighbor", about, lambda train, test: _nearest(inputs, train, test)
+    used = [one for one in columns if one.is_feature]
+    if not used:
+        return
+    left_out = [one.finding.name for one in columns if not one.is_feature]
+    without = f" (without {', '.join(left_out)})" if left_out else ""
+    kind = "logistic regression" if inputs.of_classes else "ridge regression"
+    yield "linear model", f"scikit-learn's {kind} on scaled columns{without}", _of_columns(inputs, used, _linear)
+    yield "gradient boosting", f"scikit-learn's HistGradientBoosting{without}", _of_columns(inputs, used, _boosting)
+
+
+def _constant(inputs: Inputs, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    learned = inputs.targets[train]
+    if not inputs.of_classes:
+        return np.full(len(test), learned.mean()), None
+    shares = np.bincount(learned, minlength=len(inputs.classes)) / len(learned)
+    return (np.tile(shares, (len(test), 1)),) * 2
+
+
+def _nearest(inputs: Inputs, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Predict the label of the most similar example; the score of a class is the largest similarity to it."""
+    k = inputs.similarity
+    k = k.resolve(take(inputs.X, train), inputs.seed) if k.unresolved() else k
+    chosen = train if len(train) <= MAX_NEIGHBORS else np.sort(inputs.rng().choice(train, MAX_NEIGHBORS, replace=False))
+    K = np.asarray(k.cross(take(inputs.X, test), take(inputs.X, chosen)), dtype=np.float64)
+    targets = inputs.targets[chosen]
+    if not inputs.of_classes:
+        return targets[K.argmax(axis=1)], None
+    best = np.full((len(test), len(inputs.classes)), K.min() - 1.0)
+    for code in np.unique(targets):
+        best[:, code] = K[:, targets == code].max(axis=1)
+    return best, np.eye(len(inputs.classes))[best.argmax(axis=1)]
+
+
+def _of_columns(inputs: Inputs, columns: Sequence[ColumnValues], make: Any) -> Predictor:
+    """Return a predictor that fits a scikit-learn estimator to the columns."""
+    categorical = np.array([one.finding.kind in (CATEGORY, FLAG) for one in columns])
+    values = np.column_stack([one.values for one in columns])
+    values[:, categorical] = np.where(values[:, categorical] < MAX_CATEGORIES, values[:, categorical], np.nan)
+
+    def predict(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        fitted = make(len(inputs.classes), categorical, inputs.seed).fit(values[train], inputs.targets[train])
+        if not inputs.of_classes:
+            return fitted.predict(values[test]), None
+        probabilities = np.zeros((len(test), len(inputs.classes)))
+        probabilities[:, fitted.classes_] = fitted.predict_proba(values[test])
+        return probabilities, probabilities
+
+    return predict
+
+
+def _linear(n_classes: int, categorical: np.ndarray, seed: int) -> Any:
+    from sklearn.compose import make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression, RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
+    groups = make_column_transformer(
+        (numbers, np.flatnonzero(~categorical)),
+        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), np.flatnonzero(categorical)),
+    )
+    last = LogisticRegression(max_iter=500) if n_classes else RidgeCV(np.logspace(-3, 3, 13))
+    return make_pipeline(groups, last)
+
+
+def _boosting(n_classes: int, categorical: np.ndarray, seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    estimator = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
+    rounds = int(np.clip(MAX_TREES // max(n_classes, 1), 10, 100))
+    return estimator(max_iter=rounds, categorical_features=categorical, random_state=seed)

@@ -1,0 +1,204 @@
+"""The columns of a table or the components of vectors: kinds, missing cells, and columns that need attention."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_objects, is_sparse
+from similitude.report.findings.inputs import Inputs
+from similitude.support import Estimate, Result
+
+MAX_COMPONENTS = 100
+"""Vectors with more components are not described component by component."""
+
+NUMBER, CATEGORY, FLAG, DATE, TEXT, IDENTIFIER, OTHER = (
+    *("number", "category", "yes or no", "date", "text", "identifier", "other"),
+)
+"""Kinds of columns."""
+
+LISTED = 3
+"""Number of categories that a summary names."""
+
+WORDS = 3.0
+"""Mean number of words above which strings are free text."""
+
+DISTINCT_SHARE = 0.9
+"""Share of distinct values above which strings are identifiers, or integers that occur once each."""
+
+MIN_ROWS = 20
+"""With fewer rows, columns are not taken for identifiers: any values may differ."""
+
+DOMINANT = 0.9
+"""Share of the variance above which one component decides all distances of vectors."""
+
+
+@dataclass(frozen=True)
+class ColumnFinding(Result):
+    """A column of the data.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "category", "yes or no", "date", "text", "identifier", "other"}
+    missing : float
+        The share of missing cells.
+    distinct : int
+        The number of distinct values.
+    summary : str
+        The range of numbers and dates, or the most frequent values.
+    remark : str
+        What needs attention, or empty.
+    importance : Estimate or None
+        How much the model's held-out error grows when the column is shuffled.
+    """
+
+    name: str
+    kind: str
+    missing: float
+    distinct: int
+    summary: str
+    remark: str
+    importance: Estimate | None = None
+
+    def __str__(self) -> str:
+        missing = f", {100 * self.missing:.0f} % missing" if self.missing else ""
+        return f"{self.name}: {self.kind}{missing}, {self.summary}" + (f" ({self.remark})" if self.remark else "")
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnValues:
+    """A column as numbers: its finding, values (category codes; NaN where missing), and the names of its categories."""
+
+    finding: ColumnFinding
+    values: np.ndarray
+    names: tuple[str, ...]
+
+    @property
+    def is_feature(self) -> bool:
+        """Whether models of numbers and categories can use the column."""
+        return self.finding.kind in (NUMBER, CATEGORY, FLAG, DATE)
+
+
+def columns_of(inputs: Inputs, kind: str, names: Sequence[str] | None) -> tuple[ColumnValues, ...]:
+    """Return the columns of a table, or the components of vectors; none of other objects and of many components."""
+    X = inputs.X
+    if kind == "table":
+        rows = as_objects(X)
+        if not all(isinstance(row, Mapping) for row in rows):
+            return ()
+        return tuple(_column(str(name), [row.get(name) for row in rows]) for name in rows[0])
+    if kind != "vectors" or is_sparse(X) or len(np.shape(X)) != 2 or np.shape(X)[1] > MAX_COMPONENTS:
+        return ()
+    values = np.asarray(X, dtype=np.float64)
+    called = names or [f"x{i}" for i in range(values.shape[1])]
+    spread = np.nan_to_num(np.nanvar(values, axis=0))
+    shares = spread / (spread.sum() or 1.0)
+    return tuple(_component(name, values[:, i], float(shares[i])) for i, name in enumerate(called))
+
+
+def column_notes(columns: Sequence[ColumnValues]) -> tuple[str, ...]:
+    """Return notes on the columns that need attention."""
+    return tuple(f"column {one.finding.name} {one.finding.remark}" for one in columns if one.finding.remark)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a cell is missing.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(""), is_missing(0)
+    (True, True, False, False)
+    """
+    return value is None or str(value) in ("nan", "NaT", "<NA>")
+
+
+def _component(name: str, values: np.ndarray, share: float) -> ColumnValues:
+    alone = share > DOMINANT and len(values) > 1
+    remark = f"makes up {100 * share:.3g} % of the squared distances: scale the columns unless that is meant"
+    known = values[np.isfinite(values)]
+    missing = 1 - len(known) / len(values)
+    finding = ColumnFinding(name, NUMBER, missing, len(np.unique(known)), _range(known), remark if alone else "")
+    return ColumnValues(finding, values, ())
+
+
+def _column(name: str, cells: list[Any]) -> ColumnValues:
+    known = [cell for cell in cells if not is_missing(cell)]
+    missing = 1 - len(known) / len(cells)
+    kind = _kind(known)
+    distinct = len({str(cell) for cell in known})
+    names: tuple[str, ...] = ()
+    if kind in (NUMBER, DATE):
+        values = np.array([np.nan if is_missing(cell) else _as_number(cell) for cell in cells])
+        finite = values[np.isfinite(values)]
+        summary = _range(finite) if kind == NUMBER else _dates(known)
+    else:
+        counts = Counter(map(str, known))
+        names = tuple([name for name, _ in counts.most_common()])
+        code = {name: float(place) for place, name in enumerate(names)}
+        values = np.array([np.nan if is_missing(cell) else code[str(cell)] for cell in cells])
+        summary = _frequent(counts) if kind in (CATEGORY, FLAG) else f"{distinct:,} distinct values"
+    return ColumnValues(ColumnFinding(name, kind, missing, distinct, summary, _remark(kind, distinct)), values, names)
+
+
+def _kind(known: list[Any]) -> str:
+    if not known:
+        return OTHER
+    distinct = len({str(cell) for cell in known})
+    if all(isinstance(cell, (bool, np.bool_)) for cell in known):
+        return FLAG
+    if all(isinstance(cell, Real) for cell in known):
+        integers = all(isinstance(cell, (int, np.integer)) or float(cell).is_integer() for cell in known)
+        counted_up = integers and distinct == len(known) >= MIN_ROWS and _is_sequence(known)
+        return IDENTIFIER if counted_up else NUMBER
+    if all(isinstance(cell, (date, np.datetime64)) for cell in known):
+        return DATE
+    if not all(isinstance(cell, str) for cell in known):
+        return OTHER
+    if sum(len(cell.split()) for cell in known) > WORDS * len(known):
+        return TEXT
+    return IDENTIFIER if len(known) >= MIN_ROWS and distinct > DISTINCT_SHARE * len(known) else CATEGORY
+
+
+def _is_sequence(known: list[Any]) -> bool:
+    """Tell whether distinct integers leave few gaps, as consecutive numbers of rows do."""
+    return float(max(known)) - float(min(known)) < 2 * len(known)
+
+
+def _remark(kind: str, distinct: int) -> str:
+    if kind == IDENTIFIER:
+        return "looks like an identifier, and counts in the similarity: leave it out unless it means something"
+    if kind == TEXT:
+        return "holds free text, compared as a whole: a kernel for strings on this column sees more"
+    if distinct <= 1:
+        return "is constant or empty: it says nothing"
+    return ""
+
+
+def _as_number(cell: Any) -> float:
+    if isinstance(cell, Real):
+        return float(cell)
+    if isinstance(cell, datetime):
+        return cell.timestamp()
+    return float(np.datetime64(cell, "s").astype(np.int64))
+
+
+def _range(values: np.ndarray) -> str:
+    if not len(values):
+        return "no values"
+    low, middle, high = np.quantile(values, [0.0, 0.5, 1.0])
+    return f"{low:.4g} to {high:.4g}, median {middle:.4g}"
+
+
+def _dates(known: list[Any]) -> str:
+    return f"{str(min(known))[:10]} to {str(max(known))[:10]}"
+
+
+def _frequent(counts: Counter[str]) -> str:
+    total = sum(counts.values())
+    listed = ", ".join(f"{value} {100 * n / total:.0f} %" for value, n in counts.most_common(LISTED))
+    return listed + (f" and {len(counts) - LISTED} more" if len(counts) > LISTED else "")

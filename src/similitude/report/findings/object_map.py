@@ -1,0 +1,194 @@
+"""A map of all objects in the plane: kernel principal components, or neighbors kept together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_objects, take
+from similitude.report.findings.columns import ColumnValues
+from similitude.report.findings.gram_matrix import GramSample
+from similitude.report.findings.held_out import HeldOutPredictions
+from similitude.report.findings.inputs import Inputs
+from similitude.support import Result, check_choice, pairs_at, plain
+
+MAX_MAPPED = 10_000
+"""Largest number of objects on the map."""
+
+MAX_BASE = 200
+"""Number of objects of the Gram matrix's sample by which all others are placed."""
+
+LEVELS, SHADES = 10, 8
+"""Largest number of colors of categories, and the number of colors of numbers."""
+
+MAX_COLORINGS = 40
+"""Largest number of columns by which the map can be colored."""
+
+PCA, NEIGHBORS = "pca", "neighbors"
+EMBEDDINGS = {PCA: "kernel principal components", NEIGHBORS: "t-SNE, which keeps near objects near"}
+"""How objects are placed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coloring:
+    """A level for each object, -1 where it is unknown, the names of the levels, and whether these are ordered."""
+
+    name: str
+    levels: np.ndarray
+    names: tuple[str, ...]
+    ordered: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectMap(Result):
+    """Objects in the plane.
+
+    Attributes
+    ----------
+    indices : array of int
+        Positions in X.
+    x, y : array
+        Coordinates.
+    method : {"pca", "neighbors"}
+    explained : float or None
+        With "pca": the share of the (centered) variance of the sample along the two axes.
+    labels : list
+        The label of each object, or its number.
+    predicted : list
+        What the model predicts for held-out objects; None for objects that it was fitted to.
+    error : array
+        Of held-out objects: 1 where the class is wrong, or predicted minus true; NaN for others.
+    objects : list
+        The objects themselves; not in `to_dict`.
+    colorings : tuple of Coloring
+        Ways to color the objects: by label, by error, by column; not in `to_dict`.
+    """
+
+    indices: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    method: str
+    explained: float | None
+    labels: list[Any]
+    predicted: list[Any]
+    error: np.ndarray
+    objects: list[Any]
+    colorings: tuple[Coloring, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain lists, numbers and strings, without objects and colors."""
+        left_out = ("objects", "colorings")
+        return {name: plain(value) for name, value in vars(self).items() if name not in left_out}
+
+    def __str__(self) -> str:
+        share = "" if self.explained is None else f", {100 * self.explained:.0f} % of the variance"
+        return f"{len(self.indices):,} objects, by {EMBEDDINGS[self.method]}{share}"
+
+
+def object_map(
+    inputs: Inputs,
+    gram: GramSample,
+    predictions: HeldOutPredictions,
+    columns: Sequence[ColumnValues],
+    method: str = PCA,
+) -> ObjectMap:
+    """Place objects in the plane: those of the Gram matrix's sample by it, others by their similarities to some of it.
+
+    The principal axes are the leading eigenvectors of the centered Gram matrix (Schölkopf, Smola and Müller, 1998); an
+    object is projected onto them by its similarities to the objects that span them. A similarity that is not a kernel
+    is symmetrized, and its axes are those of the largest eigenvalues.
+    """
+    check_choice("embedding", method, tuple(EMBEDDINGS))
+    if method == NEIGHBORS:
+        indices, places, explained = *_neighbors(gram, inputs.seed), None
+    else:
+        indices, places, explained = _principal(inputs, gram)
+    at = np.full(inputs.n, -1)
+    at[predictions.tested] = np.arange(len(predictions.tested))
+    scores, held_out = predictions.mean_scores, at[indices] >= 0
+    values = scores.argmax(axis=1) if inputs.of_classes else scores
+    own = values[at[indices]]
+    error = own != inputs.codes[indices] if inputs.of_classes else own - inputs.y[indices]
+    named = inputs.classes[own].tolist() if inputs.of_classes else own.tolist()
+    predicted = [value if known else None for value, known in zip(named, held_out, strict=True)]
+    error = np.where(held_out, error, np.nan)
+    objects = as_objects(take(inputs.X, indices))
+    colorings = (*_label_colorings(inputs, indices, error), *_column_colorings(columns, indices))
+    labels = inputs.y[indices].tolist()
+    x, y = places.T
+    return ObjectMap(indices, x, y, method, explained, labels, predicted, error, objects, colorings)
+
+
+def _label_colorings(inputs: Inputs, indices: np.ndarray, error: np.ndarray) -> Iterator[Coloring]:
+    if not inputs.of_classes:
+        yield _by_number("number to predict", inputs.y[indices])
+        yield _by_number("size of the error", np.abs(error))
+        return
+    names = tuple(map(str, inputs.classes.tolist()))
+    yield _by_category("class", inputs.codes[indices].astype(float), names)
+    yield Coloring("error", np.where(np.isnan(error), -1, error).astype(int), ("right", "wrong"), False)
+
+
+def _column_colorings(columns: Sequence[ColumnValues], indices: np.ndarray) -> Iterator[Coloring]:
+    for one in [one for one in columns if one.is_feature][:MAX_COLORINGS]:
+        values, name = one.values[indices], one.finding.name
+        yield _by_category(name, values, one.names) if one.names else _by_number(name, values)
+
+
+def _by_category(name: str, codes: np.ndarray, names: tuple[str, ...]) -> Coloring:
+    """Return a coloring by category; of many, the last color stands for all others."""
+    kept = names if len(names) <= LEVELS else (*names[: LEVELS - 1], "others")
+    levels = np.where(np.isnan(codes), -1, np.minimum(np.nan_to_num(codes), len(kept) - 1)).astype(int)
+    return Coloring(name, levels, kept, False)
+
+
+def _by_number(name: str, values: np.ndarray) -> Coloring:
+    """Return a coloring by equal ranges of numbers; the outermost five per cent have the first and the last color."""
+    known = values[np.isfinite(values)]
+    low, high = np.quantile(known, [0.05, 0.95]) if len(known) else (0.0, 1.0)
+    edges = np.linspace(low, high, SHADES + 1)
+    levels = np.searchsorted(edges[1:-1], np.nan_to_num(values), side="right")
+    names = tuple(f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges.tolist()))
+    return Coloring(name, np.where(np.isfinite(values), levels, -1), names, True)
+
+
+def _principal(inputs: Inputs, gram: GramSample) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return positions of objects, their two coordinates, and the share of the variance of the sample."""
+    some = np.linspace(0, len(gram.indices) - 1, min(MAX_BASE, len(gram.indices))).astype(int)
+    base = gram.indices[some]
+    K = gram.matrix[np.ix_(some, some)].astype(np.float64)
+    K = (K + K.T) / 2
+    means = K.mean(axis=0)
+    values, vectors = np.linalg.eigh(K - means - means[:, None] + means.mean())
+    positive = np.maximum(values, 0.0)
+    axes = vectors[:, -1:-3:-1] / np.sqrt(np.maximum(values[-1:-3:-1], 1e-12 * max(float(values[-1]), 1e-300)))
+    axes *= np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
+    indices = inputs.sample(MAX_MAPPED)
+    others = np.setdiff1d(indices, gram.indices)
+    positions = np.concatenate([gram.indices, others])
+    crossed = gram.matrix[:, some].astype(np.float64)
+    if len(others):
+        with pairs_at(others, base):
+            more = inputs.resolved.cross(take(inputs.X, others), take(inputs.X, base))
+        crossed = np.vstack([crossed, np.asarray(more, dtype=np.float64)])
+    crossed -= crossed.mean(axis=1, keepdims=True) + means - means.mean()
+    total = float(positive.sum())
+    order = np.argsort(positions)
+    return positions[order], (crossed @ axes)[order], float(positive[-2:].sum()) / total if total else 0.0
+
+
+def _neighbors(gram: GramSample, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions of the sample, and coordinates that keep neighbors together."""
+    from sklearn.manifold import TSNE
+
+    K = (gram.matrix + gram.matrix.T).astype(np.float64) / 2
+    lengths = K.diagonal()
+    distances = np.sqrt(np.maximum(lengths + lengths[:, None] - 2 * K, 0.0))
+    np.fill_diagonal(distances, 0.0)
+    perplexity = min(30.0, (len(K) - 1) / 3)
+    embedding = TSNE(metric="precomputed", init="random", perplexity=perplexity, random_state=seed)
+    return gram.indices, np.asarray(embedding.fit_transform(distances), dtype=np.float64)
