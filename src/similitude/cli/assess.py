@@ -38,7 +38,7 @@ def assess(given: TrainingOptions, seed: Seed = 0, *, run: Computation) -> None:
 
 def _show(terminal: Terminal, text: str, label: str | None, goodness: Goodness) -> None:
     sentence = goodness.verdict("rows")
-    terminal.say(f"{sentence[0].upper()}{sentence[1:]}.", "bold")
+    terminal.sentence(f"{sentence[0].upper()}{sentence[1:]}.", "bold")
     terminal.say(f"\nHow good {text} is for {label!r}", "bold")
     terminal.facts(_facts(goodness))
     terminal.say("\nHow much more similar rows are to their own class than to any other", "bold")
