@@ -21,10 +21,9 @@ ROOMS = """
 """.split()  # noqa: SIM905
 HELD = """
     data.Atoms data.FewObjects data.LowerBound data.Paper estimators.BlendInfluence estimators.ExampleInfluence
-    estimators.GroupInfluence
-    estimators.LandmarkModel estimators.Stream estimators.WeightedLandmarks landmarks.Groups landmarks.LandmarkFeatures
-    landmarks.Landmarks landmarks.Reservoir learners.SquaredLengths linear.GroupMoments linear.Moments maps.Form
-    maps.Matrix maps.Sketch maps.Structured maps.TensorSketch maps.Waves
+    estimators.GroupInfluence estimators.LandmarkModel estimators.Stream estimators.WeightedLandmarks landmarks.Groups
+    landmarks.LandmarkFeatures landmarks.Landmarks landmarks.Reservoir learners.SquaredLengths linear.GroupMoments
+    linear.Moments maps.Form maps.Matrix maps.Sketch maps.Structured maps.TensorSketch maps.Waves
 """.split()  # noqa: SIM905
 """What models, maps and similarities contain besides each other; encodings are not stored."""
 

@@ -205,6 +205,9 @@ def test_explain_adds_up(genes, model):
     assert found["prediction"] == found["actual"] == "+" and found["against"] == "-"
     ran = run("explain", model, genes, "--row", 3)
     assert ran.code == 0 and "all others" in ran.out and strings[3] in ran.out
+    assert "What in the row mattered" in ran.out and found["attribution"]["parts"] == list(strings[3])
+    assert sum(found["attribution"]["values"]) + found["attribution"]["base"] == pytest.approx(found["score"])
+    assert "mattered" not in run("explain", model, genes, "--row", 3, "--no-parts").out
     assert max(map(len, ran.out.splitlines())) <= 80
 
 
@@ -213,6 +216,7 @@ def test_explain_of_three_classes(tmp_path):
     run("fit", flowers, "--label", "species", "-o", model)
     ran = run("explain", model, flowers, "--row", 149)
     assert ran.code == 0 and "The score of virginica against versicolor is" in ran.out
+    assert "  x2 " in ran.out.partition("What in the row mattered")[2]
     ran = run("explain", model, flowers, "--row", 149, "--by", "landmarks")
     assert ran.code == 0 and "intercept" in ran.out and "cancel" in ran.err
 
@@ -284,3 +288,31 @@ def test_the_sessions_of_the_documentation_run_as_shown(tmp_path, monkeypatch):
             words = " ".join(part.split())
             assert words in found, (command, words)
             found = found[found.index(words) + len(words) :]
+
+
+# Learned kernels.
+
+
+def test_a_table_is_learned_and_predicted(tmp_path):
+    rng = np.random.default_rng(0)
+    age, job = rng.normal(40, 10, 150).round(1), rng.choice(["cook", "pilot"], 150)
+    answer = np.where((age > 40) & (job == "cook"), "yes", "no")
+    columns = {"age": age, "noise": rng.normal(size=150).round(3), "job": job, "rich": answer}
+    table, path = write_csv(tmp_path / "people.csv", columns), tmp_path / "m.sim"
+    ran = run("fit", table, "--label", "rich", "--learn", "-o", path)
+    assert ran.code == 0 and "similarity='auto' chose" in " ".join(ran.out.split()) and "learned instead" in ran.err
+    assert load(path).score(read_csv_rows(table), answer) > 0.95
+    predicted = run("predict", path, table)
+    assert predicted.code == 0 and predicted.out.split()[-150:].count("yes") == np.count_nonzero(answer == "yes")
+
+
+def read_csv_rows(path):
+    kinds = {"age": float, "noise": float, "job": str}
+    return [{name: kind(row[name]) for name, kind in kinds.items()} for row in read_csv(path)]
+
+
+def test_what_is_learned_is_not_given_and_no_strings(genes, tmp_path):
+    given = run("fit", genes, "--label", "class", "--similarity", "edit", "--learn", "-o", tmp_path / "m.sim")
+    assert given.code == 2 and "leave --similarity out" in given.err
+    strings = run("fit", genes, "--label", "class", "--learn", "-o", tmp_path / "m.sim")
+    assert strings.code == 2 and "--learn is for vectors and tables" in strings.err

@@ -546,7 +546,7 @@ def two_clusters():
 def test_a_scale_left_open_is_chosen_among_multiples_of_the_median():
     objects, y = two_clusters()
     median = Gaussian().resolve(objects).sigma
-    model = SimilarityClassifier().fit(objects, y)
+    model = SimilarityClassifier("gaussian").fit(objects, y)
     factor = model.similarity_.sigma / median
     assert np.abs(np.array(MULTIPLES) - factor).min() < 1e-9
     assert factor == pytest.approx(min(MULTIPLES))
@@ -560,7 +560,7 @@ def test_a_scale_too_narrow_is_widened():
     pairs = np.repeat(local.uniform(0, 100, (100, 2)), 2, axis=0) + 1e-3 * local.standard_normal((200, 2))
     heap = np.vstack([1e-3 * local.standard_normal((600, 2)), pairs])  # most distances are tiny
     y = heap[:, 0] + heap[:, 1]
-    model = SimilarityRegressor().fit(heap, y)
+    model = SimilarityRegressor("gaussian").fit(heap, y)
     assert model.similarity_.sigma == pytest.approx(max(MULTIPLES) * Gaussian().resolve(heap).sigma)
 
 

@@ -420,3 +420,18 @@ def test_a_tie_on_a_path_goes_to_the_larger_penalty(fitted, monkeypatch):
     linear, lam, _, _ = recorded.chosen()
     assert lam == PATH[0]
     np.testing.assert_allclose(linear.weights, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_a_class_of_one_row_does_not_decide_the_penalty(loss):
+    """In the fold of that row its class is unknown: its loss is the larger the smaller the penalty is."""
+    from similitude.linear import fit_classes
+
+    rng = np.random.default_rng(0)
+    F, numbers = rng.standard_normal((100, 3)), np.arange(100) % 3
+    F[np.arange(100), numbers] += 4.0
+    numbers[0] = 3
+    model, trial, judged = fit_classes(loss, "l2", F, numbers, 4, np.ones(100), 0)
+    assert (model.scores(F).argmax(axis=1) == numbers)[1:].mean() > 0.95
+    held = numbers[judged] < 3
+    assert (trial.scores.argmax(axis=1) == numbers[judged])[held].mean() > 0.95

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import typer
@@ -31,6 +32,10 @@ Loss = Annotated[
 Penalty = Annotated[
     Literal["l2", "l1"], typer.Option("--penalty", help="The penalty on its weights; l1 keeps few landmarks.")
 ]
+Learn = Annotated[
+    bool,
+    typer.Option("--learn", help="Choose the kernel and learn its metric from the labels, for vectors and tables."),
+]
 
 
 def fit(
@@ -39,6 +44,7 @@ def fit(
     landmarks: Landmarks = None,
     loss: Loss = "auto",
     penalty: Penalty = "l2",
+    learn: Learn = False,
     seed: Seed = 0,
     *,
     run: Computation,
@@ -51,11 +57,22 @@ def fit(
     check_not_read(output, given.file)
     if output == "-":
         raise UsageError("a model needs a file: -o model.sim")
+    if learn and given.similarity is not None:
+        raise UsageError("--learn chooses the similarity: leave --similarity out")
     check_place(output)
     data = given.load(run, may_stream=True)
+    if learn and data.schema.kind not in ("vectors", "table"):
+        raise UsageError(f"--learn is for vectors and tables, and the file holds {data.schema.kind}")
+    if learn:
+        data = replace(data, text="auto")
+        run.note("with --learn, the similarity is chosen and learned instead")
     classes = data.task == "classification"
     model = (SimilarityClassifier if classes else SimilarityRegressor)(
-        data.similarity, n_landmarks=landmarks or "auto", loss=loss, penalty=penalty, random_state=seed
+        "auto" if learn else data.similarity,
+        n_landmarks=landmarks or "auto",
+        loss=loss,
+        penalty=penalty,
+        random_state=seed,
     )
     with run.computing():
         if isinstance(data.objects, Source):
@@ -87,6 +104,7 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
         "representation": str(model.representation_),
         "held_out_error": model.held_out_error_,
         "guarantee": model.guarantee_,
+        "notes": model.notes_,
     }
     if data.task == "classification":
         found["constant_error"] = 1 - float(np.unique(data.labels, return_counts=True)[1].max()) / len(data.labels)
@@ -110,6 +128,7 @@ def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
         ("guarantee", f"{grade}{promise['statement']}"),
         *([("", f"by {promise['theorem']}")] if promise["theorem"] else []),
         *[("", str(Premise(**premise))) for premise in promise["premises"]],
+        *[("note", note) for note in about.get("notes", [])],
     ]
 
 
@@ -125,7 +144,7 @@ def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
 
 def _show(terminal: Terminal, about: dict[str, Any], output: str) -> None:
     head = f"Learned {about['label']!r} ({about['task']}) from {about['rows']:,} rows with {about['similarity']}"
-    terminal.say(f"{about['verdict'][0].upper()}{about['verdict'][1:]}.", "bold")
+    terminal.sentence(f"{about['verdict'][0].upper()}{about['verdict'][1:]}.", "bold")
     terminal.say(head)
     terminal.facts(learned_facts(about))
     terminal.say(f"\nSaved as {output}. Next: similitude predict {output} FILE")

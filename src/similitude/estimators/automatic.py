@@ -25,6 +25,9 @@ AUTO = "auto"
 FEWEST_LEARNED = 60
 """Number of rows below which nothing is learned: a Gaussian kernel is used."""
 
+MATRICES = 3
+"""Matrices of the size of a Gram matrix that are in memory at once."""
+
 JUDGING_ROWS = 1000
 """Most rows outside of the pilot that judge a model, each left out alone."""
 
@@ -41,7 +44,7 @@ def kind_of_objects(X: Any) -> str:
     if is_table(X):
         plain = all(str(X[name].dtype).lower().startswith(("int", "float", "uint")) for name in X.columns)
         return "vectors" if plain and not _has_missing(X) else "table"
-    if hasattr(X, "shape"):
+    if hasattr(X, "shape") or hasattr(X, "__array__"):
         return "vectors"
     first = next(iter(as_objects(X)), None)
     if isinstance(first, str):
@@ -61,9 +64,14 @@ def default_similarity(kind: str) -> Similarity:
     return Tabular(Gaussian()) if kind == "table" else as_similarity(DEFAULTS[kind])
 
 
-def can_learn(X: Any, n: int) -> bool:
-    """Tell whether there are enough rows of dense vectors or of a table to learn a kernel from."""
-    return n >= FEWEST_LEARNED and not is_sparse(X) and not is_tensor(X)
+def can_learn(X: Any, n: int, memory: int) -> bool:
+    """Tell whether there are enough rows of dense vectors or of a table, and memory to learn a kernel from them."""
+    return n >= FEWEST_LEARNED and not is_sparse(X) and not is_tensor(X) and fits_exactly(pilot_size(n), memory)
+
+
+def fits_exactly(n: int, memory: int) -> bool:
+    """Tell whether an exact fit to n rows fits into a memory budget: their Gram matrix, its factor and a copy."""
+    return MATRICES * 8 * n**2 <= memory
 
 
 def learned_kernel(
@@ -87,9 +95,8 @@ def learned_kernel(
     pilot = order[: pilot_size(len(order))]
     choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
     best = min(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
-    return choice.kernels()[
-        best
-    ], f"similarity='auto' chose {choice.reason}; landmarks use the kernel that is best alone"
+    kernel = choice.kernels()[best]
+    return kernel, f"{_in_words(choice)}; landmarks use the kernel that is best alone"
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,13 +146,23 @@ class ExactFit:
         """Return what was learned, and the size of the model, in a sentence."""
         n, width = self.choice.features.X.shape
         size = 8 * n * (width + self.linear.weights.shape[1]) * len(self.features) / 1e6
-        return (
-            f"similarity='auto' chose {self.choice.reason}; the fit is exact: all {n:,} rows are kept ({size:.1f} MB)"
-        )
+        return f"{_in_words(self.choice)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
+
+
+def _in_words(choice: AutoChoice) -> str:
+    """Return what was chosen, and the columns that count."""
+    return f"similarity='auto' chose {choice.reason}; what counts: {choice.importance().in_short()}"
 
 
 def fit_exactly(
-    X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None, order: np.ndarray, seed: Any, kind: str
+    X: Any,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    labels: np.ndarray | None,
+    order: np.ndarray,
+    seed: Any,
+    kind: str,
+    positions: np.ndarray | None = None,
 ) -> ExactFit:
     """Choose kernels on pilot rows, and fit ridge regression to all rows with a weight.
 
@@ -160,14 +177,16 @@ def fit_exactly(
     seed : int or None
         Of the folds.
     kind : {"vectors", "table"}
+    positions : array of int, optional
+        The positions of the rows among those that the user gave.
     """
     used = np.sort(order)
     places = np.searchsorted(used, order)
-    some, Y, weights = take(X, used), Y[used], weights[used]
+    some, Y, weights = _in_double_precision(take(X, used)), Y[used], weights[used]
     labels = None if labels is None else labels[used]
     blend = _Blend.fit(some, Y, weights, places, kind)
     features = tuple(
-        LandmarkFeatures(k, Landmarks(some, used, A, labels, "all"))
+        LandmarkFeatures(k, Landmarks(some, used if positions is None else positions[used], A, labels, "all"))
         for k, A in zip(blend.kernels, blend.encodings, strict=True)
     )
     trial, tried = blend.left_out(Y, weights, blend.outside(places, len(Y)))
@@ -176,6 +195,11 @@ def fit_exactly(
     shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
     return ExactFit(blend.choice, features, blend.linear, influence, trial, tried, judged)
+
+
+def _in_double_precision(X: Any) -> Any:
+    """Return rows that are kept as landmarks: with a small penalty, similarities need all digits."""
+    return X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype == np.float32 else X
 
 
 @dataclass(frozen=True, eq=False)

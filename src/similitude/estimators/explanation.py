@@ -111,7 +111,7 @@ class Explanation(Result):
         """Return the i-th example in words: its label, how many rows it stands for, itself, where it is."""
         where = "" if self.positions is None else f" (row {self.positions[i]})"
         label = "" if self.labels is None else _label(self.labels[i])
-        one = brief(self.examples[i])
+        one = _short(self.examples[i])
         if self.by == "landmarks":
             return f"{one}{where}"
         if self.counts[i] == 1:
@@ -288,6 +288,13 @@ def _settled(influences: np.ndarray, total: float) -> tuple[np.ndarray, float]:
     if abs(gap) > SUM_ROUNDING * size:
         return influences, gap
     return influences + gap * sizes / size if size else influences, 0.0
+
+
+def _short(value: Any) -> str:
+    """Return an object in a few words; numbers of vectors with four digits."""
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f":
+        return f"[{', '.join([f'{one:.4g}' for one in value[:4].tolist()])}{', …' if len(value) > 4 else ''}]"
+    return brief(value)
 
 
 def _item(value: Any) -> Any:

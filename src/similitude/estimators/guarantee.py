@@ -70,6 +70,13 @@ def guarantee_of_fit(
     return guarantee_of_gaps(sizes, scales, choices, premises, lambda gamma: _share(alone, labels, landmarks, gamma))
 
 
+def guarantee_of_learned(labels: np.ndarray | None) -> Guarantee:
+    """Return that nothing is promised of a kernel that was learned from the rows."""
+    if labels is None:
+        return Guarantee.none("the theorems are about classes")
+    return Guarantee.none("the kernel was learned from the same rows, the theorems are about one fixed beforehand")
+
+
 def _representations(proven: bool, options: FitOptions) -> int:
     """Return how many representations the values of a similarity decide between."""
     if proven or options.penalty == "l1" or options.side in ("right", "both"):

@@ -33,6 +33,7 @@ from similitude.estimators.automatic import (
     can_learn,
     default_similarity,
     fit_exactly,
+    fits_exactly,
     kind_of_objects,
     learned_kernel,
 )
@@ -42,7 +43,7 @@ from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.distributed import sample_collection
 from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
 from similitude.estimators.fit import Fitted, all_features, fit_ridge
-from similitude.estimators.guarantee import guarantee_of_fit
+from similitude.estimators.guarantee import guarantee_of_fit, guarantee_of_learned
 from similitude.estimators.influence import Influence, influence_in_refit, weighted_landmarks
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.model import LandmarkModel
@@ -151,6 +152,13 @@ class LandmarkEstimator(SimilarityEstimator):
         if len(kinds) > 1:
             raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
         return parts
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters by name; a parameter inside of an automatic similarity is that of a Gaussian kernel."""
+        inside = any(path.startswith("similarity__") for path in params)
+        if inside and self._is_automatic and "similarity" not in params:
+            self.similarity = default_similarity("vectors")
+        return super().set_params(**params)
 
     @property
     def _is_automatic(self) -> bool:
@@ -273,17 +281,15 @@ class LandmarkEstimator(SimilarityEstimator):
             Y, weights, labels = self._read(X, y, sample_weight)
             if self.certify is not None:
                 return self._fit_and_certify(X, Y, weights, sample_weight, labels)
-            judged = self._fit_exactly(X, Y, weights, labels)
-            if judged is None:
-                _, judge = self._train(X, Y, weights, sample_weight, labels)
-                judged = judge()
+            judged = self._fitted(X, Y, weights, sample_weight, labels, Sampling(draw_seed(self.random_state)))
         self._judge(judged)
         self.certificate_ = NOT_CERTIFIED
         return self
 
     def _learns(self, X: Any, Y: np.ndarray, order: np.ndarray) -> bool:
         """Tell whether a kernel is to be learned: an automatic similarity of enough vectors or rows of a table."""
-        if not self._is_automatic or self._kind() not in ("vectors", "table") or not can_learn(X, len(order)):
+        vectors = self._is_automatic and self._kind() in ("vectors", "table")
+        if not vectors or not can_learn(X, len(order), self._engine.budget):
             return False
         plain = self._objective() == RIDGE and self.side in ("auto", "left") and self.unlabeled is None
         choosing = isinstance(self.landmarks, str) and self.landmark_indices is None
@@ -300,16 +306,35 @@ class LandmarkEstimator(SimilarityEstimator):
         kernel, note = learned_kernel(X, Y, order, self._kind(), together)
         return (kernel,), note
 
-    def _fit_exactly(self, X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None) -> Judged | None:
+    def _fitted(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        sample_weight: Any,
+        labels: np.ndarray | None,
+        sampling: Sampling,
+    ) -> Judged:
+        """Fit exactly to few rows if the similarity is automatic, otherwise to landmarks, and judge the fit."""
+        judged = self._fit_exactly(X, Y, weights, labels, sampling)
+        if judged is None:
+            _, judge = self._train(X, Y, weights, sample_weight, labels, sampling)
+            judged = judge()
+        return judged
+
+    def _fit_exactly(
+        self, X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None, sampling: Sampling
+    ) -> Judged | None:
         """Learn kernels and fit to every row, if the similarity is automatic and the rows are few; otherwise None."""
-        order = Sampling(draw_seed(self.random_state)).order(np.flatnonzero(weights > 0))
+        order = sampling.order(np.flatnonzero(weights > 0)) if sampling.all_rows is None else np.empty(0, np.intp)
         automatic = self.n_landmarks == "auto" and isinstance(self.landmarks, str) and self.landmarks == "auto"
-        if len(order) > LEAVE_ONE_OUT or not automatic or not self._learns(X, Y, order):
+        few = len(order) <= LEAVE_ONE_OUT and fits_exactly(len(order), self._engine.budget)
+        if not few or not automatic or not self._learns(X, Y, order):
             return None
-        fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind())
+        fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind(), sampling.places)
         self.loss_, self.penalty_, self.lam_ = *RIDGE, fit.trial.lam
         self.landmark_curve_, self.notes_ = fit.curve, [fit.note()]
-        self.guarantee_ = Guarantee.none("the kernel was learned from the same rows")
+        self.guarantee_ = guarantee_of_learned(labels)
         self._set_model(fit.features, fit.linear, fit.influence)
         alone = len(fit.features) == 1
         self.representation_ = fit.representation if alone else (fit.representation,) * len(fit.features)
@@ -332,8 +357,7 @@ class LandmarkEstimator(SimilarityEstimator):
         some = None if sample_weight is None else np.asarray(sample_weight)[inside]
         known = None if labels is None else labels[inside]
         sampling = Sampling(draw_seed(self.random_state), inside)
-        _, judge = self._train(take(X, inside), Y[inside], weights[inside], some, known, sampling)
-        self._judge(judge())
+        self._judge(self._fitted(take(X, inside), Y[inside], weights[inside], some, known, sampling))
         model, encodings = self._encoded(take(X, outside))
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
         self.certificate_ = self._certified(scores, Y[outside])
@@ -392,8 +416,7 @@ class LandmarkEstimator(SimilarityEstimator):
         Y, weights = targets.read(sampled.labels, sampled.weights)
         given = sampled.weights if sampled.weighted else None
         numbers = targets.numbers(sampled.labels)
-        _, judge = self._train(sampled.objects, Y, weights, given, numbers, sampled.sampling)
-        return judge()
+        return self._fitted(sampled.objects, Y, weights, given, numbers, sampled.sampling)
 
     def _targets(self) -> Targets:
         """Return what reads targets batch by batch; a subclass writes it."""
@@ -435,7 +458,7 @@ class LandmarkEstimator(SimilarityEstimator):
         self.representation_ = fitted.representations[0] if len(fitted.representations) == 1 else fitted.representations
         self.guarantee_ = guarantee_of_fit(fitted, options, labels, max(2, Y.shape[1]), n_scales * len(choice.sizes))
         if learned:
-            self.guarantee_ = Guarantee.none("the kernel was learned from the same rows")
+            self.guarantee_ = guarantee_of_learned(labels)
         self._keep(fitted, data.similarities)
         self._calibrate(fitted.trial, *fitted.held_out)
         return fitted, partial(judged_by_folds, X, data, labels, options, choice, fitted, self._fit_linear)

@@ -32,8 +32,9 @@ FEW_NESTED_ROWS, FOLDS_OF_FEW, FOLDS_OF_MANY = 300, 3, 2
 FEWEST_NESTED_ROWS = 10
 """With fewer different rows, folds would be too small to fit a model to: each row is then left out alone."""
 
-REMAINING = 0.8
-"""The share of an error by folds that surely remains with all rows: models of folds see fewer rows."""
+REMAINING, REMAINING_SQUARES = 0.8, 0.7
+"""The share of an error rate, and of a mean squared error, by folds that surely remains with all rows: models of folds
+see fewer rows."""
 
 UPWARD = 1.7
 """How much farther the upper end of the interval of a mean squared error lies than that of a normal one, in logarithms:
@@ -199,5 +200,5 @@ def error_of_numbers(losses: np.ndarray, weights: np.ndarray, groups: np.ndarray
     apart = weights * (losses - mean)
     sums = apart if groups is None else np.bincount(groups, apart)
     spread = 1.96 * float(np.sqrt(sums @ sums)) / float(weights.sum()) / mean
-    low = mean * float(np.exp(-spread)) * (1.0 if groups is None else REMAINING)
+    low = mean * float(np.exp(-spread)) * (1.0 if groups is None else REMAINING_SQUARES)
     return Estimate(mean, low, mean * float(np.exp(UPWARD * spread)), LEVEL, ESTIMATE)

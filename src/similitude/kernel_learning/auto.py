@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
+from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import PilotSplit, pilot_size, pilot_splits
 from similitude.kernel_learning.rounds import Fit, gain, isotropic
 from similitude.kernel_learning.search import CITY_BLOCK, ISOTROPIC, Search, clearly_better, search_metric
@@ -52,6 +53,12 @@ class AutoChoice:
             self.features.kernel(part.candidate.k, mean_metric(part.candidate.metrics), 2.0**part.trial.setting.width)
             for part in self.parts
         )
+
+    def importance(self) -> GradientImportance:
+        """Return how much the best part depends on each column."""
+        best = min(self.parts, key=lambda part: part.loss)
+        _, squares = best.candidate.squared_gradients(best.trial, diagonal=True)
+        return self.features.importance(squares)
 
     def penalties(self) -> tuple[float, ...]:
         """Return the penalty of each part, which is added to the diagonal of its Gram matrix."""

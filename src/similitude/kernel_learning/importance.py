@@ -66,7 +66,7 @@ class GradientImportance(Result):
         order = self.order()
         n = int(np.searchsorted(np.cumsum(self.values[order]), MOSTLY)) + 1
         if n > max(MOST_NAMED, len(order) // 2):
-            return f"no few columns stand out; the first is {self.names[order[0]]} ({self.values[order[0]]:.0%})"
+            return f"many columns, none of which stands out; first {self.names[order[0]]} ({self.values[order[0]]:.0%})"
         more = f" and {n - MOST_NAMED} more" if n > MOST_NAMED else ""
         return f"mostly {', '.join(self.names[i] for i in order[: min(n, MOST_NAMED)])}{more}"
 

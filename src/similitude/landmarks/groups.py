@@ -86,7 +86,7 @@ class Groups:
         if isinstance(F, np.ndarray):
             return Members(self._nearest(F, basis, offset, own), len(self), numbers)
         near = in_precision(beside(basis, F), F.dtype) @ F[:, : basis.shape[1]].T - beside(offset, F)[:, None]
-        if own is not None:
+        if own is not None and self.classes is not None:
             near = namespace(F).where(beside(self.classes, F)[:, None] == own[None, :], near, -np.inf)
         return Members(near.argmax(0), len(self), numbers)
 

@@ -37,9 +37,9 @@ def fit_classes(
     """
     own = numbers[:, None] == np.arange(n_classes)
     if loss == "logistic" and n_classes > 2:
-        return _fit(MultinomialLogistic(), penalty, F, own.astype(np.float64), weights, random_state)
+        return _fit(MultinomialLogistic(), penalty, F, own.astype(np.float64), weights, random_state, numbers)
     signs = np.where(own, 1.0, -1.0)
-    return _fit(LOSSES[loss](), penalty, F, signs[:, 1:] if n_classes == 2 else signs, weights, random_state)
+    return _fit(LOSSES[loss](), penalty, F, signs[:, 1:] if n_classes == 2 else signs, weights, random_state, numbers)
 
 
 def fit_numbers(
@@ -50,18 +50,28 @@ def fit_numbers(
 
 
 def _fit(
-    loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.ndarray, random_state: Any
+    loss: Loss,
+    penalty: str,
+    F: Any,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    random_state: Any,
+    classes: np.ndarray | None = None,
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit a path of penalties without the held-out rows, choose the best, and fit to all rows with it.
 
-    With many rows, choices are made on the first of the held-out rows, and the trial is that of the others.
+    With many rows, choices are made on the first of the held-out rows, and the trial is that of the others. Folds have
+    their share of each class; a held-out row of a class without any training row has no part in the choice, because
+    no penalty could predict it.
     """
     n, fit_path = len(F), l1_path if penalty == "l1" else l2_path
     path, fitted = _path(loss, penalty, F, targets, weights), n_fitted(n)
     total, tested, scores = np.zeros(len(path)), [], []
-    for train, test in _splits(n, fitted, generator(random_state)):
+    for train, test in _splits(n, fitted, generator(random_state), classes):
         models = fit_path(F[train], targets[train], weights[train], path, loss)
         chosen_on = weights[test].copy()
+        if classes is not None:
+            chosen_on[~np.isin(classes[test], classes[train])] = 0.0
         if fitted < n:
             chosen_on[len(test) - n_judged(n_held_out(n)) :] = 0.0
         tried = list(_held_out(models, loss, F[test], targets[test], chosen_on, patient=fitted < n))
@@ -100,11 +110,17 @@ def _held_out(
             return
 
 
-def _splits(n: int, fitted: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _splits(
+    n: int, fitted: int, rng: np.random.Generator, classes: np.ndarray | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the rows to fit and the rows to evaluate."""
     if fitted < n:
         yield np.arange(fitted), np.arange(fitted, n)
         return
-    place = rng.permutation(n) % min(FOLDS, n)
+    order = rng.permutation(n)
+    if classes is not None:
+        order = order[np.argsort(classes[order], kind="stable")]
+    place = np.empty(n, dtype=np.intp)
+    place[order] = np.arange(n) % min(FOLDS, n)
     for fold in range(min(FOLDS, n)):
         yield np.flatnonzero(place != fold), np.flatnonzero(place == fold)

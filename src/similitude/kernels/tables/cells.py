@@ -70,6 +70,8 @@ def is_missing(value: Any) -> bool:
 
 def missing_cells(values: Any) -> np.ndarray:
     """Return a boolean array that marks the missing cells of a column."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
     if hasattr(values, "isna"):
         return np.asarray(values.isna(), dtype=bool)
     if is_column(values):
