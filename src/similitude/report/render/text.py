@@ -166,7 +166,7 @@ def _model(found: Findings) -> Iterator[str]:
         off = np.average(np.abs(curve.x - curve.y), weights=curve.counts)
         bins = sentences.counted(len(curve.x), "bin")
         yield f"Probabilities are off by {100 * off:.0f} percentage points on average, in {bins}."
-    yield f"{model.n_landmarks:,} landmarks, {model.loss} loss; {model.representation}."
+    yield f"{sentences.counted(model.n_landmarks, 'landmark')}, {model.loss} loss; {model.representation}."
 
 
 def _landmarks(found: Findings) -> Iterator[str]:
