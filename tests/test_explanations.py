@@ -239,7 +239,7 @@ def test_a_saved_model_explains_the_same_and_stays_small(tmp_path):
 
 
 def test_several_similarities_share_the_sum():
-    words = ["kernel", "kerning", "kernels", "margin", "margins", "marginal", "kerns", "marge"]
+    words = ["kernel", "kerning", "kernels", "margin", "margins", "marginal", "kerns", "margining"]
     y = [word[0] for word in words]
     model = SimilarityClassifier([Spectrum(p=2), Spectrum(p=3)], random_state=0).fit(words, y)
     why = model.explain(["kern"])[0]
