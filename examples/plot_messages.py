@@ -70,22 +70,25 @@ axes.set(xlabel="predicted probability of spam")
 # %%
 # Which training messages decided?
 # --------------------------------
-# Each landmark contributes to the score: positive contributions speak for spam, negative ones for a wanted message.
-# Here is the wanted message with the highest probability of spam, and the landmarks with the largest contributions.
+# The score is a sum over groups of training messages with the same label. Here is the wanted message with the highest
+# probability of spam, and the groups that speak most for the predicted class, and against it.
 
 asked = int(np.argmax(np.where(y_test == "ham", probability, 0)))
 why = model.explain([test[asked]])[0]
 print(textwrap.fill(f"{why.prediction}? {test[asked]}", 100))
 
-order = np.argsort(-why.contributions)
+order = np.argsort(-why.influences)
 shown = np.concatenate([order[:5], order[-5:]])
-of_spam = y_train[why.positions[shown]] == "spam"
+of_spam = np.array(why.labels)[shown] == "spam"
 figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
-names = [textwrap.shorten(why.landmarks[i].replace("$", r"\$"), 55, placeholder=" …") for i in shown]
-axes.barh(range(10), why.contributions[shown], color=np.where(of_spam, "tab:orange", "tab:blue"))
+names = [
+    f"{why.counts[i]} like: " + textwrap.shorten(why.examples[i].replace("$", r"\$"), 50, placeholder=" …")
+    for i in shown
+]
+axes.barh(range(10), why.influences[shown], color=np.where(of_spam, "tab:orange", "tab:blue"))
 axes.set_yticks(range(10), names, fontsize=8)
 axes.invert_yaxis()
 axes.axvline(0, color="black", linewidth=1)
-axes.set(xlabel="contribution to the score of spam", title="Landmarks (orange: spam, blue: wanted)")
+axes.set(xlabel=f"adds to the score of {why.prediction}", title="Training messages (orange: spam, blue: wanted)")
 
 plt.show()

@@ -73,8 +73,8 @@ def draw(axes, graph, title):
 
 
 # %%
-# The largest of the new molecules, and the landmarks that contributed most to its prediction: positive contributions
-# speak for "soluble", negative ones for "insoluble".
+# The largest of the new molecules, and the training molecules, or groups of similar ones, that decided its prediction:
+# positive influences speak for the predicted class.
 
 asked = max(new, key=lambda i: len(graphs[i][1]))
 why = model.explain([graphs[asked]])[0]
@@ -82,9 +82,7 @@ print(f"{names[asked]} is {labels[asked]}; predicted: {why.prediction}, with a s
 
 figure, axes = plt.subplots(2, 3, figsize=(8.5, 5.8), layout="constrained")
 draw(axes.flat[0], graphs[asked], f"new: {names[asked]}\n→ {why.prediction}")
-for place, i, value, added in zip(
-    axes.flat[1:], known[why.positions], why.similarities, why.contributions, strict=False
-):
-    draw(place, graphs[i], f"{names[i]}\nsimilarity {value:.2f} → {added:+.2f}")
+for place, i, label, added in zip(axes.flat[1:], known[why.positions], why.labels, why.influences, strict=False):
+    draw(place, graphs[i], f"{names[i]}, {label}\n{added:+.2f}")
 
 plt.show()

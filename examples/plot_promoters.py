@@ -85,9 +85,8 @@ axes.set(xlabel="error on new sequences, % (with 95 % interval)", xlim=(0, None)
 # %%
 # Why?
 # ----
-# The score of the model is a weighted sum of similarities to some training examples, its *landmarks*, so every
-# prediction can be decomposed into their contributions. Positive contributions speak for a promoter, negative ones
-# against it.
+# The score of a prediction is an exact sum over training examples, or groups of similar ones, each with its label.
+# Positive influences speak for the predicted class. (``attribution(model, genes[1])`` tells which letters mattered.)
 
 train, test = np.arange(0, 106, 2), np.arange(1, 106, 2)
 model = SimilarityClassifier(selection.best, random_state=0).fit([genes[i] for i in train], labels[train])

@@ -205,6 +205,9 @@ def test_explain_adds_up(genes, model):
     assert found["prediction"] == found["actual"] == "+" and found["against"] == "-"
     ran = run("explain", model, genes, "--row", 3)
     assert ran.code == 0 and "all others" in ran.out and strings[3] in ran.out
+    assert "What in the row mattered" in ran.out and found["attribution"]["parts"] == list(strings[3])
+    assert sum(found["attribution"]["values"]) + found["attribution"]["base"] == pytest.approx(found["score"])
+    assert "mattered" not in run("explain", model, genes, "--row", 3, "--no-parts").out
     assert max(map(len, ran.out.splitlines())) <= 80
 
 
@@ -213,6 +216,7 @@ def test_explain_of_three_classes(tmp_path):
     run("fit", flowers, "--label", "species", "-o", model)
     ran = run("explain", model, flowers, "--row", 149)
     assert ran.code == 0 and "The score of virginica against versicolor is" in ran.out
+    assert "  x2 " in ran.out.partition("What in the row mattered")[2]
     ran = run("explain", model, flowers, "--row", 149, "--by", "landmarks")
     assert ran.code == 0 and "intercept" in ran.out and "cancel" in ran.err
 

@@ -55,3 +55,17 @@ def test_without_a_label_the_command_asks_for_one(genes, command, tmp_path, monk
     code, _, err = run(command[0], genes, *command[1:], "--object", "gene")
     assert code == 2 and "--label COLUMN" in err
     assert not list(tmp_path.iterdir())
+
+
+def test_other_similarities_are_compared_on_the_same_page_and_the_title_names_file_and_label(genes, tmp_path):
+    path = tmp_path / "report.txt"
+    code, out, _ = run("report", genes, "--label", "class", "-s", "spectrum(p=3)", "--compare", "edit", "-o", path)
+    assert code == 0
+    assert out.splitlines()[0].endswith(f"{genes.name}: predicting class")
+    assert "Instead by edit: accuracy" in out and "--compare edit" in out
+
+
+@pytest.mark.parametrize("shape", ["8", "8x", "axb"])
+def test_a_shape_of_images_is_two_numbers(genes, shape, tmp_path):
+    code, _, err = run("report", genes, "--label", "class", "--image-shape", shape, "-o", tmp_path / "r.txt")
+    assert code == 2 and "28x28" in err

@@ -47,7 +47,7 @@ def check_network(found):
 
 def check_messages(found):
     assert min(found["found"].values()) > 0.7 and found["lost"] < 0.02
-    assert found["why"].contributions.sum() + found["why"].intercept == pytest.approx(found["why"].score)
+    assert found["why"].influences.sum() + found["why"].base == pytest.approx(found["why"].score)
 
 
 def check_table(found):

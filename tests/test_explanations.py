@@ -239,7 +239,7 @@ def test_a_saved_model_explains_the_same_and_stays_small(tmp_path):
 
 
 def test_several_similarities_share_the_sum():
-    words = ["kernel", "kerning", "kernels", "margin", "margins", "marginal", "kerns", "marge"]
+    words = ["kernel", "kerning", "kernels", "margin", "margins", "marginal", "kerns", "margining"]
     y = [word[0] for word in words]
     model = SimilarityClassifier([Spectrum(p=2), Spectrum(p=3)], random_state=0).fit(words, y)
     why = model.explain(["kern"])[0]
@@ -278,3 +278,18 @@ def test_explanations_are_shown_as_text_html_and_json():
     assert page.count("<table") == 3 and "&lt;a&gt;" in page and "'<a>'" not in page
     assert why[0]._repr_html_().count("background:") == 10  # eight groups, the others, and the base
     assert json.loads(json.dumps(why.to_dict()))["explanations"][0]["labels"] == why[0].labels
+
+
+def test_a_verdict_names_labels_that_look_wrong():
+    rng = np.random.default_rng(2)
+    rows = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(6, 1, (40, 2))])
+    y = np.repeat(["a", "b"], 40)
+    y[[7, 50]] = "b", "a"
+    model = SimilarityClassifier(random_state=0).fit(rows, y)
+    assert set(model.suspects_.tolist()) == {7, 50} and model.constant_error_ == pytest.approx(0.5)
+    assert model.verdict().startswith("similar objects share labels: 98 % of new rows right by comparing with")
+    assert model.verdict().endswith("2 labels look wrong: rows 7, 50")
+    noise = SimilarityClassifier(random_state=0).fit(rng.standard_normal((80, 2)), rng.integers(0, 2, 80))
+    assert "do not clearly share labels" in noise.verdict() or "a little" in noise.verdict()
+    numbers = SimilarityRegressor(random_state=0).fit(rows, rows[:, 0])
+    assert "of the variance of new rows is explained" in numbers.verdict()

@@ -212,3 +212,11 @@ def test_missing_values_and_precomputed_matrices():
     matrix = Gaussian(1.0).gram(X)
     with pytest.raises(TypeError, match="precomputed matrix knows only their positions"):
         attribution(SimilarityClassifier("precomputed").fit(matrix, TWO), matrix[0])
+
+
+def test_cells_of_sparse_vectors_are_those_that_are_not_zero():
+    sparse = pytest.importorskip("scipy.sparse")
+    rows = sparse.random(40, 6, 0.4, format="csr", random_state=0)
+    y = np.asarray(rows[:, 2].todense()).ravel() > 0
+    found = attribution(SimilarityClassifier(Gaussian(1.0), random_state=0).fit(rows, y), rows[int(y.argmax())])
+    assert found.places == rows[int(y.argmax())].indices.tolist() and found.places[found.order[0]] == 2

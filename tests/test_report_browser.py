@@ -36,7 +36,7 @@ def hostile_table():
     return Gower(), table, [f"{i // 10}" for i in range(20)]
 
 
-def thirty_columns(n=250):
+def thirty_columns(n=120):
     """Return a table with numbers, categories, an identifier, free text, dates and missing cells."""
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
@@ -173,7 +173,8 @@ def test_details_open_and_close_by_click_and_by_key_and_give_the_focus_back(visi
     dialog = page.locator("#detail")
     assert dialog.is_visible() and overflow(page) <= 0
     assert dialog.locator("li.card").count() >= 1  # what decided
-    assert dialog.locator(".drawing").count() == 1 + dialog.locator("li.card").count()
+    assert dialog.locator("code.sequence span[style*=color-mix]").count() >= 10  # what in it mattered
+    assert dialog.locator(".drawing").count() == 2 + dialog.locator("li.card").count()
     _waterfall(dialog)
     page.keyboard.press("Escape")
     assert not dialog.is_visible()
@@ -283,7 +284,7 @@ def test_the_map_shows_objects_and_colors_them(visit):
     page.select_option("#map-color", "1")
     assert page.inner_text("#map-legend").startswith("right")
     page.select_option("#map-color", "3")  # a column of numbers
-    assert legend.count() == 8
+    assert 5 <= legend.count() <= 8
     svg = page.locator("#map-chart svg")
     data = json.loads(page.locator("#map-data").text_content())
     x, y, index = int(data["x"][21:24]), int(data["y"][21:24]), 7

@@ -28,7 +28,7 @@ def found(name):
     rng = np.random.default_rng(0)
     if name == "adult":
         X, y = datasets.adult()
-        return investigate("gower", X.iloc[:300], y[:300])
+        return investigate("gower", X.iloc[:160], y[:160])
     X = rng.normal(size=(120, 3))
     if name == "numbers":
         return investigate("gaussian", X, X[:, 0] ** 2)
@@ -146,7 +146,7 @@ def test_labels_of_users_are_no_formulas_and_do_not_vanish():
 def test_without_axes_a_figure_is_made_and_nothing_global_changes(name):
     import matplotlib.pyplot as plt
 
-    one = found("numbers" if name == "residuals" else "adult")
+    one = found("numbers" if name in ("errors", "residuals") else "adult")
     before = dict(matplotlib.rcParams)
     ax = getattr(figures, name)(one)
     assert ax.get_xlabel() and plt.fignum_exists(ax.figure.number)
@@ -183,3 +183,24 @@ def test_missing_matplotlib_is_one_line_with_the_command():
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert told == "a figure needs an optional dependency: pip install 'similitude[report]'\n"
+
+
+def test_the_map_has_a_point_for_each_object_and_a_color_for_each_class():
+    ax = figures.object_map(found("adult"), ax=axes())
+    assert sum(len(one.get_offsets()) for one in ax.collections) == len(found("adult").map.x)
+    assert len(ax.collections) == 2
+    figures.object_map(found("adult"), "age", ax=axes())
+    with pytest.raises(ValueError, match="color"):
+        figures.object_map(found("adult"), "no such column", ax=axes())
+
+
+def test_recall_and_errors_are_those_of_the_findings():
+    part = found("adult").model
+    drawn = figures.recall(part, ax=axes()).collections[-1].get_offsets().data[:, 0]
+    np.testing.assert_allclose(sorted(drawn), sorted(one.recall.value for one in part.by_class))
+    numbers = found("numbers").model
+    points = figures.errors(numbers, ax=axes()).collections[-1].get_offsets().data
+    np.testing.assert_allclose(points[:, 1], numbers.residuals.values)
+    for figure, name in ((figures.recall, "numbers"), (figures.errors, "adult")):
+        with pytest.raises(TypeError):
+            figure(found(name))

@@ -224,3 +224,30 @@ def test_the_matrix_is_ordered_within_classes_and_its_colors_leave_the_diagonal_
     ).gram
     look = GramImage.of(far)
     assert (look.low, look.high) == pytest.approx((0.0, 0.1))
+
+
+def test_the_column_that_decides_is_the_most_important_and_attributed_to():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    found = investigate("gaussian", X, np.where(X[:, 2] > 0, "up", "down"), names=list("abcd"))
+    weights = [one.importance.value for one in found.columns]
+    assert int(np.argmax(weights)) == 2 and found.columns[2].importance.low > 0
+    for one in found.examples[-5:]:  # typical ones
+        parts = one.decision.attribution
+        assert parts.prediction == one.predicted and parts.places[parts.order[0]] == 2
+
+
+def test_a_function_of_the_user_is_not_called_for_every_part():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    found = investigate(lambda x, z: float(np.exp(-np.sum((x - z) ** 2))), X, X[:, 0] > 0)
+    assert all(one.decision.attribution is None for one in found.examples)
+
+
+def test_labels_look_wrong_if_nobody_predicts_them():
+    X, y = datasets.iris()
+    y = y.copy()
+    y[[4, 140]] = "virginica", "setosa"
+    found = investigate("gaussian", X, y)
+    assert set(found.doubted) >= {4, 140} and len(found.doubted) <= 4
+    assert {4, 140} <= {one.index for one in found.examples if "label looks wrong" in one.why}
+    assert "labels look wrong: examples 4, " in str(found)

@@ -22,7 +22,7 @@ def main(picture: Path = PICTURE) -> None:
     """Write the report of the promoters and take a picture of its top."""
     genes, labels = promoters()
     kernel = Spectrum(6, blended=True).normalized()
-    title = "Promoters: is the number of shared substrings a good similarity?"
+    title = "promoters.csv: predicting label"
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
         write_report(kernel, genes, labels, page, title=title, random_state=0)

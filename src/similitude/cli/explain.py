@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -12,6 +13,7 @@ from similitude.support import brief
 
 if TYPE_CHECKING:
     from similitude.estimators import Explanation
+    from similitude.relevance import Attribution
 
 
 MAX_LISTED = 6
@@ -27,16 +29,29 @@ By = Annotated[
 ]
 
 
-def explain(given: ModelOptions, row: Row, by: By = "examples", *, run: Computation) -> None:
-    """Show which training examples decided one prediction, with their labels and what each adds to the score."""
+Parts = Annotated[
+    bool,
+    typer.Option(
+        "--parts/--no-parts",
+        help="Show what in the row mattered: letters, cells, items, nodes, segments. Similarities of your own: no.",
+    ),
+]
+
+
+def explain(given: ModelOptions, row: Row, by: By = "examples", parts: Parts = True, *, run: Computation) -> None:
+    """Show which training examples decided one prediction, with their labels, and what in the row mattered."""
     from similitude.compute import as_objects
+    from similitude.relevance import text_of
 
     found = given.load(run)
     one, actual = _row(run, found, given.file, row)
     with run.computing():
         explanation = found.model.explain(one, by=by)[0]
+        mattered = _attribution(found.model, one, found.schema.names) if parts else None
     label = str(found.about["label"])
     document = {"command": "explain", "row": row, "actual": actual, **explanation.to_dict()}
+    if mattered is not None:
+        document["attribution"] = {name: mattered.to_dict()[name] for name in ("parts", "values", "base", "how")}
     truth = "" if actual is None else f" (the file says {actual})"
 
     def show(terminal: Terminal) -> None:
@@ -51,8 +66,24 @@ def explain(given: ModelOptions, row: Row, by: By = "examples", *, run: Computat
         if by == "landmarks":
             del columns["label"], columns["rows"]
         terminal.table({**columns, title: "fold"}, _lines(shown, explanation))
+        if mattered is not None:
+            sums = "" if mattered.base is None else f"; with a base of {mattered.base:.3g} it sums to the score"
+            terminal.say(f"What in the row mattered{sums}:")
+            terminal.say(text_of(mattered))
 
     run.result(document, show)
+
+
+def _attribution(model: Any, one: Any, names: Sequence[str]) -> Attribution | None:
+    """Return what in an object mattered; None if that would call a user's function many times."""
+    from similitude.compute import as_objects
+    from similitude.relevance import attribution
+
+    known = model.similarity_ if isinstance(model.similarity_, list) else [model.similarity_]
+    if not all([k.hints.threadsafe for k in known]):
+        return None
+    (x,) = as_objects(one)
+    return attribution(model, x, names=names)
 
 
 def _row(run: Computation, found: SavedModel, file: str, row: int) -> tuple[Any, Any]:

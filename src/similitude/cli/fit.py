@@ -89,6 +89,7 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
     import numpy as np
 
     found = {
+        "verdict": model.verdict(),
         "similarity": data.text,
         "task": data.task,
         "label": data.schema.label,
@@ -107,7 +108,7 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
     }
     if data.task == "classification":
         found["constant_error"] = 1 - float(np.unique(data.labels, return_counts=True)[1].max()) / len(data.labels)
-        found["classes"] = model.classes_
+        found["classes"], found["suspects"] = model.classes_, model.suspects_
     else:
         found["constant_error"] = model.constant_error_  # on the held-out rows
     about: dict[str, Any] = plain(found, finite=True)
@@ -143,6 +144,7 @@ def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
 
 def _show(terminal: Terminal, about: dict[str, Any], output: str) -> None:
     head = f"Learned {about['label']!r} ({about['task']}) from {about['rows']:,} rows with {about['similarity']}"
-    terminal.say(head, "bold")
+    terminal.sentence(f"{about['verdict'][0].upper()}{about['verdict'][1:]}.", "bold")
+    terminal.say(head)
     terminal.facts(learned_facts(about))
     terminal.say(f"\nSaved as {output}. Next: similitude predict {output} FILE")

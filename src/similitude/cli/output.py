@@ -129,6 +129,10 @@ class Terminal(Console):
         """Print text; the terminal wraps long lines."""
         self.print(printable(text), style=style, soft_wrap=True)
 
+    def sentence(self, text: object, style: str | None = None) -> None:
+        """Print text, wrapped at the width of the terminal, or of 80 letters elsewhere."""
+        self.print(printable(text), style=style)
+
     def facts(self, facts: Iterable[tuple[str, object]]) -> None:
         """Print names and values side by side."""
         grid = Table.grid(padding=(0, 2))

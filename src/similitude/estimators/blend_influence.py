@@ -7,7 +7,7 @@ is the weighted sum over its models.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,10 +40,9 @@ class BlendInfluence:
     base: np.ndarray
     penalties: tuple[float, ...]
     shares: tuple[float, ...]
-    _factors: list[np.ndarray] = field(default_factory=list, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: [] if name == "_factors" else value for name, value in vars(self).items()}
+        return {name: value for name, value in vars(self).items() if name != "_factors"}
 
     @property
     def heads(self) -> np.ndarray:
@@ -57,12 +56,13 @@ class BlendInfluence:
 
     def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return what each row adds to each output, (objects, rows, outputs), and the similarity to it."""
-        if not self._factors:
-            for part, penalty in zip(model.parts, self.penalties, strict=True):
-                K, _ = part.blocks(part.features.landmarks.encoding)
-                self._factors.append(ridge_factor(K, penalty * self.weights.mean() / self.weights))
+        factors = vars(self).get("_factors")
+        if factors is None:  # computed once; not a field, so that it is not saved
+            own = [part.blocks(part.features.landmarks.encoding)[0] for part in model.parts]
+            diagonals = [penalty * self.weights.mean() / self.weights for penalty in self.penalties]
+            factors = vars(self)["_factors"] = list(map(ridge_factor, own, diagonals))
         blocks = [part.blocks(A)[0] for part, A in zip(model.parts, encodings, strict=True)]
-        parts = zip(self.shares, self._factors, blocks, strict=True)
+        parts = zip(self.shares, factors, blocks, strict=True)
         smoother = sum([share * cho_solve((L, True), K.T, check_finite=False).T for share, L, K in parts], 0.0)
         Y = self.labels if self.labels.ndim == 2 else class_codes(self.labels, max(2, len(self.base)))
         return np.asarray(smoother)[:, :, None] * (Y - self.base), blocks[0]

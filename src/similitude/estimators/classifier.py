@@ -20,7 +20,10 @@ from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import ClassTargets
 from similitude.linear import LinearModel, Trial, fit_classes, probabilities, temperature
 from similitude.scikit import all_or_nothing, check_labels, check_weights, class_codes, class_weights
-from similitude.support import Estimate
+from similitude.support import Estimate, number_of
+
+SUSPECT_BELOW, NAMED_SUSPECTS = 0.1, 6
+"""A label looks wrong if a model of other rows gives it a smaller probability; and how many are named in a sentence."""
 
 
 class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
@@ -95,6 +98,11 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         The error of the model on new rows. Up to 5,000 rows it comes from nested folds (three; two from 300 rows on):
         scale, number of landmarks and penalty are chosen without the rows that they are judged by, and equal rows are
         in the same fold. With more rows it comes from a tenth of them, at most 2,500, on which no choice was made.
+    constant_error_ : float
+        The error of always predicting the most frequent class.
+    suspects_ : array of int
+        Positions of rows whose labels look wrong: nested folds give them a probability below 10 %; the least probable
+        first. Empty with more than 5,000 rows.
     certificate_ : Estimate
         With `certify`: an upper bound on the error on new rows, from rows that were used for nothing else; it holds
         with probability 0.95 if the rows are independent draws. Its grade is PROVEN, or NONE without `certify`.
@@ -237,6 +245,41 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         wrong = (class_numbers(judged.trial.scores) != class_numbers(judged.Y))[counted]
         groups = None if judged.groups is None else judged.groups[counted]
         self.held_out_error_ = error_of_classes(wrong, len(self.classes_), groups)
+        numbers = class_numbers(judged.Y)
+        shares = np.bincount(numbers, judged.weights, minlength=len(self.classes_)) / judged.weights.sum()
+        self.constant_error_ = 1.0 - float(shares.max())
+        self.suspects_ = np.empty(0, dtype=np.intp)
+        if judged.positions is not None:
+            own = probabilities(_decision(judged.trial.scores), self.temperature_)[np.arange(len(numbers)), numbers]
+            suspect = np.flatnonzero(counted & (own < SUSPECT_BELOW))
+            self.suspects_ = judged.positions[suspect[np.argsort(own[suspect], kind="stable")]]
+
+    def verdict(self) -> str:
+        """Say in one sentence whether similar objects share labels, as far as new rows show, and which look wrong.
+
+        Examples
+        --------
+        >>> from similitude import SimilarityClassifier
+        >>> from similitude.datasets import iris
+        >>> said = SimilarityClassifier(random_state=0).fit(*iris()).verdict()
+        >>> print(said[: said.index(" by comparing")])
+        similar objects share labels: 97 % of new rows right
+        """
+        check_is_fitted(self)
+        error, most = self.held_out_error_, self.constant_error_
+        clear, any_gain = error.high < most, error.value < most
+        how = "share labels" if clear else "share labels a little" if any_gain else "do not clearly share labels"
+        found = (
+            f"similar objects {how}: {100 * (1 - error.value):.0f} % of new rows right by comparing with "
+            f"{number_of(self.n_similarity_calls_, 'landmark')} (always the same class: {100 * (1 - most):.0f} %)"
+        )
+        if not len(self.suspects_):
+            return found
+        rows = ", ".join(map(str, np.sort(self.suspects_[:NAMED_SUSPECTS]).tolist()))
+        rows += ", …" if len(self.suspects_) > NAMED_SUSPECTS else ""
+        if len(self.suspects_) == 1:
+            return f"{found}; one label looks wrong: row {rows}"
+        return f"{found}; {len(self.suspects_):,} labels look wrong: rows {rows}"
 
     def _certified(self, scores: np.ndarray, codes: np.ndarray) -> Estimate:
         return upper_bound(int((class_numbers(scores) != class_numbers(codes)).sum()), len(codes))

@@ -13,7 +13,7 @@ import numpy as np
 from similitude.compute import Encoding, as_objects, rows
 from similitude.estimators.influence import Influence
 from similitude.estimators.model import LandmarkModel
-from similitude.support import Result, brief, plain
+from similitude.support import Result, brief, number_of, plain
 
 SHOWN = 6
 """Examples that a printed explanation names."""
@@ -111,7 +111,7 @@ class Explanation(Result):
         """Return the i-th example in words: its label, how many rows it stands for, itself, where it is."""
         where = "" if self.positions is None else f" (row {self.positions[i]})"
         label = "" if self.labels is None else _label(self.labels[i])
-        one = brief(self.examples[i])
+        one = _short(self.examples[i])
         if self.by == "landmarks":
             return f"{one}{where}"
         if self.counts[i] == 1:
@@ -124,9 +124,8 @@ class Explanation(Result):
         if not len(rest):
             return None
         if self.by == "landmarks":
-            return float(rest.sum()), f"{len(rest):,} other {'landmark' if len(rest) == 1 else 'landmarks'}"
-        n = int(self.counts[shown:].sum())
-        return float(rest.sum()), f"{n:,} other {'row' if n == 1 else 'rows'}"
+            return float(rest.sum()), number_of(len(rest), "other landmark")
+        return float(rest.sum()), number_of(int(self.counts[shown:].sum()), "other row")
 
     def lines(self, shown: int) -> Iterator[tuple[float, float | None, str]]:
         """Yield what adds up to the score: its size, a similarity or None, and what it is."""
@@ -140,7 +139,7 @@ class Explanation(Result):
         yield (
             self.base,
             None,
-            "intercept" if self.by == "landmarks" else "base: what the score is without any influence",
+            "intercept" if self.by == "landmarks" else "base: the score without any influence",
         )
 
     def __str__(self) -> str:
@@ -289,6 +288,13 @@ def _settled(influences: np.ndarray, total: float) -> tuple[np.ndarray, float]:
     if abs(gap) > SUM_ROUNDING * size:
         return influences, gap
     return influences + gap * sizes / size if size else influences, 0.0
+
+
+def _short(value: Any) -> str:
+    """Return an object in a few words; numbers of vectors with four digits."""
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f":
+        return f"[{', '.join([f'{one:.4g}' for one in value[:4].tolist()])}{', …' if len(value) > 4 else ''}]"
+    return brief(value)
 
 
 def _item(value: Any) -> Any:

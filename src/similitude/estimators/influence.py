@@ -263,7 +263,7 @@ def influence_in_ridge(
         return single
     outputs = Y.shape[1]
     groups = Groups.around(features[0].landmarks, outputs, classes=classes, numbers=1 if classes else outputs)
-    ridge.moments.groups = GroupMoments.precisely(F, groups.targets(features[0], F, Y), weights)
+    ridge.moments.groups = GroupMoments.precisely(F, groups.members(*groups.nearness(features[0]), F, Y), weights)
     return GroupInfluence.of_ridge(ridge, lam, groups)
 
 
@@ -297,7 +297,8 @@ def influence_in_refit(
             (linear.weights[: features[0].n_similarities] != 0).any(axis=1).reshape(-1, n).any(axis=0)
         )
     groups = Groups.around(features[0].landmarks, outputs, classes=classes, numbers=outputs, among=used)
-    members = as_numpy(groups.members(features[0], F, beside(np.asarray(Y), F)))
+    group = as_numpy(groups.members(*groups.nearness(features[0]), F, beside(np.asarray(Y), F)).group)
+    members = (group[:, None] == np.arange(len(groups))).astype(float)
     counts = np.rint((weights > 0) @ members).astype(np.intp)
     filled = counts > 0
     done = step(members[:, filled])

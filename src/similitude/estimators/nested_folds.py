@@ -48,12 +48,14 @@ class Judged:
     """Rows that were scored by models of other rows.
 
     `groups` numbers equal rows, which were in the same fold; it is None if the rows were held out from one model.
+    `positions` are those of the rows in X, if all rows were scored.
     """
 
     trial: Trial
     Y: np.ndarray
     weights: np.ndarray
     groups: np.ndarray | None = None
+    positions: np.ndarray | None = None
 
 
 def judged_by_folds(
@@ -95,7 +97,7 @@ def judged_by_folds(
             samples = _samples_of_fold(X, data, options, choice, fitted.samples, train, test)
             scores[test] = _scores(samples, sizes, data, options, places[train], fit_linear)
     Y, weights = data.Y[places], data.weights[places]
-    return Judged(Trial.of(fitted.trial.lam, scores, Y, weights), Y, weights, groups)
+    return Judged(Trial.of(fitted.trial.lam, scores, Y, weights), Y, weights, groups, data.located_at(places))
 
 
 def assign_folds(groups: np.ndarray, labels: np.ndarray | None, random_state: Any) -> np.ndarray:

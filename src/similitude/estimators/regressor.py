@@ -17,7 +17,7 @@ from similitude.estimators.options import FitOptions
 from similitude.estimators.targets import NumberTargets
 from similitude.linear import LinearModel, Trial, fit_numbers
 from similitude.scikit import all_or_nothing, check_targets, check_weights
-from similitude.support import Estimate
+from similitude.support import Estimate, number_of
 
 
 class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
@@ -122,6 +122,29 @@ landmark_curve_, lam_, intercept_, n_similarity_calls_
         squares = ((Y - np.average(Y, axis=0, weights=weights)) ** 2).sum(axis=1)
         self.constant_error_ = float(np.average(squares, weights=weights))
         self.held_out_error_ = error_of_numbers(judged.trial.losses, weights, judged.groups)
+
+    def verdict(self) -> str:
+        """Say in one sentence how well numbers are predicted, as far as new rows show.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from similitude import SimilarityRegressor
+        >>> X = np.linspace(0, 6, 200)[:, None]
+        >>> said = SimilarityRegressor(random_state=0).fit(X, np.sin(X[:, 0])).verdict()
+        >>> said.startswith("similar objects have similar values: 100 % of the variance of new rows")
+        True
+        """
+        check_is_fitted(self)
+        error, most = self.held_out_error_, self.constant_error_
+        if not error.value < most:
+            return "no sign that similar objects have similar values: the mean predicts new rows as well"
+        how = "have similar values" if error.high < most else "have somewhat similar values"
+        return (
+            f"similar objects {how}: {100 * (1 - error.value / most):.0f} % of the variance of new rows is explained "
+            f"by comparing with {number_of(self.n_similarity_calls_, 'landmark')} (a typical error is "
+            f"{math.sqrt(error.value):.3g})"
+        )
 
     def _certified(self, scores: np.ndarray, Y: np.ndarray) -> Estimate:
         self.certified_size_ = 2 * math.sqrt(self.held_out_error_.value)

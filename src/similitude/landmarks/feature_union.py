@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from similitude.compute import Encoding
 from similitude.landmarks.features import LandmarkFeatures, side_by_side
 from similitude.landmarks.groups import Groups
 from similitude.landmarks.partial_projection import n_leading
-from similitude.linear import Moments
+from similitude.linear import Members, Moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +69,16 @@ class FeatureUnion:
 
     def moments(self, F: Any, Y: Any, weights: Any) -> Moments:
         """Return the weighted sums over rows of features, and those of groups of rows."""
-        members = None if self.groups is None else self.groups.targets(self.parts[0], F, Y)
-        return Moments.of(F, Y, weights, members)
+        return Moments.of(F, Y, weights, self.members(F, Y))
+
+    def members(self, F: Any, Y: Any) -> Members | None:
+        """Return to which group each row belongs, if sums over groups are kept."""
+        return None if self.groups is None else self.groups.members(*self._nearness, F, Y)
+
+    @cached_property
+    def _nearness(self) -> tuple[np.ndarray, np.ndarray]:
+        assert self.groups is not None
+        return self.groups.nearness(self.parts[0])
 
     def for_sums(self, F: np.ndarray) -> FeatureUnion:
         """Return features that are only computed as far as sums over rows need them; F holds those of some rows."""

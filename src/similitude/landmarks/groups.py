@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import beside, in_precision, namespace
-from similitude.landmarks.features import LandmarkFeatures, Landmarks, side_by_side
+from similitude.landmarks.features import LandmarkFeatures, Landmarks
+from similitude.linear import Members
 
 MOST_NUMBERS, OF_FEW = 28, 20
 """Numbers that are kept of each landmark to explain predictions: groups, times the outputs if each has its own; and how
@@ -67,45 +68,53 @@ class Groups:
     def __len__(self) -> int:
         return len(self.landmarks)
 
-    def members(self, features: LandmarkFeatures, F: Any, Y: Any) -> Any:
-        """Return one column per group: 1 for its rows and 0 for others, as an array or tensor like F.
+    def members(self, basis: np.ndarray, offset: np.ndarray, F: Any, Y: Any) -> Members:
+        """Return to which group each row belongs.
 
         Parameters
         ----------
-        features : LandmarkFeatures
-            Those of the first similarity, complete or made for sums.
+        basis, offset : array
+            See :meth:`nearness`.
         F : array or tensor of shape (n, columns)
             The features of rows; those of the first similarity come first.
         Y : array or tensor
             Their targets: codes of classes, or numbers.
         """
-        xp = namespace(F)
-        near = in_precision(self._nearness(features, F), xp.float64)
+        own, numbers = None, Y
         if self.classes is not None:
-            own = Y.argmax(1) if Y.shape[1] > 1 else in_precision(Y[:, 0] >= 0, xp.int64)
-            near = xp.where(own[:, None] == beside(self.classes, F)[None, :], near, -np.inf)
-        if not len(self):
-            return in_precision(near, xp.float64)
-        nearest = near.argmax(1)
-        return in_precision(nearest[:, None] == beside(np.arange(len(self)), F)[None, :], xp.float64)
+            own, numbers = Y.argmax(1) if Y.shape[1] > 1 else Y[:, 0] >= 0, None
+        if isinstance(F, np.ndarray):
+            return Members(self._nearest(F, basis, offset, own), len(self), numbers)
+        near = in_precision(beside(basis, F), F.dtype) @ F[:, : basis.shape[1]].T - beside(offset, F)[:, None]
+        if own is not None and self.classes is not None:
+            near = namespace(F).where(beside(self.classes, F)[:, None] == own[None, :], near, -np.inf)
+        return Members(near.argmax(0), len(self), numbers)
 
-    def targets(self, features: LandmarkFeatures, F: Any, Y: Any) -> Any:
-        """Return the targets whose cross products explain predictions: members, then for numbers these times Y."""
-        members = self.members(features, F, Y)
-        if self.classes is not None:
-            return members
-        parts = [members, *(members * Y[:, output, None] for output in range(Y.shape[1]))]
-        return side_by_side(parts)
+    def _nearest(self, F: np.ndarray, basis: np.ndarray, offset: np.ndarray, own: np.ndarray | None) -> np.ndarray:
+        """Return the nearest group of each row, among those of its class; single precision is enough to choose one."""
+        near = F[:, : basis.shape[1]].astype(np.float32, copy=False) @ basis.T.astype(np.float32)
+        near -= offset.astype(np.float32)
+        if own is not None:
+            assert self.classes is not None
+            kinds = np.arange(int(max(self.classes.max(), own.max(initial=0))) + 1)
+            near += np.where(kinds[:, None] == self.classes, np.float32(0), np.float32(-np.inf))[own.astype(np.intp)]
+        nearest: np.ndarray = near.argmax(1)
+        return nearest
 
-    def _nearness(self, features: LandmarkFeatures, F: Any) -> Any:
-        """Return the similarity of rows to the landmarks of the groups; in a projection, minus half the distance."""
+    def nearness(self, features: LandmarkFeatures) -> tuple[np.ndarray, np.ndarray]:
+        """Return B and b such that B f - b is the nearness of a row to each group, given its features f.
+
+        The features are those of the first similarity, complete or made for sums; only the first ones are used.
+        Nearness is the similarity to the landmark of the group; in a projection, minus half the squared distance from
+        it, but for a constant.
+        """
         if features.factor is None:
-            return F[:, beside(self.landmarks, F)]
+            basis = (np.arange(self.landmarks.max(initial=0) + 1) == self.landmarks[:, None]).astype(float)
+            return basis, np.zeros(len(self))
         U = features.factor[:, self.landmarks]
         complete = len(U) if features.leading is None else features.leading
         last = self.landmarks >= complete  # their columns hold what the complete features leave of the similarity
         basis = np.where(np.arange(len(U))[:, None] < complete, U, 0.0)
         basis[self.landmarks[last], np.flatnonzero(last)] = 1.0
         used = int(np.flatnonzero(basis.any(axis=1)).max(initial=0)) + 1
-        near = F[:, :used] @ in_precision(beside(basis[:used], F), F.dtype)
-        return near - beside((U**2).sum(axis=0) / (2 * features.scale), F)
+        return basis[:used].T, (U**2).sum(axis=0) / (2 * features.scale)

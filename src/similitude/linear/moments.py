@@ -20,27 +20,60 @@ GROUP_PREFIX = "group_"
 """Of the names of arrays that belong to groups."""
 
 
+@dataclass(frozen=True, eq=False)
+class Members:
+    """To which group each row belongs."""
+
+    group: Any  # the number of the group of each row
+    n_groups: int
+    numbers: Any = None  # targets of shape (n, k), whose sums over groups are kept too
+
+    def __getitem__(self, cut: slice) -> Members:
+        return Members(self.group[cut], self.n_groups, None if self.numbers is None else self.numbers[cut])
+
+    def columns(self, weights: Any) -> list[Any]:
+        """Return what rows count for in the sums of their groups: their weights, and weights times numbers."""
+        if self.numbers is None:
+            return [weights]
+        return [weights, *(weights * self.numbers[:, output] for output in range(self.numbers.shape[1]))]
+
+
 @dataclass
 class GroupMoments:
-    """Weighted sums over rows for targets t of groups of rows: zero for the rows of other groups."""
+    """Weighted sums over the rows of each group: of the features, and for numbers of features times targets."""
 
-    cross: np.ndarray  # of s_i f_i t_i', shape (d, q)
-    targets: np.ndarray  # of s_i t_i, shape (q,)
-    counts: np.ndarray  # of t_i over the rows with a weight, shape (q,)
+    cross: np.ndarray  # of s_i f_i, then of s_i f_i y_i for each target; shape (d, groups (1 + targets))
+    targets: np.ndarray  # of s_i, then of s_i y_i
+    counts: np.ndarray  # the number of rows with a weight, shape (groups,)
 
     @classmethod
-    def of(cls, F: Any, T: Any, weights: Any) -> GroupMoments:
+    def of(cls, F: Any, members: Members, weights: Any) -> GroupMoments:
         """Return the sums over rows."""
-        xp, weighted = namespace(F), weights[:, None] * T
-        cross = F.T @ _cast(weighted, F.dtype)
-        return cls(_cast(cross, xp.float64), weighted.sum(axis=0), _cast(weights > 0, T.dtype) @ T)
+        xp, n, columns = namespace(F), members.n_groups, members.columns(weights)
+        if xp is np:
+            totals = [np.bincount(members.group, one, n) for one in columns]
+            cross = _sums_of_groups(F, members, columns).T
+            return cls(_cast(cross, np.float64), np.concatenate(totals), np.bincount(members.group, weights > 0, n))
+        zero = xp.zeros((n, F.shape[1] + 1), dtype=xp.float64, device=F.device)
+        parts = []
+        for one in [*columns, weights > 0]:
+            s = _cast(one, F.dtype)[:, None]
+            rows = _cast(xp.concat([F * s, s], axis=1), xp.float64)
+            parts.append(zero.index_add(0, members.group, rows))
+        sums = xp.concat(parts[:-1])
+        return cls(sums[:, :-1].T, sums[:, -1], parts[-1][:, -1])
 
     @classmethod
-    def precisely(cls, F: np.ndarray, T: np.ndarray, weights: np.ndarray) -> GroupMoments:
+    def precisely(cls, F: np.ndarray, members: Members, weights: np.ndarray) -> GroupMoments:
         """Return the sums over rows in memory, with products in float64."""
-        total = cls(np.zeros((F.shape[1], T.shape[1])), np.zeros(T.shape[1]), np.zeros(T.shape[1]))
+        total: GroupMoments | None = None
         for rows, strip in strips(F):
-            total += cls.of(strip, T[rows], weights[rows])
+            part = cls.of(strip, members[rows], weights[rows])
+            if total is None:
+                total = part
+            else:
+                total += part
+        assert total is not None
         return total
 
     def moved(self, move: Callable[[Any], Any]) -> GroupMoments:
@@ -80,10 +113,10 @@ class Moments:
     groups: GroupMoments | None = None  # the cross products of groups of rows, if these are kept apart
 
     @classmethod
-    def of(cls, F: Any, Y: Any, weights: Any, members: Any = None) -> Moments:
+    def of(cls, F: Any, Y: Any, weights: Any, members: Members | None = None) -> Moments:
         """Return the moments of rows (arrays or tensors); products are computed in the precision of the features.
 
-        `members` holds further targets of the rows, whose cross products are kept as those of groups.
+        `members` says to which groups the rows belong, if sums over groups are kept apart.
         """
         shift = _shift(F) if F.dtype == namespace(F).float32 else None
         if shift is None or not shift.any():
@@ -98,7 +131,7 @@ class Moments:
         return total._about(in_precision(shift, namespace(F).float64))
 
     @classmethod
-    def _of(cls, F: Any, Y: Any, weights: Any, members: Any) -> Moments:
+    def _of(cls, F: Any, Y: Any, weights: Any, members: Members | None) -> Moments:
         xp = namespace(F)
         weighted = weights[:, None] * Y
         cross = F.T @ _cast(weighted, F.dtype)
@@ -180,6 +213,19 @@ class Moments:
         mean, middle = self.means()
         gram = self.gram - np.outer(self.features, mean)
         return gram, self.cross - np.outer(self.features, middle)
+
+
+def _sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -> np.ndarray:
+    """Return the sums of rows times each column over the rows of each group, in one sequential pass over F."""
+    from scipy.sparse import csc_array
+
+    n, several = members.n_groups, len(columns)
+    chosen = csc_array((several * n, len(F)), dtype=F.dtype)  # its arrays are set without the checks of a constructor
+    chosen.indptr = np.arange(0, several * len(F) + 1, several, dtype=np.int32)
+    chosen.indices = (members.group[:, None] + n * np.arange(several)).ravel().astype(np.int32, copy=False)
+    chosen.data = np.stack([_cast(one, F.dtype) for one in columns], axis=1).ravel()
+    found: np.ndarray = chosen @ F
+    return found
 
 
 def _cast(array: Any, dtype: Any) -> Any:

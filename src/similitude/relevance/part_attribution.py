@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import as_objects, is_table
+from similitude.compute import as_objects, is_sparse, is_table
 from similitude.relevance.additive import additive
 from similitude.relevance.drawings import html_of, text_of
 from similitude.relevance.parts import Parts, as_row, kind_of, occluded, parts_of, usual_values
@@ -86,7 +86,7 @@ class Attribution(Result):
         return html_of(self)
 
 
-def attribution(model: Any, x: Any, *, output: int = 0) -> Attribution:
+def attribution(model: Any, x: Any, *, output: int = 0, names: Sequence[str] | None = None) -> Attribution:
     r"""Return what each part of one object adds to its prediction.
 
     Parts are the letters of a string, the columns of a vector or of a row of a table, the items of a set, the nodes and
@@ -110,6 +110,8 @@ def attribution(model: Any, x: Any, *, output: int = 0) -> Attribution:
         One object; not a sequence of objects.
     output : int
         Which output, if the model predicts several numbers.
+    names : sequence of str, optional
+        Of the columns of vectors; by default those that the model was fitted to, or numbers.
 
     Returns
     -------
@@ -136,7 +138,7 @@ def attribution(model: Any, x: Any, *, output: int = 0) -> Attribution:
     if similarity is None or isinstance(similarity, str) or kind == "indices":
         raise TypeError("attribution needs objects: a model of a precomputed matrix knows only their positions")
     landmarks = getattr(model, "landmarks_", None)
-    parts = parts_of(kind, x, getattr(model, "feature_names_in_", None))
+    parts = parts_of(kind, x, names if names else getattr(model, "feature_names_in_", None))
     score, prediction, against, direction = _explained(model, parts, landmarks, x, output)
     value = float(score([x])[0])
     found = _by_features(model, several, x, parts, landmarks, direction)
@@ -202,6 +204,10 @@ def collection(kind: str, objects: list[Any], like: Any = None) -> Any:
     if kind == "vectors":
         if is_table(objects[0]):
             return objects[0]
+        if is_sparse(objects[0]):
+            from scipy.sparse import vstack
+
+            return vstack(objects, format="csr")
         return np.array([np.asarray(one, dtype=float).ravel() for one in objects])
     if kind == "table":
         rows = [as_row(one) for one in objects]
@@ -230,7 +236,8 @@ def _by_features(
         if not len(W):
             continue
         some = list(as_objects(objects))
-        compared = some[:: -(-len(some) // MOST_AVERAGED)] if parts.kind in ("vectors", "table") else []
+        cells = parts.kind in ("vectors", "table") and not is_sparse(x)
+        compared = some[:: -(-len(some) // MOST_AVERAGED)] if cells else []
         found = additive(k, [x, *compared], parts, some, W @ direction)
         if found is None:
             return None

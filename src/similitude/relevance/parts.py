@@ -46,8 +46,13 @@ def parts_of(kind: str, x: Any, names: Sequence[str] | None = None) -> Parts:
     """Return the parts of an object of a kind; `names` are those of the columns of vectors."""
     if kind == "strings":
         return Parts(kind, x, list(range(len(x))), list(x) if isinstance(x, str) else [chr(letter) for letter in x])
+    if kind == "vectors" and is_sparse(x):
+        row = x.tocsr().copy()
+        row.eliminate_zeros()
+        columns = row.indices.tolist()
+        return Parts(kind, row, columns, [f"column {q}" if not names else str(names[q]) for q in columns])
     if kind == "vectors":
-        values = np.asarray(x.todense() if is_sparse(x) else x, dtype=float).ravel()
+        values = np.asarray(x, dtype=float).ravel()
         known = [f"column {q}" for q in range(len(values))] if names is None else list(map(str, names))
         return Parts(kind, values, list(range(len(values))), known)
     if kind == "table":
@@ -97,7 +102,7 @@ def occluded(parts: Parts, usual: Any) -> list[Any]:
     """Return the object without each of its parts.
 
     A letter becomes one that occurs in no text, an item, node or edge is removed (a node with its edges), a segment of
-    a series becomes the line between its ends, and a cell gets its usual value.
+    a series becomes the line between its ends, a cell gets its usual value, and one of a sparse vector zero.
 
     Parameters
     ----------
@@ -109,6 +114,8 @@ def occluded(parts: Parts, usual: Any) -> list[Any]:
     if parts.kind == "strings":
         blank: Any = FILLER if isinstance(x, str) else bytes([0])
         return [x[:i] + blank + x[i + 1 :] for i in places]
+    if parts.kind == "vectors" and is_sparse(x):
+        return [x.multiply(np.arange(x.shape[1]) != q).tocsr() for q in places]
     if parts.kind == "vectors":
         return [np.where(np.arange(len(x)) == q, usual, x) for q in places]
     if parts.kind == "table":

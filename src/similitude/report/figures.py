@@ -20,10 +20,12 @@ from similitude.report.findings import (
     LandmarkFinding,
     LearningCurve,
     ModelFindings,
+    ObjectMap,
 )
 from similitude.report.render import charts
 from similitude.report.render.gram_image import GramImage
 from similitude.report.render.matplotlib_axes import draw, literal, new_axes, set_title
+from similitude.support import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,12 +33,15 @@ if TYPE_CHECKING:
 __all__ = [
     "calibration",
     "confusion",
+    "errors",
     "gaps",
     "goodness_curve",
     "gram",
     "labels",
     "landmarks",
     "learning_curve",
+    "object_map",
+    "recall",
     "residuals",
     "spectrum",
 ]
@@ -123,6 +128,40 @@ def residuals(found: Findings | ModelFindings, ax: Axes | None = None) -> Axes:
     if part.residuals is None:
         raise TypeError("this figure draws numbers, and the model predicts classes: see confusion")
     return draw(charts.residuals(part), ax)
+
+
+def errors(found: Findings | ModelFindings, ax: Axes | None = None) -> Axes:
+    """Draw predicted minus true numbers of held-out examples by the predicted number."""
+    part = _part(found, "model", ModelFindings)
+    if part.residuals is None:
+        raise TypeError("this figure draws numbers, and the model predicts classes: see confusion")
+    return draw(charts.errors(part), ax)
+
+
+def recall(found: Findings | ModelFindings, ax: Axes | None = None) -> Axes:
+    """Draw the share of each class that is predicted correctly, with exact intervals."""
+    part = _part(found, "model", ModelFindings)
+    if not part.by_class:
+        raise TypeError("this figure draws classes, and the model predicts numbers: see errors")
+    return draw(charts.recall(part), ax)
+
+
+def object_map(found: Findings, color: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw all objects in the plane, colored by the label or, with `color`, by the error or a column."""
+    placed = _part(found, "map", ObjectMap)
+    ways = {one.name: one for one in placed.colorings}
+    check_choice("color", color if color is not None else next(iter(ways)), tuple(ways))
+    way = ways[color] if color is not None else placed.colorings[0]
+    ax = new_axes(6.0, 5.0) if ax is None else ax
+    for level, name in enumerate(way.names):
+        own = way.levels == level
+        if own.any():
+            shade = {"color": f"C{level}"} if not way.ordered else {"c": [level] * int(own.sum()), "vmin": 0, "vmax": 7}
+            ax.scatter(placed.x[own], placed.y[own], s=12, label=literal(name), **shade)
+    ax.legend(title=literal(way.name), fontsize="small")
+    ax.set(xticks=[], yticks=[], xlabel="first coordinate", ylabel="second coordinate")
+    set_title(ax, str(placed))
+    return ax
 
 
 def calibration(found: Findings | ModelFindings | Calibration, ax: Axes | None = None) -> Axes:

@@ -249,8 +249,8 @@ class Comparison:
             best = min(tested, key=lambda one: (*one.outer[fold].inside.rank, one.position))
             errors.append(best.outer[fold].outside)
         judged, copies = np.concatenate(errors), self.copies[np.concatenate([test for _, test in self.outer.pairs])]
-        if self.targets.classes is not None:
-            return error_of_classes(judged, len(self.targets.classes), copies)
+        if self.targets.n_classes:
+            return error_of_classes(judged, self.targets.n_classes, copies)
         sums = np.bincount(np.unique(copies, return_inverse=True)[1], judged)  # copies count as one
         return error_of(sums * (len(sums) / len(judged)), False, self.outer.widening)
 

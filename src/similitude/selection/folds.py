@@ -129,7 +129,7 @@ def _shuffled(n_folds: int, targets: SelectionTargets, copies: np.ndarray, seed:
     described = f"{n_folds} folds{'' if targets.codes is None else ', stratified'}"
     _, first = np.unique(copies, return_index=True)
     if len(first) < len(targets):
-        fewest = 2 if targets.codes is None else np.bincount(targets.codes[first]).min()
+        fewest = 2 if targets.codes is None else np.bincount(targets.codes[first], minlength=targets.n_classes).min()
         if len(first) >= n_folds and fewest >= 2:
             return Folds(_grouped(n_folds, targets.codes, copies, seed), f"{described}, copies together")
     splitter = KFold if targets.codes is None else StratifiedKFold

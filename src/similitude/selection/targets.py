@@ -44,6 +44,11 @@ class SelectionTargets:
     def __len__(self) -> int:
         return len(self.Y)
 
+    @property
+    def n_classes(self) -> int:
+        """The number of classes; 0 for regression."""
+        return 0 if self.classes is None else len(self.classes)
+
     def at(self, rows: np.ndarray) -> SelectionTargets:
         """Return the targets of some examples."""
         codes = None if self.codes is None else self.codes[rows]

@@ -38,6 +38,7 @@ from similitude.support.results import (
     Guarantee,
     Premise,
     Result,
+    number_of,
     plain,
     rounded_down,
     rounded_up,

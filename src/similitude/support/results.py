@@ -202,6 +202,15 @@ def _rounded(value: float, digits: int, towards: str) -> str:
     return f"{float(Context(prec=digits, rounding=towards).create_decimal_from_float(value)):.{digits}g}"
 
 
+def number_of(n: int, noun: str) -> str:
+    """Return a number with a noun.
+
+    >>> number_of(1, "row"), number_of(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {noun if n == 1 else noun + 's'}"
+
+
 def plain(value: Any, *, finite: bool = False) -> Any:
     """Return a value as dicts, lists, numbers and strings; with `finite`, numbers that are not finite become None.
 

@@ -10,4 +10,5 @@ from similitude.report.findings.investigation import Findings, investigate
 from similitude.report.findings.landmark_curve import LearningCurve
 from similitude.report.findings.landmark_importance import LandmarkFinding
 from similitude.report.findings.model_quality import Calibration, ModelFindings
+from similitude.report.findings.object_map import ObjectMap
 from similitude.report.findings.scores import ACCURACY, AUC, BALANCED, EXPLAINED, F1, MEANINGS, Scores

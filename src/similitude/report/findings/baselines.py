@@ -28,21 +28,26 @@ MODEL = "this model"
 
 def compared(
     inputs: Inputs, parts: Split, model: Any, predictions: HeldOutPredictions, columns: Sequence[ColumnValues]
-) -> tuple[Scores, ...]:
-    """Return the scores of the model, and of the baselines in the same folds."""
-    found = [
-        Scores(
-            MODEL,
-            f"a linear model on similarities to {model.n_similarity_calls_:,} landmarks",
-            scores(inputs, predictions),
-        )
-    ]
+) -> tuple[tuple[Scores, ...], np.ndarray]:
+    """Return the scores of the model and of the baselines in the same folds, and which examples all of them miss.
+
+    Examples are given by positions in X; the constant prediction does not count.
+    """
+    own = f"a linear model on similarities to {model.n_similarity_calls_:,} landmarks"
+    found, missed = [Scores(MODEL, own, scores(inputs, predictions))], _missed(predictions)
     for name, about, predict in _baselines(inputs, columns):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of solvers that stop early
             baseline = out_of_fold(inputs, parts, predict)
         found.append(Scores(name, about, scores(inputs, baseline), ahead_of(baseline, predictions)))
-    return tuple(found)
+        if len(found) > 2:
+            missed &= _missed(baseline)
+    return tuple(found), parts.tested[missed] if inputs.of_classes else parts.tested[:0]
+
+
+def _missed(predictions: HeldOutPredictions) -> np.ndarray:
+    """Tell which examples are predicted wrongly in every round."""
+    return np.asarray((predictions.predicted != predictions.targets).all(axis=0))
 
 
 def _baselines(inputs: Inputs, columns: Sequence[ColumnValues]) -> Iterator[tuple[str, str, Predictor]]:

@@ -67,6 +67,11 @@ class ColumnFinding(Result):
     remark: str
     importance: Estimate | None = None
 
+    @property
+    def weight(self) -> float:
+        """The value of the importance; 0 if it is not known."""
+        return 0.0 if self.importance is None else self.importance.value
+
     def __str__(self) -> str:
         missing = f", {100 * self.missing:.0f} % missing" if self.missing else ""
         return f"{self.name}: {self.kind}{missing}, {self.summary}" + (f" ({self.remark})" if self.remark else "")

@@ -13,6 +13,7 @@ from similitude.goodness import Goodness
 from similitude.report.findings.decisions import Decision, decisions
 from similitude.report.findings.held_out import FoldModel, HeldOutPredictions, class_scores
 from similitude.report.findings.inputs import Inputs, plain_label
+from similitude.report.findings.model_quality import ModelFindings
 from similitude.support import Result
 
 N_MISTAKES, N_CLOSE, N_TYPICAL, N_SUSPECTS = 22, 6, 16, 6
@@ -78,7 +79,7 @@ def margins(scores: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 
 def _chosen(
-    inputs: Inputs, predictions: HeldOutPredictions, goodness: Goodness | None
+    inputs: Inputs, predictions: HeldOutPredictions, goodness: Goodness | None, doubted: np.ndarray
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Yield reasons to show examples, the most informative first, with positions in X."""
     margin = margins(predictions.mean_scores, predictions.targets)
@@ -91,7 +92,7 @@ def _chosen(
     wrong, right = order[margin[order] < 0], order[margin[order] >= 0]
     yield MISTAKE, predictions.tested[wrong[:N_MISTAKES]]
     if goodness is not None:
-        yield SUSPECT, goodness.suspects[:N_SUSPECTS]
+        yield SUSPECT, doubted[:N_SUSPECTS]
         yield HARDEST, goodness.hardest
     yield CLOSE_CALL, predictions.tested[right[:N_CLOSE]]
     yield TYPICAL, predictions.tested[_typical(predictions.targets, margin, right)]
@@ -107,12 +108,21 @@ def _typical(targets: np.ndarray, margin: np.ndarray, right: np.ndarray) -> list
     return [i for _, _, i in sorted(turns)[:N_TYPICAL]]
 
 
+def doubtful_labels(goodness: Goodness | None, model: ModelFindings) -> np.ndarray:
+    """Return the labels that look wrong to similar examples, and that neither the model nor any baseline predicts."""
+    return model.missed_by_all[:0] if goodness is None else np.intersect1d(goodness.suspects, model.missed_by_all)
+
+
 def choose_examples(
-    inputs: Inputs, models: Sequence[FoldModel], predictions: HeldOutPredictions, goodness: Goodness | None
+    inputs: Inputs,
+    models: Sequence[FoldModel],
+    predictions: HeldOutPredictions,
+    goodness: Goodness | None,
+    doubted: np.ndarray,
 ) -> tuple[ExampleFinding, ...]:
     """Return the examples to show; the last of the models is the one that is reported."""
     why: dict[int, list[str]] = {}
-    for reason, chosen in _chosen(inputs, predictions, goodness):
+    for reason, chosen in _chosen(inputs, predictions, goodness, doubted):
         for index in chosen.tolist():
             why.setdefault(index, [])
             why[index] += [reason] if reason not in why[index] else []

@@ -18,9 +18,10 @@ from similitude.compute.engines import Engine, current_engine, use_engine
 from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import Goodness, assess
 from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
+from similitude.report.findings.column_importance import with_importance
 from similitude.report.findings.columns import ColumnFinding, column_notes, columns_of
 from similitude.report.findings.data_summary import About, summarize
-from similitude.report.findings.examples import ExampleFinding, choose_examples
+from similitude.report.findings.examples import ExampleFinding, choose_examples, doubtful_labels
 from similitude.report.findings.gram_matrix import Eigenvalues, GramSample, gram_of_sample
 from similitude.report.findings.held_out import FoldModel, HeldOutPredictions, Split, predict_held_out, split
 from similitude.report.findings.inputs import Inputs, validated
@@ -59,6 +60,9 @@ class Findings(Result):
         Why goodness is None, or empty.
     gap_labels : array
         The label of each example in ``goodness.used``, whose gap is in ``goodness.strong.gaps``; empty without it.
+    doubted : array of int
+        Positions in X of the examples whose labels look wrong: nearly all of their most similar examples share another
+        label, and neither the model nor any baseline predicts the given one.
     columns : tuple of ColumnFinding
         Of a table, or the components of vectors; empty for other objects.
     gram : GramSample
@@ -87,6 +91,7 @@ class Findings(Result):
     goodness: Goodness | None
     no_goodness: str
     gap_labels: np.ndarray
+    doubted: np.ndarray
     columns: tuple[ColumnFinding, ...]
     gram: GramSample
     map: ObjectMap
@@ -202,14 +207,17 @@ def _findings(
         compared = alternatives(inputs, parts, gram, predictions, others)
     with timed("learning curve"):
         curve = learning_curve(inputs, parts, model, predictions, goodness)
-    with timed("landmarks and examples"):
-        roles = landmark_roles(inputs, parts, model)
-        examples = choose_examples(inputs, folds, predictions, goodness)
     with timed("map"):
         columns = columns_of(inputs, about.kind, about.names)
+        if about.image_shape is None:
+            columns = with_importance(inputs, columns, folds)
         placed = object_map(inputs, gram, predictions, columns, embedding)
     with timed("baselines"):
         evaluated = evaluate(inputs, parts, model, predictions, columns)
+    doubted = doubtful_labels(goodness, evaluated)
+    with timed("landmarks and examples"):
+        roles = landmark_roles(inputs, parts, model)
+        examples = choose_examples(inputs, folds, predictions, goodness, doubted)
     notes = (*column_notes(columns), *_image_note(about), *_notes(inputs, gram, goodness, parts, model))
     return Findings(
         about=replace(about, notes=notes),
@@ -218,6 +226,7 @@ def _findings(
         goodness=goodness,
         no_goodness=no_goodness,
         gap_labels=inputs.y[:0] if goodness is None else inputs.y[goodness.used],
+        doubted=doubted,
         columns=tuple(one.finding for one in columns),
         gram=gram,
         map=placed,

@@ -140,6 +140,8 @@ class ModelFindings(Result):
         For classification.
     scores : tuple of Scores
         Accuracy and beyond, of the model and then of the baselines, on the same held-out examples.
+    missed_by_all : array of int
+        Positions in X of the held-out examples that neither the model nor any baseline predicts correctly.
     by_class : tuple of ClassScores
         Recall and precision of each class; empty for regression.
     guarantee : Guarantee
@@ -167,6 +169,7 @@ class ModelFindings(Result):
     residuals: Residuals | None
     calibration: Calibration | None
     scores: tuple[Scores, ...]
+    missed_by_all: np.ndarray
     by_class: tuple[ClassScores, ...]
     guarantee: Guarantee
 
@@ -192,6 +195,7 @@ def evaluate(
 ) -> ModelFindings:
     """Evaluate a model by its held-out predictions."""
     confusion = _confusion(predictions, len(inputs.classes)) if inputs.of_classes else None
+    found, missed = compared(inputs, parts, model, predictions, columns)
     residuals = None
     if not inputs.of_classes:
         residuals = Residuals(predictions.tested, predictions.targets, predictions.mean_scores)
@@ -216,7 +220,8 @@ def evaluate(
         worst=() if confusion is None else _worst(inputs, confusion),
         residuals=residuals,
         calibration=_calibration(inputs, predictions),
-        scores=compared(inputs, parts, model, predictions, columns),
+        scores=found,
+        missed_by_all=missed,
         by_class=class_scores_of(inputs, predictions) if inputs.of_classes else (),
         guarantee=model.guarantee_,
     )

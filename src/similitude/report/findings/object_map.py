@@ -25,7 +25,7 @@ MAX_BASE = 200
 LEVELS, SHADES = 10, 8
 """Largest number of colors of categories, and the number of colors of numbers."""
 
-MAX_COLORINGS = 40
+MAX_COLORINGS = 30
 """Largest number of columns by which the map can be colored."""
 
 PCA, NEIGHBORS = "pca", "neighbors"
@@ -134,7 +134,8 @@ def _label_colorings(inputs: Inputs, indices: np.ndarray, error: np.ndarray) -> 
 
 
 def _column_colorings(columns: Sequence[ColumnValues], indices: np.ndarray) -> Iterator[Coloring]:
-    for one in [one for one in columns if one.is_feature][:MAX_COLORINGS]:
+    known = sorted((one for one in columns if one.is_feature), key=lambda one: -one.finding.weight)
+    for one in known[:MAX_COLORINGS]:
         values, name = one.values[indices], one.finding.name
         yield _by_category(name, values, one.names) if one.names else _by_number(name, values)
 

@@ -195,7 +195,7 @@ def _largest(found: Findings) -> dict[str, float]:
     importance = [one.importance for one in found.landmarks]
     return {
         "importance": float(np.max(importance, initial=1e-300)),
-        "column": max([one.importance.value for one in found.columns if one.importance is not None], default=0) or 1.0,
+        "column": max([one.weight for one in found.columns], default=0.0) or 1.0,
     }
 
 
@@ -217,8 +217,8 @@ def _data(found: Findings, specs: dict[str, Any], gram: GramImage, drawings: Pag
 
 
 def by_importance(columns: Sequence[ColumnFinding]) -> list[ColumnFinding]:
-    """Return columns by importance, if it is known: the most important first, those without importance last."""
-    return sorted(columns, key=lambda one: -np.inf if one.importance is None else -one.importance.value)
+    """Return the most important columns first, if importance is known."""
+    return sorted(columns, key=lambda one: -one.weight)
 
 
 def _score_scales(found: Findings) -> dict[str, float]:

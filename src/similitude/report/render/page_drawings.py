@@ -6,7 +6,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from similitude.relevance import Attribution
 from similitude.report.findings import IDENTIFIER, TEXT, Findings
+from similitude.report.render.attributions import drawn_parts
 from similitude.report.render.drawings import Drawer, drawer
 
 BUDGET = 350_000
@@ -26,6 +28,7 @@ class PageDrawings:
         names = None if found.about.names is None else list(found.about.names)
         last = {one.name for one in found.columns if one.kind in (IDENTIFIER, TEXT)}
         self.drawer = drawer(found.about.kind, objects, names=names, image_shape=found.about.image_shape, last=last)
+        self._image_shape = found.about.image_shape
         self._spent = 0
         self._drawn: dict[tuple[int, int], str] = {}
         self._numbers: dict[str, int] = {}
@@ -63,6 +66,14 @@ class PageDrawings:
             self._spent += len(drawn)
             found[key] = self._number(drawn)
         return found
+
+    def show_parts(self, found: Attribution) -> Markup:
+        """Return an object colored by what its parts add to the score, if the page has room for it."""
+        if self._spent >= BUDGET:
+            return Markup('<p class="under">Not drawn, to keep this file small.</p>')
+        drawn = drawn_parts(found, self._image_shape)
+        self._spent += len(drawn)
+        return drawn
 
     def rest(self) -> list[Markup]:
         """Return the drawings that were referred to but not shown."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.goodness import SIGNIFICANT
+from similitude.relevance import Attribution
 from similitude.report.findings import (
     ACCURACY,
     AUC,
@@ -23,6 +24,7 @@ from similitude.report.findings import (
     ModelFindings,
     Scores,
 )
+from similitude.support import Estimate
 from similitude.validity import Validity
 
 SECTIONS = {
@@ -221,7 +223,7 @@ def verdict(found: Findings) -> str:
 
 def _suspects(found: Findings) -> str:
     """Name the labels that look wrong."""
-    suspects = [] if found.goodness is None else sorted(found.goodness.suspects.tolist())
+    suspects = found.doubted.tolist()
     if not suspects:
         return ""
     listed = ", ".join(map(str, suspects[:5])) + (", …" if len(suspects) > 5 else "")
@@ -344,6 +346,14 @@ def what_decided(one: ExampleFinding, classes: bool) -> str:
     )
 
 
+def what_mattered(found: Attribution) -> str:
+    """Say how to read the parts of an object."""
+    more = "" if found.against is None else f" for {label_text(found.prediction)} against {label_text(found.against)}"
+    if found.base is not None:
+        return f"What each part adds to the score{more}: the parts and {found.base:.3g} sum to it."
+    return f"What the score{more} loses without each part; parts may stand in for each other, and need not add up."
+
+
 def side(part: DecidingExample, why: Decision) -> str:
     """Say what a deciding example speaks for.
 
@@ -352,6 +362,13 @@ def side(part: DecidingExample, why: Decision) -> str:
     if isinstance(why.prediction, float):
         return "pulls the number up" if part.influence > 0 else "pulls the number down"
     return f"speaks {'for' if part.influence > 0 else 'against'} {label_text(why.prediction)}"
+
+
+def importance_text(found: Estimate, classes: bool) -> str:
+    """Return the importance of a column with its interval: points of the error rate, or a share of the variance."""
+    scale, unit = (100, "percentage points of the error rate") if classes else (1, "of the variance")
+    value, low, high = (f"{scale * one:.2g}" for one in (found.value, found.low, found.high))
+    return f"{value} {unit} ({percent(found.level)} interval {low} to {high})"
 
 
 def what_data(found: Findings) -> str:

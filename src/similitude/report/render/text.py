@@ -96,6 +96,9 @@ def _data(found: Findings) -> Iterator[str]:
         kinds = Counter(one.kind for one in found.columns)
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
         missing = [f"{one.name} {sentences.percent(one.missing)}" for one in found.columns if one.missing]
+        if any(one.importance for one in found.columns):
+            first = sorted(found.columns, key=lambda one: -one.weight)[:5]
+            yield f"Most important columns: {', '.join(one.name for one in first if one.weight > 0)}."
         yield f"Columns: {counts}." + (f" Missing cells: {', '.join(missing[:8])}." if missing else "")
     yield f"Similarity: {found.about.similarity}."
     yield from (f"Note: {sentence}." for sentence in found.about.notes)

@@ -10,7 +10,7 @@ import numpy as np
 from similitude.kernels.graphs import ParsedGraph, parse_graph
 from similitude.report.render.drawings.drawer import Drawer
 from similitude.report.render.drawings.graph_layout import positions
-from similitude.report.render.drawings.html_snippets import PALETTE_SIZE, escaped, picture, swatches
+from similitude.report.render.drawings.html_snippets import PALETTE_SIZE, escaped, picture, shade, swatches
 
 STEP, RADIUS, MARGIN = 26.0, 8.0, 12.0
 WIDEST, HIGHEST = 260.0, 200.0
@@ -45,6 +45,29 @@ class GraphDrawer(Drawer):
         at, width, height = _framed(positions(graph.nodes, graph.ends))
         edges = "".join(f"M{at[u, 0]:.1f} {at[u, 1]:.1f}L{at[v, 0]:.1f} {at[v, 1]:.1f}" for u, v in graph.ends.tolist())
         return picture(f'<path class="edges" d="{edges}"/>{self._nodes(graph, at)}', width, height, label, "graph")
+
+    def draw_parts(self, one: Any, value_of: dict[Any, float]) -> str:
+        """Return the drawing with nodes and edges colored by what they add to a score, those that have a value."""
+        graph = _parse(one)
+        if graph is None or graph.nodes > NODES:
+            return self.draw(one)
+        at, width, height = _framed(positions(graph.nodes, graph.ends))
+        largest, drawn = max(map(abs, value_of.values()), default=0.0), []
+        for u, v in graph.ends.tolist():
+            ends = f'd="M{at[u, 0]:.1f} {at[u, 1]:.1f}L{at[v, 0]:.1f} {at[v, 1]:.1f}"'
+            if (u, v) in value_of:
+                drawn.append(f'<path {ends} style="stroke:{shade(value_of[u, v], largest)};stroke-width:8"/>')
+            drawn.append(f'<path class="edges" {ends}/>')
+        for node, (x, y) in enumerate(at.tolist()):
+            value = value_of.get(node, 0.0)
+            label = "" if graph.labels is None else escaped(str(graph.labels[node])[:LABEL_LETTERS])
+            place = f'cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS:g}"'
+            drawn.append(
+                f'<g><title>{value:+.3g}</title><circle {place} style="fill:var(--card)"/>'
+                f'<circle {place} style="fill:{shade(value, largest)};stroke:var(--soft-ink)"/>'
+                f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em" style="fill:var(--ink)">{label}</text></g>'
+            )
+        return picture("".join(drawn), width, height, "graph, colored by what its nodes and edges add", "graph")
 
     def legend(self) -> str:
         """Return the labels with their colors."""

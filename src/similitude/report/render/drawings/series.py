@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from similitude.report.render.drawings.drawer import Drawer
-from similitude.report.render.drawings.html_snippets import PALETTE_SIZE, escaped, number, picture, swatches
+from similitude.report.render.drawings.html_snippets import PALETTE_SIZE, escaped, number, picture, shade, swatches
 
 SERIES_WIDTH, SERIES_HEIGHT, PADDING = 240.0, 90.0, 4.0
 
@@ -34,6 +34,20 @@ class SeriesDrawer(Drawer):
 
     def draw(self, one: Any, near: Any = None) -> str:
         """Return the plot."""
+        return self._plot(one, "")
+
+    def draw_parts(self, one: Any, places: list[tuple[int, int]], values: list[float]) -> str:
+        """Return the plot on a ground that is colored by what the segments at these places add to a score."""
+        steps, width = max(len(_values(one)) - 1, 1), SERIES_WIDTH - 2 * PADDING
+        largest = max(map(abs, values), default=0.0)
+        ground = "".join(
+            f'<g><title>{value:+.3g}</title><rect x="{PADDING + width * a / steps:.1f}" height="{SERIES_HEIGHT:g}" '
+            f'width="{width * (b - a) / steps:.1f}" style="fill:{shade(value, largest)}"/></g>'
+            for (a, b), value in zip(places, values, strict=True)
+        )
+        return self._plot(one, ground)
+
+    def _plot(self, one: Any, ground: str) -> str:
         values = _values(one)
         drawn = min(values.shape[1], CHANNELS)
         points = POINTS // max(drawn, 1)
@@ -45,7 +59,11 @@ class SeriesDrawer(Drawer):
         finite = values[np.isfinite(values)]
         span = f", from {number(float(finite.min()))} to {number(float(finite.max()))}" if len(finite) else ""
         return picture(
-            self._zero() + lines, SERIES_WIDTH, SERIES_HEIGHT, f"series of {len(values)} times{several}{span}", "series"
+            ground + self._zero() + lines,
+            SERIES_WIDTH,
+            SERIES_HEIGHT,
+            f"series of {len(values)} times{several}{span}",
+            "series",
         )
 
     def legend(self) -> str:

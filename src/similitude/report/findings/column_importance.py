@@ -1,0 +1,55 @@
+"""The importance of columns for the model, on examples that it was not fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import take
+from similitude.relevance import importance
+from similitude.report.findings.columns import ColumnValues
+from similitude.report.findings.held_out import LEVEL, FoldModel
+from similitude.report.findings.inputs import Inputs
+from similitude.support import ESTIMATE, Estimate
+
+N_PERMUTATIONS, MAX_PREDICTIONS = 2, 120
+"""Number of permutations of each column, and of predictions for all of them together, which limit the folds."""
+
+MAX_CALLS, MAX_CALLS_OF_A_FUNCTION = 10_000_000, 200_000
+"""Largest number of similarities that are computed; the second one if they are values of a user's function."""
+
+MIN_PERMUTED = 20
+"""With fewer examples, importance is not measured."""
+
+
+def with_importance(
+    inputs: Inputs, columns: Sequence[ColumnValues], models: Sequence[FoldModel]
+) -> tuple[ColumnValues, ...]:
+    """Return columns with their importance by permutation, measured in some of the folds on what was held out."""
+    passes = max(1, N_PERMUTATIONS * len(columns))
+    tests = [one for one in models if len(one.test)][: max(1, MAX_PREDICTIONS // passes)]
+    landmarks = max(one.model.n_similarity_calls_ for one in tests)
+    most = MAX_CALLS if inputs.similarity.hints.threadsafe else MAX_CALLS_OF_A_FUNCTION
+    rows = most // max(1, passes * landmarks * len(tests))
+    sizes = [min(rows, len(one.test)) for one in tests]
+    if not columns or not landmarks or sum(sizes) < MIN_PERMUTED:
+        return tuple(columns)
+    found = [_importance(inputs, one, size) for one, size in zip(tests, sizes, strict=True)]
+    weights = np.array(sizes)[:, None] / sum(sizes)
+    values = np.sum([one.values * w for one, w in zip(found, weights, strict=True)], axis=0)
+    reach = np.sqrt(np.sum([((one.high - one.values) * w) ** 2 for one, w in zip(found, weights, strict=True)], axis=0))
+    ends = zip(values.tolist(), (values - reach).tolist(), (values + reach).tolist(), strict=True)
+    estimates = [Estimate(*one, LEVEL, ESTIMATE) for one in ends]
+    return tuple(
+        replace(one, finding=replace(one.finding, importance=measured))
+        for one, measured in zip(columns, estimates, strict=True)
+    )
+
+
+def _importance(inputs: Inputs, one: FoldModel, size: int) -> Any:
+    rows = np.sort(inputs.rng().permutation(one.test)[:size])
+    y = inputs.y[rows]
+    return importance(one.model, take(inputs.X, rows), y, n_repeats=N_PERMUTATIONS, random_state=inputs.seed)
