@@ -19,6 +19,9 @@ from similitude.similarity import Similarity
 UNPREDICTABLE = 0.97
 """Loss, relative to that of the mean, above which no isotropic kernel shows anything to learn from."""
 
+MOST_RANKED = 300
+"""Number of features up to which ranks are tried: more would double the time."""
+
 MATERN = Matern()
 
 
@@ -78,19 +81,21 @@ def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool =
     table : bool
         Whether columns may hold categories and missing values.
     """
-    with_ranks = LearningFeatures.of_table(X, Tabular(MATERN, ranks=True))
     plain = (
         LearningFeatures.of_table(X, Tabular(MATERN))
         if table
         else LearningFeatures.of_vectors(np.asarray(X, dtype=np.float64))
     )
-    start = _Start.better_of(_Start.of(plain, Y, order), _Start.of(with_ranks, Y, order))
+    start = _Start.of(plain, Y, order)
+    if plain.X.shape[1] <= MOST_RANKED:
+        with_ranks = LearningFeatures.of_table(X, Tabular(MATERN, ranks=True))
+        start = _Start.better_of(start, _Start.of(with_ranks, Y, order))
     gaussian = isotropic(Gaussian(), start.splits)
     searches = start.searches() if min(gaussian.loss, start.best.loss) < UNPREDICTABLE else ()
     chosen = _chosen(gaussian, [start.city_block, start.matern, *(one.chosen for one in searches)])
     blend = _blend(tuple(one.chosen for one in searches), chosen) if searches else None
     parts, weights = blend or ((chosen,), (1.0,))
-    reason = _reason(parts, weights, gaussian, searches, start.features is with_ranks)
+    reason = _reason(parts, weights, gaussian, searches, start.features is not plain)
     return AutoChoice(start.features, parts, weights, searches, order[: pilot_size(len(order))], reason)
 
 
