@@ -36,7 +36,7 @@ REMAINING, REMAINING_SQUARES = 0.8, 0.7
 """The share of an error rate, and of a mean squared error, by folds that surely remains with all rows: models of folds
 see fewer rows."""
 
-UPWARD = 2.3
+UPWARD = 2.0
 """How much farther the upper end of the interval of a mean squared error lies than that of a normal one, in logarithms:
 squares with heavy tails mostly have a mean below the expected one."""
 
