@@ -119,7 +119,7 @@ def test_intervals_by_hand():
     assert binom.cdf(10, 50, once.high) == pytest.approx(0.025) and binom.sf(9, 50, once.low) == pytest.approx(0.025)
     assert folded.low < once.low and folded.high > once.high and folded.value == once.value == 0.2
     losses, ones = np.array([1.0, 3.0] * 50), np.ones(100)
-    spread = np.log(error_of_numbers(losses, ones, None).high / 2) / 1.7
+    spread = np.log(error_of_numbers(losses, ones, None).high / 2) / 2.3
     assert spread == pytest.approx(1.96 * 0.1 / 2)
     assert error_of_numbers(losses, ones, np.arange(100) // 4).high == pytest.approx(2.0)  # groups have equal means
     assert error_of_numbers(np.zeros(5), np.ones(5), None).high == 0.0

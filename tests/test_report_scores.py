@@ -232,9 +232,11 @@ def test_the_column_that_decides_is_the_most_important_and_attributed_to():
     found = investigate("gaussian", X, np.where(X[:, 2] > 0, "up", "down"), names=list("abcd"))
     weights = [one.importance.value for one in found.columns]
     assert int(np.argmax(weights)) == 2 and found.columns[2].importance.low > 0
-    for one in found.examples[-5:]:  # typical ones
-        parts = one.decision.attribution
-        assert parts.prediction == one.predicted and parts.places[parts.order[0]] == 2
+    attributed = [one for one in found.examples if one.decision.attribution is not None]
+    assert len(attributed) == min(30, len(found.examples))
+    assert all(one.decision.attribution.prediction == one.predicted for one in attributed)
+    right = [one.decision.attribution for one in attributed if not one.wrong]
+    assert np.mean([one.places[one.order[0]] == 2 for one in right]) > 0.6
 
 
 def test_a_function_of_the_user_is_not_called_for_every_part():

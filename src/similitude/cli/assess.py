@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import similitude
 from similitude.cli.inputs import TrainingOptions
 from similitude.cli.options import Seed
-from similitude.cli.output import Computation, Terminal, printable, with_interval
+from similitude.cli.output import Computation, Terminal, with_interval
 
 if TYPE_CHECKING:
     from similitude.goodness import Goodness
@@ -38,7 +38,7 @@ def assess(given: TrainingOptions, seed: Seed = 0, *, run: Computation) -> None:
 
 def _show(terminal: Terminal, text: str, label: str | None, goodness: Goodness) -> None:
     sentence = goodness.verdict("rows")
-    terminal.print(printable(f"{sentence[0].upper()}{sentence[1:]}."), style="bold")
+    terminal.sentence(f"{sentence[0].upper()}{sentence[1:]}.", "bold")
     terminal.say(f"\nHow good {text} is for {label!r}", "bold")
     terminal.facts(_facts(goodness))
     terminal.say("\nHow much more similar rows are to their own class than to any other", "bold")

@@ -278,5 +278,6 @@ def _judged(
         inside = np.argsort(np.argsort(order)[train])
         part = _Blend.fit(take(X, train), Y[train], weights[train], inside, kind)
         scores[test] = part.scores(take(X, test))
+    left_out, _ = blend.left_out(Y, weights, np.arange(n))
     trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
-    return Judged(trial, Y, weights, groups, np.arange(n))
+    return Judged(trial, Y, weights, groups, positions=np.arange(n), left_out=left_out)

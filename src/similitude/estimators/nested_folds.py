@@ -36,7 +36,7 @@ REMAINING, REMAINING_SQUARES = 0.8, 0.7
 """The share of an error rate, and of a mean squared error, by folds that surely remains with all rows: models of folds
 see fewer rows."""
 
-UPWARD = 1.7
+UPWARD = 2.3
 """How much farther the upper end of the interval of a mean squared error lies than that of a normal one, in logarithms:
 squares with heavy tails mostly have a mean below the expected one."""
 
@@ -49,6 +49,8 @@ class Judged:
 
     `groups` numbers equal rows, which were in the same fold; it is None if the rows were held out from one model.
     `positions` are those of the rows in X, if all rows were scored.
+    `left_out` are the same rows left out one by one, by models that see nearly all rows; but these had their choices
+    made on the same rows.
     """
 
     trial: Trial
@@ -56,6 +58,7 @@ class Judged:
     weights: np.ndarray
     groups: np.ndarray | None = None
     positions: np.ndarray | None = None
+    left_out: Trial | None = None
 
 
 def judged_by_folds(
@@ -97,7 +100,9 @@ def judged_by_folds(
             samples = _samples_of_fold(X, data, options, choice, fitted.samples, train, test)
             scores[test] = _scores(samples, sizes, data, options, places[train], fit_linear)
     Y, weights = data.Y[places], data.weights[places]
-    return Judged(Trial.of(fitted.trial.lam, scores, Y, weights), Y, weights, groups, data.located_at(places))
+    return Judged(
+        Trial.of(fitted.trial.lam, scores, Y, weights), Y, weights, groups, data.located_at(places), fitted.trial
+    )
 
 
 def assign_folds(groups: np.ndarray, labels: np.ndarray | None, random_state: Any) -> np.ndarray:
@@ -189,10 +194,14 @@ def error_of_classes(wrong: np.ndarray, n_classes: int, groups: np.ndarray | Non
     return Estimate(share, float(low), float(high), LEVEL, ESTIMATE)
 
 
-def error_of_numbers(losses: np.ndarray, weights: np.ndarray, groups: np.ndarray | None) -> Estimate:
+def error_of_numbers(
+    losses: np.ndarray, weights: np.ndarray, groups: np.ndarray | None, left_out: Trial | None = None
+) -> Estimate:
     """Return the mean squared error on new rows, with an interval that is normal for its logarithm.
 
-    The squared errors of equal rows count as one.
+    The squared errors of equal rows count as one. If rows were also left out one by one, the interval reaches down to
+    the lower end of that error: where targets are nearly a function of the objects, a model of all rows may be several
+    times better than the models of folds.
     """
     mean = float(np.average(losses, weights=weights))
     if mean == 0:
@@ -201,4 +210,6 @@ def error_of_numbers(losses: np.ndarray, weights: np.ndarray, groups: np.ndarray
     sums = apart if groups is None else np.bincount(groups, apart)
     spread = 1.96 * float(np.sqrt(sums @ sums)) / float(weights.sum()) / mean
     low = mean * float(np.exp(-spread)) * (1.0 if groups is None else REMAINING_SQUARES)
+    if left_out is not None and left_out.loss > 0:
+        low = min(low, left_out.loss * float(np.exp(-1.96 * left_out.deviation / left_out.loss)))
     return Estimate(mean, low, mean * float(np.exp(UPWARD * spread)), LEVEL, ESTIMATE)

@@ -121,7 +121,7 @@ landmark_curve_, lam_, intercept_, n_similarity_calls_
         Y, weights = judged.Y, judged.weights
         squares = ((Y - np.average(Y, axis=0, weights=weights)) ** 2).sum(axis=1)
         self.constant_error_ = float(np.average(squares, weights=weights))
-        self.held_out_error_ = error_of_numbers(judged.trial.losses, weights, judged.groups)
+        self.held_out_error_ = error_of_numbers(judged.trial.losses, weights, judged.groups, judged.left_out)
 
     def verdict(self) -> str:
         """Say in one sentence how well numbers are predicted, as far as new rows show.

@@ -314,10 +314,10 @@ def _remarks(found: Similarities, who: SamplingPlan) -> list[str]:
     if found.scale > 1 + 1e-6:  # less is rounding
         notes.append(f"similarities reach {found.scale:.4g} in magnitude and were divided by that")
     if found.copies:
-        notes.append(
-            f"{found.copies:,} examples are exact copies of others: all figures are too optimistic unless they were "
-            f"drawn independently"
-        )
+        copies = "one example is an exact copy of another"
+        if found.copies > 1:
+            copies = f"{found.copies:,} examples are exact copies of others"
+        notes.append(f"{copies}: all figures are too optimistic unless they were drawn independently")
     if not len(who.fit):
         notes.append("too few examples were left to fit weights and to test them on others")
     return notes

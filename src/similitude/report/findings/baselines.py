@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.report.findings.columns import CATEGORY, FLAG, ColumnValues
-from similitude.report.findings.held_out import HeldOutPredictions, Split, out_of_fold
+from similitude.report.findings.held_out import MIN_EXAMPLES, HeldOutPredictions, Split, out_of_fold
 from similitude.report.findings.inputs import Inputs
 from similitude.report.findings.scores import Predictor, Scores, ahead_of, scores
 
@@ -64,7 +64,8 @@ def _baselines(inputs: Inputs, columns: Sequence[ColumnValues]) -> Iterator[tupl
     without = f" (without {', '.join(left_out)})" if left_out else ""
     kind = "logistic regression" if inputs.of_classes else "ridge regression"
     yield "linear model", f"scikit-learn's {kind} on scaled columns{without}", _of_columns(inputs, used, _linear)
-    yield "gradient boosting", f"scikit-learn's HistGradientBoosting{without}", _of_columns(inputs, used, _boosting)
+    if inputs.n >= MIN_EXAMPLES:  # with fewer, trees have too few rows to split
+        yield "gradient boosting", f"scikit-learn's HistGradientBoosting{without}", _of_columns(inputs, used, _boosting)
 
 
 def _constant(inputs: Inputs, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,12 +74,13 @@ class LearningCurve(Result):
 def learning_curve(
     inputs: Inputs, parts: Split, model: Any, predictions: HeldOutPredictions, goodness: Goodness | None
 ) -> LearningCurve:
-    """Refit the model with ever fewer landmarks, drawn by the same rule, and measure the held-out error."""
+    """Refit the model with ever fewer landmarks, drawn by the same rule, and measure the error in the first round."""
 
     def refit(size: int) -> HeldOutPredictions:
         changed = {"similarity": model.similarity_, "n_landmarks": size}
-        return predict_held_out(inputs, parts, lambda: type(model)(**{**model.get_params(deep=False), **changed}))[0]
+        return predict_held_out(inputs, once, lambda: type(model)(**{**model.get_params(deep=False), **changed}))[0]
 
+    once = replace(parts, rounds=parts.rounds[:1])
     chosen = max(1, model.n_similarity_calls_)
     sizes = halvings(chosen, max(2, len(inputs.classes)))
     errors = [one.error(inputs.seed) for one in [*map(refit, sizes[:-1]), predictions]]

@@ -32,7 +32,7 @@ from similitude.report.render.chart import (
     rounded,
     table_rows,
 )
-from similitude.report.render.sentences import error_text, held_out_error, is_rate, percent
+from similitude.report.render.sentences import counted, error_text, held_out_error, is_rate, percent
 
 MAX_ROWS = 15
 """Largest number of classes or landmarks that have a row of their own."""
@@ -60,9 +60,11 @@ def class_counts(labels: ClassCounts) -> Chart:
     order = sorted(range(len(labels.counts)), key=lambda i: -labels.counts[i])
     rows = [(str(labels.classes[i]), labels.counts[i]) for i in order]
     (largest, most), (smallest, fewest) = rows[0], rows[-1]
-    finding = f"Each of the {len(rows)} classes has {most:,} examples."
+    finding = f"Each of the {len(rows)} classes has {counted(most, 'example')}."
     if most > fewest:
-        finding = f"The largest class, {largest}, has {most:,} examples, the smallest, {smallest}, has {fewest:,}."
+        finding = (
+            f"The largest class, {largest}, has {counted(most, 'example')}, the smallest, {smallest}, has {fewest:,}."
+        )
     if len(rows) > MAX_ROWS:
         finding += f" The {MAX_ROWS} largest of {len(rows)} classes are drawn."
     names, counts = zip(*rows[:MAX_ROWS], strict=True)

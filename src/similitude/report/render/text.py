@@ -94,12 +94,12 @@ def _data(found: Findings) -> Iterator[str]:
     yield sentences.what_data(found)
     if found.about.kind == "table":
         kinds = Counter(one.kind for one in found.columns)
-        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+        counts = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
         missing = [f"{one.name} {sentences.percent(one.missing)}" for one in found.columns if one.missing]
         if any(one.importance for one in found.columns):
             first = sorted(found.columns, key=lambda one: -one.weight)[:5]
             yield f"Most important columns: {', '.join(one.name for one in first if one.weight > 0)}."
-        yield f"Columns: {counts}." + (f" Missing cells: {', '.join(missing[:8])}." if missing else "")
+        yield f"Columns by kind: {counts}." + (f" Missing cells: {', '.join(missing[:8])}." if missing else "")
     yield f"Similarity: {found.about.similarity}."
     yield from (f"Note: {sentence}." for sentence in found.about.notes)
 
@@ -166,7 +166,7 @@ def _model(found: Findings) -> Iterator[str]:
         off = np.average(np.abs(curve.x - curve.y), weights=curve.counts)
         bins = sentences.counted(len(curve.x), "bin")
         yield f"Probabilities are off by {100 * off:.0f} percentage points on average, in {bins}."
-    yield f"{model.n_landmarks:,} landmarks, {model.loss} loss; {model.representation}."
+    yield f"{sentences.counted(model.n_landmarks, 'landmark')}, {model.loss} loss; {model.representation}."
 
 
 def _landmarks(found: Findings) -> Iterator[str]:
