@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -181,16 +181,18 @@ def fit_exactly(
         The positions of the rows among those that the user gave.
     """
     used = np.sort(order)
+    at = used if positions is None else positions[used]
     places = np.searchsorted(used, order)
     some, Y, weights = _in_double_precision(take(X, used)), Y[used], weights[used]
     labels = None if labels is None else labels[used]
     blend = _Blend.fit(some, Y, weights, places, kind)
     features = tuple(
-        LandmarkFeatures(k, Landmarks(some, used if positions is None else positions[used], A, labels, "all"))
+        LandmarkFeatures(k, Landmarks(some, at, A, labels, "all"))
         for k, A in zip(blend.kernels, blend.encodings, strict=True)
     )
     trial, tried = blend.left_out(Y, weights, blend.outside(places, len(Y)))
     judged = _judged(blend, some, Y, weights, labels, places, seed, kind)
+    judged = replace(judged, positions=None if judged.positions is None else at[judged.positions])
     known = Y if labels is None else labels
     shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
@@ -269,7 +271,7 @@ def _judged(
     if len(outside) >= ENOUGH_OUTSIDE:
         rows = order[np.isin(order, outside)][:JUDGING_ROWS]
         trial, (truth, counted) = blend.left_out(Y, weights, rows)
-        return Judged(trial, truth, counted)
+        return Judged(trial, truth, counted, positions=rows)
     folds, scores = assign_folds(groups, labels, seed), np.empty(Y.shape)
     for fold in np.unique(folds):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -278,4 +280,4 @@ def _judged(
         scores[test] = part.scores(take(X, test))
     left_out, _ = blend.left_out(Y, weights, np.arange(n))
     trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
-    return Judged(trial, Y, weights, groups, left_out=left_out)
+    return Judged(trial, Y, weights, groups, positions=np.arange(n), left_out=left_out)

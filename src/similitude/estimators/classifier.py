@@ -134,7 +134,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
 
     def __init__(
         self,
-        similarity: Any = "gaussian",
+        similarity: Any = "auto",
         *,
         landmarks: Any = "auto",
         landmark_indices: Any = None,
@@ -261,7 +261,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         --------
         >>> from similitude import SimilarityClassifier
         >>> from similitude.datasets import iris
-        >>> said = SimilarityClassifier(random_state=0).fit(*iris()).verdict()
+        >>> said = SimilarityClassifier("gaussian", random_state=0).fit(*iris()).verdict()
         >>> print(said[: said.index(" by comparing")])
         similar objects share labels: 97 % of new rows right
         """
@@ -344,7 +344,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         >>> from similitude import SimilarityClassifier
         >>> from similitude.datasets import iris
         >>> X, y = iris()
-        >>> model = SimilarityClassifier(random_state=0).fit(X, y)
+        >>> model = SimilarityClassifier("gaussian", random_state=0).fit(X, y)
         >>> why = model.explain(X[70:71])[0]
         >>> why.prediction, why.against, why.labels[0]
         ('versicolor', 'virginica', 'versicolor')

@@ -110,7 +110,7 @@ class LandmarkEstimator(SimilarityEstimator):
 
     def __init__(
         self,
-        similarity: Any = "gaussian",
+        similarity: Any = "auto",
         *,
         landmarks: Any = "auto",
         landmark_indices: Any = None,

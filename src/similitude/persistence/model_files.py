@@ -190,7 +190,7 @@ def information(path: Any) -> Information:
     ...     save(Gaussian(2.0), f"{folder}/kernel.sim", about={"purpose": "an example"})
     ...     found = information(f"{folder}/kernel.sim")
     >>> found.type, found.parameters, found.about
-    ('Gaussian', {'sigma': '2.0'}, {'purpose': 'an example'})
+    ('Gaussian', {'sigma': '2.0', 'metric': 'None'}, {'purpose': 'an example'})
     """
     version, size, manifest = read_manifest(path)
     try:
