@@ -75,6 +75,13 @@ class GroupInfluence:
     codes: np.ndarray | None = None
 
     @classmethod
+    def none(cls, base: np.ndarray, n_features: int) -> GroupInfluence:
+        """Return the influence in a constant model, which no group has."""
+        nobody = np.empty(0, dtype=np.intp)
+        weights, codes = np.empty((n_features, 0)), np.empty((0, len(base)))
+        return cls(nobody, nobody, nobody, base, (weights,), np.empty(0), codes)
+
+    @classmethod
     def of_ridge(cls, ridge: Ridge, lam: float, groups: Groups) -> GroupInfluence:
         """Return the influence of groups in ridge regression; `weights` are still those of the features."""
         found, sums, base = ridge.of_groups(lam), ridge.moments.groups, np.asarray(ridge.target_mean, dtype=np.float64)
@@ -216,10 +223,7 @@ def weighted_landmarks(
     """
     n = len(features)
     if influence is not None and not any([piece.any() for piece in pieces]):
-        none, k = np.empty(0, dtype=np.intp), len(influence.base)
-        influence = GroupInfluence(
-            none, none, none, influence.base, (np.empty((sum(map(len, pieces)), 0)),), np.empty(0), np.empty((0, k))
-        )
+        influence = GroupInfluence.none(influence.base, sum(map(len, pieces)))
     by_features = [np.empty((len(piece), 0)) for piece in pieces]
     if isinstance(influence, GroupInfluence):
         by_features = np.split(influence.weights[0], np.cumsum(list(map(len, pieces)))[:-1])
@@ -296,6 +300,8 @@ def influence_in_refit(
         used = np.flatnonzero(
             (linear.weights[: features[0].n_similarities] != 0).any(axis=1).reshape(-1, n).any(axis=0)
         )
+        if not len(used):
+            return linear, GroupInfluence.none(linear.intercept, len(linear.weights))
     groups = Groups.around(features[0].landmarks, outputs, classes=classes, numbers=outputs, among=used)
     group = as_numpy(groups.members(*groups.nearness(features[0]), F, beside(np.asarray(Y), F)).group)
     members = (group[:, None] == np.arange(len(groups))).astype(float)
