@@ -45,7 +45,7 @@ def test_it_beats_a_gaussian_kernel_where_few_columns_matter():
     assert all(k.proven for k in kernels)
 
 
-@pytest.mark.parametrize("n", [150, 3100])
+@pytest.mark.parametrize("n", [150, pytest.param(3100, marks=pytest.mark.deep)])
 def test_the_held_out_error_is_that_on_new_rows(n):
     """By nested folds, and by rows outside of the pilot that are left out one by one."""
     X, y = relevant(n + 3000, d=6)
@@ -126,6 +126,7 @@ def test_a_small_table_is_fitted_without_learning(table):
     assert isinstance(model.similarity_, Tabular) and isinstance(model.similarity_.k, Gaussian)
 
 
+@pytest.mark.deep
 def test_many_rows_have_landmarks_in_the_learned_metric():
     X, y = relevant(6000, d=8)
     model = SimilarityRegressor("auto", random_state=0).fit(X[:5500], y[:5500])

@@ -428,6 +428,7 @@ def test_a_prediction_costs_what_is_said(several):
     assert representation.side == "left" and not representation.normalized  # lengths would need every landmark
 
 
+@pytest.mark.deep
 def test_the_sparse_model_is_a_model_like_others():
     few, y = X[:40], TWO[:40]
     weights = np.where(np.arange(40) % 4 == 0, 0.0, 1.0)

@@ -123,7 +123,7 @@ def test_groups_are_sums_of_examples(labels):
 
 
 @pytest.mark.parametrize("labels", LABELS)
-@pytest.mark.parametrize("n", [60, 20])
+@pytest.mark.parametrize("n", [pytest.param(60, marks=pytest.mark.deep), 20])
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_every_loss_and_penalty_is_a_sum_over_examples(objective, n, labels):
     y, n = LABELS[labels], n if OBJECTIVES[objective].get("penalty") != "l1" else n // 10

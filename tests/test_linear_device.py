@@ -125,6 +125,7 @@ def test_a_classifier_solves_on_the_device(monkeypatch, objective, pilot, device
     assert found.notes_ == []
 
 
+@pytest.mark.deep
 def test_the_sparse_model_is_fitted_on_the_cpu_and_says_so():
     X = vectors(60)
     labels, engine = (X[:, 0] > X[:, 1]).astype(int), TorchEngine(device="cpu")

@@ -333,6 +333,7 @@ def test_figures_are_saved_as_svg_and_png(visit, tmp_path):
         assert (tmp_path / "one.png").read_bytes()[1:4] == b"PNG" and (tmp_path / "one.png").stat().st_size > 2000
 
 
+@pytest.mark.deep
 def test_a_table_of_thirty_columns_takes_less_than_eight_screens(visit, folder):
     page = visit("columns", height=900)
     assert page.evaluate("document.documentElement.scrollHeight") < 8 * 900

@@ -295,6 +295,7 @@ def test_few_examples_are_judged_by_repeated_cross_validation():
     assert any("5 repeats of" in sentence for sentence in found.about.notes)
 
 
+@pytest.mark.deep
 def test_a_hundred_classes(monkeypatch):
     nothing = (None, "left out to save time")
     monkeypatch.setattr("similitude.report.findings.investigation._goodness", lambda inputs: nothing)
