@@ -9,7 +9,7 @@ from sklearn.datasets import load_wine
 from similitude import SimilarityClassifier
 
 X, y = load_wine(return_X_y=True)
-model = SimilarityClassifier(random_state=0).fit(X[::2], y[::2])
+model = SimilarityClassifier("gaussian", random_state=0).fit(X[::2], y[::2])
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     weights = model.explain(X[1:2], by="landmarks")[0]
