@@ -111,6 +111,7 @@ def exit_code(arguments: list[str]) -> int:
             traceback.print_exc()
         message, code = message_of(error, debug)
     report_error(message, code, "--json" in arguments)
+    discard_output()  # on a full disk the interpreter would fail once more to write what is buffered
     return code
 
 
