@@ -62,7 +62,7 @@ def report_error(message: str, code: int, as_json: bool) -> None:
 
 
 def discard_output() -> None:
-    """Send what cannot be written, to a closed pipe or a full disk, to the null device, so that Python exits quietly."""
+    """Send what cannot be written (a closed pipe, a full disk) to the null device, so that Python exits quietly."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
