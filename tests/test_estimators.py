@@ -191,6 +191,7 @@ def test_rows_are_normalized_where_that_helps_and_it_is_said():
     assert model.guarantee_.grade == NONE
 
 
+@pytest.mark.deep
 def test_reasons_name_what_was_seen():
     pair = SimilarityClassifier(LOPSIDED, landmark_indices=[0, 1, 2]).fit(X, TWO).representation_.reason
     K = lopsided(X[:3], X[:3])
@@ -387,6 +388,7 @@ def test_probabilities_are_probable(objective):
 
 
 @pytest.mark.parametrize("estimator", [SimilarityClassifier, SimilarityRegressor])
+@pytest.mark.deep
 def test_few_landmarks_are_used_and_no_other_is_asked(estimator):
     called = []
 

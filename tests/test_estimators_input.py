@@ -49,6 +49,7 @@ def test_every_loss_takes(kind, objective):
 
 
 @pytest.mark.parametrize("kind", ["sparse", "strings"])
+@pytest.mark.deep
 def test_a_penalty_that_selects_features_takes(kind):
     similarity, objects = OBJECTS[kind]
     check_learner(SimilarityRegressor(similarity, penalty="l1", n_landmarks=5), objects, SAMPLE[:, 0])

@@ -445,6 +445,7 @@ MEMORY = """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has another unit elsewhere")
+@pytest.mark.deep
 def test_memory_does_not_grow_with_the_rows():
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(MEMORY)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -42,6 +42,7 @@ def legend(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
+@pytest.mark.deep
 def test_labels_are_bars_the_largest_class_on_top():
     ax = figures.labels(found("adult"), ax=axes())
     counts = found("adult").about.labels.counts

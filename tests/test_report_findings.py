@@ -123,6 +123,7 @@ def test_every_kind_of_object_is_investigated_and_written(case, tmp_path):
     assert 0 < len(found.examples) <= 60
 
 
+@pytest.mark.deep
 def test_the_same_seed_gives_the_same_findings():
     X, codes = points(60)
     first, second, other = (investigate(Gaussian(), X, codes, random_state=seed).to_dict() for seed in (5, 5, 6))
@@ -148,6 +149,7 @@ def test_results_know_how_to_show_themselves_in_a_notebook():
 # What the data is.
 
 
+@pytest.mark.deep
 def test_about_counts_classes_and_shows_a_few_of_each():
     about = iris_findings().about
     assert about.labels.classes == ("setosa", "versicolor", "virginica") and about.labels.counts == (50, 50, 50)
