@@ -39,7 +39,7 @@ MAX_CHECKED = 500
 
 
 MANY_ASSESSED, WEIGHTED_LANDMARKS = 500, 100
-"""With more examples than the first, goodness gives weights to so many landmarks, to save time."""
+"""With more examples than the first number, `assess` weights only the second number of landmarks, to save time."""
 
 
 @dataclass(frozen=True, eq=False)
