@@ -24,6 +24,7 @@ estimators.blend_influence: BlendInfluence
 estimators.influence: ExampleInfluence GroupInfluence
 estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks
+estimators.parameters: LandmarkParameters
 estimators.partial_fit: Stream
 goodness: Goodness Margin MarginCurve
 goodness.class_means: WeakGoodness
