@@ -24,7 +24,6 @@ estimators.blend_influence: BlendInfluence
 estimators.influence: ExampleInfluence GroupInfluence
 estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks
-estimators.parameters: LandmarkParameters
 estimators.partial_fit: Stream
 goodness: Goodness Margin MarginCurve
 goodness.class_means: WeakGoodness
