@@ -13,6 +13,7 @@ from similitude.compute import (
     Encoding,
     as_numpy,
     in_memory,
+    in_precision,
     is_distributed,
     is_tensor,
     itemsize,
@@ -99,7 +100,7 @@ class LandmarkPredictor(LandmarkParameters):
         method : str
             The name of the method, which workers call.
         of_scores : callable
-            Turns scores into predictions.
+            Turns scores into predictions, both arrays or both tensors.
         """
         if "_model" not in vars(self):
             check_is_fitted(self)
@@ -109,10 +110,10 @@ class LandmarkPredictor(LandmarkParameters):
             helper.landmarks, helper.unlabeled = "auto", None
             asked = Prediction(helper, method, of_scores(np.zeros((1, len(self.intercept_)))))
             return engine.lazy_array(partition_prediction, asked, X, asked.like)
-        values = of_scores(self._scores(X))
         if not is_tensor(X):
-            return values
-        return moved(values, lambda array: namespace(X).asarray(array, device=X.device))
+            return of_scores(self._scores(X))
+        scores = moved(self._scores_in_memory(X), lambda array: namespace(X).asarray(array, device=X.device))
+        return of_scores(scores)
 
     def _asked(self, X: Any) -> tuple[LandmarkModel, tuple[Encoding, ...]]:
         """Return the model, and new objects encoded for each of its parts."""
@@ -131,11 +132,16 @@ class LandmarkPredictor(LandmarkParameters):
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores, one column per output, in float64."""
         source = None if in_memory(X) else self._source(X)
-        if source is not None:
-            return self._scores_of_source(source)
+        return as_numpy(self._scores_in_memory(X)) if source is None else self._scores_of_source(source)
+
+    def _scores_in_memory(self, X: Any) -> Any:
+        """Return the scores, one column per output, in float64: a tensor if they were computed on tensors."""
         model, encodings = self._asked(X)
         scores = model.scores(encodings, self._engine, itemsize(encodings[0]))
-        return as_numpy(scores).astype(np.float64, copy=False) + self.intercept_
+        if not is_tensor(scores):
+            return scores.astype(np.float64, copy=False) + self.intercept_
+        xp = namespace(scores)
+        return in_precision(scores, xp.float64) + xp.asarray(self.intercept_, device=scores.device)
 
     def _scores_of_source(self, source: Source) -> np.ndarray:
         scores = None if source.n is None else np.empty((source.n, len(self.intercept_)))

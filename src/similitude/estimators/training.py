@@ -63,11 +63,13 @@ class LandmarkTrainer(LandmarkPredictor):
         self, X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None, sampling: Sampling
     ) -> Judged | None:
         """Learn kernels and fit to every row, if the similarity is automatic and the rows are few; otherwise None."""
-        order = sampling.order(np.flatnonzero(weights > 0)) if sampling.all_rows is None else np.empty(0, np.intp)
+        weighted = np.flatnonzero(weights > 0)
+        few = sampling.all_rows is None and len(weighted) <= LEAVE_ONE_OUT
         automatic = self.n_landmarks == "auto" and isinstance(self.landmarks, str) and self.landmarks == "auto"
-        few = len(order) <= LEAVE_ONE_OUT and fits_exactly(len(order), self._engine.budget)
-        if not few or not automatic or not self._learns(X, Y, order):
+        exact = few and automatic and fits_exactly(len(weighted), self._engine.budget)
+        if not exact or not self._learns(X, Y, weighted):
             return None
+        order = sampling.order(weighted)
         fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind(), sampling.places)
         self.loss_, self.penalty_, self.lam_ = *RIDGE, fit.trial.lam
         self.landmark_curve_, self.notes_ = fit.curve, [fit.note()]
@@ -79,24 +81,24 @@ class LandmarkTrainer(LandmarkPredictor):
         self._calibrate(fit.trial, *fit.tried)
         return fit.judged
 
-    def _learns(self, X: Any, Y: np.ndarray, order: np.ndarray) -> bool:
+    def _learns(self, X: Any, Y: np.ndarray, weighted: np.ndarray) -> bool:
         """Tell whether a kernel is to be learned: an automatic similarity of enough vectors or rows of a table."""
         vectors = self._is_automatic and self._kind() in ("vectors", "table")
-        if not vectors or not can_learn(X, len(order), self._engine.budget):
+        if not vectors or not can_learn(X, len(weighted), self._engine.budget):
             return False
         plain = self._objective() == RIDGE and self.side in ("auto", "left") and self.unlabeled is None
         choosing = isinstance(self.landmarks, str) and self.landmark_indices is None
-        return plain and choosing and bool((Y[order] != Y[order[:1]]).any())
+        return plain and choosing and bool((Y[weighted] != Y[weighted[:1]]).any())
 
     def _learned(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sampling: Sampling
     ) -> tuple[tuple[Similarity, ...], str | None]:
         """Return a kernel learned from many rows, and a note on it; nothing if none is learned."""
-        order = sampling.order(np.flatnonzero(weights > 0))
-        if len(order) <= LEAVE_ONE_OUT or not self._learns(X, Y, order):
+        weighted = np.flatnonzero(weights > 0)
+        if len(weighted) <= LEAVE_ONE_OUT or not self._learns(X, Y, weighted):
             return (), None
-        together = len(order) <= PILOT and sampling.all_rows is None
-        kernel, note = learned_kernel(X, Y, order, self._kind(), together)
+        together = len(weighted) <= PILOT and sampling.all_rows is None
+        kernel, note = learned_kernel(X, Y, sampling.order(weighted), self._kind(), together)
         return (kernel,), note
 
     def _train(
