@@ -32,7 +32,7 @@ from similitude.support import PairError, brief
 
 T = TypeVar("T")
 
-WIDE_TILE = (512, 4096)
+WIDE_TILE = (1024, 4096)
 """Rows and columns of a tile that is written in place and not mirrored: the loops then fill long pieces of rows."""
 
 HEAVY_TILE_EDGE = 64

@@ -27,6 +27,9 @@ from similitude.support import check_positive, generator
 DIRECT = 32
 """Dimension up to which vectors are compared entry by entry rather than through a matrix product."""
 
+CENTERED_BY = 256
+"""Number of rows whose mean is the origin of distances, about: any point near the vectors will do."""
+
 TILE = (1024, 4096)
 """Rows and columns that go through the matrix product and then through a loop while they are in the cache."""
 
@@ -194,9 +197,10 @@ def _tiles(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, slice]]:
 
 
 def _centered(A: Any, B: Any) -> tuple[Any, Any]:
-    """Return both matrices relative to the mean of B, if that is far enough from the origin to matter."""
-    center = B.mean(0)
-    if float((center * center).sum()) <= 0.5 * float(squared_norms(B).mean()):
+    """Return both matrices relative to the mean of rows of B, if that is far enough from the origin to matter."""
+    some = B[:: max(1, len(B) // CENTERED_BY)]
+    center = some.mean(0)
+    if float((center * center).sum()) <= 0.5 * float(squared_norms(some).mean()):
         return A, B
     left = A - center
     return left, (left if A is B else B - center)
