@@ -35,7 +35,7 @@ LEFT_OUT = {
     "Envelope",
     "Extreme",
     "HistogramSimilarity",
-    "LandmarkEstimator",
+    "LandmarkParameters",
     "MultinomialLogistic",
     "Representer",
     "SimilarityEstimator",
