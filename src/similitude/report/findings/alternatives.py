@@ -92,7 +92,7 @@ def _judged(
     few = inputs.sample(MAX_CHECKED_OBJECTS)
     with pairs_at(few, few):
         verdict = check_kernel(own.resolved, take(inputs.X, few), random_state=inputs.seed).verdict
-    judged = Scores(name, repr(k), scores(inputs, predicted), ahead_of(predicted, predictions))
+    judged = Scores(name, repr(k), scores(inputs, predicted), ahead_of(predicted, predictions, inputs.seed))
     n_landmarks = folds[-1].model.n_similarity_calls_
     return Alternative(name, verdict, judged, n_landmarks, seconds, _some_of(own.resolved, inputs, gram))
 

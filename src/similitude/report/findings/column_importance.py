@@ -21,6 +21,9 @@ N_PERMUTATIONS, MAX_PREDICTIONS = 2, 120
 MAX_CALLS, MAX_CALLS_OF_A_FUNCTION = 10_000_000, 200_000
 """Largest number of similarities that are computed; the second one if they are values of a user's function."""
 
+MAX_PERMUTED = 600
+"""Largest number of examples that columns are permuted among."""
+
 MIN_PERMUTED = 20
 """With fewer examples, importance is not measured."""
 
@@ -34,7 +37,7 @@ def with_importance(
     landmarks = max(one.model.n_similarity_calls_ for one in tests)
     most = MAX_CALLS if inputs.similarity.hints.threadsafe else MAX_CALLS_OF_A_FUNCTION
     rows = most // max(1, passes * landmarks * len(tests))
-    sizes = [min(rows, len(one.test)) for one in tests]
+    sizes = [min(rows, len(one.test), MAX_PERMUTED) for one in tests]
     if not columns or not landmarks or sum(sizes) < MIN_PERMUTED:
         return tuple(columns)
     found = [_importance(inputs, one, size) for one, size in zip(tests, sizes, strict=True)]

@@ -16,18 +16,20 @@ import numpy as np
 from similitude.compute import as_objects, take
 from similitude.compute.engines import Engine, current_engine, use_engine
 from similitude.estimators import SimilarityClassifier, SimilarityRegressor
-from similitude.goodness import Goodness, assess
+from similitude.goodness import Goodness, assess, stratified
 from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
 from similitude.report.findings.column_importance import with_importance
 from similitude.report.findings.columns import ColumnFinding, column_notes, columns_of
 from similitude.report.findings.data_summary import About, summarize
-from similitude.report.findings.examples import ExampleFinding, choose_examples, doubtful_labels
+from similitude.report.findings.examples import ExampleFinding, choose_examples
 from similitude.report.findings.gram_matrix import Eigenvalues, GramSample, gram_of_sample
 from similitude.report.findings.held_out import FoldModel, HeldOutPredictions, Split, predict_held_out, split
 from similitude.report.findings.inputs import Inputs, validated
+from similitude.report.findings.landmark_blocks import LandmarkBlocks
 from similitude.report.findings.landmark_curve import LearningCurve, learning_curve
 from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles, most_important
 from similitude.report.findings.model_quality import ModelFindings, evaluate
+from similitude.report.findings.neighbors import Neighbors
 from similitude.report.findings.object_map import PCA, ObjectMap, object_map
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
 from similitude.similarity import Similarity
@@ -38,8 +40,8 @@ MAX_CHECKED = 500
 """Largest number of examples among which a counterexample is searched."""
 
 
-MANY_ASSESSED, WEIGHTED_LANDMARKS = 500, 100
-"""With more examples than the first number, `assess` weights only the second number of landmarks, to save time."""
+MAX_ASSESSED, WEIGHTED_LANDMARKS = 500, 40
+"""Goodness is assessed on at most the first number of examples; of more, weights are those of the second number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +138,7 @@ def investigate(
 
     A quarter of each class is held out and used for nothing but the final test; with fewer than 500 examples, each is
     predicted in cross-validation by a model that was not fitted to it (repeated with fewer than 40). Validity is
-    checked on at most 500 examples and goodness on at most 2,000; the Gram matrix shown has at most 300.
+    checked on at most 500 examples and goodness on at most 500; the Gram matrix shown has at most 300.
 
     Parameters
     ----------
@@ -194,29 +196,32 @@ def _findings(
         yield
         seconds[step] = time.perf_counter() - start
 
+    with timed("model"):
+        parts, predictions, folds = _model(inputs)
+        model = folds[-1].model
     with timed("is it a kernel"):
         validity = _validity(inputs)
     with timed("Gram matrix"):
         gram, spectrum = gram_of_sample(inputs)
     with timed("goodness"):
         goodness, no_goodness = _goodness(inputs)
-    with timed("model"):
-        parts, predictions, folds = _model(inputs)
-        model = folds[-1].model
     with timed("other similarities"):
         compared = alternatives(inputs, parts, gram, predictions, others)
-    with timed("learning curve"):
-        curve = learning_curve(inputs, parts, model, predictions, goodness)
-    with timed("map"):
+    with timed("landmarks"):
+        blocks = _landmark_blocks(inputs, parts, folds)
+        curve = learning_curve(inputs, model, blocks[:-1] or blocks, predictions, goodness)
+        roles = landmark_roles(inputs, parts, model, blocks[-1] if blocks else None)
+    with timed("columns"):
         columns = columns_of(inputs, about.kind, about.names)
         if about.image_shape is None:
             columns = with_importance(inputs, columns, folds)
+    with timed("map"):
         placed = object_map(inputs, gram, predictions, columns, embedding)
     with timed("baselines"):
-        evaluated = evaluate(inputs, parts, model, predictions, columns)
-    doubted = doubtful_labels(goodness, evaluated)
-    with timed("landmarks and examples"):
-        roles = landmark_roles(inputs, parts, model)
+        neighbors = Neighbors(inputs, folds)
+        evaluated = evaluate(inputs, parts, model, predictions, columns, neighbors)
+    with timed("examples"):
+        doubted = _doubted(inputs, goodness, neighbors, evaluated.missed_by_all)
         examples = choose_examples(inputs, folds, predictions, goodness, doubted)
     notes = (*column_notes(columns), *_image_note(about), *_notes(inputs, gram, goodness, parts, model))
     return Findings(
@@ -259,13 +264,28 @@ def _validity(inputs: Inputs) -> Validity:
 
 
 def _goodness(inputs: Inputs) -> tuple[Goodness | None, str]:
-    """Assess the similarity, or say why that is not possible; its warnings are in its notes."""
+    """Assess the similarity on a sample, or say why that is not possible; its warnings are in its notes."""
     if not inputs.of_classes:
         return None, "goodness is defined for classes, and y holds numbers"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        few = WEIGHTED_LANDMARKS if inputs.n > MANY_ASSESSED else None
-        return assess(inputs.resolved, inputs.X, inputs.y, landmarks=few, random_state=inputs.seed), ""
+        size = max(MAX_ASSESSED, 2 * len(inputs.classes))
+        if inputs.n <= size:
+            return assess(inputs.resolved, inputs.X, inputs.y, random_state=inputs.seed), ""
+        some = stratified(inputs.codes, size, inputs.rng())
+        few = max(WEIGHTED_LANDMARKS, len(inputs.classes))
+        X, y = take(inputs.X, some), inputs.y[some]
+        with pairs_at(some, some):
+            found = assess(inputs.resolved, X, y, landmarks=few, random_state=inputs.seed)
+        return found.of_sample(some, inputs.n), ""
+
+
+def _doubted(inputs: Inputs, goodness: Goodness | None, neighbors: Neighbors, missed: np.ndarray) -> np.ndarray:
+    """Return the examples whose labels look wrong to similar examples, and that no model or baseline predicts."""
+    if goodness is None:
+        return missed[:0]
+    everywhere = len(goodness.used) + len(goodness.left_out) == inputs.n
+    return np.intersect1d(goodness.suspects, missed) if everywhere else neighbors.suspects(missed)
 
 
 def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, ...]]:
@@ -281,6 +301,19 @@ def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, 
         everything = np.arange(inputs.n)
         folds = (*folds, FoldModel(make().fit(inputs.X, inputs.y), everything, everything[:0]))
     return parts, predictions, folds
+
+
+def _landmark_blocks(inputs: Inputs, parts: Split, folds: Sequence[FoldModel]) -> list[LandmarkBlocks]:
+    """Return similarities to landmarks: of the models of the first round, and last of the reported model.
+
+    If a part was held out once, these are the same; there are none for models of several similarities.
+    """
+    if any(isinstance(one.model.similarity_, list) for one in folds):
+        return []
+    if parts.held_out:
+        return [LandmarkBlocks(inputs, folds[-1])]
+    reported = FoldModel(folds[-1].model, parts.learned, parts.tested)
+    return [LandmarkBlocks(inputs, one) for one in (*folds[: len(parts.rounds[0])], reported)]
 
 
 def _image_note(about: About) -> tuple[str, ...]:

@@ -116,6 +116,7 @@ def as_html(found: Findings) -> str:
     )
 
 
+@functools.cache
 def _environment() -> Environment:
     """Return the template environment; it escapes everything from users, also what claims to be safe HTML."""
     environment = Environment(
