@@ -110,7 +110,7 @@ def test_every_kind_of_object_is_investigated_and_written(case, tmp_path):
     assert stored == json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(stored) == {
         *("about", "validity", "spectrum", "goodness", "no_goodness", "gap_labels", "gram", "landmark_curve", "model"),
-        *("doubted", "columns", "map", "alternatives", "importance", "landmarks", "examples", "reproduce"),
+        *("doubted", "columns", "map", "alternatives", "importance", "landmarks", "examples", "reproduce", "learned"),
     }
     text = str(found)
     assert len(text.splitlines()) < 110

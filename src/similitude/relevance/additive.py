@@ -50,8 +50,8 @@ def additive(
         known = [one for one in several if one is not None]
         if len(known) < len(several):
             return None
-        values = [np.sum(each, axis=0) for each in zip(*[one[0] for one in known], strict=True)]
-        return values, np.sum([one[1] for one in known], axis=0)
+        sums = [np.sum(each, axis=0) for each in zip(*[one[0] for one in known], strict=True)]
+        return sums, np.sum([one[1] for one in known], axis=0)
     if isinstance(k, Normalized):
         (_, mine), (_, theirs) = k.encode(_together(k, xs)), k.encode(_together(k, landmarks))
         found = additive(k.k, xs, parts, landmarks, a * np.asarray(theirs))

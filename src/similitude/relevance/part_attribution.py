@@ -220,8 +220,8 @@ def _explained(model: Any, X: Any, output: int) -> _Explained:
         decided, other = np.argsort(-scores, axis=1, kind="stable")[:, :2].T
         directions = np.eye(k)[decided] - np.eye(k)[other]
     names = np.asarray(model.classes_).tolist()
-    named = [[names[i] for i in which.tolist()] for which in (decided, other)]
-    return _Explained(*named, directions, np.einsum("ij,ij->i", scores, directions))
+    predicted, against = ([names[i] for i in which.tolist()] for which in (decided, other))
+    return _Explained(predicted, against, directions, np.einsum("ij,ij->i", scores, directions))
 
 
 def _like(model: Any, landmarks: Any) -> Any:

@@ -23,7 +23,7 @@ NUMBER, CATEGORY, FLAG, DATE, TEXT, IDENTIFIER, OTHER = (
 )
 """Kinds of columns."""
 
-MISSING = ("nan", "NaT", "<NA>")
+WRITTEN_MISSING = ("nan", "NaT", "<NA>")
 """How missing values are written."""
 
 LISTED = 3
@@ -125,8 +125,8 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, float):
         return value != value
     if isinstance(value, str):
-        return value in MISSING
-    return value is None or (not isinstance(value, int) and str(value) in MISSING)
+        return value in WRITTEN_MISSING
+    return value is None or (not isinstance(value, int) and str(value) in WRITTEN_MISSING)
 
 
 def _component(name: str, values: np.ndarray, share: float) -> ColumnValues:

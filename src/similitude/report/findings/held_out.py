@@ -193,9 +193,14 @@ class FoldModel:
 
 
 def similarity_of(model: Any) -> Similarity:
-    """Return the similarity of a fitted model; of several, which are blended, their sum."""
+    """Return the similarity of a fitted model; of several, which are blended, the sum in the same shares."""
     k: Any = model.similarity_
-    return k if isinstance(k, Similarity) else functools.reduce(operator.add, k)
+    if isinstance(k, Similarity):
+        return k
+    weights = model.learned_.weights if model.learned_ is not None else [1.0] * len(k)
+    parts = [weight / sum(weights) * one for weight, one in zip(weights, k, strict=True)]
+    blended: Similarity = functools.reduce(operator.add, parts)
+    return blended
 
 
 def predict_held_out(

@@ -82,6 +82,11 @@ class LandmarkBlocks:
         lam = self.model.lam_ * len(self.refitted) / len(self.fold.train)
         return Ridge(Moments.of(F, Y, np.ones(len(Y))), lam).fit(lam).scores(G)
 
+    def notes(self) -> tuple[str, ...]:
+        """Say how many examples models with fewer landmarks were fitted to, if not to all."""
+        n, most = len(self.refitted), len(self.fold.train)
+        return (f"models with fewer landmarks were fitted to {n:,} of {most:,} examples",) if n < most else ()
+
     def _features(self, sides: tuple[np.ndarray, ...], which: np.ndarray) -> np.ndarray:
         parts = [K[:, which] for K in sides]
         if self.is_projected:

@@ -85,7 +85,7 @@ def learning_curve(
 ) -> LearningCurve:
     """Refit the model with ever fewer of its landmarks, at its own penalty, and measure the error in the first round.
 
-    `blocks` belong to the models of this round; none for a model of several similarities, which is not refitted.
+    `blocks` belong to the models of this round; none where every row is a landmark, and nothing is refitted.
     """
     chosen = max(1, model.n_similarity_calls_)
     sizes = halvings(chosen, max(2, len(inputs.classes))) if blocks else [chosen]

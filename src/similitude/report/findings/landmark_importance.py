@@ -37,6 +37,12 @@ MEASURES = {
 """What importance measures, by representation."""
 
 
+MAX_EXPLAINED = 200
+"""Largest number of predictions that are explained where importance is influence."""
+
+BY_INFLUENCE = "how much the example adds to a score or takes from it, on average over {n:,} examples"
+
+
 @dataclass(frozen=True)
 class LandmarkFinding(Result):
     """A landmark and its importance.
@@ -85,9 +91,11 @@ class LandmarkRoles:
 def landmark_roles(inputs: Inputs, parts: Split, model: Any, blocks: LandmarkBlocks | None) -> LandmarkRoles:
     """Measure the importance of a model's landmarks on the tested examples.
 
-    `blocks` holds the similarities of these; None for a model of several similarities, whose landmarks are not ranked.
+    `blocks` holds the similarities of these; None where every row is a landmark: there, importance is influence.
     """
-    if blocks is None or not blocks.n_landmarks:
+    if blocks is None:
+        return _by_influence(inputs, parts, model)
+    if not blocks.n_landmarks:
         empty = np.empty(0, dtype=np.intp)
         return LandmarkRoles(model, take(inputs.X, empty), empty, (), np.empty(0), "")
     weights, m = model.landmark_weights_, blocks.n_landmarks
@@ -98,6 +106,22 @@ def landmark_roles(inputs: Inputs, parts: Split, model: Any, blocks: LandmarkBlo
     whom = "held-out examples" if parts.held_out else "all examples"
     measure = MEASURES[model.representation_.name].format(whom=whom)
     return LandmarkRoles(model, objects, positions, sides, _importance(factors, sides), measure)
+
+
+def _by_influence(inputs: Inputs, parts: Split, model: Any) -> LandmarkRoles:
+    """Measure the importance of training examples by what they add to scores."""
+    some = np.sort(inputs.rng().permutation(parts.tested)[:MAX_EXPLAINED])
+    sizes, n = np.zeros(inputs.n), 0
+    for why in model.explain(take(inputs.X, some)):
+        sizes[parts.learned[why.positions]] += np.abs(why.influences)
+        n += 1
+    several = isinstance(model.landmarks_, list) and isinstance(model.landmark_indices_, list)
+    objects = model.landmarks_[0] if several else model.landmarks_
+    positions = parts.learned[model.landmark_indices_[0] if several else model.landmark_indices_]
+    known = inputs.targets[positions]
+    sides = np.eye(len(inputs.classes))[known] if inputs.of_classes else (known - inputs.y.mean())[:, None]
+    sides = sides[:, 1:] - 0.5 if len(inputs.classes) == 2 else sides
+    return LandmarkRoles(model, objects, positions, (sides,), sizes[positions] / n, BY_INFLUENCE.format(n=n))
 
 
 def _factors(blocks: LandmarkBlocks, some: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -202,15 +202,16 @@ def evaluate(
     """Evaluate a model by its held-out predictions."""
     confusion = _confusion(predictions, len(inputs.classes)) if inputs.of_classes else None
     found, missed = compared(inputs, parts, model, predictions, columns, neighbors)
-    residuals = None
+    several = isinstance(model.representation_, tuple)  # of a blend, all of them are the same
+    representation, residuals = model.representation_[0] if several else model.representation_, None
     if not inputs.of_classes:
         residuals = Residuals(predictions.tested, predictions.targets, predictions.mean_scores)
     return ModelFindings(
         task=inputs.task,
         estimator=" ".join(repr(model).split()),
         similarity=repr(model.similarity_),
-        representation=str(model.representation_),
-        representation_name=model.representation_.name,
+        representation=str(representation),
+        representation_name=representation.name,
         loss=model.loss_,
         n_landmarks=model.n_similarity_calls_,
         measure=predictions.measure,
