@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from similitude import FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, datasets
 from similitude.kernels import Gaussian, Linear, Sigmoid
 from similitude.report import Findings, investigate, write_report
-from similitude.report.findings.held_out import MANY_EXAMPLES, MIN_EXAMPLES, predict_held_out, split
+from similitude.report.findings.held_out import MANY_EXAMPLES, MIN_EXAMPLES, FoldModel, predict_held_out, split
 from similitude.report.findings.inputs import validated
+from similitude.report.findings.landmark_blocks import LandmarkBlocks
 from similitude.report.findings.landmark_curve import halvings
 from similitude.report.findings.landmark_importance import landmark_roles
 from similitude.results import Result
@@ -109,7 +110,7 @@ def test_every_kind_of_object_is_investigated_and_written(case, tmp_path):
     assert stored == json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(stored) == {
         *("about", "validity", "spectrum", "goodness", "no_goodness", "gap_labels", "gram", "landmark_curve", "model"),
-        *("doubted", "columns", "map", "alternatives", "importance", "landmarks", "examples", "reproduce"),
+        *("doubted", "columns", "map", "alternatives", "importance", "landmarks", "examples", "reproduce", "learned"),
     }
     text = str(found)
     assert len(text.splitlines()) < 110
@@ -355,7 +356,8 @@ def fitted(similarity, X, y):
 def test_with_projected_features_importance_is_what_the_others_cannot_take_over():
     X, codes = points(60)
     inputs, parts, model, _ = fitted(Gaussian(2.0), X, codes)
-    found = landmark_roles(inputs, parts, model)
+    blocks = LandmarkBlocks(inputs, FoldModel(model, parts.learned, parts.tested))
+    found = landmark_roles(inputs, parts, model, blocks)
     L, weights = X[found.positions], found.sides[0][:, 0]
     k, i = Gaussian(2.0), 4
     others = np.delete(np.arange(len(L)), i)
@@ -370,7 +372,8 @@ def test_with_similarities_as_features_importance_is_how_much_a_landmarks_term_d
     X, codes = points(60)
     inputs, parts, model, _ = fitted(leaning, X, codes)
     assert model.representation_.name == "similarities" and model.representation_.side == "both"
-    found = landmark_roles(inputs, parts, model)
+    blocks = LandmarkBlocks(inputs, FoldModel(model, parts.learned, parts.tested))
+    found = landmark_roles(inputs, parts, model, blocks)
     explained = model.explain(X[parts.tested], by="landmarks")
     signs = np.where(model.predict(X[parts.tested]) == model.classes_[1], 1.0, -1.0)
     added = np.array([one.influences[np.argsort(one.positions)] for one in explained]) * signs[:, None]

@@ -72,7 +72,7 @@ def test_the_interval_of_a_difference_covers_no_difference_as_often_as_it_says()
         targets = np.zeros(n, int)
         one, other = (np.eye(2)[(rng.random(n) < 0.3).astype(int)][None].astype(float) for _ in range(2))
         pair = [HeldOutPredictions(np.arange(n), each, each[0], targets, "HELD-OUT") for each in (one, other)]
-        found = ahead_of(*pair)
+        found = ahead_of(*pair, 0)
         covered += found.low <= 0 <= found.high
     assert covered >= 0.9 * 200
 
@@ -233,16 +233,30 @@ def test_the_column_that_decides_is_the_most_important_and_attributed_to():
     weights = [one.importance.value for one in found.columns]
     assert int(np.argmax(weights)) == 2 and found.columns[2].importance.low > 0
     attributed = [one for one in found.examples if one.decision.attribution is not None]
-    assert len(attributed) == min(30, len(found.examples))
+    assert len(attributed) == len(found.examples)
     assert all(one.decision.attribution.prediction == one.predicted for one in attributed)
     right = [one.decision.attribution for one in attributed if not one.wrong]
     assert np.mean([one.places[one.order[0]] == 2 for one in right]) > 0.6
 
 
-def test_a_function_of_the_user_is_not_called_for_every_part():
+def test_a_function_of_the_user_is_called_for_the_parts_of_the_first_examples_only_and_that_is_said(monkeypatch):
+    calls = 0
+
+    def own(x, z):
+        nonlocal calls
+        calls += 1
+        return float(np.exp(-np.sum((x - z) ** 2)))
+
     X = np.random.default_rng(0).normal(size=(60, 3))
-    found = investigate(lambda x, z: float(np.exp(-np.sum((x - z) ** 2))), X, X[:, 0] > 0)
-    assert all(one.decision.attribution is None for one in found.examples)
+    found = investigate(own, X, X[:, 0] > 0)
+    assert all(one.decision.attribution is not None for one in found.examples)
+    before, calls = calls, 0
+    monkeypatch.setattr("similitude.report.findings.decisions.MAX_ATTRIBUTED_CALLS", 2000)
+    few = investigate(own, X, X[:, 0] > 0)
+    known = [one.decision.attribution is not None for one in few.examples]
+    assert 0 < sum(known) < len(known) and calls < before
+    n = f"{sum(known)} of {len(known)} examples"
+    assert any(n in note for note in few.about.notes) and not any("of the object" in note for note in found.about.notes)
 
 
 def test_labels_look_wrong_if_nobody_predicts_them():

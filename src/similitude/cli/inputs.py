@@ -75,6 +75,10 @@ class FileOptions:
         return files.Data(source, y, schema)
 
 
+AUTO_TEXT = "auto"
+"""The similarity that is learned."""
+
+
 @dataclass
 class SimilarityOptions(FileOptions):
     """A file, and a similarity of its objects."""
@@ -82,14 +86,21 @@ class SimilarityOptions(FileOptions):
     similarity: SimilarityText = None
     trust: Trust = False
 
-    def read_both(self, out: Output, may_stream: bool = False) -> tuple[Data, str, Similarity]:
-        """Return the data, and the similarity that was given or the default for its kind, as text and parsed."""
-        text = self.similarity
+    def read_both(self, out: Output, may_stream: bool = False, may_learn: bool = False) -> tuple[Data, str, Any]:
+        """Return the data, and the similarity that was given or the default for its kind, as text and parsed.
+
+        If it may be learned, ``auto`` is the default for vectors and tables, and stands for itself.
+        """
+        text = None if may_learn and self.similarity == AUTO_TEXT else self.similarity
         given = None if text is None else parsed(text, self.trust)
         data = self.read(out, [] if given is None else [given], may_stream)
         if text is None or given is None:
             from similitude.similarity.expressions import DEFAULTS
 
+            if may_learn and data.schema.kind in ("vectors", "table"):
+                if self.similarity is None:
+                    out.note("no --similarity was given: it is learned from the labels")
+                return data, AUTO_TEXT, AUTO_TEXT
             text = DEFAULTS[data.schema.kind]
             given = parsed(text)
             out.note(f"no --similarity was given: {text}, the default for {data.schema.kind}")
@@ -105,7 +116,7 @@ class TrainingData:
     task: str
     schema: Schema
     text: str  # the similarity as an expression
-    similarity: Similarity
+    similarity: Any  # "auto" is to be learned
 
 
 @dataclass
@@ -114,9 +125,9 @@ class TrainingOptions(SimilarityOptions):
 
     task: TaskName = None
 
-    def load(self, out: Output, may_stream: bool = False) -> TrainingData:
+    def load(self, out: Output, may_stream: bool = False, may_learn: bool = False) -> TrainingData:
         """Read the file, and infer the similarity and the task where they are not given."""
-        data, text, similarity = self.read_both(out, may_stream)
+        data, text, similarity = self.read_both(out, may_stream, may_learn)
         task = task_of(out, data, self.task)
         return TrainingData(data.objects, labels_of(data), task, data.schema, text, similarity)
 

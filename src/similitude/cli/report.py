@@ -11,7 +11,7 @@ import typer
 
 import similitude
 from similitude.cli.errors import UsageError
-from similitude.cli.inputs import TrainingOptions, check_not_read, parsed
+from similitude.cli.inputs import AUTO_TEXT, TrainingOptions, check_not_read, parsed
 from similitude.cli.options import Seed
 from similitude.cli.output import Computation, Terminal
 
@@ -42,10 +42,10 @@ def report(
 ) -> None:
     """Write one page: how well a model does beside baselines, what decided, and how good the similarity is."""
     shape = None if image_shape is None else image_shape_of(image_shape)
-    others = {text: parsed(text, given.trust) for text in compare or ()}
+    others = {text: text if text == AUTO_TEXT else parsed(text, given.trust) for text in compare or ()}
     check_not_read(output, given.file)
     similitude.report.check_report_place(output)
-    data = given.load(run)
+    data = given.load(run, may_learn=True)
     options = {
         "--output": output,
         "--label": given.label,

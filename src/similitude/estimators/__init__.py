@@ -1,5 +1,9 @@
 """The estimators most people will use: SimilarityClassifier and SimilarityRegressor."""
 
+from similitude.estimators.automatic import AUTO as AUTO
+from similitude.estimators.automatic import EVERY_ROW as EVERY_ROW
+from similitude.estimators.automatic import default_similarity as default_similarity
+from similitude.estimators.automatic import kind_of_objects as kind_of_objects
 from similitude.estimators.classifier import SimilarityClassifier
 from similitude.estimators.explanation import Explanation, Explanations
 from similitude.estimators.nested_folds import error_of_classes as error_of_classes

@@ -13,7 +13,14 @@ from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.nested_folds import Judged, assign_folds
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
-from similitude.kernel_learning import AutoChoice, ExactRidge, choose_automatically, pilot_size
+from similitude.kernel_learning import (
+    AutoChoice,
+    ExactRidge,
+    LearnedSummary,
+    choose_automatically,
+    pilot_size,
+    summarize,
+)
 from similitude.kernels import Gaussian, Tabular
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel, Trial
@@ -21,6 +28,9 @@ from similitude.similarity import Similarity, as_similarity
 from similitude.similarity.expressions import DEFAULTS
 
 AUTO = "auto"
+
+EVERY_ROW = "every row is a landmark"
+"""Why an exact fit has no more landmarks."""
 
 FEWEST_LEARNED = 60
 """Number of rows below which nothing is learned: a Gaussian kernel is used."""
@@ -76,8 +86,8 @@ def fits_exactly(n: int, memory: int) -> bool:
 
 def learned_kernel(
     X: Any, Y: np.ndarray, order: np.ndarray, kind: str, judged_together: bool
-) -> tuple[Similarity, str]:
-    """Learn one kernel from the first of many rows in random order; return it, and what was learned in a sentence.
+) -> tuple[Similarity, str, LearnedSummary]:
+    """Learn one kernel from the first of many rows in random order; return it, and what was learned, also in words.
 
     Parameters
     ----------
@@ -95,8 +105,8 @@ def learned_kernel(
     pilot = order[: pilot_size(len(order))]
     choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
     best = min(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
-    kernel = choice.kernels()[best]
-    return kernel, f"{_in_words(choice)}; landmarks use the kernel that is best alone"
+    kernel, summary = choice.kernels()[best], summarize(choice)
+    return kernel, f"{_in_words(summary)}; landmarks use the kernel that is best alone", summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +116,7 @@ class ExactFit:
     Attributes
     ----------
     choice : AutoChoice
+    learned : LearnedSummary
     features : tuple of LandmarkFeatures
         One for each kernel that is part of the blend.
     linear : LinearModel
@@ -120,6 +131,7 @@ class ExactFit:
     """
 
     choice: AutoChoice
+    learned: LearnedSummary
     features: tuple[LandmarkFeatures, ...]
     linear: LinearModel
     influence: BlendInfluence
@@ -140,18 +152,18 @@ class ExactFit:
     @property
     def curve(self) -> LandmarkCurve:
         """The loss with all rows as landmarks."""
-        return LandmarkCurve.of([len(self.features[0].landmarks)], [self.trial], "every row is a landmark")
+        return LandmarkCurve.of([len(self.features[0].landmarks)], [self.trial], EVERY_ROW)
 
     def note(self) -> str:
         """Return what was learned, and the size of the model, in a sentence."""
         n, width = self.choice.features.X.shape
         size = 8 * n * (width + self.linear.weights.shape[1]) * len(self.features) / 1e6
-        return f"{_in_words(self.choice)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
+        return f"{_in_words(self.learned)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
 
 
-def _in_words(choice: AutoChoice) -> str:
+def _in_words(learned: LearnedSummary) -> str:
     """Return what was chosen, and the columns that count."""
-    return f"similarity='auto' chose {choice.reason}; what counts: {choice.importance().in_short()}"
+    return f"similarity='auto' chose {learned.reason}; what counts: {learned.importance.in_short()}"
 
 
 def fit_exactly(
@@ -196,7 +208,7 @@ def fit_exactly(
     known = Y if labels is None else labels
     shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
-    return ExactFit(blend.choice, features, blend.linear, influence, trial, tried, judged)
+    return ExactFit(blend.choice, summarize(blend.choice), features, blend.linear, influence, trial, tried, judged)
 
 
 def _in_double_precision(X: Any) -> Any:

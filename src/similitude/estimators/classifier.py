@@ -94,6 +94,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         What theory promises of the features, under which assumption.
     landmark_curve_ : LandmarkCurve
         The held-out loss by the number of landmarks, and why there are not more.
+    learned_ : LearnedSummary or None
+        With ``similarity="auto"``, if a kernel was learned: held-out losses before and after, the importance of columns
+        with intervals, and the leading directions of the metric.
     held_out_error_ : Estimate
         The error of the model on new rows. Up to 5,000 rows it comes from nested folds (three; two from 300 rows on):
         scale, number of landmarks and penalty are chosen without the rows that they are judged by, and equal rows are

@@ -29,6 +29,7 @@ from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.model import LandmarkModel
 from similitude.estimators.parameters import LandmarkParameters
 from similitude.estimators.partitions import Prediction, partition_prediction
+from similitude.kernel_learning import LearnedSummary
 from similitude.landmarks import (
     LandmarkFeatures,
     Representation,
@@ -50,6 +51,7 @@ class LandmarkPredictor(LandmarkParameters):
     guarantee_: Guarantee
     certificate_: Estimate
     landmark_curve_: LandmarkCurve
+    learned_: LearnedSummary | None
     lam_: float
     n_similarity_calls_: int
     intercept_: np.ndarray

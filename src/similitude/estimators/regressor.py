@@ -45,7 +45,7 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
     Attributes
     ----------
     similarity_, landmarks_, landmark_indices_, landmark_weights_, loss_, penalty_, representation_, guarantee_, \
-landmark_curve_, lam_, intercept_, n_similarity_calls_
+landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_
         See :class:`SimilarityClassifier`.
     held_out_error_ : Estimate
         The mean squared error (summed over outputs) on new rows, estimated as in :class:`SimilarityClassifier`.

@@ -72,7 +72,7 @@ class LandmarkTrainer(LandmarkPredictor):
         order = sampling.order(weighted)
         fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind(), sampling.places)
         self.loss_, self.penalty_, self.lam_ = *RIDGE, fit.trial.lam
-        self.landmark_curve_, self.notes_ = fit.curve, [fit.note()]
+        self.landmark_curve_, self.notes_, self.learned_ = fit.curve, [fit.note()], fit.learned
         self.guarantee_ = guarantee_of_learned(labels)
         self._set_model(fit.features, fit.linear, fit.influence)
         alone = len(fit.features) == 1
@@ -94,11 +94,13 @@ class LandmarkTrainer(LandmarkPredictor):
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sampling: Sampling
     ) -> tuple[tuple[Similarity, ...], str | None]:
         """Return a kernel learned from many rows, and a note on it; nothing if none is learned."""
+        self.learned_ = None
         weighted = np.flatnonzero(weights > 0)
         if len(weighted) <= LEAVE_ONE_OUT or not self._learns(X, Y, weighted):
             return (), None
         together = len(weighted) <= PILOT and sampling.all_rows is None
-        kernel, note = learned_kernel(X, Y, sampling.order(weighted), self._kind(), together)
+        order = sampling.order(weighted)
+        kernel, note, self.learned_ = learned_kernel(X, Y, order, self._kind(), together)
         return (kernel,), note
 
     def _train(

@@ -9,6 +9,7 @@ numbers of examples in the theorems. ``sampling`` chooses the examples, ``resamp
 
 from similitude.goodness.alignments import alignment
 from similitude.goodness.assessment import Goodness, assess
+from similitude.goodness.label_errors import suspicious_labels as suspicious_labels
 from similitude.goodness.margins import Margin, MarginCurve, error_at_margin, margin
 from similitude.goodness.permutation import SIGNIFICANT
 from similitude.goodness.sampling import stratified

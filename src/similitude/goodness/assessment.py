@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,23 @@ class Goodness(Result):
     shares: np.ndarray
     n: int
     notes: tuple[str, ...]
+
+    def of_sample(self, positions: np.ndarray, n: int) -> Goodness:
+        """Return the same with the positions of the examples among n, of which those assessed are a sample.
+
+        Parameters
+        ----------
+        positions : array of int
+            The position of each example that was assessed.
+        n : int
+        """
+        weighted = self.weighted
+        if weighted is not None:
+            weighted = replace(weighted, landmarks=positions[weighted.landmarks])
+        names = ("hardest", "suspects", "witnesses", "used", "left_out")
+        moved = {name: positions[getattr(self, name)] for name in names}
+        note = f"a sample of {len(positions):,} of {n:,} examples was used"
+        return replace(self, weighted=weighted, n=n, notes=(note, *self.notes), **moved)
 
     def __repr__(self) -> str:
         return f"Goodness({self.n} examples, {len(self.classes_)} classes, p = {self.p_value.value:.4g})"

@@ -11,18 +11,21 @@ CHANCE = 0.01
 """Largest probability of such a vote among examples that are drawn regardless of similarity."""
 
 
-def suspicious_labels(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def suspicious_labels(K: np.ndarray, codes: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
     """Return the positions of examples whose labels look wrong, those with the lowest similarity to their class first.
 
     All but one of the k most similar examples share another label. k is 10; 20 or 30 if that label is so frequent that
-    such a vote could be chance, with a probability above 0.01; and at most a fifth of the examples. Similarities are
-    divided by the geometric mean of self-similarities, if these are positive: large objects are not similar to all.
+    such a vote could be chance, with a probability above 0.01; and at most a fifth of the examples.
 
     Parameters
     ----------
-    K : array of shape (n, n)
+    K : array of shape (n, m)
+        Similarities of n examples to m others, or of n examples to themselves: then they are divided by the geometric
+        mean of self-similarities, if these are positive, since large objects are not similar to all.
     codes : array of int
-        The class of each example.
+        The class of each of the m examples.
+    own : array of int, optional
+        The class of each of the n examples; None if they are the same examples.
 
     Examples
     --------
@@ -35,17 +38,31 @@ def suspicious_labels(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
     from scipy.stats import binom
 
     n, shares = len(codes), np.bincount(codes) / len(codes)
-    sizes = K.diagonal()
-    if (sizes > 0).all():
-        K = K / np.sqrt(sizes * sizes[:, None])
-    others = np.where(np.eye(n, dtype=bool), -np.inf, K)
-    order = np.argsort(-others, axis=1, kind="stable")[:, : max(NEIGHBOR_COUNTS)]
-    found = np.zeros(n, dtype=bool)
+    others = K
+    if own is None:
+        own, sizes = codes, K.diagonal()
+        if (sizes > 0).all():
+            K = K / np.sqrt(sizes * sizes[:, None])
+        others = np.where(np.eye(n, dtype=bool), -np.inf, K)
+    order = _most_similar(others, max(NEIGHBOR_COUNTS))
+    found = np.zeros(len(own), dtype=bool)
     for label, share in enumerate(shares):
         counts = [k for k in NEIGHBOR_COUNTS if 5 * k <= n and binom.sf(k - 2, k, share) <= CHANCE]
         if counts:
             votes = (codes[order[:, : counts[0]]] == label).sum(axis=1)
-            found |= (codes != label) & (votes >= counts[0] - 1)
+            found |= (own != label) & (votes >= counts[0] - 1)
     suspects = np.flatnonzero(found)
-    own = [K[i, (codes == codes[i]) & (np.arange(n) != i)].mean() for i in suspects]
-    return suspects[np.argsort(own, kind="stable")]
+    near = [others[i, (codes == own[i]) & np.isfinite(others[i])] for i in suspects]
+    return suspects[np.argsort([one.mean() if len(one) else -np.inf for one in near], kind="stable")]
+
+
+def _most_similar(K: np.ndarray, most: int) -> np.ndarray:
+    """Return the columns of the largest values of each row, the largest first, and of equal ones the first."""
+    if K.shape[1] <= 2 * most:
+        return np.argsort(-K, axis=1, kind="stable")[:, :most]
+    least = np.partition(K, K.shape[1] - most, axis=1)[:, K.shape[1] - most]
+    found = np.empty((len(K), most), dtype=np.intp)
+    for i, row in enumerate(K):
+        some = np.flatnonzero(row >= least[i])
+        found[i] = some[np.argsort(-row[some], kind="stable")[:most]]
+    return found

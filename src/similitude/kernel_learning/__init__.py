@@ -6,4 +6,5 @@ from similitude.kernel_learning.gradients import model_gradients
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.learn import Learned, Round, learn_kernel
 from similitude.kernel_learning.pilot import pilot_size
+from similitude.kernel_learning.summary import Direction, LearnedSummary, LearningStep, summarize
 from similitude.kernel_learning.trials import ridge_factor as ridge_factor

@@ -41,6 +41,8 @@ class AutoChoice:
     rows : array of int
         The pilot rows: all others had no influence.
     reason : str
+    gaussian : Fit
+        An isotropic Gaussian kernel, for comparison.
     """
 
     features: LearningFeatures
@@ -49,6 +51,7 @@ class AutoChoice:
     searches: tuple[Search, ...]
     rows: np.ndarray
     reason: str
+    gaussian: Fit
 
     def kernels(self) -> tuple[Similarity, ...]:
         """Return the kernels of the parts."""
@@ -96,7 +99,7 @@ def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool =
     blend = _blend(tuple(one.chosen for one in searches), chosen) if searches else None
     parts, weights = blend or ((chosen,), (1.0,))
     reason = _reason(parts, weights, gaussian, searches, start.features is not plain)
-    return AutoChoice(start.features, parts, weights, searches, order[: pilot_size(len(order))], reason)
+    return AutoChoice(start.features, parts, weights, searches, order[: pilot_size(len(order))], reason, gaussian)
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,7 @@ goodness.permutation: PermutationTest
 goodness.sample_sizes: Size
 goodness.separability: Separability
 goodness.weighted: HingeGoodness WeightedGoodness
+kernel_learning: Direction GradientImportance Learned LearnedSummary LearningStep Round
 kernels: Columns Cosine DTW Edit Equal Gapped Gaussian GlobalAlignment Gower Graphlet HistogramIntersection
     Intersection Jaccard Laplace Linear Matern Mismatch OrMissing Ordinal Polynomial RationalQuadratic SharesAny
     ShortestPath Sigmoid Spectrum Tabular WeisfeilerLehman

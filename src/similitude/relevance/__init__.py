@@ -3,5 +3,8 @@
 from similitude.relevance.column_importance import Importance, importance
 from similitude.relevance.drawings import html_of, text_of
 from similitude.relevance.part_attribution import Attribution, attribution
+from similitude.relevance.part_attribution import attributions as attributions
+from similitude.relevance.parts import kind_of_object as kind_of_object
+from similitude.relevance.parts import parts_of as parts_of
 
 __all__ = ["Attribution", "Importance", "attribution", "html_of", "importance", "text_of"]

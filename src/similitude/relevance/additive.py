@@ -20,20 +20,21 @@ from similitude.kernels.graphs import ParsedGraph, parse_graph
 from similitude.relevance.parts import Parts, as_row
 from similitude.similarity import Normalized, Scaled, Shifted, Sum
 
-Additive = tuple[np.ndarray, np.ndarray]
-"""What each part of each object adds, (objects, parts), and a constant for each object."""
+Additive = tuple[list[np.ndarray], np.ndarray]
+"""What each part of each object adds, and a constant for each object."""
 
 
-def additive(k: Any, xs: Sequence[Any], parts: Parts, landmarks: Sequence[Any], a: np.ndarray) -> Additive | None:
+def additive(
+    k: Any, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
+) -> Additive | None:
     r"""Return what the parts of objects x add to :math:`\sum_l a_l K(x, l)`; None if K is no sum over parts.
 
     Parameters
     ----------
     k : Similarity
     xs : sequence of objects
-        Several only if all have the same parts: vectors, or rows of a table.
-    parts : Parts
-        Those of the first object; of a graph, edges get nothing.
+    parts : sequence of Parts
+        Those of each object, which vectors, and rows of a table, have in common; of a graph, edges get nothing.
     landmarks : sequence of objects
         The landmarks l.
     a : array
@@ -49,15 +50,18 @@ def additive(k: Any, xs: Sequence[Any], parts: Parts, landmarks: Sequence[Any], 
         known = [one for one in several if one is not None]
         if len(known) < len(several):
             return None
-        return np.sum([one[0] for one in known], axis=0), np.sum([one[1] for one in known], axis=0)
+        sums = [np.sum(each, axis=0) for each in zip(*[one[0] for one in known], strict=True)]
+        return sums, np.sum([one[1] for one in known], axis=0)
     if isinstance(k, Normalized):
         (_, mine), (_, theirs) = k.encode(_together(k, xs)), k.encode(_together(k, landmarks))
         found = additive(k.k, xs, parts, landmarks, a * np.asarray(theirs))
+        if found is None:
+            return None
         scale = np.asarray(mine)
-        return None if found is None else (found[0] * scale[:, None], found[1] * scale)
+        return [own * factor for own, factor in zip(found[0], scale, strict=True)], found[1] * scale
     terms = _TERMS.get(type(k))
     values = None if terms is None else terms(k, xs, parts, landmarks, a)
-    return None if values is None else (values, np.zeros(len(xs)))
+    return None if values is None else (list(values), np.zeros(len(xs)))
 
 
 def _together(k: Any, objects: Sequence[Any]) -> Any:
@@ -65,18 +69,21 @@ def _together(k: Any, objects: Sequence[Any]) -> Any:
     return np.array(objects, dtype=float) if k.objects == "vectors" else list(objects)
 
 
-def _spectrum(k: Spectrum, xs: Sequence[Any], parts: Parts, landmarks: Sequence[Any], a: np.ndarray) -> np.ndarray:
+def _spectrum(
+    k: Spectrum, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
+) -> list[np.ndarray]:
     """Give each substring's term to its occurrences, and that of an occurrence to its letters, in equal shares."""
-    (x,), values = xs, np.zeros((1, len(parts.places)))
+    values = [np.zeros(len(one.places)) for one in parts]
     for length in range(1, int(k.p) + 1) if k.blended else (int(k.p),):
         weights: Counter[Any] = Counter()
         for one, weight in zip(landmarks, a.tolist(), strict=True):
             for word, count in _words(one, length).items():
                 weights[word] += weight * (count if k.counts else 1)
-        mine = _words(x, length)
-        for start in range(len(x) - length + 1):
-            word = x[start : start + length]
-            values[0, start : start + length] += weights[word] / length / (1 if k.counts else mine[word])
+        for x, own in zip(xs, values, strict=True):
+            mine = _words(x, length)
+            for start in range(len(x) - length + 1):
+                word = x[start : start + length]
+                own[start : start + length] += weights[word] / length / (1 if k.counts else mine[word])
     return values
 
 
@@ -85,65 +92,70 @@ def _words(text: Any, length: int) -> Counter[Any]:
 
 
 def _intersection(
-    k: Intersection, xs: Sequence[Any], parts: Parts, landmarks: Sequence[Any], a: np.ndarray
-) -> np.ndarray | None:
+    k: Intersection, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
+) -> list[np.ndarray] | None:
     if any([hasattr(one, "shape") for one in (*xs, *landmarks)]):
         return None
     weights: Counter[Any] = Counter()
     for one, weight in zip(landmarks, a.tolist(), strict=True):
         for item in set(one):
             weights[item] += weight
-    return np.array([[float(weights[item]) for item in parts.places]])
+    return [np.array([float(weights[item]) for item in one.places]) for one in parts]
 
 
-def _linear(k: Linear, xs: Sequence[Any], parts: Parts, landmarks: Sequence[Any], a: np.ndarray) -> np.ndarray | None:
+def _linear(
+    k: Linear, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
+) -> np.ndarray | None:
     if any([not isinstance(one, np.ndarray) for one in landmarks]):
         return None
     return np.array([np.asarray(x, dtype=float).ravel() for x in xs]) * (a @ np.array(landmarks, dtype=float))
 
 
-def _columns(k: Columns, xs: Sequence[Any], parts: Parts, landmarks: Sequence[Any], a: np.ndarray) -> np.ndarray | None:
+def _columns(
+    k: Columns, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
+) -> np.ndarray | None:
     if k.how not in ("mean", "sum"):
         return None
-    mine, theirs = list(map(as_row, xs)), list(map(as_row, landmarks))
-    values = np.zeros((len(xs), len(parts.places)))
+    mine, theirs, places = list(map(as_row, xs)), list(map(as_row, landmarks)), parts[0].places
+    values = np.zeros((len(xs), len(places)))
     for name in k.columns:
         only: Any = Columns({name: k.columns[name]}, how="sum")
-        values[:, parts.places.index(name)] = only.cross(mine, theirs) @ a
-    weights = np.array([float((k.weights or {}).get(name, 1.0)) if name in k.columns else 0.0 for name in parts.places])
+        values[:, places.index(name)] = only.cross(mine, theirs) @ a
+    weights = np.array([float((k.weights or {}).get(name, 1.0)) if name in k.columns else 0.0 for name in places])
     return values * (weights / weights.sum() if k.how == "mean" else weights)
 
 
-def _gower(k: Gower, xs: Sequence[Any], parts: Parts, landmarks: Sequence[Any], a: np.ndarray) -> np.ndarray:
-    mine, theirs = list(map(as_row, xs)), list(map(as_row, landmarks))
+def _gower(k: Gower, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray) -> np.ndarray:
+    mine, theirs, places = list(map(as_row, xs)), list(map(as_row, landmarks)), parts[0].places
     ranges, n = dict(k.ranges or {}), len(xs)
-    terms = np.zeros((len(parts.places), n, len(theirs)))
-    known = np.zeros_like(terms)
-    for q, name in enumerate(parts.places):
+    terms = np.zeros((len(places), n, len(theirs)))
+    total = np.zeros((n, len(theirs)))
+    for q, name in enumerate(places):
         weight = float((k.weights or {}).get(name, 1.0))
         if name in ranges and weight > 0:
             only = Gower({name: ranges[name]})
             numbers, keys = only.encode(mine + theirs)
             there = ~np.isnan(numbers).any(axis=1) & (keys != 0).all(axis=1)
-            known[q] = weight * (there[:n, None] & there[n:])
-            terms[q] = known[q] * only.cross(mine, theirs)
-    total = known.sum(axis=0)
+            known = weight * (there[:n, None] & there[n:])
+            terms[q] = known * only.block((numbers[:n], keys[:n]), (numbers[n:], keys[n:]))
+            total += known
     values: np.ndarray = ((terms / np.where(total > 0, total, 1.0)) @ a).T
     return values
 
 
 def _weisfeiler_lehman(
-    k: WeisfeilerLehman, xs: Sequence[Any], parts: Parts, landmarks: Sequence[Any], a: np.ndarray
-) -> np.ndarray:
+    k: WeisfeilerLehman, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
+) -> list[np.ndarray]:
     """Give the term of each refined label to the nodes that have it."""
     weights: Counter[Any] = Counter()
     for i, (one, weight) in enumerate(zip(landmarks, a.tolist(), strict=True)):
         for labels in _refined(parse_graph(i, one), int(k.iterations)):
             for label, count in Counter(labels).items():
                 weights[label] += weight * count
-    values = np.zeros((1, len(parts.places)))
-    for labels in _refined(parts.object, int(k.iterations)):
-        values[0, : len(labels)] += [weights[label] for label in labels]
+    values = [np.zeros(len(one.places)) for one in parts]
+    for own, one in zip(values, parts, strict=True):
+        for labels in _refined(one.object, int(k.iterations)):
+            own[: len(labels)] += [weights[label] for label in labels]
     return values
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import as_objects, is_sparse, is_table
 from similitude.relevance.additive import additive
 from similitude.relevance.drawings import html_of, text_of
-from similitude.relevance.parts import Parts, as_row, kind_of, occluded, parts_of, usual_values
+from similitude.relevance.parts import Parts, as_row, kind_of_object, occluded, parts_of, usual_values
 from similitude.support import Result
 
 INEXACT = 1e-6
@@ -20,9 +20,6 @@ INEXACT = 1e-6
 
 MOST_AVERAGED = 100
 """Landmarks that the values of cells are compared with."""
-
-Score = Callable[[list[Any]], np.ndarray]
-"""The explained score of each of some objects."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,27 +127,46 @@ def attribution(model: Any, x: Any, *, output: int = 0, names: Sequence[str] | N
     >>> bool(abs(found.base + found.values.sum() - found.score) < 1e-9)
     True
     """
+    (found,) = attributions(model, [x], output=output, names=names)
+    return found
+
+
+def attributions(
+    model: Any, objects: Sequence[Any], *, output: int = 0, names: Sequence[str] | None = None
+) -> list[Attribution]:
+    """Return the attributions of several objects; landmarks are prepared once for all of them.
+
+    Parameters are those of :func:`attribution`.
+    """
     check_is_fitted(model)
     similarity = getattr(model, "similarity_", getattr(model, "kernel_", None))
     several = similarity if isinstance(similarity, list) else [similarity]
     kinds = {getattr(one, "objects", "any") for one in several} - {"any"}
-    kind = kinds.pop() if kinds else kind_of(x)
+    kind = kinds.pop() if kinds else kind_of_object(objects[0])
     if similarity is None or isinstance(similarity, str) or kind == "indices":
         raise TypeError("attribution needs objects: a model of a precomputed matrix knows only their positions")
     landmarks = getattr(model, "landmarks_", None)
-    parts = parts_of(kind, x, names if names else getattr(model, "feature_names_in_", None))
-    score, prediction, against, direction = _explained(model, parts, landmarks, x, output)
-    value = float(score([x])[0])
-    found = _by_features(model, several, x, parts, landmarks, direction)
-    if found is not None and abs(found[1] + found[0].sum() - value) <= INEXACT * (1.0 + np.abs(found[0]).sum()):
-        values, n = found[0], parts.object.nodes if kind == "graphs" else len(parts.places)
-        base = value - float(values.sum())  # but for rounding, the one that was found
-        return Attribution(
-            prediction, against, value, parts.names[:n], values[:n], base, "features", kind, parts.places[:n], x
-        )
-    usual = None if kind not in ("vectors", "table") else usual_values(kind, _first(landmarks))
-    values = value - score(occluded(parts, usual)) if parts.places else np.empty(0)
-    return Attribution(prediction, against, value, parts.names, values, None, "occlusion", kind, parts.places, x)
+    named = names if names else getattr(model, "feature_names_in_", None)
+    parts = [parts_of(kind, x, named) for x in objects]
+    like = _like(model, landmarks)
+    explained = _explained(model, collection(kind, list(objects), like), output)
+    found: list[Attribution | None] = [None] * len(objects)
+    for which in explained.same_directions():
+        some = [objects[i] for i in which], [parts[i] for i in which]
+        added = _by_features(model, several, *some, landmarks, explained.directions[which[0]])
+        for i, values, base in zip(which, *added, strict=True) if added is not None else ():
+            if abs(base + values.sum() - explained.values[i]) <= INEXACT * (1.0 + np.abs(values).sum()):
+                n = parts[i].object.nodes if kind == "graphs" else len(values)
+                found[i] = explained.attribution(i, objects[i], parts[i], values[:n], "features")
+    left = [i for i, one in enumerate(found) if one is None]
+    usual = usual_values(kind, _first(landmarks)) if left and kind in ("vectors", "table") else None
+    without = {i: occluded(parts[i], usual) for i in left}
+    flat = [one for i in left for one in without[i]]
+    scores = _scores_of(model, collection(kind, flat, like)) if flat else np.empty((0, len(explained.directions[0])))
+    for i, ours in zip(left, np.split(scores, np.cumsum([len(without[i]) for i in left])[:-1]), strict=False):
+        lost = explained.values[i] - ours @ explained.directions[i]
+        found[i] = explained.attribution(i, objects[i], parts[i], lost, "occlusion")
+    return [one for one in found if one is not None]
 
 
 def _first(landmarks: Any) -> Any:
@@ -160,37 +176,52 @@ def _first(landmarks: Any) -> Any:
     return landmarks[0] if isinstance(landmarks, list) and landmarks and hasattr(landmarks[0], "shape") else landmarks
 
 
-def _explained(model: Any, parts: Parts, landmarks: Any, x: Any, output: int) -> tuple[Score, Any, Any, np.ndarray]:
-    """Return the score to explain, the prediction, the class compared with, and the direction among outputs."""
+@dataclass(frozen=True, eq=False)
+class _Explained:
+    """Predictions to explain, the classes that they are compared with, directions among outputs, and scores along."""
 
-    def collected(objects: list[Any]) -> Any:
-        return collection(parts.kind, objects, _like(model, landmarks))
+    predictions: list[Any]
+    against: list[Any]
+    directions: np.ndarray
+    values: np.ndarray
 
+    def same_directions(self) -> list[list[int]]:
+        """Return the objects, by number, that share a direction."""
+        groups: dict[bytes, list[int]] = {}
+        for i, direction in enumerate(self.directions):
+            groups.setdefault(direction.tobytes(), []).append(i)
+        return list(groups.values())
+
+    def attribution(self, i: int, x: Any, parts: Parts, values: np.ndarray, how: str) -> Attribution:
+        """Return the attribution of the i-th object, given what its first parts add."""
+        value, n = float(self.values[i]), len(values)
+        base = value - float(values.sum()) if how == "features" else None  # but for rounding, the one that was found
+        names, places = parts.names[:n], parts.places[:n]
+        return Attribution(self.predictions[i], self.against[i], value, names, values, base, how, parts.kind, places, x)
+
+
+def _scores_of(model: Any, X: Any) -> np.ndarray:
+    """Return the scores of a model, one column per output."""
+    found = np.asarray((model.decision_function if hasattr(model, "classes_") else model.predict)(X))
+    return found.reshape(len(found), -1)
+
+
+def _explained(model: Any, X: Any, output: int) -> _Explained:
+    """Return what is to be explained of the predictions for some objects."""
+    scores = _scores_of(model, X)
+    n, k = scores.shape
     if not hasattr(model, "classes_"):
-        single = np.asarray(model.predict(collected([x])))
-        k = 1 if single.ndim == 1 else single.shape[1]
-        direction = (np.arange(k) == output).astype(float)
-        return (
-            lambda objects: np.asarray(model.predict(collected(objects))).reshape(len(objects), k) @ direction,
-            float(single.reshape(1, k)[0, output]),
-            None,
-            direction,
-        )
-    scores = np.asarray(model.decision_function(collected([x])))
-    if scores.ndim == 1:
-        direction = np.array([1.0 if scores[0] >= 0 else -1.0])
-        decided = int(scores[0] >= 0)
-        other = 1 - decided
+        directions = np.tile((np.arange(k) == output).astype(float), (n, 1))
+        return _Explained(scores[:, output].tolist(), [None] * n, directions, scores[:, output])
+    if k == 1:
+        decided = (scores[:, 0] >= 0).astype(int)
+        other, directions = 1 - decided, np.where(decided, 1.0, -1.0)[:, None]
     else:
-        decided, other = (int(i) for i in np.argsort(-scores[0], kind="stable")[:2])
-        direction = np.zeros(scores.shape[1])
-        direction[[decided, other]] = 1.0, -1.0
-    return (
-        lambda objects: np.asarray(model.decision_function(collected(objects))).reshape(len(objects), -1) @ direction,
-        model.classes_[decided].item() if hasattr(model.classes_[decided], "item") else model.classes_[decided],
-        model.classes_[other].item() if hasattr(model.classes_[other], "item") else model.classes_[other],
-        direction,
-    )
+        decided, other = np.argsort(-scores, axis=1, kind="stable")[:, :2].T
+        directions = np.eye(k)[decided] - np.eye(k)[other]
+    names = np.asarray(model.classes_).tolist()
+    predicted, against = ([names[i] for i in which.tolist()] for which in (decided, other))
+    return _Explained(predicted, against, directions, np.einsum("ij,ij->i", scores, directions))
 
 
 def _like(model: Any, landmarks: Any) -> Any:
@@ -219,9 +250,14 @@ def collection(kind: str, objects: list[Any], like: Any = None) -> Any:
 
 
 def _by_features(
-    model: Any, similarities: list[Any], x: Any, parts: Parts, landmarks: Any, direction: np.ndarray
-) -> tuple[np.ndarray, float] | None:
-    """Return what parts add, and the base, by explicit features; None if the model is no sum over parts."""
+    model: Any,
+    similarities: list[Any],
+    objects: list[Any],
+    parts: list[Parts],
+    landmarks: Any,
+    direction: np.ndarray,
+) -> tuple[list[np.ndarray], np.ndarray] | None:
+    """Return what the parts of each object add, and the bases, by explicit features; None without sums over parts."""
     weights, representation = getattr(model, "landmark_weights_", None), getattr(model, "representation_", None)
     if weights is None or landmarks is None:
         return None
@@ -231,17 +267,18 @@ def _by_features(
     known: Any = representation if isinstance(representation, tuple) else [representation]
     if any([one.normalized or one.side != "left" for one in known]):
         return None
-    values, base = np.zeros(len(parts.places)), float(np.asarray(model.intercept_) @ direction)
-    for k, objects, W in zip(similarities, sets, weights, strict=True):
+    n, cells = len(objects), parts[0].kind in ("vectors", "table") and not is_sparse(objects[0])
+    values = [np.zeros(len(one.places)) for one in parts]
+    bases = np.full(n, float(np.asarray(model.intercept_) @ direction))
+    for k, those, W in zip(similarities, sets, weights, strict=True):
         if not len(W):
             continue
-        some = list(as_objects(objects))
-        cells = parts.kind in ("vectors", "table") and not is_sparse(x)
+        some = list(as_objects(those))
         compared = some[:: -(-len(some) // MOST_AVERAGED)] if cells else []
-        found = additive(k, [x, *compared], parts, some, W @ direction)
+        found = additive(k, [*objects, *compared], [*parts, *parts[:1] * len(compared)], some, W @ direction)
         if found is None:
             return None
-        average = found[0][1:].mean(axis=0) if compared else np.zeros(len(values))
-        values = values + found[0][0] - average
-        base += float(found[1][0] + average.sum())
-    return values, base
+        average = np.mean(found[0][n:], axis=0) if compared else 0.0
+        values = [own + added - average for own, added in zip(values, found[0], strict=False)]
+        bases += found[1][:n] + np.sum(average)
+    return values, bases

@@ -76,7 +76,7 @@ def parts_of(kind: str, x: Any, names: Sequence[str] | None = None) -> Parts:
     raise TypeError(f"attribution takes strings, vectors, rows of a table, sets, graphs and series, got {brief(x)}")
 
 
-def kind_of(x: Any) -> str:
+def kind_of_object(x: Any) -> str:
     """Guess the kind of an object."""
     if isinstance(x, (str, bytes)):
         return "strings"

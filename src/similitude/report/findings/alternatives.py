@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.estimators import SimilarityClassifier, SimilarityRegressor
+from similitude.estimators import AUTO, SimilarityClassifier, SimilarityRegressor
 from similitude.report.findings.gram_matrix import GramSample
-from similitude.report.findings.held_out import HeldOutPredictions, Split, predict_held_out
+from similitude.report.findings.held_out import HeldOutPredictions, Split, predict_held_out, similarity_of
 from similitude.report.findings.inputs import Inputs
 from similitude.report.findings.scores import Scores, ahead_of, scores
 from similitude.similarity import Similarity, as_similarity
@@ -55,17 +55,18 @@ class Alternative(Result):
         return f"{self.name} (kernel: {self.verdict}): {self.scores}"
 
 
-def named_similarities(given: Any) -> dict[str, Similarity]:
-    """Return similarities by name, from a mapping or a sequence of anything that `as_similarity` takes."""
+def named_similarities(given: Any) -> dict[str, Any]:
+    """Return similarities by name, from a mapping or a sequence of anything that `as_similarity` takes, or "auto"."""
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(given, Mapping):
         pairs = given.items()
     else:
         pairs = [(one if isinstance(one, str) else None, one) for one in given]
-    found: dict[str, Similarity] = {}
+    found: dict[str, Any] = {}
     for name, one in pairs:
-        k = as_similarity(one)
-        k.check_params()
+        k = one if isinstance(one, str) and one == AUTO else as_similarity(one)
+        if isinstance(k, Similarity):
+            k.check_params()
         found[str(name) if name else brief(k)] = k
     return found
 
@@ -75,24 +76,24 @@ def alternatives(
     parts: Split,
     gram: GramSample,
     predictions: HeldOutPredictions,
-    others: Mapping[str, Similarity],
+    others: Mapping[str, Any],
 ) -> tuple[Alternative, ...]:
     """Judge other similarities in the same folds, each with a model of its own."""
     return tuple(_judged(inputs, parts, gram, predictions, name, k) for name, k in others.items())
 
 
 def _judged(
-    inputs: Inputs, parts: Split, gram: GramSample, predictions: HeldOutPredictions, name: str, k: Similarity
+    inputs: Inputs, parts: Split, gram: GramSample, predictions: HeldOutPredictions, name: str, k: Any
 ) -> Alternative:
-    own = replace(inputs, similarity=k)
     estimator = SimilarityClassifier if inputs.of_classes else SimilarityRegressor
     start = time.perf_counter()
-    predicted, folds = predict_held_out(own, parts, lambda: estimator(k, random_state=inputs.seed))
+    predicted, folds = predict_held_out(inputs, parts, lambda: estimator(k, random_state=inputs.seed))
     seconds = time.perf_counter() - start
+    own = replace(inputs, similarity=k if isinstance(k, Similarity) else similarity_of(folds[-1].model))
     few = inputs.sample(MAX_CHECKED_OBJECTS)
     with pairs_at(few, few):
         verdict = check_kernel(own.resolved, take(inputs.X, few), random_state=inputs.seed).verdict
-    judged = Scores(name, repr(k), scores(inputs, predicted), ahead_of(predicted, predictions))
+    judged = Scores(name, repr(k), scores(inputs, predicted), ahead_of(predicted, predictions, inputs.seed))
     n_landmarks = folds[-1].model.n_similarity_calls_
     return Alternative(name, verdict, judged, n_landmarks, seconds, _some_of(own.resolved, inputs, gram))
 

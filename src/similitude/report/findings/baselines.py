@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import take
 from similitude.report.findings.columns import CATEGORY, FLAG, ColumnValues
 from similitude.report.findings.held_out import MIN_EXAMPLES, HeldOutPredictions, Split, out_of_fold
 from similitude.report.findings.inputs import Inputs
+from similitude.report.findings.neighbors import MAX_NEIGHBORS, Neighbors
 from similitude.report.findings.scores import Predictor, Scores, ahead_of, scores
-
-MAX_NEIGHBORS = 1000
-"""Nearest neighbors are searched among at most this many of the examples fitted to."""
 
 MAX_CATEGORIES = 40
 """Further categories of a column count as missing."""
@@ -23,11 +20,19 @@ MAX_CATEGORIES = 40
 MAX_TREES = 600
 """Number of trees of gradient boosting: with many classes, each gets fewer, at least ten and at most a hundred."""
 
+STOPPED_EARLY = 1000
+"""From this number of rows on, boosting stops when a tenth of them, which it sets apart, is predicted no better."""
+
 MODEL = "this model"
 
 
 def compared(
-    inputs: Inputs, parts: Split, model: Any, predictions: HeldOutPredictions, columns: Sequence[ColumnValues]
+    inputs: Inputs,
+    parts: Split,
+    model: Any,
+    predictions: HeldOutPredictions,
+    columns: Sequence[ColumnValues],
+    neighbors: Neighbors,
 ) -> tuple[tuple[Scores, ...], np.ndarray]:
     """Return the scores of the model and of the baselines in the same folds, and which examples all of them miss.
 
@@ -35,11 +40,11 @@ def compared(
     """
     own = f"a linear model on similarities to {model.n_similarity_calls_:,} landmarks"
     found, missed = [Scores(MODEL, own, scores(inputs, predictions))], _missed(predictions)
-    for name, about, predict in _baselines(inputs, columns):
+    for name, about, predict in _baselines(inputs, columns, neighbors):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of solvers that stop early
             baseline = out_of_fold(inputs, parts, predict)
-        found.append(Scores(name, about, scores(inputs, baseline), ahead_of(baseline, predictions)))
+        found.append(Scores(name, about, scores(inputs, baseline), ahead_of(baseline, predictions, inputs.seed)))
         if len(found) > 2:
             missed &= _missed(baseline)
     return tuple(found), parts.tested[missed] if inputs.of_classes else parts.tested[:0]
@@ -50,13 +55,15 @@ def _missed(predictions: HeldOutPredictions) -> np.ndarray:
     return np.asarray((predictions.predicted != predictions.targets).all(axis=0))
 
 
-def _baselines(inputs: Inputs, columns: Sequence[ColumnValues]) -> Iterator[tuple[str, str, Predictor]]:
+def _baselines(
+    inputs: Inputs, columns: Sequence[ColumnValues], neighbors: Neighbors
+) -> Iterator[tuple[str, str, Predictor]]:
     """Yield names, descriptions and predictors."""
     constant = "most frequent class" if inputs.of_classes else "mean"
     yield constant, "the same prediction for all examples", lambda train, test: _constant(inputs, train, test)
     few = f" of {MAX_NEIGHBORS:,} of them" if inputs.n > MAX_NEIGHBORS else ""
     about = f"the label of the most similar example that was fitted to{few}, by the same similarity"
-    yield "nearest neighbor", about, lambda train, test: _nearest(inputs, train, test)
+    yield "nearest neighbor", about, neighbors.predict
     used = [one for one in columns if one.is_feature]
     if not used:
         return
@@ -76,21 +83,6 @@ def _constant(inputs: Inputs, train: np.ndarray, test: np.ndarray) -> tuple[np.n
     return (np.tile(shares, (len(test), 1)),) * 2
 
 
-def _nearest(inputs: Inputs, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Predict the label of the most similar example; the score of a class is the largest similarity to it."""
-    k = inputs.similarity
-    k = k.resolve(take(inputs.X, train), inputs.seed) if k.unresolved() else k
-    chosen = train if len(train) <= MAX_NEIGHBORS else np.sort(inputs.rng().choice(train, MAX_NEIGHBORS, replace=False))
-    K = np.asarray(k.cross(take(inputs.X, test), take(inputs.X, chosen)), dtype=np.float64)
-    targets = inputs.targets[chosen]
-    if not inputs.of_classes:
-        return targets[K.argmax(axis=1)], None
-    best = np.full((len(test), len(inputs.classes)), K.min() - 1.0)
-    for code in np.unique(targets):
-        best[:, code] = K[:, targets == code].max(axis=1)
-    return best, np.eye(len(inputs.classes))[best.argmax(axis=1)]
-
-
 def _of_columns(inputs: Inputs, columns: Sequence[ColumnValues], make: Any) -> Predictor:
     """Return a predictor that fits a scikit-learn estimator to the columns."""
     categorical = np.array([one.finding.kind in (CATEGORY, FLAG) for one in columns])
@@ -98,7 +90,8 @@ def _of_columns(inputs: Inputs, columns: Sequence[ColumnValues], make: Any) -> P
     values[:, categorical] = np.where(values[:, categorical] < MAX_CATEGORIES, values[:, categorical], np.nan)
 
     def predict(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        fitted = make(len(inputs.classes), categorical, inputs.seed).fit(values[train], inputs.targets[train])
+        fitted = make(len(train), len(inputs.classes), categorical, inputs.seed)
+        fitted.fit(values[train], inputs.targets[train])
         if not inputs.of_classes:
             return fitted.predict(values[test]), None
         probabilities = np.zeros((len(test), len(inputs.classes)))
@@ -108,7 +101,7 @@ def _of_columns(inputs: Inputs, columns: Sequence[ColumnValues], make: Any) -> P
     return predict
 
 
-def _linear(n_classes: int, categorical: np.ndarray, seed: int) -> Any:
+def _linear(n_rows: int, n_classes: int, categorical: np.ndarray, seed: int) -> Any:
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegression, RidgeCV
@@ -124,9 +117,10 @@ def _linear(n_classes: int, categorical: np.ndarray, seed: int) -> Any:
     return make_pipeline(groups, last)
 
 
-def _boosting(n_classes: int, categorical: np.ndarray, seed: int) -> Any:
+def _boosting(n_rows: int, n_classes: int, categorical: np.ndarray, seed: int) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     estimator = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
     rounds = int(np.clip(MAX_TREES // max(n_classes, 1), 10, 100))
-    return estimator(max_iter=rounds, categorical_features=categorical, random_state=seed)
+    early = n_rows >= STOPPED_EARLY
+    return estimator(max_iter=rounds, early_stopping=early, categorical_features=categorical, random_state=seed)

@@ -21,32 +21,42 @@ N_PERMUTATIONS, MAX_PREDICTIONS = 2, 120
 MAX_CALLS, MAX_CALLS_OF_A_FUNCTION = 10_000_000, 200_000
 """Largest number of similarities that are computed; the second one if they are values of a user's function."""
 
+MAX_PERMUTED = 600
+"""Largest number of examples that columns are permuted among."""
+
 MIN_PERMUTED = 20
 """With fewer examples, importance is not measured."""
 
 
 def with_importance(
     inputs: Inputs, columns: Sequence[ColumnValues], models: Sequence[FoldModel]
-) -> tuple[ColumnValues, ...]:
-    """Return columns with their importance by permutation, measured in some of the folds on what was held out."""
+) -> tuple[tuple[ColumnValues, ...], tuple[str, ...]]:
+    """Return columns with their importance by permutation, measured in some of the folds on what was held out.
+
+    Also return a note if only some of the held-out examples were used.
+    """
     passes = max(1, N_PERMUTATIONS * len(columns))
     tests = [one for one in models if len(one.test)][: max(1, MAX_PREDICTIONS // passes)]
     landmarks = max(one.model.n_similarity_calls_ for one in tests)
     most = MAX_CALLS if inputs.similarity.hints.threadsafe else MAX_CALLS_OF_A_FUNCTION
     rows = most // max(1, passes * landmarks * len(tests))
-    sizes = [min(rows, len(one.test)) for one in tests]
+    sizes = [min(rows, len(one.test), MAX_PERMUTED) for one in tests]
     if not columns or not landmarks or sum(sizes) < MIN_PERMUTED:
-        return tuple(columns)
-    found = [_importance(inputs, one, size) for one, size in zip(tests, sizes, strict=True)]
+        return tuple(columns), ()
+    measures = [_importance(inputs, one, size) for one, size in zip(tests, sizes, strict=True)]
     weights = np.array(sizes)[:, None] / sum(sizes)
-    values = np.sum([one.values * w for one, w in zip(found, weights, strict=True)], axis=0)
-    reach = np.sqrt(np.sum([((one.high - one.values) * w) ** 2 for one, w in zip(found, weights, strict=True)], axis=0))
+    pairs = list(zip(measures, weights, strict=True))
+    values = np.sum([one.values * w for one, w in pairs], axis=0)
+    reach = np.sqrt(np.sum([((one.high - one.values) * w) ** 2 for one, w in pairs], axis=0))
     ends = zip(values.tolist(), (values - reach).tolist(), (values + reach).tolist(), strict=True)
     estimates = [Estimate(*one, LEVEL, ESTIMATE) for one in ends]
-    return tuple(
+    tested = sum(len(one.test) for one in models)
+    few = f"the importance of columns was measured on {sum(sizes):,} of {tested:,} held-out examples"
+    found = tuple(
         replace(one, finding=replace(one.finding, importance=measured))
         for one, measured in zip(columns, estimates, strict=True)
     )
+    return found, (few,) if sum(sizes) < tested else ()
 
 
 def _importance(inputs: Inputs, one: FoldModel, size: int) -> Any:

@@ -23,6 +23,9 @@ NUMBER, CATEGORY, FLAG, DATE, TEXT, IDENTIFIER, OTHER = (
 )
 """Kinds of columns."""
 
+WRITTEN_MISSING = ("nan", "NaT", "<NA>")
+"""How missing values are written."""
+
 LISTED = 3
 """Number of categories that a summary names."""
 
@@ -119,7 +122,11 @@ def is_missing(value: Any) -> bool:
     >>> is_missing(None), is_missing(float("nan")), is_missing(""), is_missing(0)
     (True, True, False, False)
     """
-    return value is None or str(value) in ("nan", "NaT", "<NA>")
+    if isinstance(value, float):
+        return value != value
+    if isinstance(value, str):
+        return value in WRITTEN_MISSING
+    return value is None or (not isinstance(value, int) and str(value) in WRITTEN_MISSING)
 
 
 def _component(name: str, values: np.ndarray, share: float) -> ColumnValues:
@@ -132,33 +139,31 @@ def _component(name: str, values: np.ndarray, share: float) -> ColumnValues:
 
 
 def _column(name: str, cells: list[Any]) -> ColumnValues:
-    known = [cell for cell in cells if not is_missing(cell)]
-    missing = 1 - len(known) / len(cells)
-    kind = _kind(known)
-    distinct = len({str(cell) for cell in known})
+    absent = list(map(is_missing, cells))
+    known = [cell for cell, missing in zip(cells, absent, strict=True) if not missing]
+    texts = Counter(known if all(isinstance(cell, str) for cell in known) else map(str, known))
+    kind = _kind(known, len(texts))
     names: tuple[str, ...] = ()
     if kind in (NUMBER, DATE):
-        values = np.array([np.nan if is_missing(cell) else _as_number(cell) for cell in cells])
-        finite = values[np.isfinite(values)]
-        summary = _range(finite) if kind == NUMBER else _dates(known)
+        values = np.array([np.nan if no else _as_number(cell) for cell, no in zip(cells, absent, strict=True)])
+        summary = _range(values[np.isfinite(values)]) if kind == NUMBER else _dates(known)
     else:
-        counts = Counter(map(str, known))
-        names = tuple([name for name, _ in counts.most_common()])
+        names = tuple([name for name, _ in texts.most_common()])
         code = {name: float(place) for place, name in enumerate(names)}
-        values = np.array([np.nan if is_missing(cell) else code[str(cell)] for cell in cells])
-        summary = _frequent(counts) if kind in (CATEGORY, FLAG) else f"{distinct:,} distinct values"
-    return ColumnValues(ColumnFinding(name, kind, missing, distinct, summary, _remark(kind, distinct)), values, names)
+        values = np.array([np.nan if no else code[str(cell)] for cell, no in zip(cells, absent, strict=True)])
+        summary = _frequent(texts) if kind in (CATEGORY, FLAG) else f"{len(texts):,} distinct values"
+    missing = 1 - len(known) / len(cells)
+    finding = ColumnFinding(name, kind, missing, len(texts), summary, _remark(kind, len(texts)))
+    return ColumnValues(finding, values, names)
 
 
-def _kind(known: list[Any]) -> str:
+def _kind(known: list[Any], distinct: int) -> str:
     if not known:
         return OTHER
-    distinct = len({str(cell) for cell in known})
     if all(isinstance(cell, (bool, np.bool_)) for cell in known):
         return FLAG
-    if all(isinstance(cell, Real) for cell in known):
-        integers = all(isinstance(cell, (int, np.integer)) or float(cell).is_integer() for cell in known)
-        counted_up = integers and distinct == len(known) >= MIN_ROWS and _is_sequence(known)
+    if all(isinstance(cell, (float, int, Real)) for cell in known):
+        counted_up = distinct == len(known) >= MIN_ROWS and _is_sequence(known)
         return IDENTIFIER if counted_up else NUMBER
     if all(isinstance(cell, (date, np.datetime64)) for cell in known):
         return DATE
@@ -170,7 +175,9 @@ def _kind(known: list[Any]) -> str:
 
 
 def _is_sequence(known: list[Any]) -> bool:
-    """Tell whether distinct integers leave few gaps, as consecutive numbers of rows do."""
+    """Tell whether distinct numbers are integers with few gaps, as consecutive numbers of rows are."""
+    if not all(isinstance(cell, (int, np.integer)) or float(cell).is_integer() for cell in known):
+        return False
     return float(max(known)) - float(min(known)) < 2 * len(known)
 
 

@@ -104,7 +104,7 @@ def summarize(
         n=inputs.n,
         task=inputs.task,
         labels=_labels(inputs),
-        similarity=repr(inputs.similarity),
+        similarity=inputs.asked if inputs.automatic else repr(inputs.similarity),
         names=_names(inputs.X, names),
         notes=(),
         examples=tuple(inputs.item(i) for i in few),
@@ -116,7 +116,8 @@ def _title(inputs: Inputs, kind: str) -> str:
     """Return a title that says what is predicted, and by which similarity."""
     objects = {"any": "objects", "table": "rows", "indices": "objects"}.get(kind, kind)
     what = inputs.label or (f"{len(inputs.classes)} classes" if inputs.of_classes else "a number")
-    return f"Predicting {what} of {inputs.n:,} {objects} by {short_name(inputs.similarity)}"
+    by = "a learned similarity" if inputs.automatic else short_name(inputs.similarity)
+    return f"Predicting {what} of {inputs.n:,} {objects} by {by}"
 
 
 def short_name(similarity: Similarity) -> str:

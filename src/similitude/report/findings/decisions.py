@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import take
-from similitude.relevance import Attribution, attribution
+from similitude.compute import as_objects, take
+from similitude.relevance import Attribution, attributions, kind_of_object, parts_of
 from similitude.report.findings.held_out import FoldModel
 from similitude.report.findings.inputs import Inputs, plain_label
 from similitude.support import Result
 
-MAX_ATTRIBUTED = 30
-"""Largest number of examples whose parts are looked at, the first ones."""
+MAX_ATTRIBUTED_CALLS = 100_000
+"""Largest number of similarities that attributions compute if they are values of a user's function."""
 
 N_DECIDING = 7
 """Number of training examples that are listed for each prediction."""
@@ -82,28 +82,37 @@ class Decision(Result):
 
 
 def decisions(inputs: Inputs, indices: np.ndarray, models: Sequence[FoldModel]) -> dict[int, Decision]:
-    """Explain the predictions of examples, each by the first model that was not fitted to it, or else by the last."""
-    left, found = set(indices.tolist()), {}
-    attributed = set(indices[:MAX_ATTRIBUTED].tolist())
+    """Explain the predictions of examples, each by the first model that was not fitted to it, or else by the last.
+
+    All are attributed to parts of the object; with a function of the user, which is slow, only the first ones.
+    """
+    left, found = list(indices.tolist()), {}
+    calls = np.inf if inputs.similarity.hints.threadsafe else float(MAX_ATTRIBUTED_CALLS)
     for place, one in enumerate(models):
-        own = left if place == len(models) - 1 else left & set(one.test.tolist())
+        tested = set(one.test.tolist())
+        own = left if place == len(models) - 1 else [i for i in left if i in tested]
         if own:
-            some = np.array(sorted(own))
-            explained = one.model.explain(take(inputs.X, some))
-            for i, why in zip(some.tolist(), explained, strict=True):
-                found[i] = _decision(why, one.train, _attributed(inputs, one.model, i) if i in attributed else None)
-        left = left - own
+            explained = one.model.explain(take(inputs.X, np.array(own)))
+            parts = _attributed(inputs, one.model, own, calls * len(own) / len(indices))
+            for i, why, those in zip(own, explained, parts, strict=True):
+                found[i] = _decision(why, one.train, those)
+        left = [i for i in left if i not in found]
     return found
 
 
-def _attributed(inputs: Inputs, model: Any, index: int) -> Attribution | None:
-    """Attribute the prediction of one object to its parts, unless each part would call a function of the user."""
-    if not inputs.similarity.hints.threadsafe or not len(model.landmark_indices_):
-        return None
+def _attributed(inputs: Inputs, model: Any, indices: list[int], calls: float) -> list[Attribution | None]:
+    """Attribute predictions to parts of the objects, of the first ones if each part calls a function of the user."""
+    nothing: list[Attribution | None] = [None] * len(indices)
+    if not model.n_similarity_calls_:
+        return nothing
+    objects = as_objects(take(inputs.X, np.array(indices)))
     try:
-        return attribution(model, inputs.item(index).object)
+        kind = kind_of_object(objects[0]) if inputs.similarity.objects == "any" else inputs.similarity.objects
+        costs = np.cumsum([len(parts_of(kind, one).places) for one in objects]) * model.n_similarity_calls_
+        some = int(np.searchsorted(costs, calls))
+        return [*attributions(model, objects[:some]), *nothing[some:]] if some else nothing
     except (TypeError, ValueError):  # no parts are known of such objects
-        return None
+        return nothing
 
 
 def _decision(why: Any, train: np.ndarray, parts: Attribution | None) -> Decision:

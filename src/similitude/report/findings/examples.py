@@ -13,7 +13,6 @@ from similitude.goodness import Goodness
 from similitude.report.findings.decisions import Decision, decisions
 from similitude.report.findings.held_out import FoldModel, HeldOutPredictions, class_scores
 from similitude.report.findings.inputs import Inputs, plain_label
-from similitude.report.findings.model_quality import ModelFindings
 from similitude.support import Result
 
 N_MISTAKES, N_CLOSE, N_TYPICAL, N_SUSPECTS = 22, 6, 16, 6
@@ -106,11 +105,6 @@ def _typical(targets: np.ndarray, margin: np.ndarray, right: np.ndarray) -> list
         order = np.argsort(np.abs(margin[own] - np.median(margin[own])), kind="stable")
         turns += [(turn, int(c), int(i)) for turn, i in enumerate(own[order][:N_TYPICAL])]
     return [i for _, _, i in sorted(turns)[:N_TYPICAL]]
-
-
-def doubtful_labels(goodness: Goodness | None, model: ModelFindings) -> np.ndarray:
-    """Return the labels that look wrong to similar examples, and that neither the model nor any baseline predicts."""
-    return model.missed_by_all[:0] if goodness is None else np.intersect1d(goodness.suspects, model.missed_by_all)
 
 
 def choose_examples(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 from similitude.compute import take
 from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
+from similitude.similarity import Similarity
 from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
 from similitude.theory import LEVEL, proportion
 
@@ -26,7 +29,8 @@ SHARE = 0.25
 REPEATS, HELD_OUT_FOLDS = 5, 5
 """Number of repeats of cross-validation, and of folds in each."""
 
-REPLICATES = 1000
+REPLICATES, FEWEST_REPLICATES, REPLICATED = 400, 100, 4_000_000
+"""Number of bootstrap samples, fewer where they would have more examples in all than the last number."""
 
 ERROR_RATE, ROOT_MEAN_SQUARE = "error rate", "root mean squared error"
 
@@ -138,30 +142,44 @@ class HeldOutPredictions:
         if self.probabilities is not None:
             wrong, n = float((self.predicted != self.targets).sum(axis=1).mean()), len(self.targets)
             return proportion(wrong, n, self.grade)
-        losses, drawn = self._losses(seed)
-        return _bootstrap(float(np.sqrt(losses.mean())), np.sqrt(losses[drawn].mean(axis=1)))
+        return _bootstrap(np.sqrt(self._losses @ bootstrap_counts(len(self.targets), seed) / len(self.targets)))
 
     def r_squared(self, seed: int) -> Estimate | None:
         """Return R² with a bootstrap interval; None for classification or constant targets."""
-        if self.probabilities is not None:
+        if self.probabilities is not None or not float(self.targets.var()):
             return None
-        losses, drawn = self._losses(seed)
-        variances, variance = self.targets[drawn].var(axis=1), float(self.targets.var())
-        varied = variances > 0
-        if not variance or not varied.any():
-            return None
-        replicates = 1 - losses[drawn].mean(axis=1)[varied] / variances[varied]
-        return _bootstrap(1 - float(losses.mean()) / variance, replicates)
+        n, centered = len(self.targets), self.targets - self.targets.mean()
+        counts = bootstrap_counts(n, seed)
+        variances = centered**2 @ counts / n - (centered @ counts / n) ** 2
+        varied = variances > 1e-12 * variances[0]
+        return _bootstrap(1 - (self._losses @ counts)[varied] / n / variances[varied])
 
-    def _losses(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the squared error of each example, and bootstrap samples of their positions."""
-        losses = ((self.predicted - self.targets) ** 2).mean(axis=0)
-        return losses, np.random.default_rng(seed).integers(len(losses), size=(REPLICATES, len(losses)))
+    @property
+    def _losses(self) -> np.ndarray:
+        """The squared error of each example."""
+        losses: np.ndarray = ((self.predicted - self.targets) ** 2).mean(axis=0)
+        return losses
 
 
-def _bootstrap(value: float, replicates: np.ndarray) -> Estimate:
-    """Return an estimate with a percentile bootstrap interval."""
-    low, high = (float(end) for end in np.quantile(replicates, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+@functools.lru_cache(maxsize=2)
+def bootstrap_counts(n: int, seed: int) -> np.ndarray:
+    """Return how often each of n examples is drawn, in the sample itself (once) and in bootstrap samples, by column.
+
+    >>> counts = bootstrap_counts(5, 0)
+    >>> counts.shape, counts[:, 0], set(counts.sum(axis=0))
+    ((5, 401), array([1., 1., 1., 1., 1.]), {5.0})
+    """
+    times = int(np.clip(REPLICATED // n, FEWEST_REPLICATES, REPLICATES))
+    drawn = np.random.default_rng(seed).integers(n, size=(n, times)) * (times + 1) + np.arange(1, times + 1)
+    counts = np.bincount(drawn.ravel(), minlength=n * (times + 1)).reshape(n, times + 1).astype(float)
+    counts[:, 0] = 1.0
+    return counts
+
+
+def _bootstrap(values: np.ndarray) -> Estimate:
+    """Return the first value with a percentile interval of the others."""
+    value = float(values[0])
+    low, high = (float(end) for end in np.quantile(values[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
     return Estimate(value, min(low, value), max(high, value), LEVEL, ESTIMATE)
 
 
@@ -174,10 +192,21 @@ class FoldModel:
     test: np.ndarray
 
 
+def similarity_of(model: Any) -> Similarity:
+    """Return the similarity of a fitted model; of several, which are blended, the sum in the same shares."""
+    k: Any = model.similarity_
+    if isinstance(k, Similarity):
+        return k
+    weights = model.learned_.weights if model.learned_ is not None else [1.0] * len(k)
+    parts = [weight / sum(weights) * one for weight, one in zip(weights, k, strict=True)]
+    blended: Similarity = functools.reduce(operator.add, parts)
+    return blended
+
+
 def predict_held_out(
     inputs: Inputs, parts: Split, make: Callable[[], Any]
 ) -> tuple[HeldOutPredictions, tuple[FoldModel, ...]]:
-    """Fit an estimator in every fold and predict what was held out; return also the models of the last round."""
+    """Fit an estimator in every fold and predict what was held out; return also the models of all rounds."""
     fitted: list[FoldModel] = []
 
     def predict(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -188,7 +217,7 @@ def predict_held_out(
         return class_scores(inputs, model, X) if inputs.of_classes else (model.predict(X), None)
 
     predictions = out_of_fold(inputs, parts, predict)
-    return predictions, tuple(fitted[-len(parts.rounds[-1]) :])
+    return predictions, tuple(fitted)
 
 
 def out_of_fold(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, check_objects, take
+from similitude.estimators import AUTO, default_similarity, kind_of_objects
 from similitude.goodness import stratified
 from similitude.scikit import encode_labels, read_labels
 from similitude.selection import CLASSIFICATION, REGRESSION
@@ -37,7 +38,8 @@ class Inputs:
 
     The similarity is as given, possibly with parameters that depend on data; ``y`` holds labels, or numbers in float64;
     ``codes`` is the class of each example as a position in ``classes`` (zeros and no classes for regression); ``notes``
-    say what was inferred about the labels; ``label`` is the name of y, if it has one.
+    say what was inferred about the labels; ``label`` is the name of y, if it has one; ``automatic`` tells whether the
+    model learns its similarity: until then, the similarity is one to start with.
     """
 
     similarity: Similarity
@@ -49,6 +51,12 @@ class Inputs:
     seed: int
     notes: tuple[str, ...]
     label: str = ""
+    automatic: bool = False
+
+    @property
+    def asked(self) -> Any:
+        """The similarity as it was asked for: ``"auto"``, or the similarity itself."""
+        return AUTO if self.automatic else self.similarity
 
     @property
     def n(self) -> int:
@@ -94,9 +102,9 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
         if getattr(X, "ndim", 0) != 2 or X.shape[0] != X.shape[1]:
             raise ValueError("similarity='precomputed' needs X to be the square matrix of all pairs")
         similarity, X = Precomputed(X), np.arange(X.shape[0])
-    k = as_similarity(similarity)
+    n, automatic = check_objects(X), isinstance(similarity, str) and similarity == AUTO
+    k = default_similarity(kind_of_objects(X)) if automatic else as_similarity(similarity)
     k.check_params()
-    n = check_objects(X)
     labels, label = read_labels(y, n), str(getattr(y, "name", None) or "")
     task, notes = _task(labels, task)
     if random_state is None or isinstance(random_state, (int, np.integer)):
@@ -104,11 +112,11 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
     else:
         seed = int(generator(random_state).integers(2**31))
     if task == REGRESSION:
-        return Inputs(k, X, _numbers(labels), task, np.empty(0), np.zeros(n, int), seed, notes, label)
+        return Inputs(k, X, _numbers(labels), task, np.empty(0), np.zeros(n, int), seed, notes, label, automatic)
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
         labels = labels.astype(str)  # estimators would take fractional numbers for numbers to predict
     classes, codes = _classes(labels)
-    return Inputs(k, X, labels, task, classes, codes, seed, notes, label)
+    return Inputs(k, X, labels, task, classes, codes, seed, notes, label, automatic)
 
 
 def _task(labels: np.ndarray, task: str | None) -> tuple[str, tuple[str, ...]]:

@@ -15,22 +15,31 @@ import numpy as np
 
 from similitude.compute import as_objects, take
 from similitude.compute.engines import Engine, current_engine, use_engine
-from similitude.estimators import SimilarityClassifier, SimilarityRegressor
-from similitude.goodness import Goodness, assess
+from similitude.estimators import EVERY_ROW, SimilarityClassifier, SimilarityRegressor
+from similitude.goodness import Goodness, assess, stratified
+from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
 from similitude.report.findings.column_importance import with_importance
 from similitude.report.findings.columns import ColumnFinding, column_notes, columns_of
 from similitude.report.findings.data_summary import About, summarize
-from similitude.report.findings.examples import ExampleFinding, choose_examples, doubtful_labels
+from similitude.report.findings.examples import ExampleFinding, choose_examples
 from similitude.report.findings.gram_matrix import Eigenvalues, GramSample, gram_of_sample
-from similitude.report.findings.held_out import FoldModel, HeldOutPredictions, Split, predict_held_out, split
+from similitude.report.findings.held_out import (
+    FoldModel,
+    HeldOutPredictions,
+    Split,
+    predict_held_out,
+    similarity_of,
+    split,
+)
 from similitude.report.findings.inputs import Inputs, validated
+from similitude.report.findings.landmark_blocks import LandmarkBlocks
 from similitude.report.findings.landmark_curve import LearningCurve, learning_curve
 from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles, most_important
 from similitude.report.findings.model_quality import ModelFindings, evaluate
+from similitude.report.findings.neighbors import Neighbors
 from similitude.report.findings.object_map import PCA, ObjectMap, object_map
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
-from similitude.similarity import Similarity
 from similitude.support import Result, brief, pairs_at, plain
 from similitude.validity import Validity, check_kernel
 
@@ -38,8 +47,8 @@ MAX_CHECKED = 500
 """Largest number of examples among which a counterexample is searched."""
 
 
-MANY_ASSESSED, WEIGHTED_LANDMARKS = 500, 100
-"""With more examples than the first number, `assess` weights only the second number of landmarks, to save time."""
+MAX_ASSESSED, WEIGHTED_LANDMARKS = 500, 40
+"""Goodness is assessed on at most the first number of examples; of more, weights are those of the second number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +84,8 @@ class Findings(Result):
         Held-out error by the number of landmarks.
     model : ModelFindings
         The model and its quality on held-out examples.
+    learned : LearnedSummary or None
+        What ``similarity="auto"`` learned from the examples that the model was fitted to.
     importance : str
         What the importance of a landmark measures.
     landmarks : tuple of LandmarkFinding
@@ -98,6 +109,7 @@ class Findings(Result):
     alternatives: tuple[Alternative, ...]
     landmark_curve: LearningCurve
     model: ModelFindings
+    learned: LearnedSummary | None
     importance: str
     landmarks: tuple[LandmarkFinding, ...]
     examples: tuple[ExampleFinding, ...]
@@ -136,12 +148,13 @@ def investigate(
 
     A quarter of each class is held out and used for nothing but the final test; with fewer than 500 examples, each is
     predicted in cross-validation by a model that was not fitted to it (repeated with fewer than 40). Validity is
-    checked on at most 500 examples and goodness on at most 2,000; the Gram matrix shown has at most 300.
+    checked on at most 500 examples and goodness on at most 500; the Gram matrix shown has at most 300.
 
     Parameters
     ----------
     similarity : Similarity, str or callable
-        Any similarity function of two objects; with ``"precomputed"``, X is the square matrix of all pairs.
+        Any similarity function of two objects; with ``"precomputed"``, X is the square matrix of all pairs; with
+        ``"auto"``, the model learns one, which is then investigated.
     X : sequence of objects
     y : sequence of labels
         Classes, or numbers to predict.
@@ -183,9 +196,7 @@ def investigate(
         return _findings(inputs, about, command, embedding, others)
 
 
-def _findings(
-    inputs: Inputs, about: About, command: str | None, embedding: str, others: dict[str, Similarity]
-) -> Findings:
+def _findings(inputs: Inputs, about: About, command: str | None, embedding: str, others: dict[str, Any]) -> Findings:
     seconds: dict[str, float] = {}
 
     @contextmanager
@@ -194,31 +205,38 @@ def _findings(
         yield
         seconds[step] = time.perf_counter() - start
 
-    with timed("is it a kernel"):
-        validity = _validity(inputs)
-    with timed("Gram matrix"):
-        gram, spectrum = gram_of_sample(inputs)
-    with timed("goodness"):
-        goodness, no_goodness = _goodness(inputs)
+    with timed("Gram matrix"):  # first: similarities that are too large to compute with are refused
+        known = None if inputs.automatic else gram_of_sample(inputs)
     with timed("model"):
         parts, predictions, folds = _model(inputs)
         model = folds[-1].model
+        inputs = replace(inputs, similarity=similarity_of(model)) if inputs.automatic else inputs
+    with timed("is it a kernel"):
+        validity = _validity(inputs)
+        gram, spectrum = known or gram_of_sample(inputs)
+    with timed("goodness"):
+        goodness, no_goodness = _goodness(inputs)
     with timed("other similarities"):
         compared = alternatives(inputs, parts, gram, predictions, others)
-    with timed("learning curve"):
-        curve = learning_curve(inputs, parts, model, predictions, goodness)
+    with timed("landmarks"):
+        blocks = _landmark_blocks(inputs, parts, folds)
+        curve = learning_curve(inputs, model, blocks[:-1] or blocks, predictions, goodness)
+        roles = landmark_roles(inputs, parts, model, blocks[-1] if blocks else None)
+    with timed("columns"):
+        described = columns_of(inputs, about.kind, about.names)
+        permuted = () if about.image_shape is not None else described
+        columns, few_permuted = with_importance(inputs, permuted, folds)
+        columns = columns or described
     with timed("map"):
-        columns = columns_of(inputs, about.kind, about.names)
-        if about.image_shape is None:
-            columns = with_importance(inputs, columns, folds)
         placed = object_map(inputs, gram, predictions, columns, embedding)
     with timed("baselines"):
-        evaluated = evaluate(inputs, parts, model, predictions, columns)
-    doubted = doubtful_labels(goodness, evaluated)
-    with timed("landmarks and examples"):
-        roles = landmark_roles(inputs, parts, model)
+        neighbors = Neighbors(inputs, folds)
+        evaluated = evaluate(inputs, parts, model, predictions, columns, neighbors)
+    with timed("examples"):
+        doubted = _doubted(inputs, goodness, neighbors, evaluated.missed_by_all)
         examples = choose_examples(inputs, folds, predictions, goodness, doubted)
     notes = (*column_notes(columns), *_image_note(about), *_notes(inputs, gram, goodness, parts, model))
+    notes = (*notes, *few_permuted, *_attribution_note(examples), *(blocks[-1].notes() if blocks else ()))
     return Findings(
         about=replace(about, notes=notes),
         validity=validity,
@@ -233,6 +251,7 @@ def _findings(
         alternatives=compared,
         landmark_curve=curve,
         model=evaluated,
+        learned=_learned(model, about),
         importance=roles.measure,
         landmarks=most_important(inputs, roles),
         examples=examples,
@@ -259,13 +278,28 @@ def _validity(inputs: Inputs) -> Validity:
 
 
 def _goodness(inputs: Inputs) -> tuple[Goodness | None, str]:
-    """Assess the similarity, or say why that is not possible; its warnings are in its notes."""
+    """Assess the similarity on a sample, or say why that is not possible; its warnings are in its notes."""
     if not inputs.of_classes:
         return None, "goodness is defined for classes, and y holds numbers"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        few = WEIGHTED_LANDMARKS if inputs.n > MANY_ASSESSED else None
-        return assess(inputs.resolved, inputs.X, inputs.y, landmarks=few, random_state=inputs.seed), ""
+        size = max(MAX_ASSESSED, 2 * len(inputs.classes))
+        if inputs.n <= size:
+            return assess(inputs.resolved, inputs.X, inputs.y, random_state=inputs.seed), ""
+        some = stratified(inputs.codes, size, inputs.rng())
+        few = max(WEIGHTED_LANDMARKS, len(inputs.classes))
+        X, y = take(inputs.X, some), inputs.y[some]
+        with pairs_at(some, some):
+            found = assess(inputs.resolved, X, y, landmarks=few, random_state=inputs.seed)
+        return found.of_sample(some, inputs.n), ""
+
+
+def _doubted(inputs: Inputs, goodness: Goodness | None, neighbors: Neighbors, missed: np.ndarray) -> np.ndarray:
+    """Return the examples whose labels look wrong to similar examples, and that no model or baseline predicts."""
+    if goodness is None:
+        return missed[:0]
+    everywhere = len(goodness.used) + len(goodness.left_out) == inputs.n
+    return np.intersect1d(goodness.suspects, missed) if everywhere else neighbors.suspects(missed)
 
 
 def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, ...]]:
@@ -274,13 +308,45 @@ def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, 
     parts = split(inputs)
 
     def make() -> Any:
-        return estimator(inputs.similarity, random_state=inputs.seed)
+        return estimator(inputs.asked, random_state=inputs.seed)
 
     predictions, folds = predict_held_out(inputs, parts, make)
     if not parts.held_out:
         everything = np.arange(inputs.n)
         folds = (*folds, FoldModel(make().fit(inputs.X, inputs.y), everything, everything[:0]))
     return parts, predictions, folds
+
+
+def _landmark_blocks(inputs: Inputs, parts: Split, folds: Sequence[FoldModel]) -> list[LandmarkBlocks]:
+    """Return similarities to landmarks: of the models of the first round, and last of the reported model.
+
+    If a part was held out once, these are the same; there are none where every row is a landmark.
+    """
+    if any(one.model.landmark_curve_.reason == EVERY_ROW for one in folds):
+        return []
+    if parts.held_out:
+        return [LandmarkBlocks(inputs, folds[-1])]
+    reported = FoldModel(folds[-1].model, parts.learned, parts.tested)
+    return [LandmarkBlocks(inputs, one) for one in (*folds[: len(parts.rounds[0])], reported)]
+
+
+def _learned(model: Any, about: About) -> LearnedSummary | None:
+    """Return what the model learned, with the names of columns, if it has a similarity of its own making."""
+    found: LearnedSummary | None = model.learned_
+    if found is None or about.names is None or len(found.importance.names) != len(about.names):
+        return found
+    named = dict(zip(found.importance.names, about.names, strict=True))
+    directions = tuple(replace(one, columns=tuple(named[name] for name in one.columns)) for one in found.directions)
+    return replace(found, importance=replace(found.importance, names=list(about.names)), directions=directions)
+
+
+def _attribution_note(examples: Sequence[ExampleFinding]) -> tuple[str, ...]:
+    """Say for how many examples parts of the object were looked at, if not for all or none."""
+    known = sum(one.decision.attribution is not None for one in examples)
+    if known in (0, len(examples)):
+        return ()
+    shown = f"{known:,} of {len(examples):,} examples"
+    return (f"what parts of the object add is shown for {shown}: for more, your function would be called too often",)
 
 
 def _image_note(about: About) -> tuple[str, ...]:

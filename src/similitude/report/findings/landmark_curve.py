@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from similitude.goodness import Goodness
-from similitude.report.findings.held_out import LEVEL, HeldOutPredictions, Split, predict_held_out
+from similitude.report.findings.held_out import LEVEL, HeldOutPredictions
 from similitude.report.findings.inputs import Inputs
+from similitude.report.findings.landmark_blocks import LandmarkBlocks
 from similitude.support import ESTIMATE, NONE, Curve, Result
 from similitude.theory import bounds
 
 MAX_SIZES = 7
 """Largest number of points of the curve."""
+
+MAX_REFITTED_SIZE = 512
+"""Largest number of landmarks of a model that is refitted, to save time."""
 
 RULE_ERROR = 0.1
 """The error for which the rule of thumb is evaluated."""
@@ -72,22 +77,38 @@ class LearningCurve(Result):
 
 
 def learning_curve(
-    inputs: Inputs, parts: Split, model: Any, predictions: HeldOutPredictions, goodness: Goodness | None
+    inputs: Inputs,
+    model: Any,
+    blocks: Sequence[LandmarkBlocks],
+    predictions: HeldOutPredictions,
+    goodness: Goodness | None,
 ) -> LearningCurve:
-    """Refit the model with ever fewer landmarks, drawn by the same rule, and measure the error in the first round."""
+    """Refit the model with ever fewer of its landmarks, at its own penalty, and measure the error in the first round.
 
-    def refit(size: int) -> HeldOutPredictions:
-        changed = {"similarity": model.similarity_, "n_landmarks": size}
-        return predict_held_out(inputs, once, lambda: type(model)(**{**model.get_params(deep=False), **changed}))[0]
-
-    once = replace(parts, rounds=parts.rounds[:1])
+    `blocks` belong to the models of this round; none where every row is a landmark, and nothing is refitted.
+    """
     chosen = max(1, model.n_similarity_calls_)
-    sizes = halvings(chosen, max(2, len(inputs.classes)))
-    errors = [one.error(inputs.seed) for one in [*map(refit, sizes[:-1]), predictions]]
+    sizes = halvings(chosen, max(2, len(inputs.classes))) if blocks else [chosen]
+    sizes = [size for size in sizes if size <= MAX_REFITTED_SIZE or size == chosen]
+    orders = [inputs.rng().permutation(one.n_landmarks) for one in blocks]
+    errors = [_refitted(blocks, orders, size, predictions).error(inputs.seed) for size in sizes[:-1]]
+    errors.append(predictions.error(inputs.seed))
     y, low, high = (np.array([getattr(one, name) for one in errors]) for name in ("value", "low", "high"))
     error = Curve(np.array(sizes, float), y, low, high, LEVEL, errors[0].grade)
     asked = () if goodness is None else _theorem_sizes(goodness)
     return LearningCurve(np.array(sizes), error, predictions.measure, asked, chosen, model.landmark_curve_.reason)
+
+
+def _refitted(
+    blocks: Sequence[LandmarkBlocks], orders: Sequence[np.ndarray], size: int, predictions: HeldOutPredictions
+) -> HeldOutPredictions:
+    """Return the predictions of models with the first landmarks in some order."""
+    scores = np.zeros_like(predictions.scores[:1])
+    for one, order in zip(blocks, orders, strict=True):
+        at = np.searchsorted(predictions.tested, one.fold.test)
+        if one.n_landmarks:
+            scores[0, at] = one.scores_of_some(order[:size]).reshape(scores[0, at].shape)
+    return replace(predictions, scores=scores)
 
 
 def halvings(chosen: int, least: int) -> list[int]:

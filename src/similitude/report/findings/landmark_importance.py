@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, take
-from similitude.landmarks import PROJECTION, lengths
+from similitude.landmarks import lengths
 from similitude.report.findings.held_out import Split
 from similitude.report.findings.inputs import Inputs
+from similitude.report.findings.landmark_blocks import LandmarkBlocks
 from similitude.support import Result
 
 MAX_EXAMPLES = 1000
@@ -34,6 +35,12 @@ MEASURES = {
     ),
 }
 """What importance measures, by representation."""
+
+
+MAX_EXPLAINED = 200
+"""Largest number of predictions that are explained where importance is influence."""
+
+BY_INFLUENCE = "how much the example adds to a score or takes from it, on average over {n:,} examples"
 
 
 @dataclass(frozen=True)
@@ -81,57 +88,63 @@ class LandmarkRoles:
     measure: str
 
 
-def _one_side(k: Any, X: Any, landmarks: Any, side: str) -> np.ndarray:
-    """Return K(x, l) or K(l, x), a row for each x."""
-    K = k.cross(X, landmarks) if side == "left" else k.cross(landmarks, X).T
-    return np.asarray(K, dtype=np.float64)
+def landmark_roles(inputs: Inputs, parts: Split, model: Any, blocks: LandmarkBlocks | None) -> LandmarkRoles:
+    """Measure the importance of a model's landmarks on the tested examples.
 
-
-def _factors(model: Any, X: Any, landmarks: Any, takeover: np.ndarray | None) -> tuple[np.ndarray, ...]:
-    """Return the factors of the weights, for every object and side."""
-    representation = model.representation_
-    sides = ("left", "right") if representation.side == "both" else (representation.side,)
-    values = [_one_side(model.similarity_, X, landmarks, side) for side in sides]
-    if takeover is not None:
-        return (values[0] @ takeover,)
-    if representation.normalized:
-        size = lengths(np.concatenate(values, axis=1))[:, None]
-        values = [K / size for K in values]
-    return tuple(values)
-
-
-def landmark_roles(inputs: Inputs, parts: Split, model: Any) -> LandmarkRoles:
-    """Measure the importance of a model's landmarks on the tested examples."""
-    weights, m = model.landmark_weights_, len(model.landmark_indices_)
-    sides = tuple(weights[start : start + m] for start in range(0, len(weights), m)) if m else ()
+    `blocks` holds the similarities of these; None where every row is a landmark: there, importance is influence.
+    """
+    if blocks is None:
+        return _by_influence(inputs, parts, model)
+    if not blocks.n_landmarks:
+        empty = np.empty(0, dtype=np.intp)
+        return LandmarkRoles(model, take(inputs.X, empty), empty, (), np.empty(0), "")
+    weights, m = model.landmark_weights_, blocks.n_landmarks
+    sides = tuple(weights[start : start + m] for start in range(0, len(weights), m))
     objects, positions = model.landmarks_, parts.learned[model.landmark_indices_]
-    takeover = _takeover(model.similarity_, objects) if m and model.representation_.name == PROJECTION else None
-    some = parts.tested[inputs.rng().permutation(len(parts.tested))[:MAX_EXAMPLES]]
-    factors = _factors(model, take(inputs.X, some), objects, takeover) if m else ()
-    if takeover is None:
-        factors = tuple(factor - factor.mean(axis=0) for factor in factors)
+    some = inputs.rng().permutation(len(blocks.fold.test))[:MAX_EXAMPLES]
+    factors = _factors(blocks, some)
     whom = "held-out examples" if parts.held_out else "all examples"
     measure = MEASURES[model.representation_.name].format(whom=whom)
     return LandmarkRoles(model, objects, positions, sides, _importance(factors, sides), measure)
 
 
-def _takeover(k: Any, landmarks: Any) -> np.ndarray:
-    r"""Return :math:`K^{-1}` with each column divided by its diagonal entry.
+def _by_influence(inputs: Inputs, parts: Split, model: Any) -> LandmarkRoles:
+    """Measure the importance of training examples by what they add to scores."""
+    some = np.sort(inputs.rng().permutation(parts.tested)[:MAX_EXPLAINED])
+    sizes, n = np.zeros(inputs.n), 0
+    for why in model.explain(take(inputs.X, some)):
+        sizes[parts.learned[why.positions]] += np.abs(why.influences)
+        n += 1
+    several = isinstance(model.landmarks_, list) and isinstance(model.landmark_indices_, list)
+    objects = model.landmarks_[0] if several else model.landmarks_
+    positions = parts.learned[model.landmark_indices_[0] if several else model.landmark_indices_]
+    known = inputs.targets[positions]
+    sides = np.eye(len(inputs.classes))[known] if inputs.of_classes else (known - inputs.y.mean())[:, None]
+    sides = sides[:, 1:] - 0.5 if len(inputs.classes) == 2 else sides
+    return LandmarkRoles(model, objects, positions, (sides,), sizes[positions] / n, BY_INFLUENCE.format(n=n))
+
+
+def _factors(blocks: LandmarkBlocks, some: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the factors of the weights, for some of the tested examples and every side."""
+    values = [K[some] for K in blocks.tested]
+    if blocks.is_projected:
+        return (values[0] @ _takeover(blocks.factor),)
+    if blocks.model.representation_.normalized:
+        size = lengths(np.concatenate(values, axis=1))[:, None]
+        values = [K / size for K in values]
+    return tuple(factor - factor.mean(axis=0) for factor in values)
+
+
+def _takeover(U: np.ndarray) -> np.ndarray:
+    r"""Return :math:`K^{-1}`, with :math:`K = U^\top U`, with each column divided by its diagonal entry.
 
     The part of landmark i that the others cannot replace is, in the kernel's feature space, the residual of its
     projection onto their span; its inner product with x is :math:`(k(x)^\top K^{-1})_i / (K^{-1})_{ii}`.
     """
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import cho_solve
 
-    K = np.asarray(k.gram(landmarks))
-    shift = len(K) * float(np.finfo(K.dtype).eps) * float(K.diagonal().max())
-    K = (K.astype(np.float64) + K.T) / 2
-    while True:  # the matrix is positive semi-definite up to rounding
-        try:
-            inverse = cho_solve(cho_factor(K + shift * np.eye(len(K))), np.eye(len(K)))
-            return inverse / inverse.diagonal()
-        except np.linalg.LinAlgError:
-            shift *= 10
+    inverse = cho_solve((U, False), np.eye(len(U)), check_finite=False)
+    return np.asarray(inverse / inverse.diagonal())
 
 
 def _importance(factors: tuple[np.ndarray, ...], sides: tuple[np.ndarray, ...]) -> np.ndarray:

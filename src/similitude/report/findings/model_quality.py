@@ -12,6 +12,7 @@ from similitude.report.findings.baselines import compared
 from similitude.report.findings.columns import ColumnValues
 from similitude.report.findings.held_out import LEVEL, HeldOutPredictions, Split
 from similitude.report.findings.inputs import Inputs
+from similitude.report.findings.neighbors import Neighbors
 from similitude.report.findings.scores import ClassScores, Scores, class_scores_of
 from similitude.support import Curve, Estimate, Guarantee, Result
 from similitude.theory import clopper_pearson
@@ -191,20 +192,26 @@ class ModelFindings(Result):
 
 
 def evaluate(
-    inputs: Inputs, parts: Split, model: Any, predictions: HeldOutPredictions, columns: Sequence[ColumnValues]
+    inputs: Inputs,
+    parts: Split,
+    model: Any,
+    predictions: HeldOutPredictions,
+    columns: Sequence[ColumnValues],
+    neighbors: Neighbors,
 ) -> ModelFindings:
     """Evaluate a model by its held-out predictions."""
     confusion = _confusion(predictions, len(inputs.classes)) if inputs.of_classes else None
-    found, missed = compared(inputs, parts, model, predictions, columns)
-    residuals = None
+    found, missed = compared(inputs, parts, model, predictions, columns, neighbors)
+    several = isinstance(model.representation_, tuple)  # of a blend, all of them are the same
+    representation, residuals = model.representation_[0] if several else model.representation_, None
     if not inputs.of_classes:
         residuals = Residuals(predictions.tested, predictions.targets, predictions.mean_scores)
     return ModelFindings(
         task=inputs.task,
         estimator=" ".join(repr(model).split()),
         similarity=repr(model.similarity_),
-        representation=str(model.representation_),
-        representation_name=model.representation_.name,
+        representation=str(representation),
+        representation_name=representation.name,
         loss=model.loss_,
         n_landmarks=model.n_similarity_calls_,
         measure=predictions.measure,

@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from similitude.report.findings.held_out import HeldOutPredictions
+from similitude.report.findings.held_out import HeldOutPredictions, bootstrap_counts
 from similitude.report.findings.inputs import Inputs
 from similitude.support import ESTIMATE, Estimate, Result
 from similitude.theory import LEVEL, proportion
-
-BOOTSTRAPS = 400
-"""Number of bootstrap samples."""
 
 ACCURACY, BALANCED, AUC, F1 = "accuracy", "balanced accuracy", "AUC", "F1"
 RMSE, ABSOLUTE, EXPLAINED = "root mean squared error", "mean absolute error", "R²"
@@ -82,10 +79,11 @@ class Scores(Result):
 
 def scores(inputs: Inputs, predictions: HeldOutPredictions) -> dict[str, Estimate]:
     """Return the scores of held-out predictions, by name, with bootstrap intervals (accuracy: exact ones)."""
-    n = len(predictions.targets)
-    drawn = np.random.default_rng(inputs.seed).multinomial(n, np.full(n, 1 / n), size=BOOTSTRAPS).astype(float)
-    weights = np.vstack([np.ones(n), drawn])
-    rounds = predictions.predicted
+    n, weights, rounds = (
+        len(predictions.targets),
+        bootstrap_counts(len(predictions.targets), inputs.seed),
+        predictions.predicted,
+    )
     if not inputs.of_classes:
         return _number_scores(predictions, weights)
     right = float((rounds == predictions.targets).sum(axis=1).mean())
@@ -101,12 +99,13 @@ def _number_scores(predictions: HeldOutPredictions, weights: np.ndarray) -> dict
     targets, n = predictions.targets, len(predictions.targets)
     squared = ((predictions.predicted - targets) ** 2).mean(axis=0)
     absolute = np.abs(predictions.predicted - targets).mean(axis=0)
-    means = weights @ targets / n
-    variances = weights @ targets**2 / n - means**2
-    explained = 1 - (weights @ squared / n) / np.where(variances > 0, variances, np.nan)
+    centered = targets - targets.mean()
+    means = centered @ weights / n
+    variances = centered**2 @ weights / n - means**2
+    explained = 1 - (squared @ weights / n) / np.where(variances > 0, variances, np.nan)
     return {
-        RMSE: _interval(np.sqrt(weights @ squared / n)),
-        ABSOLUTE: _interval(weights @ absolute / n),
+        RMSE: _interval(np.sqrt(squared @ weights / n)),
+        ABSOLUTE: _interval(absolute @ weights / n),
         EXPLAINED: _interval(explained),
     }
 
@@ -114,7 +113,7 @@ def _number_scores(predictions: HeldOutPredictions, weights: np.ndarray) -> dict
 def class_scores_of(inputs: Inputs, predictions: HeldOutPredictions) -> tuple[ClassScores, ...]:
     """Return how well each class is recognized; classes without held-out examples are left out."""
     n_classes = len(inputs.classes)
-    ones = np.ones((1, len(predictions.targets)))
+    ones = np.ones((len(predictions.targets), 1))
     counts = np.mean(
         [_confusions(predictions.targets, one, ones, n_classes)[0] for one in predictions.predicted], axis=0
     )
@@ -127,7 +126,7 @@ def class_scores_of(inputs: Inputs, predictions: HeldOutPredictions) -> tuple[Cl
     return tuple(found)
 
 
-def ahead_of(predictions: HeldOutPredictions, model: HeldOutPredictions) -> Estimate:
+def ahead_of(predictions: HeldOutPredictions, model: HeldOutPredictions, seed: int) -> Estimate:
     """Return how much better predictions are than the model's on the same examples, with a bootstrap interval."""
 
     def losses(one: HeldOutPredictions) -> np.ndarray:
@@ -136,9 +135,7 @@ def ahead_of(predictions: HeldOutPredictions, model: HeldOutPredictions) -> Esti
         return mean
 
     difference = losses(model) - losses(predictions)
-    n = len(difference)
-    weights = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=BOOTSTRAPS)
-    return _interval(np.concatenate([[difference.mean()], weights @ difference / n]))
+    return _interval(difference @ bootstrap_counts(len(difference), seed) / len(difference))
 
 
 def _interval(values: np.ndarray) -> Estimate:
@@ -152,14 +149,14 @@ def _interval(values: np.ndarray) -> Estimate:
 
 
 def _confusions(targets: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return, for each row of weights, the weighted counts by true and predicted class."""
+    """Return, for each column of weights, the weighted counts by true and predicted class."""
     pairs = targets * n_classes + predicted
     different, which = np.unique(pairs, return_inverse=True)
     members = np.zeros((len(pairs), len(different)))
     members[np.arange(len(pairs)), which] = 1.0
-    counts = np.zeros((len(weights), n_classes**2))
-    counts[:, different] = weights @ members
-    return counts.reshape(len(weights), n_classes, n_classes)
+    counts = np.zeros((weights.shape[1], n_classes**2))
+    counts[:, different] = (members.T @ weights).T
+    return counts.reshape(-1, n_classes, n_classes)
 
 
 def _recalls(counts: np.ndarray) -> np.ndarray:
@@ -178,26 +175,30 @@ def _f1(counts: np.ndarray) -> np.ndarray:
 
 
 def areas(predictions: HeldOutPredictions, weights: np.ndarray) -> np.ndarray:
-    """Return the area under the ROC curve, the mean over classes against all others, for each row of weights."""
-    margins = predictions.mean_scores
-    classes = range(margins.shape[1])
-    if predictions.probabilities is not None and margins.shape[1] > 2:
+    """Return the area under the ROC curve, the mean over classes against all others, for each column of weights."""
+    margins, targets = predictions.mean_scores, predictions.targets
+    if margins.shape[1] == 2:  # both classes have the same area
+        return _area(margins[:, 1] - margins[:, 0], targets == 1, weights)
+    if predictions.probabilities is not None:
         margins = predictions.probabilities
-    each = [_area(margins[:, c], predictions.targets == c, weights) for c in classes]
+    each = [_area(margins[:, c], targets == c, weights) for c in range(margins.shape[1])]
     known = [one for one in each if np.isfinite(one[0])]
-    return np.mean(known, axis=0) if known else np.full(len(weights), np.nan)
+    return np.mean(known, axis=0) if known else np.full(weights.shape[1], np.nan)
 
 
 def _area(values: np.ndarray, is_class: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the share of pairs (in the class, not in it) that are ordered by the values, ties counting half."""
-    order = np.argsort(values, kind="stable")
-    start = np.flatnonzero(np.concatenate([[True], np.diff(values[order]) > 0]))
-    positive = np.add.reduceat(weights[:, order] * is_class[order], start, axis=1)
-    negative = np.add.reduceat(weights[:, order] * ~is_class[order], start, axis=1)
-    below = np.cumsum(negative, axis=1) - negative / 2
-    totals = positive.sum(axis=1) * negative.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((positive * below).sum(axis=1) / np.where(totals > 0, totals, np.nan))
+    others = np.flatnonzero(~is_class)
+    others = others[np.argsort(values[others], kind="stable")]
+    below = np.zeros((len(others) + 1, weights.shape[1]))
+    np.cumsum(weights[others], axis=0, out=below[1:])
+    own, mine = values[is_class], weights[is_class]
+    low, high = (np.searchsorted(values[others], own, side=side) for side in ("left", "right"))
+    ordered = np.einsum("ij,ij->j", mine, below[low])
+    tied = np.flatnonzero(high > low)
+    ordered += np.einsum("ij,ij->j", mine[tied], below[high[tied]] - below[low[tied]]) / 2
+    totals = mine.sum(axis=0) * below[-1]
+    return np.asarray(np.divide(ordered, totals, out=np.full(len(totals), np.nan), where=totals > 0))
 
 
 Predictor = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, "np.ndarray | None"]]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from similitude.report.findings import EXPLAINED, MEANINGS, ClassCounts, ColumnFinding, ExampleFinding, Findings
-from similitude.report.render import charts, sentences
+from similitude.report.render import charts, learned_charts, sentences
 from similitude.report.render.chart import Chart
 from similitude.report.render.drawings.html_snippets import full_repr, number
 from similitude.report.render.gram_image import GramImage
@@ -116,6 +116,7 @@ def as_html(found: Findings) -> str:
     )
 
 
+@functools.cache
 def _environment() -> Environment:
     """Return the template environment; it escapes everything from users, also what claims to be safe HTML."""
     environment = Environment(
@@ -183,6 +184,8 @@ def charts_of(found: Findings) -> dict[str, Chart]:
         drawn += [charts.gaps(goodness.strong.gaps, found.gap_labels), charts.goodness_curve(goodness)]
     if len(model.classes) > TABLED:
         drawn += [charts.confusion(model), charts.recall(model)]
+    if found.learned is not None:
+        drawn += [learned_charts.learning_steps(found.learned), learned_charts.learned_importance(found.learned)]
     if model.calibration is not None:
         drawn.append(charts.calibration(model.calibration))
     if model.residuals is not None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from similitude.estimators import EVERY_ROW
 from similitude.goodness import SIGNIFICANT
+from similitude.kernel_learning import LearnedSummary
 from similitude.relevance import Attribution
 from similitude.report.findings import (
     ACCURACY,
@@ -31,6 +33,7 @@ SECTIONS = {
     "summary": "Summary",
     "map": "All objects on a map",
     "data": "What is the data?",
+    "learned": "What was learned?",
     "model": "How good is the model?",
     "examples": "Which examples are hard?",
     "landmarks": "Which landmarks matter?",
@@ -42,6 +45,12 @@ SECTIONS = {
     "reproduce": "How to reproduce it",
 }
 """The sections of a report, and their titles."""
+
+
+def sections(found: Findings) -> dict[str, str]:
+    """Return the sections that a report of some findings has, and their titles."""
+    return {name: title for name, title in SECTIONS.items() if name != "learned" or found.learned is not None}
+
 
 KIND_NAMES = {
     "vectors": "vectors of numbers",
@@ -389,14 +398,37 @@ def _shares(labels: ClassCounts) -> str:
     return ", ".join(named) + (f" and {len(pairs) - 5} more" if len(pairs) > 5 else "")
 
 
+def what_learning_gained(found: LearnedSummary) -> str:
+    """Compare the loss of what was learned with that of the kernel to start with."""
+    first, last = found.steps[0], found.steps[-1]
+    if first is last:
+        return f"No kernel was clearly better than an isotropic Gaussian one, whose squared error is {first.loss:.3g}."
+    return (
+        f"The squared error on {found.n_judged:,} pilot rows fell from {first.loss:.3g} to {last.loss:.3g}, "
+        f"{percent(max(found.gain, 0.0))} less."
+    )
+
+
+def what_was_learned(found: Findings) -> str:
+    """Say which columns count, and what learning gained."""
+    learned = found.learned
+    if learned is None:
+        return ""
+    return f"What counts: {learned.importance.in_short()}. {what_learning_gained(learned)}"
+
+
 def enough_landmarks(found: Findings) -> str:
     """Say how many landmarks the model has, and why not more."""
     curve = found.landmark_curve
     text = f"The model uses {counted(curve.chosen, 'landmark')}, not more because {curve.reason}."
+    if curve.reason == EVERY_ROW:
+        text = "The fit is exact: every training example is a landmark."
     if len(curve.error.y) > 1:
         half, all_of_them = (error_text(float(value), curve.measure) for value in curve.error.y[-2:])
         compared = f"is {half}, too" if half == all_of_them else f"is {half} instead of {all_of_them}"
-        text += f" With half as many, the {curve.measure} {compared}."
+        fewer = int(curve.landmarks[-2])
+        how = "half as many" if fewer == curve.chosen // 2 else f"{fewer:,}"
+        text += f" With {how}, the {curve.measure} {compared}."
     return text
 
 

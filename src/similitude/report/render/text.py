@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings import MISTAKE, ExampleFinding, Findings, Scores
 from similitude.report.render import sentences
 from similitude.support import brief
@@ -29,6 +30,7 @@ def as_text(found: Findings) -> str:
     sections = {
         "summary": _summary(found),
         "data": _data(found),
+        **({} if found.learned is None else {"learned": _learned(found, found.learned)}),
         "model": _model(found),
         "examples": _examples(found),
         "landmarks": _landmarks(found),
@@ -102,6 +104,15 @@ def _data(found: Findings) -> Iterator[str]:
         yield f"Columns by kind: {counts}." + (f" Missing cells: {', '.join(missing[:8])}." if missing else "")
     yield f"Similarity: {found.about.similarity}."
     yield from (f"Note: {sentence}." for sentence in found.about.notes)
+
+
+def _learned(found: Findings, learned: LearnedSummary) -> Iterator[str]:
+    yield sentences.what_was_learned(found)
+    yield from (f"  {step}" for step in learned.steps)
+    one = learned.importance
+    listed = [f"{one.names[i]} {one.values[i]:.0%} [{one.low[i]:.0%}, {one.high[i]:.0%}]" for i in one.order()[:5]]
+    yield f"Importance of columns: {', '.join(listed)}."
+    yield from (f"  Direction {direction}" for direction in learned.directions)
 
 
 def _kernel(found: Findings) -> Iterator[str]:
