@@ -30,6 +30,8 @@ HELD = """
 LEFT_OUT = {
     "AssessedSimilarity",
     "BagSimilarity",
+    "WeightedFeatures",
+    "WeightedSets",
     "BaseNeighbors",
     "DistanceSimilarity",
     "Envelope",

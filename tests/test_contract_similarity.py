@@ -25,6 +25,8 @@ ABSTRACT = {
     "VectorSimilarity",
     "SetSimilarity",
     "BagSimilarity",
+    "WeightedFeatures",
+    "WeightedSets",
     "_EditDistance",
     "HistogramSimilarity",
     "SeriesSimilarity",
