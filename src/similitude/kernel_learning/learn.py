@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,12 @@ from similitude.compute import as_matrix, check_objects, is_sparse, is_table, is
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.gradients import LEARNABLE, is_city_block
 from similitude.kernel_learning.importance import GradientImportance
-from similitude.kernel_learning.pilot import pilot_splits
+from similitude.kernel_learning.pilot import pilot_size, pilot_splits
 from similitude.kernel_learning.rounds import Path
 from similitude.kernel_learning.search import Search, search_metric
 from similitude.kernel_learning.targets import target_columns
+from similitude.kernel_learning.weighable import check_weighable, has_weights, weight_problem
+from similitude.kernel_learning.weights import importance_of, search_weights
 from similitude.kernels import Tabular
 from similitude.similarity import Similarity, as_similarity
 from similitude.support import Result, check_choice, generator
@@ -122,7 +126,11 @@ def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_s
     >>> learned.similarity.proven
     True
     """
-    features, k = _features_and_kernel(similarity, X, how)
+    given = as_similarity(_joined(similarity))
+    check_objects(X)
+    if has_weights(given):
+        return learn_weights(given, X, y, how, random_state)
+    features, k = _features_and_kernel(given, X, how)
     Y = target_columns(y, len(features.X))
     if len(features.X) < FEWEST_ROWS or features.is_constant:
         return _not_learned(k, features)
@@ -131,10 +139,37 @@ def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_s
     return learned_of(found, features)
 
 
-def _features_and_kernel(similarity: Any, X: Any, how: str) -> tuple[LearningFeatures, Any]:
+def _joined(similarity: Any) -> Any:
+    """Return a list of similarities as their sum."""
+    if not isinstance(similarity, (list, tuple)):
+        return similarity
+    if not similarity:
+        raise ValueError("similarity is an empty list: give one similarity at least")
+    return reduce(operator.add, map(as_similarity, similarity))
+
+
+def learn_weights(given: Similarity, X: Any, y: Any, how: str, random_state: Any) -> Learned:
+    """Learn the weights of explicit features, of columns or of the terms of a sum."""
+    check_choice("how", how, METRIC_KINDS)
+    if how == "full":
+        raise ValueError(f"how='full' learns a matrix, and {given!r} takes weights: use how='auto'")
+    check_weighable(given)
+    n = check_objects(X)
+    Y = target_columns(y, n)
+    order = generator(random_state).permutation(n)[: pilot_size(n)]
+    problem = weight_problem(given, X, order, random_state)
+    order = order[: problem.n]
+    if n < FEWEST_ROWS or problem.is_constant:
+        why = f"{n} rows are too few to learn from" if n < FEWEST_ROWS else "all rows have the same features"
+        return Learned(given.resolve(X, random_state), (), problem.even_importance(), f"the kernel was kept: {why}")
+    places = np.arange(len(order))
+    found = search_weights(problem, pilot_splits(places[:, None], Y[order], places))
+    kernel = problem.kernel(found.name, found.chosen.candidate.mean_weights())
+    return Learned(kernel, rounds_of(found.paths), importance_of(found.chosen), found.reason)
+
+
+def _features_and_kernel(given: Similarity, X: Any, how: str) -> tuple[LearningFeatures, Any]:
     """Return the features that are learned on, and the kernel of them."""
-    given = as_similarity(similarity)
-    check_objects(X)
     if isinstance(given, Tabular):
         return LearningFeatures.of_table(X, given), _learnable(given.k, how)
     k = _learnable(given, how)
@@ -150,7 +185,8 @@ def _learnable(k: Any, how: str) -> Any:
     check_choice("how", how, METRIC_KINDS)
     if type(k) not in LEARNABLE:
         names = ", ".join(cls.__name__ for cls in LEARNABLE)
-        raise TypeError(f"learn_kernel learns the metric of {names}, not of {k!r}")
+        others = "Spectrum, WeisfeilerLehman, Intersection, Jaccard, Gower, Columns and sums"
+        raise TypeError(f"learn_kernel learns the metric of {names}, and the weights of {others}, not of {k!r}")
     if k.metric is not None:
         raise ValueError(f"{k!r} has a metric already: give the kernel without it")
     if is_city_block(k) and how == "full":

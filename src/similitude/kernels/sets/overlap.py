@@ -101,7 +101,8 @@ class Intersection(WeightedSets):
     ----------
     weights : dict, "idf" or None
         A number >= 0 for some items, which they then count for; for rows of bits, keys are the numbers of columns.
-        ``"idf"``: on the sets it is resolved on, the square of :math:`\ln\frac{1 + n}{1 + n_u} + 1`, where :math:`n_u` of n sets have the item.
+        ``"idf"``: on the sets it is resolved on, the square of :math:`\ln\frac{1 + n}{1 + n_u} + 1`, where :math:`n_u`
+        of n sets have the item.
         `learn_kernel` learns weights from labels.
     default_weight : float
         The weight of all other items; ``"idf"`` sets it to that of an item that no set has.
