@@ -46,6 +46,7 @@ from similitude.estimators.fit import Fitted, all_features, fit_ridge
 from similitude.estimators.guarantee import guarantee_of_fit, guarantee_of_learned
 from similitude.estimators.influence import Influence, influence_in_refit, weighted_landmarks
 from similitude.estimators.landmark_count import LandmarkCurve
+from similitude.estimators.learned_similarities import learn_similarities
 from similitude.estimators.model import LandmarkModel
 from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, judged_by_folds
 from similitude.estimators.options import RIDGE, FitOptions
@@ -62,6 +63,7 @@ from similitude.estimators.rows import (
 )
 from similitude.estimators.scales import choose_scales, open_scales
 from similitude.estimators.targets import Targets
+from similitude.kernel_learning import check_learnable
 from similitude.landmarks import (
     RULES,
     LandmarkFeatures,
@@ -71,7 +73,7 @@ from similitude.landmarks import (
 )
 from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
 from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing
-from similitude.similarity import Precomputed, Similarity, as_similarity, remembered_images
+from similitude.similarity import Learnable, Precomputed, Similarity, as_similarity, remembered_images
 from similitude.support import Estimate, Guarantee, check_choice, check_integer, check_share, error_prefix
 
 SIDES = ("auto", "left", "right", "both")
@@ -186,6 +188,8 @@ class LandmarkEstimator(SimilarityEstimator):
         if not precomputed:
             for k in self._similarities():
                 k.check_params()
+                if isinstance(k, Learnable):
+                    check_learnable(k)
         if self.loss not in ("auto", *self._losses):
             raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {self.loss!r}")
         if self.penalty not in ("l2", "l1"):
@@ -298,8 +302,12 @@ class LandmarkEstimator(SimilarityEstimator):
     def _learned(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sampling: Sampling
     ) -> tuple[tuple[Similarity, ...], str | None]:
-        """Return a kernel learned from many rows, and a note on it; nothing if none is learned."""
+        """Return kernels learned from the rows, and a note on them; nothing if none is learned."""
         order = sampling.order(np.flatnonzero(weights > 0))
+        given = () if self._precomputed else self._similarities()
+        if any(isinstance(k, Learnable) for k in given):
+            together = LEAVE_ONE_OUT < len(order) <= PILOT and sampling.all_rows is None
+            return learn_similarities(given, X, Y, order, together, self.random_state)
         if len(order) <= LEAVE_ONE_OUT or not self._learns(X, Y, order):
             return (), None
         together = len(order) <= PILOT and sampling.all_rows is None
@@ -445,7 +453,8 @@ class LandmarkEstimator(SimilarityEstimator):
         similarities = (Precomputed(X),) if precomputed else learned or tuple(self._similarities())
         X = np.arange(len(X)) if precomputed else X
         data = self._rows(X, Y, weights, sample_weight, similarities, sampling)
-        options = self._options(X, similarities, labels)
+        few = len(data.order) <= LEAVE_ONE_OUT and learned
+        options = self._options(X, tuple(self._similarities()) if few else similarities, labels)
         choice = choose_landmarks(X, data, labels, options)
         self.notes_ += [one for one in (choice.note, note) if one is not None]
         data, n_scales = choice.rows, 1

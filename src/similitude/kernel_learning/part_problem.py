@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -21,19 +23,22 @@ OWN_WEIGHTS = "the weights as given"
 
 @dataclass(frozen=True, eq=False)
 class PartProblem:
-    r"""A similarity :math:`\sum_k w_k K_k`, divided by :math:`\sum_k w_k` over the columns that both rows have in Gower's.
+    r"""A similarity :math:`\sum_k w_k K_k`; Gower's is divided by the weights of the columns that both rows have.
 
     Attributes
     ----------
     values : array of shape (parts, n, n), single precision
-        The similarities of the pilot rows under each part, divided by their mean K(x, x); 0 where a value is missing.
+        The similarities of the pilot rows under each part; terms of a sum are divided by their mean K(x, x), and
+        those of Gower's are 0 where a value is missing.
     known : array of the same shape, or None
         Whether both rows have a value; None if none is missing.
     titles : list of str
     own : array
         The weights as given.
+    given : Similarity
+        With data-dependent parameters resolved.
     whole : callable
-        Returns the similarity, given weights.
+        Returns the similarity with other weights.
     kind : str
         What the parts are called.
     """
@@ -42,6 +47,7 @@ class PartProblem:
     known: np.ndarray | None
     titles: list[str]
     own: np.ndarray
+    given: Similarity
     whole: Callable[[np.ndarray], Similarity]
     kind: str
 
@@ -66,15 +72,11 @@ class PartProblem:
 
     def _sum(self, w: np.ndarray, down: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the similarities of some rows, and what they were divided by."""
-        K = sum(
-            weight * part[np.ix_(down, right)].astype(float)
-            for weight, part in zip(w, self.values, strict=True)
-            if weight
-        )
+        K = _added(w, self.values, down, right)
         if self.known is None:
             return K, None
-        total = sum(weight * part[np.ix_(down, right)] for weight, part in zip(w, self.known, strict=True) if weight)
-        total = np.where(total > 0, total, 1.0)
+        total = _added(w, self.known, down, right)
+        total[total == 0] = 1.0
         return K / total, total
 
     def grams(self, w: np.ndarray, fitted: np.ndarray, judged: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -84,7 +86,7 @@ class PartProblem:
     def squares(
         self, w: np.ndarray, fitted: np.ndarray, judged: np.ndarray, coefficients: np.ndarray, predicted: np.ndarray
     ) -> np.ndarray:
-        r"""Return the squared norms of the model's parts, :math:`w_k^2 a^\top K_k a`: gradients in the features of K_k."""
+        r"""Return :math:`w_k^2 a^\top K_k a`, the squared gradient of the model in the features of each part."""
         _, total = self._sum(w, fitted, fitted)
         found = []
         for part in self.values:
@@ -113,7 +115,7 @@ class PartProblem:
 
     def kernel(self, name: str, w: np.ndarray) -> Similarity:
         """Return the similarity with weights."""
-        return self.whole(self.own if name == OWN_WEIGHTS else w)
+        return self.given if name == OWN_WEIGHTS else self.whole(w)
 
     def even_importance(self) -> GradientImportance:
         """Return the same importance for all parts, of which at most a few are named."""
@@ -123,6 +125,15 @@ class PartProblem:
     def names(self, which: np.ndarray) -> list[str]:
         """Return the names of parts."""
         return [self.titles[i] for i in which.tolist()]
+
+
+def _added(w: np.ndarray, parts: np.ndarray, down: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the weighted sum of matrices at some rows and columns, in double precision."""
+    total = np.zeros((len(down), len(right)))
+    for weight, part in zip(w.tolist(), parts, strict=True):
+        if weight:
+            total += weight * part[np.ix_(down, right)]
+    return total
 
 
 def affordable_rows(n_parts: int) -> int:
@@ -152,7 +163,7 @@ def gower_problem(k: Gower, X: Any, order: np.ndarray) -> PartProblem:
     def whole(w: np.ndarray) -> Similarity:
         return k.with_params(weights=dict(zip(names, _rounded(w), strict=True)))
 
-    return PartProblem(values, known, list(map(str, names)), own, whole, "columns")
+    return PartProblem(values, known, list(map(str, names)), own, k, whole, "columns")
 
 
 def columns_problem(k: Columns, X: Any, order: np.ndarray) -> PartProblem:
@@ -169,7 +180,7 @@ def columns_problem(k: Columns, X: Any, order: np.ndarray) -> PartProblem:
     def whole(w: np.ndarray) -> Similarity:
         return k.with_params(weights=dict(zip(names, _rounded(w), strict=True)))
 
-    return PartProblem(values, None, list(map(str, names)), own, whole, "columns")
+    return PartProblem(values, None, list(map(str, names)), own, k, whole, "columns")
 
 
 def sum_problem(terms: Sequence[tuple[float, Similarity]], X: Any, order: np.ndarray, random_state: Any) -> PartProblem:
@@ -184,10 +195,10 @@ def sum_problem(terms: Sequence[tuple[float, Similarity]], X: Any, order: np.nda
 
     def whole(w: np.ndarray) -> Similarity:
         factors = _rounded(w / sizes)
-        kept = [factor * k for factor, k in zip(factors, similarities, strict=True) if factor > 0]
-        return kept[0] if len(kept) == 1 else Sum(*kept)
+        return reduce(operator.add, [factor * k for factor, k in zip(factors, similarities, strict=True) if factor > 0])
 
-    return PartProblem(values.astype(np.float32), None, [repr(k) for k in similarities], own, whole, "similarities")
+    titles, given = [repr(k) for k in similarities], whole(own)
+    return PartProblem(values.astype(np.float32), None, titles, own, given, whole, "similarities")
 
 
 def terms_of(k: Similarity) -> list[tuple[float, Similarity]]:
