@@ -34,6 +34,7 @@ ABSTRACT = {
     "NaryNode",
     "Extreme",
     "Wrapped",
+    "Learnable",  # has no values before it is learned
 }
 
 

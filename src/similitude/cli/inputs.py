@@ -105,7 +105,7 @@ class TrainingData:
     task: str
     schema: Schema
     text: str  # the similarity as an expression
-    similarity: Similarity
+    similarity: Similarity | Any  # or "auto"
 
 
 @dataclass

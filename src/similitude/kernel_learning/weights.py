@@ -82,7 +82,7 @@ class WeightCandidate:
 
     def mean_weights(self) -> np.ndarray:
         """Return the mean of the splits' weights."""
-        return np.asarray(self.problem.unit(np.mean(self.weights, axis=0)))
+        return np.asarray(self.problem.unit(self.problem.bounded(np.mean(self.weights, axis=0))))
 
 
 @dataclass(frozen=True, eq=False)

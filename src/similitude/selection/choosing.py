@@ -162,10 +162,11 @@ def _copies(named: Sequence[NamedSimilarity], data: SampledData) -> np.ndarray:
     """Return a number for each example, the same for examples that no candidate can tell apart."""
     numbers = np.zeros(len(data.rows), dtype=np.uint64)
     for one in named:
-        if isinstance(one.similarity, Learnable):
-            continue  # whether it tells examples apart depends on the fold
         with naming(one.name):
-            these = keys(moved(data.encoded(one.similarity, keep=True), as_numpy))
+            k = one.similarity
+            if isinstance(k, Learnable):  # what it tells apart depends on the fold, and is no more than this
+                k = k.k.resolve(data.objects(k))
+            these = keys(moved(data.encoded(k, keep=k is one.similarity), as_numpy))
         numbers = np.unique(np.stack([numbers, these]), axis=1, return_inverse=True)[1].ravel().astype(np.uint64)
         if numbers.max() + 1 == len(numbers):
             break
@@ -257,9 +258,9 @@ class Comparison:
         with naming(one.name):
             learner = FoldLearner(one.similarity, self.data, self.targets, engine)
             errors, outer = cross_validate_learned(learner.features, self.targets, self.folds, self.outer)
-            similarity = learner.learned(np.arange(len(self.targets)))
-        named = NamedSimilarity(one.name, similarity)
-        seconds, representation = time.perf_counter() - began, learner.representations[0]
+            similarity, representation, size = learner.of_all()
+        named, errors = NamedSimilarity(one.name, similarity), replace(errors, penalty=errors.penalty * size)
+        seconds = time.perf_counter() - began
         return TestedCandidate(
             position, named, representation, errors, outer, seconds, family, False, n_calls=learner.n_calls
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,18 +28,20 @@ class FoldLearner:
     targets: SelectionTargets
     engine: Engine
     n_calls: int = 0
-    representations: list[Representation] = field(default_factory=list)
-
-    def learned(self, train: np.ndarray) -> Similarity:
-        """Return the similarity learned from examples at these positions."""
-        objects = take(self.data.objects(self.k), train)
-        return learn_from_targets(self.k, objects, self.targets.Y[train], random_state=LEARNING_SEED).similarity
 
     def features(self, train: np.ndarray) -> np.ndarray:
-        """Return the features of all examples under the similarity learned from some."""
-        k = self.learned(train)
+        """Return the features of all examples under the similarity learned from those at some positions."""
+        return self._learned(train)[2]
+
+    def of_all(self) -> tuple[Similarity, Representation, float]:
+        """Return the similarity learned from all examples, its features, and the sum of squares of these, centered."""
+        k, representation, F = self._learned(np.arange(len(self.targets)))
+        return k, representation, float(((F - F.mean(axis=0)) ** 2).sum())
+
+    def _learned(self, train: np.ndarray) -> tuple[Similarity, Representation, np.ndarray]:
+        objects = take(self.data.objects(self.k), train)
+        k = learn_from_targets(self.k, objects, self.targets.Y[train], random_state=LEARNING_SEED).similarity
         similarities = LandmarkSimilarities(k, self.data, self.engine)
         representation, F = features_of(k, similarities)
         self.n_calls += similarities.n_calls
-        self.representations.append(representation)
-        return F
+        return k, representation, F

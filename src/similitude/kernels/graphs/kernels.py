@@ -186,7 +186,7 @@ class WeisfeilerLehman(WeightedFeatures, HistogramSimilarity):
     def subtrees(self, objects: Any) -> dict[int, str]:
         """Return the refined labels of graphs by number, written as subtrees: C(C,O) is a C next to a C and an O.
 
-        Edge labels precede the node they lead to: ``C(2:O)``. Nodes without labels are ``*``.
+        Edge labels precede the node they lead to: ``C(2:O)`` or ``C(=O)``. Nodes without labels are ``*``.
         """
         self.check_params()
         return subtree_names(objects, int(self.iterations))

@@ -40,7 +40,7 @@ def _names_in(graph: Any, iterations: int) -> list[tuple[int, str]]:
     encoded, texts = as_graphs([graph]), _label_texts(graph)
     written = [texts.get(label, "*") for label in encoded.labels.tolist()]
     starts, neighbors = encoded.starts.tolist(), encoded.neighbors.tolist()
-    edges = [f"{texts[label]}:" if label != NO_LABEL else "" for label in encoded.edge_labels.tolist()]
+    edges = [_edge(texts[label]) if label != NO_LABEL else "" for label in encoded.edge_labels.tolist()]
     found, level = [], written
     for t, keys in enumerate(_refined(encoded, iterations)):
         if t:
@@ -48,6 +48,11 @@ def _names_in(graph: Any, iterations: int) -> list[tuple[int, str]]:
             level = [f"{own}({','.join(one)})" for own, one in zip(written, around, strict=True)]
         found += list(zip(keys.tolist(), level, strict=True))
     return found
+
+
+def _edge(text: str) -> str:
+    """Return the label of an edge before the node that it leads to: ``=O``, ``2:O``."""
+    return f"{text}:" if text[-1:].isalnum() else text
 
 
 def _refined(graph: EncodedGraphs, iterations: int) -> list[np.ndarray]:

@@ -191,8 +191,8 @@ class Spectrum(WeightedFeatures, BagSimilarity):
         return FeatureTable(csr_array((values, columns, bags.starts), shape=(len(letters), width)), keys)
 
     def feature_names(self, objects: Any, keys: Sequence[Any]) -> list[str]:
-        """Return the substrings; those with spaces or of unusual letters in quotes."""
-        return [key if key.isalnum() else repr(key) for key in keys]
+        """Return the substrings; those with spaces, digits or signs in quotes."""
+        return [key if key.isalpha() else repr(key) for key in keys]
 
 
 def _only(bags: BagArrays, kept: np.ndarray) -> BagArrays:
