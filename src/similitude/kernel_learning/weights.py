@@ -159,7 +159,7 @@ def importance_of(fit: WeightFit) -> GradientImportance:
     candidate, problem = fit.candidate, fit.candidate.problem
     parts = zip(candidate.splits, candidate.weights, candidate.grams, fit.trial.coefficients, strict=True)
     added = [problem.contributions(w, *_places(split), a / size) for split, w, (_, _, size), a in parts]
-    shares = np.mean([sum(map(_variances, outputs)) for outputs in added], axis=0)
+    shares = np.mean([np.sum([_variances(one) for one in outputs], axis=0) for outputs in added], axis=0)
     top = np.argsort(-shares, kind="stable")[:MOST_IMPORTANT]
     squares = np.concatenate([sum(_centered_squares(one, top) for one in outputs) for outputs in added])
     totals = np.concatenate([sum(_total_squares(one) for one in outputs) for outputs in added])

@@ -46,7 +46,8 @@ class GraphHistograms(Histograms):
 
     def scaled(self, scales: np.ndarray) -> GraphHistograms:
         """Return the histograms with each count multiplied by a number."""
-        return GraphHistograms(*super().scaled(scales).arrays, self.kinds)
+        starts, keys, counts = super().scaled(scales).arrays
+        return GraphHistograms(starts, keys, counts, self.kinds)
 
     def products(self, other: Histograms, out: Any = None) -> np.ndarray:
         """Return the dot products; refuse graphs of which only some have labels."""

@@ -174,7 +174,7 @@ class Jaccard(WeightedSets):
     hints = Hints(finite=True)
 
     @property
-    def reason(self) -> str:  # type: ignore[override]
+    def reason(self) -> str:
         """The proof: a mean of equality kernels."""
         order = "all items are put in random order" if self.weights is None else RATES
         return (
