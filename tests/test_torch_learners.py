@@ -1,10 +1,14 @@
 """Learners on a device: ridge regression, k-means and neighbors on tensors give the results for arrays."""
 
+import io
+import pickle
 import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
+from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
 from similitude.kernels import Gaussian, Linear, Polynomial, Sigmoid, Spectrum
 from similitude.learners import (
@@ -98,6 +102,40 @@ def test_tensors_in_tensors_out_but_for_words(device):
     assert isinstance(found.labels_, np.ndarray)
     for model in (SimilarityKNeighborsClassifier(), KernelRidgeClassifier()):
         assert model.fit(X, words[numbers]).predict(X).dtype.kind == "U"
+
+
+class NoTensors(pickle.Pickler):
+    """Fails where a tensor is written: it could not be read without its device."""
+
+    def persistent_id(self, value):
+        assert not isinstance(value, torch.Tensor)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    "model", [SimilarityClassifier("gaussian"), SimilarityClassifier(), SimilarityRegressor("gaussian"), KernelRidge()]
+)
+def test_a_model_of_tensors_is_pickled_without_them(model, device):
+    X = torch.from_numpy(vectors(60)).to(device)
+    model = clone(model).fit(X, (X[:, 0] > X[:, 1]).cpu().numpy().astype(int))
+    file = io.BytesIO()
+    NoTensors(file).dump(model)
+    loaded = pickle.loads(file.getvalue())
+    wanted = as_numpy(model.predict(X))
+    assert np.allclose(loaded.predict(as_numpy(X)), wanted, rtol=0, atol=1e-5)
+    assert loaded.predict(X).device.type == device and np.allclose(as_numpy(loaded.predict(X)), wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_predictions_for_tensors_are_those_for_arrays(device):
+    X, rng = torch.from_numpy(vectors(90)).to(device), np.random.default_rng(3)
+    words, numbers = np.array(["a", "b", "c"]), rng.integers(0, 3, 90)
+    for classes in (numbers, numbers > 0):
+        model = SimilarityClassifier(Gaussian(1.0), random_state=0).fit(X, classes)
+        for method in ("predict", "decision_function", "predict_proba"):
+            found, wanted = getattr(model, method)(X), getattr(model, method)(as_numpy(X))
+            assert isinstance(found, torch.Tensor) and np.allclose(as_numpy(found), wanted, atol=1e-6)
+    assert SimilarityClassifier(Gaussian(1.0)).fit(X, words[numbers]).predict(X).dtype.kind == "U"
 
 
 # k-means.

@@ -30,6 +30,15 @@ class Plain:
         if x.n * y.n > self.most:
             raise torch.OutOfMemoryError("on purpose")
 
+    def offsets(self, X, center, unit):
+        z = (X if center is None else X - center).double() * unit
+        return (-0.5 * z.square().sum(1)).float()
+
+    def halves(self, X, center, unit, split):
+        z = (X if center is None else X - center) * unit
+        high = z.half() if split else z
+        return high, (z - high.float()).half() if split else high
+
     def of_dots(self, x, y, V, form, p, q, degree, way):
         self._note("dots", x, y)
         left, right = (z.high.float() + (z.low.float() if way == "fp16x3" else 0.0) for z in (x, y))

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from similitude.compute import as_numpy, is_tensor
+from similitude.compute import as_numpy, is_tensor, namespace
 from similitude.compute.engines import Engine
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
@@ -300,7 +300,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         ----------
         X : sequence of objects
         """
-        return self._predictions(X, "predict", lambda scores: self.classes_[class_numbers(scores)])
+        return self._predictions(X, "predict", lambda scores: labels_of(self.classes_, class_numbers(scores)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class; the largest belongs to the predicted class.
@@ -372,6 +372,14 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         if not len(found):
             raise ValueError(f"against must be one of the classes {self.classes_.tolist()}, got {label!r}")
         return int(found[0])
+
+
+def labels_of(classes: np.ndarray, numbers: Any) -> Any:
+    """Return the labels of numbered classes: a tensor for a tensor, unless labels are no numbers."""
+    if is_tensor(numbers) and classes.dtype.kind in "biuf":
+        return namespace(numbers).asarray(classes, device=numbers.device)[numbers]
+    labels: np.ndarray = classes[as_numpy(numbers)]
+    return labels
 
 
 def _decision(scores: np.ndarray) -> np.ndarray:

@@ -159,6 +159,7 @@ def _fit_by_products(
         data.order,
         (chosen_on, held),
         options.engine,
+        tried[-1][1].lam if tried else None,
     )
     if found is None:
         return None
@@ -191,6 +192,7 @@ def _numbers_tried(
             order,
             held,
             options.engine,
+            tried[-1][1].lam if tried else None,
         )
         if found is None:
             return []

@@ -319,7 +319,7 @@ def influence_in_refit(
 
 def class_numbers(scores: np.ndarray) -> np.ndarray:
     """Return the class that scores, or codes, decide for: the sign of one column, the largest of several."""
-    return scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(np.intp)
+    return scores.argmax(axis=1) if scores.shape[1] > 1 else 1 * (scores[:, 0] >= 0)
 
 
 def example_influence(

@@ -37,8 +37,11 @@ def solve_by_products(
     order: np.ndarray,
     held: tuple[np.ndarray, np.ndarray],
     engine: Engine,
+    start: float | None = None,
 ) -> tuple[LinearModel, Trial] | None:
     """Fit to all rows with the penalty that is best for some held-out rows, and judge by others, the last of all.
+
+    The search for the penalty begins near `start`, if given.
 
     Return the model and how the last rows fared; None if landmarks are few, or if the engine has no products of this
     similarity.
@@ -47,4 +50,4 @@ def solve_by_products(
         return None
     with engine.linear_algebra(f"the equations of {count(landmarks):,} landmarks"):
         operator = engine.operator(similarity, A, landmarks)
-        return None if operator is None else fit_by_products(operator, Y, weights, order, *held)
+        return None if operator is None else fit_by_products(operator, Y, weights, order, held, start)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from similitude.compute import namespace
 
-def probabilities(scores: np.ndarray, scale: float) -> np.ndarray:
+
+def probabilities(scores: Any, scale: float) -> Any:
     """Return one column per class: the logistic function of a scaled score, or the softmax of several.
 
-    The class with the largest score is the most probable one (the second of two classes if their score is >= 0).
+    The class with the largest score is the most probable one (the second of two classes if their score is >= 0). A
+    tensor for a tensor.
 
     >>> probabilities(np.array([0.0, 2.0]), 1.0).round(2)
     array([[0.5 , 0.5 ],
            [0.12, 0.88]])
     """
-    both = np.stack([np.zeros(len(scores)), scores], axis=1) if scores.ndim == 1 else scores
-    powers = np.exp(scale * (both - both.max(axis=1, keepdims=True)))
-    return powers / powers.sum(axis=1, keepdims=True)
+    xp = namespace(scores)
+    both = xp.stack([xp.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores
+    powers = xp.exp(scale * (both - xp.max(both, axis=1, keepdims=True)))
+    return powers / xp.sum(powers, axis=1, keepdims=True)
 
 
 def temperature(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> float:

@@ -28,6 +28,9 @@ from similitude.linear.ridge import PENALTIES, downhill
 DIRECTLY = 8
 """Rows per landmark up to which the normal equations of all rows are solved directly."""
 
+DIRECT_WORK = {"cuda": 3e11, "cpu": 0.0}
+"""Rows times squared landmarks up to which they are solved directly in any case, by the type of the device."""
+
 PRECONDITIONED_BY = 4
 """Rows per landmark whose normal equations are the preconditioner."""
 
@@ -63,18 +66,24 @@ CELLS = {"cuda": 2**26, "cpu": 2**20}
 
 
 def fit_by_products(
-    operator: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, chosen_on: np.ndarray, judged: np.ndarray
+    operator: Any,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    order: np.ndarray,
+    held: tuple[np.ndarray, np.ndarray],
+    start: float | None = None,
 ) -> tuple[LinearModel, Trial]:
     """Return the model of all rows with the penalty that is best for some held-out rows, and how the judged ones fared.
 
     The operator is K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it. `order` holds the
     rows with a weight in random order; those on which the penalty is chosen and those judged, which no choice is made
     on, are the last. Models are compared when fitted to the first rows of the order: as a noise level of the targets
-    the penalty does not depend on the number of rows.
+    the penalty does not depend on the number of rows. Penalties near `start`, if given, are tried first.
     """
+    chosen_on, judged = held
     ridge, m = LandmarkRidge(operator, Y, weights), operator.shape[1]
-    held = np.concatenate([chosen_on, judged])
-    learned, compared = order[: len(order) - len(held)], ridge.only(chosen_on)
+    last = np.concatenate([chosen_on, judged])
+    learned, compared = order[: len(order) - len(last)], ridge.only(chosen_on)
 
     def trial_of(lam: float, model: LinearModel) -> Trial:
         return Trial.of(lam, compared.scores(model), Y[chosen_on], weights[chosen_on])
@@ -82,11 +91,14 @@ def fit_by_products(
     def judged_by(lam: float, model: LinearModel) -> Trial:
         return Trial.of(lam, ridge.only(judged).scores(model), Y[judged], weights[judged])
 
-    if len(learned) <= DIRECTLY * m:
+    work = len(learned) * m**2
+    if len(learned) <= DIRECTLY * m or work <= DIRECT_WORK[operator.engine.torch_device.type]:
         moments = ridge.only(np.sort(learned)).moments
         unit = ridge.spread * moments.weight
-        lam, without = _best_penalty(lambda lam, _: ridge.solve(moments, ridge.factor(moments, lam)), trial_of, unit)
-        moments += ridge.only(np.sort(held)).moments
+        lam, without = _best_penalty(
+            lambda lam, _: ridge.solve(moments, ridge.factor(moments, lam)), trial_of, unit, start
+        )
+        moments += ridge.only(np.sort(last)).moments
         return ridge.solve(moments, ridge.factor(moments, lam)), judged_by(lam, without)
     moments = ridge.only(np.sort(learned[: PRECONDITIONED_BY * m])).moments
     part = ridge.only(np.sort(learned[: CHOSEN_ON * m]))
@@ -95,9 +107,9 @@ def fit_by_products(
         factor = ridge.factor(moments, lam * moments.weight / part.total)
         return part.iterate(lam, factor, nearest or ridge.solve(moments, factor), **ROUGH_STEPS)
 
-    lam, without = _best_penalty(approximate, trial_of, ridge.spread * part.total)
+    lam, without = _best_penalty(approximate, trial_of, ridge.spread * part.total, start)
     fitted = weights.copy()
-    fitted[held] = 0.0
+    fitted[last] = 0.0
     factor = ridge.factor(moments, lam * moments.weight / float(fitted.sum()))
     without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without)
     return ridge.iterate(lam, factor, without), judged_by(lam, without)
@@ -107,6 +119,7 @@ def _best_penalty(
     fit: Callable[[float, LinearModel | None], LinearModel],
     trial_of: Callable[[float, LinearModel], Trial],
     unit: float,
+    start: float | None,
 ) -> tuple[float, LinearModel]:
     """Return a penalty better than its neighbors, and its model; each fit starts from that of the nearest penalty."""
     tried: dict[int, tuple[float, LinearModel]] = {}
@@ -120,7 +133,8 @@ def _best_penalty(
             tried[place] = trial_of(lam, model).loss, model
         return tried[place][0]
 
-    place = downhill(loss, int(np.abs(np.log(PENALTIES / START)).argmin()), STRIDE)
+    first = START if start is None else start / unit
+    place = downhill(loss, int(np.abs(np.log(PENALTIES / first)).argmin()), STRIDE)
     return unit * float(PENALTIES[place]), tried[place][1]
 
 

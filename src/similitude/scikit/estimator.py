@@ -63,6 +63,33 @@ def tensors_for_tensors(method: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def on_host(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
+    """Return a value with all tensors in it as arrays; the value itself if it has none.
+
+    `known` holds values, so that they live on, and results by the id of the value.
+    """
+    if id(value) in known:
+        return known[id(value)][1]
+    found = value
+    if is_tensor(value):
+        found = as_numpy(value)
+    elif type(value) in (list, tuple):
+        parts = [on_host(part, known) for part in value]
+        if any(new is not old for new, old in zip(parts, value, strict=True)):
+            found = type(value)(parts)
+    elif type(value) is dict:
+        changed = {name: on_host(part, known) for name, part in value.items()}
+        if any(changed[name] is not part for name, part in value.items()):
+            found = changed
+    elif type(value).__module__.startswith("similitude.") and hasattr(value, "__dict__"):
+        attributes = on_host(dict(vars(value)), known)
+        if any(attributes[name] is not part for name, part in vars(value).items()):
+            found = object.__new__(type(value))
+            vars(found).update(attributes)
+    known[id(value)] = value, found
+    return found
+
+
 class SimilarityEstimator(BaseEstimator):
     """An estimator whose first parameter is a ``kernel`` (which must be PSD) or a ``similarity`` (any function).
 
@@ -93,6 +120,11 @@ class SimilarityEstimator(BaseEstimator):
         if self.engine is not None:
             return self.engine
         return self.__dict__.get("_engine_of_tensors") or current_engine()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes with tensors as arrays, so that a model fitted on a GPU is loaded without one."""
+        state: dict[str, Any] = super().__getstate__()
+        return on_host({name: value for name, value in state.items() if name != "_engine_of_tensors"}, {})
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters by name; a kernel given by name becomes a Similarity if a parameter inside it is set."""

@@ -70,9 +70,11 @@ class TorchEngine(Engine):
         import torch
 
         device = torch.device(self.device)
-        if device.type == "cuda" and device.index is None:
-            return torch.device("cuda", torch.cuda.current_device())
-        return device
+        if device.type != "cuda" or device.index is not None:
+            return device
+        if not torch.cuda.is_initialized():  # it may come from a file that was written where there was a GPU
+            check_available(self.device)
+        return torch.device("cuda", torch.cuda.current_device())
 
     @property
     def budget(self) -> int:
@@ -235,7 +237,10 @@ def check_available(name: str) -> None:
     if device.type != "cuda":
         raise ValueError(f"device must be 'cuda', 'cuda:0' or 'cpu', got {name!r}")
     if not torch.cuda.is_available():
-        raise RuntimeError(f"device {name!r}: torch finds no CUDA device; TorchEngine(device='cpu') uses the CPU")
+        raise RuntimeError(
+            f"device {name!r}: torch finds no CUDA device; TorchEngine(device='cpu') uses the CPU, and "
+            "a model computes on this computer after set_params(engine=None)"
+        )
     if device.index is not None and device.index >= torch.cuda.device_count():
         available = ", ".join(f"'cuda:{i}'" for i in range(torch.cuda.device_count()))
         raise ValueError(f"there is no device {name!r}: available are {available}")

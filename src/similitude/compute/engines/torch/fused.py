@@ -26,10 +26,11 @@ from similitude.compute.hints import Profile, Term
 
 LOG2E = 1.4426950408889634
 
-MAX_SQUARED_NORM = 256.0
+MAX_SQUARED_NORM = 10.0
 """Squared norm, in bits of the exponent, up to which distances are computed from dot products.
 
-Rounding in single precision then changes a value by at most 2e-5, and by 1e-7 times the squared norm in general.
+Rounding in single precision changes a value by up to 1e-7 times the squared norm. Vectors of larger norm that are close
+to others lie in clusters: those of vectors far from all others are below 1e-3.
 """
 
 MAX_NORM_RATIO = 2.0**10
@@ -100,7 +101,8 @@ class FeatureRows:
 class PreparedVectors:
     """Vectors in float32 on the device, prepared for one term of a profile; each form is made when it is first used.
 
-    The center is subtracted before distances are computed, the same on both sides.
+    The center is subtracted, the same on both sides, before distances are computed from dot products; not before
+    differences are taken, which are exact for close vectors as they are.
     """
 
     def __init__(self, X: torch.Tensor, term: Term, center: torch.Tensor | None) -> None:
@@ -115,37 +117,43 @@ class PreparedVectors:
     def forget(self) -> None:
         """Free the prepared forms."""
         self._made.clear()
-        self.__dict__.pop("by_norm", None)
+        for name in ("by_norm", "_offset"):
+            self.__dict__.pop(name, None)
 
-    def _scaled(self) -> torch.Tensor:
-        """Return the vectors in the unit in which their dot product is the argument of the function."""
-        if self.center is None:
-            return self.X
-        return (self.X - self.center) * _unit(self.term)
+    @property
+    def _unit(self) -> float:
+        """The unit in which the dot product of two vectors is the argument of the function."""
+        return 1.0 if self.center is None else _unit(self.term)
 
     @functools.cached_property
-    def _norms(self) -> torch.Tensor:
-        return torch.linalg.vector_norm(self._scaled(), dim=1)
+    def _offset(self) -> torch.Tensor:
+        """Minus half the squared norms, with zeros for padding."""
+        return kernels().offsets(self.X, self.center, self._unit)
+
+    @property
+    def _is_large(self) -> torch.Tensor:
+        return self._offset[: len(self.X)] < -0.5 * MAX_SQUARED_NORM
 
     @functools.cached_property
     def n_large(self) -> int:
         """The number of vectors whose norm is too large for distances from dot products."""
-        return int((self._norms.square() > MAX_SQUARED_NORM).sum())
+        return int(self._is_large.sum())
 
     @functools.cached_property
     def by_norm(self) -> tuple[tuple[Any, PreparedVectors], tuple[Any, PreparedVectors]]:
         """The positions of the vectors of small norm, and these vectors; the same for those of large norm."""
         if not self.n_large:
             return (slice(None), self), (slice(0, 0), self.subset(slice(0, 0)))
-        is_large = self._norms.square() > MAX_SQUARED_NORM
+        is_large = self._is_large
         small, large = torch.nonzero(~is_large)[:, 0], torch.nonzero(is_large)[:, 0]
         return (small, self.subset(small)), (large, self.subset(large))
 
     @functools.cached_property
     def norm_range(self) -> tuple[float, float]:
         """The smallest and largest norm, except for zero vectors."""
-        positive = self._norms[self._norms > 0]
-        return (float(positive.min()), float(positive.max())) if len(positive) else (1.0, 1.0)
+        norms = (-2.0 * self._offset[: len(self.X)]).sqrt()
+        largest, smallest = norms.max(), torch.where(norms > 0, norms, math.inf).min()
+        return (float(smallest), float(largest)) if bool(largest > 0) else (1.0, 1.0)
 
     @functools.cached_property
     def largest(self) -> float:
@@ -156,34 +164,18 @@ class PreparedVectors:
         """Return the vectors divided by a power of two, in the precision of a method."""
         key = f"{method} {power}"
         if key not in self._made:
-            self._made[key] = _split(self._scaled() / power, method)
+            high, low = kernels().halves(self.X, self.center, self._unit / power, method == "fp16x3")
+            self._made[key] = SplitVectors(high, low, self._offset / power**2, len(self.X))
         return self._made[key]
 
     def feature_rows(self) -> FeatureRows:
         """Return the vectors transposed, one feature per row."""
         if "direct" not in self._made:
-            X = self.X if self.center is None else self.X - self.center
-            wide = torch.zeros(X.shape[1], kernels().padded_rows(len(X)), device=X.device, dtype=torch.float32)
-            wide[:, : len(X)] = X.T
-            self._made["direct"] = FeatureRows(wide, len(X))
+            n, d = self.X.shape
+            wide = torch.zeros(d, kernels().padded_rows(n), device=self.X.device, dtype=torch.float32)
+            wide[:, :n] = self.X.T
+            self._made["direct"] = FeatureRows(wide, n)
         return self._made["direct"]
-
-
-def _split(Z: torch.Tensor, method: str) -> SplitVectors:
-    """Return vectors padded to whole tiles, split if the method needs it, with minus half their squared norms."""
-    n, d = Z.shape
-    rows, width = kernels().padded_rows(n), kernels().padded_features(d)
-    high = torch.zeros(rows, width, device=Z.device, dtype=torch.float16 if method == "fp16x3" else torch.float32)
-    high[:n, :d] = Z
-    low = high
-    if method == "fp16x3":
-        low = torch.zeros_like(high)
-        low[:n, :d] = Z - high[:n, :d].to(torch.float32)
-    offset = torch.zeros(rows, device=Z.device, dtype=torch.float32)
-    for start in range(0, n, 2**20):  # a few rows at a time in double precision
-        some = slice(start, start + 2**20)
-        offset[:n][some] = (-0.5 * Z[some].to(torch.float64).square().sum(1)).to(torch.float32)
-    return SplitVectors(high, low, offset, n)
 
 
 def _unit(term: Term) -> float:

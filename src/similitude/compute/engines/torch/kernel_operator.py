@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -33,6 +33,9 @@ NARROW_FEATURES = 128
 SUMMED_ROWS = 2**13
 """Rows of a stored matrix that are added up in its own precision."""
 
+MANY_OUTPUTS = 64
+"""Outputs beyond which blocks of the matrix are stored: fused products compute it again for every few outputs."""
+
 BLOCK_CELLS = {"cuda": 2**26, "cpu": 2**20}
 """Number of values of a block if the product is not fused."""
 
@@ -48,7 +51,10 @@ class RowsOperator(Protocol):
 
 
 class FusedRows:
-    """Products by fused kernels; rows whose product does not fit on the device are halved, for good."""
+    """Products by fused kernels, with many outputs by blocks.
+
+    Rows whose product does not fit on the device are halved, for good.
+    """
 
     def __init__(
         self,
@@ -56,8 +62,9 @@ class FusedRows:
         x: dict[Term, fused.PreparedVectors],
         y: dict[Term, fused.PreparedVectors],
         precision: str,
+        blockwise: BlockwiseRows,
     ):
-        self.profile, self.x, self.y, self.precision = profile, x, y, precision
+        self.profile, self.x, self.y, self.precision, self.blockwise = profile, x, y, precision, blockwise
         self._halves: tuple[FusedRows, FusedRows] | None = None
 
     def __len__(self) -> int:
@@ -65,6 +72,8 @@ class FusedRows:
 
     def times(self, V: torch.Tensor) -> torch.Tensor:
         """Return K V."""
+        if V.shape[1] > MANY_OUTPUTS:
+            return self.blockwise.times(V)
         if self._halves is None:
             try:
                 return self._sum(self.x, self.y, V).to(V.dtype)
@@ -74,6 +83,8 @@ class FusedRows:
 
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
         """Return K' W in float64; every similarity with a profile is symmetric."""
+        if W.shape[1] > MANY_OUTPUTS:
+            return self.blockwise.transposed_times(W)
         if self._halves is None:
             try:
                 return self._sum(self.y, self.x, W)
@@ -89,9 +100,13 @@ class FusedRows:
             x.forget()
         free_for_halves(n)
         halves = slice(0, n // 2), slice(n // 2, n)
-        parts = [{term: x.subset(half) for term, x in self.x.items()} for half in halves]
-        top, bottom = (FusedRows(self.profile, part, self.y, self.precision) for part in parts)
+        top, bottom = (self._subset(half) for half in halves)
         return top, bottom
+
+    def _subset(self, which: slice) -> FusedRows:
+        x = {term: vectors.subset(which) for term, vectors in self.x.items()}
+        blockwise = replace(self.blockwise, a=rows(self.blockwise.a, which))
+        return FusedRows(self.profile, x, self.y, self.precision, blockwise)
 
     def _sum(
         self, x: dict[Term, fused.PreparedVectors], y: dict[Term, fused.PreparedVectors], V: torch.Tensor
@@ -286,12 +301,13 @@ class KernelOperator:
         return None
 
     def _rows_operator(self, a: Encoding) -> RowsOperator:
+        cells = min(BLOCK_CELLS[self.engine.torch_device.type], max(1, self.engine.budget // 64))
+        blockwise = BlockwiseRows(self._block, a, self.b, cells)
         if not self.fused:
-            cells = min(BLOCK_CELLS[self.engine.torch_device.type], max(1, self.engine.budget // 64))
-            return BlockwiseRows(self._block, a, self.b, cells)
+            return blockwise
         parts = {term: _vectors(a, term) for term in self.profile.terms}
         x = {term: fused.PreparedVectors(X, term, self._columns[term].center) for term, X in parts.items()}
-        return FusedRows(self.profile, x, self._columns, self.engine.precision)
+        return FusedRows(self.profile, x, self._columns, self.engine.precision, blockwise)
 
     @cached_property
     def _columns(self) -> dict[Term, fused.PreparedVectors]:

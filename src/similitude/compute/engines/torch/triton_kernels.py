@@ -26,6 +26,9 @@ CHUNK_FEATURES = 64
 RESIDENT_FEATURES = 128
 """Number of features up to which those of the rows of a tile stay in registers for all columns."""
 
+EXACT_FEATURES = tl.constexpr(1024)
+"""Number of features up to which tensor cores, which truncate their sums, add up all of them; beyond, a chunk each."""
+
 MIN_PROGRAMS = 4096
 """Number of programs that keep a GPU busy to the end."""
 
@@ -112,8 +115,48 @@ def _written(acc, over, out, i, s, n, OUT: tl.constexpr):
 
 
 @triton.jit
+def _scaled(X, center, unit, i, k, n, d, CENTERED: tl.constexpr):
+    """Load some features of the rows of a tile, less the center, times the unit; zeros beyond both."""
+    inside = (i[:, None] < n) & (k[None, :] < d)
+    z = tl.load(X + i[:, None].to(tl.int64) * d + k[None, :], mask=inside, other=0.0)
+    if CENTERED:
+        z = tl.where(inside, z - tl.load(center + k, mask=k < d, other=0.0)[None, :], 0.0)
+    return z * unit
+
+
+@triton.jit
+def offsets_kernel(X, center, out, n, d, unit, CENTERED: tl.constexpr, BD: tl.constexpr, BM: tl.constexpr):
+    """Store minus half the squared norms of the rows of one tile, added up in float64."""
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    total = tl.zeros((BM,), tl.float64)
+    for d0 in tl.range(0, d, BD):
+        z = _scaled(X, center, unit, i, d0 + tl.arange(0, BD), n, d, CENTERED).to(tl.float64)
+        total += tl.sum(z * z, axis=1)
+    tl.store(out + i, (-0.5 * total).to(tl.float32))
+
+
+@triton.jit
+def halves_kernel(
+    X, center, high, low, n, d, width, unit, CENTERED: tl.constexpr, SPLIT: tl.constexpr, BD: tl.constexpr,
+    BM: tl.constexpr,
+):  # fmt: skip
+    """Store the features of the rows of one tile: in float32, or as the sum of two numbers in float16."""
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    for d0 in tl.range(0, width, BD):
+        k = d0 + tl.arange(0, BD)
+        at = i[:, None].to(tl.int64) * width + k[None, :]
+        z = _scaled(X, center, unit, i, k, n, d, CENTERED)
+        if SPLIT:
+            h = z.to(tl.float16)
+            tl.store(high + at, h)
+            tl.store(low + at, (z - h.to(tl.float32)).to(tl.float16))
+        else:
+            tl.store(high + at, z)
+
+
+@triton.jit
 def dots_kernel(
-    Xh, Xl, Yh, Yl, a, b, V, out, n, m, stretch, p, q,
+    Xh, Xl, Yh, Yl, a, b, V, out, n, m, stretch, p, q, one,
     D: tl.constexpr, BD: tl.constexpr, FORM: tl.constexpr, DEGREE: tl.constexpr, METHOD: tl.constexpr,
     OUT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
@@ -151,7 +194,11 @@ def dots_kernel(
                 if METHOD == 0:
                     cl = tl.load(Xl + at + d0)
                     dl = tl.load(Yl + bt + d0)
-                e = _dot(ch, cl, dh, dl, e, METHOD)
+                if D <= EXACT_FEATURES:
+                    e = _dot(ch, cl, dh, dl, e, METHOD)
+                else:
+                    part = _dot(ch, cl, dh, dl, tl.zeros((BM, BN), tl.float32), METHOD)
+                    e = tl.fma(part, one, e)  # `one` is known at run time only, so that this is not made one sum again
         value = _of_dots(e, ai, tl.load(b + j), p, q, FORM, DEGREE)
         acc, over = _added(value, acc, over, V, j, OUT)
     _written(acc, over, out, i, s, n, OUT)
@@ -199,6 +246,35 @@ def padded_features(d: int) -> int:
     return triton.cdiv(d, CHUNK_FEATURES) * CHUNK_FEATURES
 
 
+def offsets(X: torch.Tensor, center: torch.Tensor | None, unit: float) -> torch.Tensor:
+    """Return minus half the squared norms of ``(X - center) * unit``, padded to whole tiles."""
+    n, d = X.shape
+    rows, centered = padded_rows(n), center is not None
+    out = torch.empty(rows, device=X.device, dtype=torch.float32)
+    with torch.cuda.device_of(X):
+        offsets_kernel[(rows // TILE_ROWS,)](
+            X, center if centered else X, out, n, d, unit, centered, min(CHUNK_FEATURES, padded_features(d)), TILE_ROWS
+        )
+    return out
+
+
+def halves(X: torch.Tensor, center: torch.Tensor | None, unit: float, split: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return ``(X - center) * unit`` padded to whole tiles, as two numbers in float16 that add up to it if `split`.
+
+    Otherwise both are the same array in float32.
+    """
+    n, d = X.shape
+    rows, width, centered = padded_rows(n), padded_features(d), center is not None
+    high = torch.empty(rows, width, device=X.device, dtype=torch.float16 if split else torch.float32)
+    low = torch.empty_like(high) if split else high
+    with torch.cuda.device_of(X):
+        halves_kernel[(rows // TILE_ROWS,)](
+            X, center if centered else X, high, low, n, d, width, unit, centered, split, min(CHUNK_FEATURES, width),
+            TILE_ROWS,
+        )  # fmt: skip
+    return high, low
+
+
 def _outputs(V: torch.Tensor, rows: int) -> torch.Tensor:
     """Return V padded to one column, or to a power of two from 16 on as matrix products need."""
     k = V.shape[1]
@@ -223,7 +299,7 @@ def of_dots(x: Any, y: Any, V: torch.Tensor, form: str, p: float, q: float, degr
     wide = _outputs(V, y.n)
     out = torch.empty(2, splits, x.n, wide.shape[1], device=V.device, dtype=torch.float32)
     D = x.high.shape[1]
-    arguments = (x.high, x.low, y.high, y.low, x.offset, y.offset, wide, out, x.n, y.n, stretch, p, q)
+    arguments = (x.high, x.low, y.high, y.low, x.offset, y.offset, wide, out, x.n, y.n, stretch, p, q, 1.0)
     constants = {
         "D": D,
         "BD": D if D <= RESIDENT_FEATURES else CHUNK_FEATURES,
