@@ -176,6 +176,10 @@ def estimators():
     yield "words", SimilarityClassifier(FromPairs(shared)).fit(WORDS, STARTS), WORDS
     yield "spectrum", SimilarityClassifier(Spectrum(2) + 0.5 * Edit()).fit(WORDS, STARTS), WORDS
     yield "graphs", SimilarityClassifier(WeisfeilerLehman()).fit(GRAPHS, SHAPE), GRAPHS
+    yield "learned weights", SimilarityClassifier(Spectrum(2).learned()).fit(WORDS, STARTS), WORDS
+    weighted = SimilarityClassifier(WeisfeilerLehman(weights="idf").normalized())
+    yield "weighted subtrees", weighted.fit(GRAPHS, SHAPE), GRAPHS
+    yield "weighted sets", SimilarityClassifier(Jaccard(weights="idf")).fit(SETS, HALVES), SETS
     yield "graphlets", SimilarityClassifier(Graphlet()).fit(GRAPHS, SHAPE), GRAPHS
     yield "series", SimilarityClassifier(DTW()).fit(SERIES, HALVES), SERIES
     yield "alignment", SimilarityClassifier(GlobalAlignment()).fit(SERIES, HALVES), SERIES

@@ -31,6 +31,8 @@ HELD = """
 LEFT_OUT = {
     "AssessedSimilarity",
     "BagSimilarity",
+    "WeightedFeatures",
+    "WeightedSets",
     "BaseNeighbors",
     "DistanceSimilarity",
     "Envelope",

@@ -311,8 +311,12 @@ def read_csv_rows(path):
     return [{name: kind(row[name]) for name, kind in kinds.items()} for row in read_csv(path)]
 
 
-def test_what_is_learned_is_not_given_and_no_strings(genes, tmp_path):
-    given = run("fit", genes, "--label", "class", "--similarity", "edit", "--learn", "-o", tmp_path / "m.sim")
-    assert given.code == 2 and "leave --similarity out" in given.err
-    strings = run("fit", genes, "--label", "class", "--learn", "-o", tmp_path / "m.sim")
-    assert strings.code == 2 and "--learn is for vectors and tables" in strings.err
+def test_weights_of_substrings_are_learned_and_what_cannot_be_is_refused(genes, tmp_path):
+    path = tmp_path / "m.sim"
+    edit = run("fit", genes, "--label", "class", "--similarity", "edit", "--learn", "-o", path)
+    assert edit.code == 2 and "learns the metric of" in edit.err and not path.exists()
+    ran = run("fit", genes, "--label", "class", "-s", "spectrum(p=2).normalized()", "--learn", "-o", path)
+    assert ran.code == 0 and "what counts:" in " ".join(ran.out.split())
+    assert run("predict", path, genes).code == 0
+    compared = run("compare", genes, "--label", "class", "-s", "spectrum(p=2)", "--learn")
+    assert compared.code == 0 and "learned" in compared.out

@@ -25,6 +25,8 @@ ABSTRACT = {
     "VectorSimilarity",
     "SetSimilarity",
     "BagSimilarity",
+    "WeightedFeatures",
+    "WeightedSets",
     "_EditDistance",
     "HistogramSimilarity",
     "SeriesSimilarity",
@@ -32,6 +34,7 @@ ABSTRACT = {
     "NaryNode",
     "Extreme",
     "Wrapped",
+    "Learnable",  # has no values before it is learned
 }
 
 

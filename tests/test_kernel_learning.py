@@ -218,7 +218,7 @@ def test_too_little_to_learn_from():
     ("similarity", "options", "error", "message"),
     [
         (Linear(), {}, TypeError, "learns the metric of Gaussian, Laplace, Matern, RationalQuadratic"),
-        (Gaussian() + Gaussian(), {}, TypeError, "learns the metric of Gaussian"),
+        (Gaussian() * Gaussian(), {}, TypeError, "learns the metric of Gaussian"),
         (Gaussian(metric=[1.0, 1.0]), {}, ValueError, "has a metric already"),
         (L1, {"how": "full"}, ValueError, "norm=1 takes weights"),
         (Matern(0.8), {}, ValueError, "gradients of .* are unbounded"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import FileOptions, labels_of, parsed, task_of
-from similitude.cli.options import Seed, SimilarityTexts, TaskName, Trust
+from similitude.cli.options import Learn, Seed, SimilarityTexts, TaskName, Trust
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
@@ -20,18 +20,21 @@ def compare(
     similarity: SimilarityTexts,
     trust: Trust = False,
     task: TaskName = None,
+    learn: Learn = False,
     seed: Seed = 0,
     *,
     run: Computation,
 ) -> None:
     """Rank similarities by cross-validated error, with intervals for how much worse each is than the best."""
-    if len(set(similarity)) < max(2, len(similarity)):
+    if len(set(similarity)) < max(1 if learn else 2, len(similarity)):
         raise UsageError("compare needs at least two different similarities: give --similarity more than once")
     candidates = {text: parsed(text, trust) for text in similarity}
     data = given.read(run, list(candidates.values()))
     chosen_task, y = task_of(run, data, task), labels_of(data)
     with run.computing():
-        selection = similitude.choose_kernel(candidates, data.objects, y, task=chosen_task, random_state=seed)
+        selection = similitude.choose_kernel(
+            candidates, data.objects, y, task=chosen_task, learn=learn, random_state=seed
+        )
     document = {"command": "compare", **selection.to_dict(), "best": selection.table[0].candidate}
     run.result(document, lambda terminal: _show(terminal, selection))
 

@@ -9,7 +9,7 @@ import typer
 
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import TrainingData, TrainingOptions, check_not_read
-from similitude.cli.options import Seed
+from similitude.cli.options import Learn, Seed
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.support import Estimate, Premise, check_place, plain
 
@@ -32,10 +32,6 @@ Loss = Annotated[
 Penalty = Annotated[
     Literal["l2", "l1"], typer.Option("--penalty", help="The penalty on its weights; l1 keeps few landmarks.")
 ]
-Learn = Annotated[
-    bool,
-    typer.Option("--learn", help="Choose the kernel and learn its metric from the labels, for vectors and tables."),
-]
 
 
 def fit(
@@ -57,18 +53,13 @@ def fit(
     check_not_read(output, given.file)
     if output == "-":
         raise UsageError("a model needs a file: -o model.sim")
-    if learn and given.similarity is not None:
-        raise UsageError("--learn chooses the similarity: leave --similarity out")
     check_place(output)
     data = given.load(run, may_stream=True)
-    if learn and data.schema.kind not in ("vectors", "table"):
-        raise UsageError(f"--learn is for vectors and tables, and the file holds {data.schema.kind}")
     if learn:
-        data = replace(data, text="auto")
-        run.note("with --learn, the similarity is chosen and learned instead")
+        data = _to_learn(data, given.similarity is None, run)
     classes = data.task == "classification"
     model = (SimilarityClassifier if classes else SimilarityRegressor)(
-        "auto" if learn else data.similarity,
+        data.similarity,
         n_landmarks=landmarks or "auto",
         loss=loss,
         penalty=penalty,
@@ -82,6 +73,20 @@ def fit(
     about = _about(model, data, seed)
     save(model, output, about=about)
     run.result({"command": "fit", "model": output, **about}, lambda terminal: _show(terminal, about, output))
+
+
+def _to_learn(data: TrainingData, any_similarity: bool, run: Computation) -> TrainingData:
+    """Return the data with a similarity that the model learns: the one given, or one for this kind of objects."""
+    from similitude.kernel_learning import check_learnable
+
+    if any_similarity and data.schema.kind in ("vectors", "table"):
+        run.note("with --learn, the similarity is chosen and learned instead")
+        return replace(data, text="auto", similarity="auto")
+    try:
+        check_learnable(data.similarity)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"--learn: {error}") from error
+    return replace(data, text=f"{data.text}.learned()", similarity=data.similarity.learned())
 
 
 def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:

@@ -75,6 +75,14 @@ TaskName = Annotated[
 Trust = Annotated[
     bool, typer.Option("--trust", help="Allow mymodule:func: Python code that is imported and run.", show_default=False)
 ]
+Learn = Annotated[
+    bool,
+    typer.Option(
+        "--learn",
+        help="Learn a metric, or weights of substrings, items, subtrees or columns, from the labels.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The random seed; the same seed gives the same result.")]
 EngineSettings = Annotated[
     str,

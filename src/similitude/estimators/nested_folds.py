@@ -1,7 +1,8 @@
 """The error on new rows: nested folds, whose models make every choice without the rows that they are judged by.
 
 Folds reuse the similarities that the fit computed: the landmarks of a fold are those of the fit that are not among its
-test rows. Only a scale that is chosen from the data is chosen again, with similarities of its own.
+test rows. Only a scale that is chosen from the data, or a kernel that is learned from labels, is found again, with
+similarities of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from similitude.compute import take
 from similitude.estimators.choose_landmarks import LandmarkChoice
 from similitude.estimators.fit import Fitted, best_of
 from similitude.estimators.landmark_count import SampleFeatures, Validation, doubled
+from similitude.estimators.learned_similarities import prepared_by_labels
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.rows import TrainingRows, groups_of_equals
 from similitude.estimators.scales import choose_scales
@@ -144,9 +146,9 @@ def _samples_of_fold(
         return [sample.restricted(order, mine) for sample in samples]
     given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
     rows_in, everything = take(X, places[train]), take(X, places[order])
-    prepared = [k.prepare(rows_in, options.random_state) for k in options.similarities]
-    similarities, encodings = zip(*prepared, strict=True)
     Y, weights = data.Y[places[train]], data.weights[places[train]]
+    prepared = [prepared_by_labels(k, rows_in, Y, options.random_state) for k in options.similarities]
+    similarities, encodings = zip(*prepared, strict=True)
     fold = TrainingRows(similarities, encodings, Y, weights, np.arange(len(train)), data.sampling)
     scaled, _ = choose_scales(fold, replace(choice, landmarks=given, X=rows_in, rows=fold), options)
     known = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]

@@ -18,13 +18,14 @@ from similitude.estimators.automatic import (
     kind_of_objects,
 )
 from similitude.estimators.options import FitOptions
+from similitude.kernel_learning import check_learnable
 from similitude.landmarks import (
     RULES,
     Landmarks,
     check_positions,
 )
 from similitude.scikit import SimilarityEstimator
-from similitude.similarity import Similarity, as_similarity
+from similitude.similarity import Learnable, Similarity, as_similarity
 from similitude.support import check_integer, check_share, error_prefix
 
 SIDES = ("auto", "left", "right", "both")
@@ -122,6 +123,8 @@ class LandmarkParameters(SimilarityEstimator):
         if not precomputed:
             for k in self._similarities():
                 k.check_params()
+                if isinstance(k, Learnable):
+                    check_learnable(k)
         if self.loss not in ("auto", *self._losses):
             raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {self.loss!r}")
         if self.penalty not in ("l2", "l1"):

@@ -24,6 +24,7 @@ from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.fit import Fitted, all_features, fit_ridge
 from similitude.estimators.guarantee import guarantee_of_fit, guarantee_of_learned
 from similitude.estimators.influence import influence_in_refit
+from similitude.estimators.learned_similarities import learn_similarities
 from similitude.estimators.nested_folds import Judged, judged_by_folds
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.prediction import LandmarkPredictor
@@ -37,7 +38,7 @@ from similitude.estimators.rows import (
 )
 from similitude.estimators.scales import choose_scales, open_scales
 from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
-from similitude.similarity import Precomputed, Similarity, remembered_images
+from similitude.similarity import Learnable, Precomputed, Similarity, remembered_images
 
 
 class LandmarkTrainer(LandmarkPredictor):
@@ -93,9 +94,13 @@ class LandmarkTrainer(LandmarkPredictor):
     def _learned(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sampling: Sampling
     ) -> tuple[tuple[Similarity, ...], str | None]:
-        """Return a kernel learned from many rows, and a note on it; nothing if none is learned."""
+        """Return kernels learned from the rows, and a note on them; nothing if none is learned."""
         self.learned_ = None
         weighted = np.flatnonzero(weights > 0)
+        given = [] if self._precomputed else self._similarities()
+        if any(isinstance(k, Learnable) for k in given):
+            together = LEAVE_ONE_OUT < len(weighted) <= PILOT and sampling.all_rows is None
+            return learn_similarities(given, X, Y, sampling.order(weighted), together, self.random_state)
         if len(weighted) <= LEAVE_ONE_OUT or not self._learns(X, Y, weighted):
             return (), None
         together = len(weighted) <= PILOT and sampling.all_rows is None
@@ -122,7 +127,8 @@ class LandmarkTrainer(LandmarkPredictor):
         similarities = (Precomputed(X),) if precomputed else learned or tuple(self._similarities())
         X = np.arange(len(X)) if precomputed else X
         data = self._rows(X, Y, weights, sample_weight, similarities, sampling)
-        options = self._options(X, similarities, labels)
+        again = learned and len(data.order) <= LEAVE_ONE_OUT  # in the folds that judge the fit
+        options = self._options(X, tuple(self._similarities()) if again else similarities, labels)
         choice = choose_landmarks(X, data, labels, options)
         self.notes_ += [one for one in (choice.note, note) if one is not None]
         data, n_scales = choice.rows, 1

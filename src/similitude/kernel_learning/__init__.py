@@ -1,10 +1,10 @@
-"""Learning kernels from labels: metrics by the average gradient outer product, guarded and compared on pilot rows."""
+"""Learning kernels from labels: metrics and weights by average squared gradients, with a guard on pilot rows."""
 
 from similitude.kernel_learning.auto import AutoChoice, choose_automatically
 from similitude.kernel_learning.exact import ExactRidge
 from similitude.kernel_learning.gradients import model_gradients
 from similitude.kernel_learning.importance import GradientImportance
-from similitude.kernel_learning.learn import Learned, Round, learn_kernel
+from similitude.kernel_learning.learn import Learned, Round, check_learnable, learn_from_targets, learn_kernel
 from similitude.kernel_learning.pilot import pilot_size
 from similitude.kernel_learning.summary import Direction, LearnedSummary, LearningStep, summarize
 from similitude.kernel_learning.trials import ridge_factor as ridge_factor

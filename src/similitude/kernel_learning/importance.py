@@ -14,6 +14,9 @@ MOSTLY = 0.8
 MOST_NAMED = 5
 """Most columns that are named in a sentence."""
 
+MOST_EVEN = 20
+"""Most features that are listed where nothing was learned."""
+
 NORMAL = 1.96
 """The quantile of the normal distribution for intervals at 95 %."""
 
@@ -23,34 +26,41 @@ class GradientImportance(Result):
     r"""How much a model depends on each column: shares of the mean squared gradient in standardized columns.
 
     Column q has :math:`\operatorname{E} (\partial_q f)^2 / \sum_p \operatorname{E} (\partial_p f)^2`, the diagonal of
-    the average gradient outer product. Columns that repeat each other share their importance.
+    the average gradient outer product. Columns that repeat each other share their importance. Features of strings, sets
+    and graphs, and parts of a sum, have the share of their contributions in the variance of predictions, which is the
+    same for a linear model.
 
     Attributes
     ----------
     names : list of str
     values : array
-        The shares; they sum to 1.
+        The shares; they sum to 1, or to less if only the most important features are named.
     low, high : array
         Intervals at 95 % for other rows and the same model, by the normal approximation; they do not cover what
         another training sample would change.
+    kind : str
+        What is named: columns, features or similarities.
     """
 
     names: list[str]
     values: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    kind: str = "columns"
 
     @classmethod
-    def of(cls, names: list[str], squares: np.ndarray) -> GradientImportance:
-        """Return shares of squared gradients, given for each row and column."""
-        total = squares.sum(axis=1)
+    def of(
+        cls, names: list[str], squares: np.ndarray, total: np.ndarray | None = None, kind: str = "columns"
+    ) -> GradientImportance:
+        """Return shares of squared gradients, given for each row and column; of totals, if not all are given."""
+        total = squares.sum(axis=1) if total is None else total
         if not total.mean() > 0:
-            even = np.full(len(names), 1 / len(names))
-            return cls(names, even, np.zeros(len(names)), np.ones(len(names)))
+            even = np.full(len(names), 1 / max(1, len(names)))
+            return cls(names, even, np.zeros(len(names)), np.ones(len(names)), kind)
         values = squares.mean(axis=0) / total.mean()
         influence = (squares - values * total[:, None]) / total.mean()
         error = NORMAL * influence.std(axis=0, ddof=min(1, len(squares) - 1)) / np.sqrt(len(squares))
-        return cls(names, values, np.clip(values - error, 0, 1), np.clip(values + error, 0, 1))
+        return cls(names, values, np.clip(values - error, 0, 1), np.clip(values + error, 0, 1), kind)
 
     def order(self) -> np.ndarray:
         """Return the positions of the columns, the most important first."""
@@ -66,7 +76,8 @@ class GradientImportance(Result):
         order = self.order()
         n = int(np.searchsorted(np.cumsum(self.values[order]), MOSTLY)) + 1
         if n > max(MOST_NAMED, len(order) // 2):
-            return f"many columns, none of which stands out; first {self.names[order[0]]} ({self.values[order[0]]:.0%})"
+            first = f"first {self.names[order[0]]} ({self.values[order[0]]:.0%})"
+            return f"many {self.kind}, none of which stands out; {first}"
         more = f" and {n - MOST_NAMED} more" if n > MOST_NAMED else ""
         return f"mostly {', '.join(self.names[i] for i in order[: min(n, MOST_NAMED)])}{more}"
 

@@ -1,8 +1,10 @@
-"""learn_kernel: a kernel with a metric that is learned from labels, its importances, and how it was found."""
+"""learn_kernel: a kernel with a metric or weights learned from labels, its importances, and how it was found."""
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,14 @@ from similitude.compute import as_matrix, check_objects, is_sparse, is_table, is
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.gradients import LEARNABLE, is_city_block
 from similitude.kernel_learning.importance import GradientImportance
-from similitude.kernel_learning.pilot import pilot_splits
+from similitude.kernel_learning.pilot import pilot_size, pilot_splits
 from similitude.kernel_learning.rounds import Path
 from similitude.kernel_learning.search import Search, search_metric
 from similitude.kernel_learning.targets import target_columns
+from similitude.kernel_learning.weighable import check_weighable, has_weights, weight_problem
+from similitude.kernel_learning.weights import importance_of, search_weights
 from similitude.kernels import Tabular
-from similitude.similarity import Similarity, as_similarity
+from similitude.similarity import Learnable, Similarity, as_similarity
 from similitude.support import Result, check_choice, generator
 
 METRIC_KINDS = ("auto", "diagonal", "full")
@@ -27,12 +31,13 @@ FEWEST_ROWS = 20
 
 @dataclass(frozen=True)
 class Round(Result):
-    """One round of learning a metric.
+    """One round of learning a metric or weights.
 
     Attributes
     ----------
     path : str
-        The kind of metric: ``diagonal``, ``full``, or diagonal from the weights of an L1 kernel.
+        The kind of metric: ``diagonal``, ``full``, or diagonal from the weights of an L1 kernel; or the weights at
+        which learning them began.
     number : int
         0 is the start.
     loss : float
@@ -52,7 +57,7 @@ class Round(Result):
 
 @dataclass(frozen=True)
 class Learned(Result):
-    """A kernel with a learned metric.
+    """A kernel with a learned metric or learned weights.
 
     Attributes
     ----------
@@ -61,9 +66,9 @@ class Learned(Result):
     rounds : tuple of Round
         All rounds of all paths.
     importance : GradientImportance
-        How much the model of this kernel depends on each column.
+        How much the model of this kernel depends on each column, feature or similarity.
     reason : str
-        Why this metric, or none, was kept, and why learning stopped.
+        Why this metric, these weights, or none, was kept, and why learning stopped.
     """
 
     similarity: Similarity
@@ -77,7 +82,7 @@ class Learned(Result):
 
 
 def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_state: Any = None) -> Learned:
-    r"""Learn the metric of a kernel from labeled vectors, by the average gradient outer product.
+    r"""Learn the metric of a kernel of vectors, or the weights of explicit features, columns or terms, from labels.
 
     Kernel ridge regression is fitted to pilot rows; the gradients of its predictions f at other rows give
     :math:`Q = \operatorname{E} \nabla f(x) \nabla f(x)^\top`, and the next kernel compares :math:`T^\top x` with
@@ -88,20 +93,29 @@ def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_s
     error of the paired difference (two, of fewer than 1,000 rows). The result is a kernel, by proof: it is the pullback
     of one by a linear map.
 
+    Kernels of strings, sets and graphs are linear in explicit features :math:`\phi_u` such as substrings: weights of
+    these take the place of a metric, :math:`w_u = \sqrt{\operatorname{E} (\partial f / \partial \phi_u)^2}`, from equal
+    weights and from those of the inverse document frequency. For the dot product itself this is iteratively reweighted
+    least squares, with the lasso as its limit. A feature that the training rows do not have gets weight 0. Columns of
+    `Gower` and `Columns` and the terms of a sum have the weight :math:`w_k \sqrt{a^\top K_k a}`, as in multiple kernel
+    learning. The same guard keeps them or not, and the result is a kernel by proof, if what was given is one.
+
     Pilot rows are at most 1,600 that are fitted and 1,000 that judge; of fewer than 1,000 rows, four folds. Columns are
     standardized for learning, and the metric includes that.
 
     Parameters
     ----------
-    similarity : Similarity or str
+    similarity : Similarity, str, or list of these
         A `Gaussian`, `Laplace`, `Matern` or `RationalQuadratic` kernel without a metric, or `Tabular` with one of these
-        for tables with categories and missing values. Its scale is chosen too.
-    X : array of shape (n, d), or data frame
+        for tables with categories and missing values. Its scale is chosen too. Or `Spectrum`, `WeisfeilerLehman`,
+        `Intersection`, normalized or not, or `Jaccard`, with weights None or ``"idf"``; `Gower` or `Columns`, whose
+        weights are the start; or a sum of similarities. A list means their sum.
+    X : array of shape (n, d), data frame, or sequence of objects
         The names of a data frame's columns name the importances.
     y : sequence
         Labels of classes, or numbers.
     how : {"auto", "diagonal", "full"}
-        A weight for each column, a matrix, or whatever is better; L1 kernels take weights only.
+        A weight for each column, a matrix, or whatever is better; all but smooth kernels of vectors take weights only.
     random_state : int, optional
         Seed for drawing the pilot rows.
 
@@ -121,9 +135,29 @@ def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_s
     'mostly column 0'
     >>> learned.similarity.proven
     True
+
+    Substrings that tell spam from other messages:
+
+    >>> from similitude.datasets import messages
+    >>> from similitude.kernels import Spectrum
+    >>> texts, labels = messages()
+    >>> learned = learn_kernel(Spectrum(4).normalized(), texts, labels, random_state=0)
+    >>> learned.similarity.proven, learned.similarity.k.default_weight
+    (True, 0.0)
     """
-    features, k = _features_and_kernel(similarity, X, how)
-    Y = target_columns(y, len(features.X))
+    given = as_similarity(_joined(similarity))
+    check_learnable(given, how)
+    return learn_from_targets(given, X, target_columns(y, check_objects(X)), how, random_state)
+
+
+def learn_from_targets(
+    given: Similarity, X: Any, Y: np.ndarray, how: str = "auto", random_state: Any = None
+) -> Learned:
+    """Learn the metric or the weights of a similarity, given targets as columns of numbers."""
+    given = given.k if isinstance(given, Learnable) else given
+    if has_weights(given):
+        return _learn_weights(given, X, Y, random_state)
+    features, k = _features_and_kernel(given, X)
     if len(features.X) < FEWEST_ROWS or features.is_constant:
         return _not_learned(k, features)
     splits = pilot_splits(features.X, Y, generator(random_state).permutation(len(Y)))
@@ -131,26 +165,59 @@ def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_s
     return learned_of(found, features)
 
 
-def _features_and_kernel(similarity: Any, X: Any, how: str) -> tuple[LearningFeatures, Any]:
+def check_learnable(given: Similarity, how: str = "auto") -> None:
+    """Refuse similarities and options that leave nothing to learn, before anything is computed."""
+    check_choice("how", how, METRIC_KINDS)
+    given = given.k if isinstance(given, Learnable) else given
+    if not has_weights(given):
+        _check_kernel(given.k if isinstance(given, Tabular) else given, how)
+        return
+    check_weighable(given)
+    if how == "full":
+        raise ValueError(f"how='full' learns a matrix, and {given!r} takes weights: use how='auto'")
+
+
+def _joined(similarity: Any) -> Any:
+    """Return a list of similarities as their sum."""
+    if not isinstance(similarity, (list, tuple)):
+        return similarity
+    if not similarity:
+        raise ValueError("similarity is an empty list: give one similarity at least")
+    return reduce(operator.add, map(as_similarity, similarity))
+
+
+def _learn_weights(given: Similarity, X: Any, Y: np.ndarray, random_state: Any) -> Learned:
+    """Learn the weights of explicit features, of columns or of the terms of a sum."""
+    n = len(Y)
+    order = generator(random_state).permutation(n)[: pilot_size(n)]
+    problem = weight_problem(given, X, order, random_state)
+    order = order[: problem.n]
+    if n < FEWEST_ROWS or problem.is_constant:
+        why = f"{n} rows are too few to learn from" if n < FEWEST_ROWS else "all rows have the same features"
+        return Learned(given.resolve(X, random_state), (), problem.even_importance(), f"the kernel was kept: {why}")
+    places = np.arange(len(order))
+    found = search_weights(problem, pilot_splits(places[:, None], Y[order], places))
+    kernel = problem.kernel(found.name, found.chosen.candidate.mean_weights())
+    return Learned(kernel, rounds_of(found.paths), importance_of(found.chosen), found.reason)
+
+
+def _features_and_kernel(given: Any, X: Any) -> tuple[LearningFeatures, Any]:
     """Return the features that are learned on, and the kernel of them."""
-    given = as_similarity(similarity)
-    check_objects(X)
     if isinstance(given, Tabular):
-        return LearningFeatures.of_table(X, given), _learnable(given.k, how)
-    k = _learnable(given, how)
+        return LearningFeatures.of_table(X, given), given.k
     A = as_matrix(X)
     if is_sparse(A) or is_tensor(A):
         raise TypeError(f"learn_kernel takes dense vectors in memory, got {type(A).__name__}")
     names = [str(name) for name in X.columns] if is_table(X) else None
-    return LearningFeatures.of_vectors(A.astype(np.float64, copy=False), names), k
+    return LearningFeatures.of_vectors(A.astype(np.float64, copy=False), names), given
 
 
-def _learnable(k: Any, how: str) -> Any:
-    """Validate the kernel and the kind of metric."""
-    check_choice("how", how, METRIC_KINDS)
+def _check_kernel(k: Any, how: str) -> None:
+    """Validate a kernel of vectors and the kind of its metric."""
     if type(k) not in LEARNABLE:
         names = ", ".join(cls.__name__ for cls in LEARNABLE)
-        raise TypeError(f"learn_kernel learns the metric of {names}, not of {k!r}")
+        others = "Spectrum, WeisfeilerLehman, Intersection, Jaccard, Gower, Columns and sums"
+        raise TypeError(f"learn_kernel learns the metric of {names}, and the weights of {others}, not of {k!r}")
     if k.metric is not None:
         raise ValueError(f"{k!r} has a metric already: give the kernel without it")
     if is_city_block(k) and how == "full":
@@ -158,7 +225,6 @@ def _learnable(k: Any, how: str) -> Any:
     if getattr(k, "nu", 2.0) <= 1.0 and k.nu != 0.5:
         raise ValueError(f"the gradients of {k!r} are unbounded: use nu=0.5, or nu > 1")
     k.check_params()
-    return k
 
 
 def _not_learned(k: Any, features: LearningFeatures) -> Learned:

@@ -68,14 +68,14 @@ def learn_path(name: str, start: Fit, diagonal: bool, to_beat: float = np.inf, r
     fits, stopped = [start], ""
     while not stopped:
         fits.append(next_round(fits[-1], diagonal, ALONG_WIDTHS if len(fits) % 2 else ALONG_PENALTIES))
-        stopped = _why_stop([fit.loss for fit in fits], to_beat, rounds)
+        stopped = why_stop([fit.loss for fit in fits], to_beat, rounds)
     at = min(range(len(fits)), key=lambda i: fits[i].loss)
     if at:  # along the way, only widths or only penalties were tried
         fits[at] = replace(fits[at], trial=fits[at].candidate.best(fits[at].trial.setting))
     return Path(name, fits, stopped)
 
 
-def _why_stop(losses: list[float], to_beat: float, rounds: int) -> str:
+def why_stop(losses: list[float], to_beat: float, rounds: int) -> str:
     """Return why a path with these losses ends; an empty text if it goes on."""
     before, last = min(losses[:-1]), losses[-1]
     if last > TOO_HIGH * before:

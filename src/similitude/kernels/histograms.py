@@ -40,6 +40,24 @@ class Histograms(Ragged):
         """Starts, keys and counts."""
         return self.starts, self.keys, self.counts
 
+    def scaled(self, scales: np.ndarray) -> Any:
+        """Return the histograms with each count multiplied by a number, without those that become zero.
+
+        >>> H = Histograms(np.array([0, 2]), np.array([5, 9], np.uint64), np.array([1.0, 2.0]))
+        >>> H.scaled(np.array([0.0, 3.0])).counts
+        array([6.])
+        """
+        kept = scales > 0
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        return Histograms(starts, self.keys[kept], self.counts[kept] * scales[kept])
+
+    def table(self) -> tuple[Any, np.ndarray]:
+        """Return a sparse row per histogram, and the key of each column, in increasing order."""
+        from scipy.sparse import csr_array
+
+        different, columns = np.unique(self.keys, return_inverse=True)
+        return csr_array((self.counts, columns.ravel(), self.starts), shape=(len(self), len(different))), different
+
     def products(self, other: Histograms, out: Any = None) -> np.ndarray:
         """Return the dot products of these histograms (rows) and others (columns)."""
         out = np.empty((len(self), len(other))) if out is None else out

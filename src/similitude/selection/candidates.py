@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from similitude.compute import as_matrix
-from similitude.similarity import Similarity, as_similarity
+from similitude.kernel_learning import check_learnable
+from similitude.similarity import Learnable, Similarity, as_similarity
 from similitude.support import ExpressionError, NotAKernelError, PairError, brief, error_prefix
 
 
@@ -22,7 +23,7 @@ class NamedSimilarity:
     def resolved(self, X: Any, random_state: Any) -> NamedSimilarity:
         """Resolve data-dependent parameters; if the name is the repr, it is updated."""
         k = self.similarity
-        if not k.unresolved():
+        if not k.unresolved() or isinstance(k, Learnable):
             return self
         with naming(self.name):
             resolved = k.resolve(as_matrix(X) if k.objects == "vectors" else X, random_state)
@@ -44,6 +45,8 @@ def validated(given: Any, parameter: str) -> list[NamedSimilarity]:
                 raise ValueError("'precomputed' cannot be one of several: use Precomputed(M), with indices as objects")
             k = as_similarity(one)
             k.check_params()
+            if isinstance(k, Learnable):
+                check_learnable(k)
             found.append(NamedSimilarity(repr(k) if name is None else str(name), k))
     first: dict[str, str] = {}
     for one in found:
@@ -52,6 +55,25 @@ def validated(given: Any, parameter: str) -> list[NamedSimilarity]:
     if len(first) > 1:
         listed = " and ".join(f"{name} takes {kind}" for kind, name in list(first.items())[:2])
         raise ValueError(f"{parameter} must all take the same kind of objects, but {listed}")
+    return found
+
+
+def with_learned(named: Sequence[NamedSimilarity]) -> list[NamedSimilarity]:
+    """Return the similarities, and after each that can be learned from labels, itself to be learned."""
+    found = []
+    for one in named:
+        found.append(one)
+        try:
+            check_learnable(one.similarity)
+        except (TypeError, ValueError):
+            continue
+        if not isinstance(one.similarity, Learnable):
+            name, k = one.name, one.similarity.learned()
+            found.append(NamedSimilarity(repr(k) if name == repr(one.similarity) else f"{name}, learned", k))
+    if len(found) == len(named) and not any(isinstance(one.similarity, Learnable) for one in named):
+        raise ValueError(
+            f"none of the similarities has a metric or weights to learn: {', '.join(n.name for n in named)}"
+        )
     return found
 
 

@@ -14,15 +14,16 @@ from similitude.compute.engines import DistributedEngine, Engine, LocalEngine, c
 from similitude.estimators import error_of_classes
 from similitude.landmarks import Representation
 from similitude.selection.candidate_features import features_of, with_and_without_normalization
-from similitude.selection.candidates import NamedSimilarity, distinct, naming, validated
-from similitude.selection.cross_validation import HeldOutErrors, OuterFold, cross_validate
+from similitude.selection.candidates import NamedSimilarity, distinct, naming, validated, with_learned
+from similitude.selection.cross_validation import HeldOutErrors, OuterFold, cross_validate, cross_validate_learned
 from similitude.selection.folds import MAX_PARTS, Folds, check_cv, make_folds, outer_folds
 from similitude.selection.landmark_similarities import LandmarkSimilarities, SampledData, families
+from similitude.selection.learned_candidates import FoldLearner
 from similitude.selection.paired_intervals import differences, error_of
 from similitude.selection.sample_sizes import SampleSizes, affordable, sample_landmarks, sample_rows
 from similitude.selection.selection_result import Row, Selection
 from similitude.selection.targets import CLASSIFICATION, SelectionTargets
-from similitude.similarity import remembered_images
+from similitude.similarity import Learnable, remembered_images
 from similitude.support import Estimate, generator
 
 COMPARED_ROWS = 20_000
@@ -42,6 +43,7 @@ def choose_kernel(
     *,
     cv: Any = 5,
     task: str | None = None,
+    learn: bool = False,
     random_state: Any = None,
     engine: Engine | None = None,
 ) -> Selection:
@@ -89,6 +91,10 @@ def choose_kernel(
     task : {"classification", "regression"}, optional
         Default: as scikit-learn's ``type_of_target`` decides: integers are classes, and numbers with a fraction are to
         be predicted. ``Selection.task`` says which.
+    learn : bool
+        Also try each candidate with a metric or weights learned from labels, where it has any: see `learn_kernel`.
+        ``k.learned()`` is such a candidate. It is learned from the training examples of every fold anew, so that its
+        errors are as honest as the others.
     random_state : int, optional
         Seed of landmarks, folds and samples.
     engine : Engine, optional
@@ -115,6 +121,7 @@ def choose_kernel(
     The best, on new rows: 4.5 % error [1.48, 8.98]
     """
     named = validated(candidates, "candidates")
+    named = with_learned(named) if learn else named
     targets = SelectionTargets.of(y, check_objects(X), task)
     cv = check_cv(cv, targets)
     engine, rng = checked_engine(engine), generator(random_state)
@@ -156,7 +163,10 @@ def _copies(named: Sequence[NamedSimilarity], data: SampledData) -> np.ndarray:
     numbers = np.zeros(len(data.rows), dtype=np.uint64)
     for one in named:
         with naming(one.name):
-            these = keys(moved(data.encoded(one.similarity, keep=True), as_numpy))
+            k = one.similarity
+            if isinstance(k, Learnable):  # what it tells apart depends on the fold, and is no more than this
+                k = k.k.resolve(data.objects(k))
+            these = keys(moved(data.encoded(k, keep=k is one.similarity), as_numpy))
         numbers = np.unique(np.stack([numbers, these]), axis=1, return_inverse=True)[1].ravel().astype(np.uint64)
         if numbers.max() + 1 == len(numbers):
             break
@@ -212,6 +222,8 @@ class Comparison:
     def test_family(self, family: int, positions: Sequence[int], engine: Engine) -> list[TestedCandidate]:
         """Test the candidates at these positions, which share distances."""
         began, tested, first = time.perf_counter(), [], self.named[positions[0]]
+        if isinstance(first.similarity, Learnable):
+            return [self._test_learned(family, positions[0], engine)]
         with naming(first.name):
             similarities = LandmarkSimilarities(first.similarity, self.data, engine, shared=len(positions) > 1)
             if similarities.shared:
@@ -239,6 +251,19 @@ class Comparison:
             outer = [b if b.inside.clearly_better(a.inside) else a for a, b in zip(first[2], other[2], strict=True)]
             first = (*(other if other[1].clearly_better(first[1]) else first)[:2], outer)
         return first
+
+    def _test_learned(self, family: int, position: int, engine: Engine) -> TestedCandidate:
+        """Test a candidate that is learned from the training examples of each fold."""
+        began, one = time.perf_counter(), self.named[position]
+        with naming(one.name):
+            learner = FoldLearner(one.similarity, self.data, self.targets, engine)
+            errors, outer = cross_validate_learned(learner.features, self.targets, self.folds, self.outer)
+            similarity, representation, size = learner.of_all()
+        named, errors = NamedSimilarity(one.name, similarity), replace(errors, penalty=errors.penalty * size)
+        seconds = time.perf_counter() - began
+        return TestedCandidate(
+            position, named, representation, errors, outer, seconds, family, False, n_calls=learner.n_calls
+        )
 
     def held_out_error(self, tested: Sequence[TestedCandidate]) -> Estimate | None:
         """Return the error of the choice on new rows: it is made again without each of the outer folds."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from similitude.linear import PENALTIES, Ridge
+from similitude.linear import PENALTIES, Moments, Ridge
 from similitude.selection.folds import Folds
 from similitude.selection.targets import SelectionTargets
 
@@ -97,6 +97,41 @@ def cross_validate(
     judged = []
     for outside, several in zip(single, inner, strict=True):
         inside, best = _combined(several, penalties, len(F))
+        judged.append(OuterFold(inside, outside.errors[best]))
+    return found, judged
+
+
+def cross_validate_learned(
+    features: Callable[[np.ndarray], np.ndarray], targets: SelectionTargets, folds: Folds, outer: Folds | None
+) -> tuple[HeldOutErrors, list[OuterFold]]:
+    """Return what `cross_validate` does, with features that are learned from the training examples of each model.
+
+    Penalties are multiples of the sum of squares of the centered features, which differ between models.
+    """
+
+    def tried(train: np.ndarray, *tests: np.ndarray) -> list[TriedPenalties]:
+        F = features(train)
+        moments = Moments.of(F[train], targets.Y[train], np.ones(len(train)))
+        ridge, size = Ridge(moments), float(np.trace(moments.centered()[0]))
+        return [_held_out(F, targets, test, ridge, PENALTIES * (size or 1.0)) for test in tests]
+
+    def each(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[TriedPenalties]:
+        return [tried(train, test)[0] for train, test in pairs]
+
+    n, single = len(targets), each(folds.pairs)
+    found, _ = _combined(single, PENALTIES, n)
+    if outer is None:
+        return found, []
+    single = single if outer is folds else each(outer.pairs)
+    inner: list[list[TriedPenalties]] = [[] for _ in outer.pairs]
+    for one, other in combinations(range(len(outer)), 2):
+        (left, left_test), (right, right_test) = outer.pairs[one], outer.pairs[other]
+        tests = np.intersect1d(left, right_test), np.intersect1d(right, left_test)
+        for place, result in zip((one, other), tried(np.intersect1d(left, right), *tests), strict=True):
+            inner[place].append(result)
+    judged = []
+    for outside, several in zip(single, inner, strict=True):
+        inside, best = _combined(several, PENALTIES, n)
         judged.append(OuterFold(inside, outside.errors[best]))
     return found, judged
 

@@ -27,7 +27,7 @@ from similitude.similarity.claims import (
 )
 from similitude.similarity.contract import Similarity, image, remembered_images
 from similitude.similarity.parameters import Parametric
-from similitude.similarity.wrappers import Normalized, Pullback, Symmetrized, Wrapped
+from similitude.similarity.wrappers import Learnable, Normalized, Pullback, Symmetrized, Wrapped
 
 __all__ = [
     "BOUNDED",
@@ -41,6 +41,7 @@ __all__ = [
     "FromBlocks",
     "FromPairs",
     "Hints",
+    "Learnable",
     "Maximum",
     "Minimum",
     "Node",

@@ -344,6 +344,14 @@ class Similarity(Parametric, ABC):
 
     normalised = normalized
 
+    def learned(self) -> Similarity:
+        """Return the similarity whose metric or weights are to be learned from labels by what it is fitted in.
+
+        `SimilarityClassifier`, `SimilarityRegressor` and `choose_kernel` learn it from their training rows, in every
+        fold anew; `learn_kernel` does so outright.
+        """
+        return _wrappers().Learnable(self)
+
     def symmetrized(self) -> Similarity:
         """Return (K(x, z) + K(z, x)) / 2."""
         return _wrappers().Symmetrized(self)

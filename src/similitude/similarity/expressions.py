@@ -31,7 +31,7 @@ NAMES: dict[str, type[Similarity]] = dict(
 
 CLASSES = NAMES | {cls.__name__: cls for cls in NAMES.values()}
 
-METHODS = ("exp", "maximum", "minimum", "normalized", "normalised", "symmetrized", "symmetrised")
+METHODS = ("exp", "learned", "maximum", "minimum", "normalized", "normalised", "symmetrized", "symmetrised")
 """The methods of similarities, in both spellings."""
 
 MAKERS = ("from_gamma", "from_c")
@@ -70,8 +70,9 @@ def parse(text: str, function: FromModule | None = None) -> Similarity:
 
     It is written as in Python: names (``gaussian``, or ``Gaussian`` as similarities are printed) with or without
     arguments, numbers, strings, tuples, lists, sets and dicts, ``+ - * / **`` with brackets, ``abs(...)``, and the
-    methods ``.normalized() .symmetrized() .exp() .minimum(k) .maximum(k)``. The columns of a table may be given as
-    keywords: ``columns(age=gaussian, job=equal, how="product")``, or in a dict where their names are not identifiers.
+    methods ``.normalized() .symmetrized() .exp() .minimum(k) .maximum(k) .learned()``. The columns of a table may be
+    given as keywords: ``columns(age=gaussian, job=equal, how="product")``, or in a dict where their names are not
+    identifiers.
 
     Parameters
     ----------

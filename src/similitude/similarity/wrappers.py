@@ -11,7 +11,7 @@ from similitude.compute import Encoding, as_numpy, namespace, profile_of
 from similitude.similarity.algebra import Claims, hints_of_parts, in_brackets
 from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
 from similitude.similarity.contract import Similarity, image
-from similitude.support import PairError
+from similitude.support import PairError, UnresolvedError
 
 
 class Wrapped(Similarity):
@@ -76,6 +76,42 @@ def _refuse_zero_norm(values: Any, left: Any, right: Any) -> None:
     if len(bad):
         i, j = (int(position) for position in bad[0])
         raise PairError(i, j, f"K(x, z) = {float(values[i, j]):.6g} cannot be normalized, for K(x, x) or K(z, z) is 0")
+
+
+class Learnable(Wrapped):
+    """A similarity whose metric or weights are to be learned from labels; it has no values before that."""
+
+    def __init__(self, k: Similarity) -> None:
+        self.k = k
+
+    reason = "a metric or weights >= 0, whatever labels say, leave a kernel of the same family"
+    hints = hints_of_parts()
+
+    @property
+    def claims(self) -> Claims:
+        """Symmetry and PSD of the part, which learning preserves."""
+        return self.k.claims & {SYMMETRIC, PSD}
+
+    def unresolved(self) -> list[str]:
+        """Return the name of the part, which is to be learned."""
+        return ["k"]
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
+        """Refuse: objects without labels teach nothing."""
+        raise self._unlearned()
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Refuse: nothing was learned yet."""
+        raise self._unlearned()
+
+    def _unlearned(self) -> UnresolvedError:
+        return UnresolvedError(
+            f"{self!r} is to be learned from labels: use learn_kernel({self.k!r}, X, y).similarity, or give it to "
+            f"SimilarityClassifier, SimilarityRegressor or choose_kernel"
+        )
+
+    def __repr__(self) -> str:
+        return f"{in_brackets(self.k)}.learned()"
 
 
 class Symmetrized(Wrapped):

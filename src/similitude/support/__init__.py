@@ -50,5 +50,6 @@ from similitude.support.validation import (
     check_number,
     check_positive,
     check_share,
+    is_integer,
 )
 from similitude.support.versions import core_versions, package_version

@@ -9,6 +9,7 @@ import os
 from similitude.compute.loops import reference
 from similitude.compute.loops.argument_types import CSR, BagArrays, Patterns
 from similitude.compute.loops.reference import *  # noqa: F403
+from similitude.compute.loops.reference.graphs import refined_labels
 from similitude.compute.loops.reference.vectors import formula
 
 WHY_REFERENCE = "SIMILITUDE_LOOPS=reference" if os.environ.get("SIMILITUDE_LOOPS") == "reference" else ""
@@ -30,5 +31,5 @@ if COMPILED:
             raise ValueError(f"SIMILITUDE_SIMD: {error}") from None
     IN_USE = f"compiled ({_compiled.in_use()})"
 
-__all__ = ["COMPILED", "CSR", "IN_USE", "BagArrays", "Patterns", "formula"]
+__all__ = ["COMPILED", "CSR", "IN_USE", "BagArrays", "Patterns", "formula", "refined_labels"]
 __all__ += reference.__all__

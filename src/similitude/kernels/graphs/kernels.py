@@ -8,17 +8,27 @@ adjacency matrices, or as tuples ``(edges, node_labels, edge_labels)`` with or w
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
+from similitude.kernels.feature_weights import (
+    FeatureTable,
+    WeightedFeatures,
+    proof_with_weights,
+    remembered,
+    scales_of_keys,
+    sorted_roots,
+)
 from similitude.kernels.graphs.encoding import as_graphs
 from similitude.kernels.graphs.graphlet_types import GraphletTypes, graphlet_types
+from similitude.kernels.graphs.subtrees import subtree_names
 from similitude.kernels.histograms import Histograms
 from similitude.kernels.vectors.pairwise import IDENTITY, pairwise, squared_norms
 from similitude.similarity import BOUNDED, KERNEL, Similarity
-from similitude.support import check_choice, check_integer
+from similitude.support import brief, check_choice, check_integer, is_integer
 
 MOST_ITERATIONS = 100
 """The largest number of refinements; labels stop changing the partition of the nodes long before."""
@@ -33,6 +43,11 @@ class GraphHistograms(Histograms):
 
     def __getitem__(self, which: slice | np.ndarray) -> GraphHistograms:
         return GraphHistograms(*super().__getitem__(which).arrays, self.kinds[which])
+
+    def scaled(self, scales: np.ndarray) -> GraphHistograms:
+        """Return the histograms with each count multiplied by a number."""
+        starts, keys, counts = super().scaled(scales).arrays
+        return GraphHistograms(starts, keys, counts, self.kinds)
 
     def products(self, other: Histograms, out: Any = None) -> np.ndarray:
         """Return the dot products; refuse graphs of which only some have labels."""
@@ -76,7 +91,7 @@ class HistogramSimilarity(Similarity):
         return A.features(A if like is None else self.encode(like))
 
 
-class WeisfeilerLehman(HistogramSimilarity):
+class WeisfeilerLehman(WeightedFeatures, HistogramSimilarity):
     r"""The subtree kernel of Weisfeiler and Lehman, :math:`K(G, H) = \sum_{t=0}^{h} \langle c_t(G), c_t(H)\rangle`.
 
     Here :math:`c_t(G)` counts each label among the nodes of G after t refinements: the new label of a node represents
@@ -93,6 +108,13 @@ class WeisfeilerLehman(HistogramSimilarity):
     ----------
     iterations : int
         h, from 0 to 100; 0 compares labels only.
+    weights : dict, "idf" or None
+        A number :math:`w_u \ge 0` for some refined labels, by which their terms are multiplied. Keys are the 64-bit
+        numbers of labels: `subtrees` gives those of some graphs with the subtrees that they represent. ``"idf"``: on
+        the graphs it is resolved on, the square of :math:`\ln\frac{1 + n}{1 + n_u} + 1`, where :math:`n_u` of n graphs
+        have the label. `learn_kernel` learns weights from labels of the graphs.
+    default_weight : float
+        The weight of all other refined labels; ``"idf"`` sets it to that of a label that no graph has.
 
     Examples
     --------
@@ -102,27 +124,73 @@ class WeisfeilerLehman(HistogramSimilarity):
     >>> WeisfeilerLehman(iterations=1).gram([path, ring])
     array([[10.,  6.],
            [ 6., 10.]])
+    >>> names = WeisfeilerLehman(iterations=1).subtrees([path])
+    >>> sorted(names.values())
+    ['C', 'C(O)', 'O', 'O(C,C)']
+    >>> only_ends = {key: 1.0 for key, name in names.items() if name == "C(O)"}
+    >>> WeisfeilerLehman(iterations=1, weights=only_ends, default_weight=0.0).gram([path, ring])
+    array([[4., 0.],
+           [0., 0.]])
     """
 
     claims = KERNEL
     hints = Hints(finite=True)
-    reason = (
+    reason = proof_with_weights(
         "the dot product of histograms of refined labels, which are explicit features of each graph "
         "(Shervashidze et al. 2011, section 3.2)"
     )
 
-    def __init__(self, iterations: int = 3) -> None:
+    def __init__(
+        self, iterations: int = 3, weights: Mapping[int, float] | str | None = None, default_weight: float = 1.0
+    ) -> None:
         self.iterations = iterations
+        self.weights = weights
+        self.default_weight = default_weight
 
     def check_params(self) -> None:
-        """Validate the number of iterations."""
+        """Validate the number of iterations and the weights."""
         check_integer("iterations", self.iterations, 0, MOST_ITERATIONS)
+        super().check_params()
+
+    def check_key(self, key: Any) -> None:
+        """Refuse a key that is no number of a label."""
+        if not is_integer(key) or not 0 <= key < 2**64:
+            raise TypeError(f"weights name labels by 64-bit numbers, as `subtrees` gives them, got {brief(key)}")
 
     def encode(self, objects: Any) -> Encoding:
         """Return the histogram of labels of each graph, over all iterations."""
+        found = self._histograms(objects)
+        if self.weights is None:
+            return found
+        known, roots = remembered(self, self._known_labels, "labels")
+        return found.scaled(scales_of_keys(found.keys, known, roots, np.sqrt(float(self.default_weight))))
+
+    def _histograms(self, objects: Any) -> GraphHistograms:
         graphs = as_graphs(objects)
         found = loops.weisfeiler_lehman(graphs.structure, graphs.labels, graphs.edge_labels, int(self.iterations))
         return GraphHistograms(*found, graphs.kinds)
+
+    def _known_labels(self) -> tuple[np.ndarray, np.ndarray]:
+        given: Any = self.weights
+        return sorted_roots(np.fromiter(given, np.uint64, len(given)), given)
+
+    def feature_table(self, objects: Any) -> FeatureTable:
+        """Return the numbers of nodes with each refined label, and the numbers of these labels."""
+        found, keys = self._histograms(objects).table()
+        return FeatureTable(found, keys.tolist())
+
+    def feature_names(self, objects: Any, keys: Sequence[Any]) -> list[str]:
+        """Return the subtrees that refined labels represent."""
+        found = subtree_names(objects, int(self.iterations), set(keys))
+        return [found[key] for key in keys]
+
+    def subtrees(self, objects: Any) -> dict[int, str]:
+        """Return the refined labels of graphs by number, written as subtrees: C(C,O) is a C next to a C and an O.
+
+        Edge labels precede the node they lead to: ``C(2:O)`` or ``C(=O)``. Nodes without labels are ``*``.
+        """
+        self.check_params()
+        return subtree_names(objects, int(self.iterations))
 
 
 class ShortestPath(HistogramSimilarity):

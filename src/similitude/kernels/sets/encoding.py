@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from itertools import chain
 from typing import Any
 
@@ -19,11 +19,14 @@ from similitude.support import brief
 class ItemSets(Ragged):
     """Sets as sorted 64-bit keys, stored consecutively: set i is ``keys[starts[i]:starts[i + 1]]``.
 
-    `width` is the number of columns if the keys are column numbers, and None if they represent items.
+    `width` is the number of columns if the keys are column numbers, and None if they represent items. `roots` are those
+    of the weights of items, none of which is zero; None without weights.
     """
 
-    def __init__(self, keys: np.ndarray, starts: np.ndarray, width: int | None = None) -> None:
-        self.keys, self.starts, self.width = keys, starts, width
+    def __init__(
+        self, keys: np.ndarray, starts: np.ndarray, width: int | None = None, roots: np.ndarray | None = None
+    ) -> None:
+        self.keys, self.starts, self.width, self.roots = keys, starts, width, roots
 
     @classmethod
     def of(cls, keys: np.ndarray, sizes: np.ndarray, width: int | None = None) -> ItemSets:
@@ -36,20 +39,25 @@ class ItemSets(Ragged):
 
     @property
     def sizes(self) -> np.ndarray:
-        """The number of items of each set."""
-        return self.lengths
+        """The number of items of each set, or the sum of their weights."""
+        return self.lengths if self.roots is None else self.histograms().squared_norms()
 
     def __getitem__(self, which: Any) -> ItemSets:
         starts, items = ragged_rows(self.starts, which)
-        return ItemSets(self.keys[items], starts, self.width)
+        return ItemSets(self.keys[items], starts, self.width, None if self.roots is None else self.roots[items])
+
+    def weighted(self, roots_of: Callable[[np.ndarray], np.ndarray]) -> ItemSets:
+        """Return the sets with the roots of weights, given as a function of keys, without items of weight 0."""
+        made = self.histograms().scaled(roots_of(self.keys))
+        return ItemSets(made.keys, made.starts, self.width, made.counts)
 
     def as_items(self) -> ItemSets:
         """Return itself."""
         return self
 
     def histograms(self) -> Histograms:
-        """Return the indicators of the items as histograms."""
-        return Histograms(self.starts, self.keys, np.ones(len(self.keys)))
+        """Return the indicators of the items, or the roots of their weights, as histograms."""
+        return Histograms(self.starts, self.keys, np.ones(len(self.keys)) if self.roots is None else self.roots)
 
 
 class BitSets:

@@ -8,13 +8,27 @@ digests, equal for equal items and in all processes; two of a million different 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints
+from similitude.compute import Encoding, Hints, as_objects, is_table, take
+from similitude.kernels.feature_weights import (
+    FeatureTable,
+    WeightedFeatures,
+    proof_with_weights,
+    remembered,
+    scales_of_keys,
+    sorted_roots,
+)
+from similitude.kernels.item_keys import item_keys
 from similitude.kernels.sets.encoding import as_sets, check_comparable, compare
 from similitude.similarity import BOUNDED, KERNEL, SYMMETRIC, UNIT_KERNEL, Similarity
+from similitude.support import brief, is_integer
+
+RATES = "items arrive at random times, at rates equal to their weights (those of weight 0 never)"
+"""How the random order of weighted items comes about."""
 
 
 class SetSimilarity(Similarity):
@@ -27,11 +41,71 @@ class SetSimilarity(Similarity):
         return as_sets(objects)
 
 
-class Intersection(SetSimilarity):
-    r"""The number of common items, :math:`K(x, z) = |x \cap z|`.
+class WeightedSets(WeightedFeatures):
+    """A similarity of sets whose items have weights."""
+
+    objects = "sets"
+
+    def __init__(self, weights: Mapping[Any, float] | str | None = None, default_weight: float = 1.0) -> None:
+        self.weights = weights
+        self.default_weight = default_weight
+
+    def check_key(self, key: Any) -> None:
+        """Accept any item: what it is may depend on the objects."""
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the sets as keys of their items or rows of bits; with weights, as keys with the roots of these."""
+        sets, given = as_sets(objects), self.weights
+        if not isinstance(given, Mapping):
+            return sets
+        known, roots = remembered(self, lambda: sorted_roots(self._known_items(sets), given), "items", sets.width)
+        default = float(self.default_weight) ** 0.5
+        return sets.as_items().weighted(lambda keys: scales_of_keys(keys, known, roots, default))
+
+    def _known_items(self, sets: Any) -> np.ndarray:
+        """Return the keys of the items that have a weight: digests, or numbers of columns."""
+        given: Any = self.weights
+        if sets.width is None:
+            return item_keys(given)
+        for key in given:
+            if not is_integer(key) or not 0 <= key < sets.width:
+                columns = f"columns, from 0 to {sets.width - 1}, as the sets are rows of {sets.width} bits"
+                raise ValueError(f"weights name {brief(key)}: they must name {columns}")
+        return np.fromiter(given, np.uint64, len(given))
+
+    def feature_table(self, objects: Any) -> FeatureTable:
+        """Return which items each set has, and the items, or the numbers of columns."""
+        sets = as_sets(objects).as_items()
+        found, keys = sets.histograms().table()
+        if sets.width is not None:
+            return FeatureTable(found, keys.tolist())
+        items = list(dict.fromkeys(item for one in as_objects(objects) for item in one))
+        names = dict(zip(item_keys(items).tolist(), items, strict=True))
+        return FeatureTable(found, [names[key] for key in keys.tolist()])
+
+    def feature_names(self, objects: Any, keys: Sequence[Any]) -> list[str]:
+        """Return the items as text, or the columns."""
+        if is_table(objects) and len(objects.columns) > 1:
+            return [str(objects.columns[key]) for key in keys]
+        bits = as_sets(take(objects, np.arange(1))).width is not None
+        return [f"column {key}" if bits else str(key) for key in keys]
+
+
+class Intersection(WeightedSets):
+    r"""The number of common items, :math:`K(x, z) = |x \cap z|`, or the sum of their weights.
 
     The number of common items is a kernel; whether there is any (`SharesAny`) is not.
     (Balcan and Blum, On a Theory of Learning with Similarity Functions, 2006, footnote 1.)
+
+    Parameters
+    ----------
+    weights : dict, "idf" or None
+        A number >= 0 for some items, which they then count for; for rows of bits, keys are the numbers of columns.
+        ``"idf"``: on the sets it is resolved on, the square of :math:`\ln\frac{1 + n}{1 + n_u} + 1`, where :math:`n_u`
+        of n sets have the item.
+        `learn_kernel` learns weights from labels.
+    default_weight : float
+        The weight of all other items; ``"idf"`` sets it to that of an item that no set has.
 
     Examples
     --------
@@ -40,34 +114,50 @@ class Intersection(SetSimilarity):
     array([[2., 1., 0.],
            [1., 2., 1.],
            [0., 1., 2.]])
+    >>> Intersection(weights={"svm": 0.25})({"ann", "svm"}, {"svm", "ann"})
+    1.25
     """
 
     claims = KERNEL
     hints = Hints(finite=True)
-    reason = "the number of shared items is the dot product of the indicators of the items"
+    reason = proof_with_weights("the number of shared items is the dot product of the indicators of the items")
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
-        """Return the numbers of common items."""
+        """Return the numbers of common items, or the sums of their weights."""
         return compare(A, B, "count", out)
 
     def diagonal(self, A: Encoding) -> np.ndarray:
-        """Return the numbers of items."""
+        """Return the numbers of items, or the sums of their weights."""
         return np.asarray(A.sizes, float)
 
     def features(self, objects: Any, like: Any = None) -> Any:
-        """Return a sparse matrix of 0 and 1 with a column per item of `like`, and one for the norm of all others."""
+        """Return a sparse matrix of 0 and 1, or of roots of weights.
+
+        It has a column per item of `like`, and one for the norm of all others.
+        """
         A = self.encode(objects)
         known = A if like is None else self.encode(like)
         check_comparable(A, known)
         return A.as_items().histograms().features(known.as_items().histograms())
 
 
-class Jaccard(SetSimilarity):
+class Jaccard(WeightedSets):
     r"""The share of common items among all items of two sets, :math:`K(x, z) = |x \cap z| / |x \cup z|`.
+
+    With weights it is the share of their weights, :math:`\sum_{u \in x \cap z} w_u / \sum_{u \in x \cup z} w_u`.
 
     Also called Tanimoto similarity. Two empty sets have the value 1, an empty and another set 0. (Jaccard 1901; a
     kernel by Gower 1971 and Bouchard, Jousselme and Doré 2013.) Sets are Python sets, or lists of their items, or rows
     of a 0/1 array or of a sparse matrix.
+
+    Parameters
+    ----------
+    weights : dict, "idf" or None
+        A number >= 0 for some items; for rows of bits, keys are the numbers of columns. ``"idf"``: on the sets it is
+        resolved on, the square of :math:`\ln\frac{1 + n}{1 + n_u} + 1`, where :math:`n_u` of n sets have the item.
+        `learn_kernel` learns weights from labels.
+    default_weight : float
+        The weight of all other items; ``"idf"`` sets it to that of an item that no set has.
 
     Examples
     --------
@@ -82,14 +172,18 @@ class Jaccard(SetSimilarity):
 
     claims = UNIT_KERNEL
     hints = Hints(finite=True)
-    reason = (
-        "the probability that x and z have the same first item when all items are put in random order: a mean of "
-        "equality kernels, where the empty set has a first item of its own (Broder 1997; Gower 1971; Bouchard et al. "
-        "2013)"
-    )
+
+    @property
+    def reason(self) -> str:
+        """The proof: a mean of equality kernels."""
+        order = "all items are put in random order" if self.weights is None else RATES
+        return (
+            f"the probability that x and z have the same first item when {order}: a mean of equality kernels, where "
+            f"the empty set has a first item of its own (Broder 1997; Gower 1971; Bouchard et al. 2013)"
+        )
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
-        """Return the shares of common items."""
+        """Return the shares of common items, or of their weights."""
         return compare(A, B, "share", out)
 
     def diagonal(self, A: Encoding) -> np.ndarray:

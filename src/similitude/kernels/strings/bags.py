@@ -19,10 +19,12 @@ class Bags(Ragged):
     """Features of objects with their counts, one bag per object; sliced like an array.
 
     Two features are equal if their codes are and, for codes that are digests, if the windows are. Therefore bags with
-    digests keep the letters that they were made from.
+    digests keep the letters that they were made from. With weights, `values` are the counts (or ones) times the roots
+    of the weights of their features; None otherwise.
     """
 
-    def __init__(self, bags: BagArrays) -> None:
+    def __init__(self, bags: BagArrays, values: np.ndarray | None = None) -> None:
+        self.values = values
         self.codes, self.counts, self.starts = bags.codes, bags.counts, bags.starts
         digests = bool((bags.codes >> np.uint64(63)).any()) if len(bags.places) else False
         self.places = bags.places if digests else NO_INTEGERS
@@ -33,7 +35,8 @@ class Bags(Ragged):
         starts, features = ragged_rows(self.starts, which)
         text_starts, letters = ragged_rows(self.text_starts, which) if len(self.places) else (NO_INTEGERS, slice(0, 0))
         chosen = self.codes[features], self.counts[features], self.places[features if len(self.places) else slice(0, 0)]
-        return Bags(BagArrays(*chosen, starts, self.text[letters], text_starts))
+        values = None if self.values is None else self.values[features]
+        return Bags(BagArrays(*chosen, starts, self.text[letters], text_starts), values)
 
     @property
     def arrays(self) -> BagArrays:
@@ -42,10 +45,18 @@ class Bags(Ragged):
 
     def squared_norms(self, counted: bool) -> np.ndarray:
         """Return the dot product of each bag with itself."""
+        if self.values is not None:
+            return np.bincount(self.owners, self.values * self.values, minlength=len(self))
         if not counted:
             return self.lengths.astype(float)
         sums = np.concatenate([[0], np.cumsum(self.counts * self.counts)])
         return np.diff(sums[self.starts]).astype(float)
+
+    def numbers(self, counted: bool) -> np.ndarray:
+        """Return what each feature counts."""
+        if self.values is not None:
+            return self.values
+        return self.counts.astype(float) if counted else np.ones(len(self.codes))
 
 
 def bag_products(A: Bags, B: Bags, patterns: Patterns, counted: bool, out: Any = None) -> np.ndarray:
@@ -56,6 +67,7 @@ def bag_products(A: Bags, B: Bags, patterns: Patterns, counted: bool, out: Any =
     that have it are visited.
     """
     out = np.empty((len(A), len(B))) if out is None else out
+    counted = counted or A.values is not None
     a, b, width = loops.shared_features(A.arrays, B.arrays, patterns)
     order, frequent = _by_frequency(len(A) * len(B), a, b, width, counted)
     a, b = order[a], order[b]  # -1 stays -1
@@ -102,7 +114,7 @@ def _write_frequent(a: np.ndarray, A: Bags, b: np.ndarray, B: Bags, width: int, 
     if not counted:
         loops.common_bits(out, _bits(a, A.starts, width), _bits(b, B.starts, width))
         return
-    exact = A.squared_norms(True).max() * B.squared_norms(True).max() < 2.0**48  # in float32
+    exact = A.values is None and A.squared_norms(True).max() * B.squared_norms(True).max() < 2.0**48  # in float32
     dtype = np.float32 if exact else np.float64
     out[...] = _dense(a, A, width, dtype) @ _dense(b, B, width, dtype).T
 
@@ -116,7 +128,7 @@ def _bits(numbers: np.ndarray, starts: np.ndarray, width: int) -> np.ndarray:
 def _dense(numbers: np.ndarray, bags: Bags, width: int, dtype: type) -> np.ndarray:
     counts: np.ndarray = np.zeros((len(bags), width), dtype)
     kept = numbers >= 0
-    counts[bags.owners[kept], numbers[kept]] = bags.counts[kept]
+    counts[bags.owners[kept], numbers[kept]] = (bags.counts if bags.values is None else bags.values)[kept]
     return counts
 
 
@@ -126,7 +138,7 @@ def _rare(numbers: np.ndarray, bags: Bags, first: int, width: int, counted: bool
 
     kept = numbers >= first
     columns = numbers[kept] - np.int32(first)
-    values = bags.counts[kept].astype(float) if counted else np.ones(len(columns))
+    values = bags.numbers(counted)[kept]
     starts = np.concatenate([[0], np.cumsum(kept)])[bags.starts]
     return csr_array((values, columns, starts), shape=(len(bags), width - first))
 
@@ -140,8 +152,7 @@ def bag_features(A: Bags, known: Bags, patterns: Patterns, counted: bool) -> Any
     columns = np.zeros(int(b.max(initial=-1)) + 2, np.int64)
     columns[b] = numbers  # -1 is the last one
     columns[-1] = width
-    values = A.counts.astype(float) if counted else np.ones(len(a))
-    features = csr_array((values, columns[a], A.starts), shape=(len(A), width + 1))
+    features = csr_array((A.numbers(counted), columns[a], A.starts), shape=(len(A), width + 1))
     features.data[features.indices == width] **= 2
     features.sum_duplicates()
     last = features.indices == width

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from math import comb, log2
@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
-from similitude.compute.loops import Patterns
+from similitude.compute.loops import BagArrays, Patterns
+from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, remembered
 from similitude.kernels.strings.bags import Bags, bag_features, bag_products
 from similitude.kernels.strings.letters import as_letters
 from similitude.similarity import KERNEL, Similarity
-from similitude.support import check_integer
+from similitude.support import brief, check_integer
 
 MOST_PATTERNS = 5_000
 """The largest number of sets of positions; each gives one feature of every window."""
@@ -61,7 +62,7 @@ class BagSimilarity(Similarity):
         return bag_features(A, known, self.patterns(), bool(self.counts))
 
 
-class Spectrum(BagSimilarity):
+class Spectrum(WeightedFeatures, BagSimilarity):
     r"""The spectrum kernel: the number of different substrings of length p that two strings share.
 
     .. math:: K(s, t) = \sum_{u \in \Sigma^p} \phi_u(s)\,\phi_u(t),
@@ -79,6 +80,13 @@ class Spectrum(BagSimilarity):
         Multiply the numbers of occurrences in both strings.
     blended : bool
         Sum over the lengths 1, …, p.
+    weights : dict, "idf" or None
+        A number :math:`w_u \ge 0` for some substrings, by which their terms are multiplied: :math:`K(s, t) = \sum_u w_u
+        \phi_u(s) \phi_u(t)`. ``"idf"``: on the strings it is resolved on, the square of :math:`\ln\frac{1 + n}{1 +
+        n_u} + 1`, where :math:`n_u` of n strings have u; with counts and `normalized` it is then the cosine of tf-idf.
+        `learn_kernel` learns weights from labels.
+    default_weight : float
+        The weight of all other substrings; ``"idf"`` sets it to that of a substring that no string has.
 
     Notes
     -----
@@ -92,26 +100,105 @@ class Spectrum(BagSimilarity):
     [2.0, 1.0, 0.0]
     >>> Spectrum(2, counts=True)("banana", "bandana")
     7.0
+    >>> Spectrum(2, weights={"an": 4.0, "na": 0.0})("banana", "bandana")
+    5.0
     """
 
-    def __init__(self, p: int = 3, counts: bool = False, blended: bool = False) -> None:
+    claims = KERNEL
+    hints = BagSimilarity.hints
+
+    def __init__(
+        self,
+        p: int = 3,
+        counts: bool = False,
+        blended: bool = False,
+        weights: Mapping[str, float] | str | None = None,
+        default_weight: float = 1.0,
+    ) -> None:
         self.p = p
         self.counts = counts
         self.blended = blended
+        self.weights = weights
+        self.default_weight = default_weight
 
-    reason = (
+    reason = proof_with_weights(
         "K(s, t) = <phi(s), phi(t)>, where phi has one number per substring: whether or how often it occurs (Lecture "
         "6: Kernels; Leslie, Eskin and Noble 2002)"
     )
 
     def check_params(self) -> None:
-        """Validate the length."""
+        """Validate the length and the weights."""
         check_integer("p", self.p, 1)
+        super().check_params()
+
+    def check_key(self, key: Any) -> None:
+        """Refuse a key that is no substring of a length that is compared."""
+        if not isinstance(key, str):
+            raise TypeError(f"weights name substrings, which are texts, got {brief(key)}")
+        if len(key) != self.p and not (self.blended and 1 <= len(key) <= self.p):
+            lengths = f"1 to {self.p}" if self.blended else str(self.p)
+            raise ValueError(f"weights name {key!r}, and substrings of length {lengths} are compared")
+
+    def _key_params(self) -> tuple[Any, ...]:
+        return int(self.p), bool(self.blended)
 
     def patterns(self) -> Patterns:
         """Return windows of length p, or of each length up to p."""
         lengths = range(1, int(self.p) + 1) if self.blended else (int(self.p),)
         return _patterns(tuple((tuple(range(length)), length) for length in lengths))
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the bag of substrings of each string; with weights, without those of weight 0."""
+        letters = as_letters(objects)
+        bags = loops.window_bags(letters.text, letters.starts, self.patterns())
+        return Bags(bags) if self.weights is None else self._weighted(bags)
+
+    def _weighted(self, bags: BagArrays) -> Bags:
+        """Return bags with the roots of weights as values."""
+        known, roots = remembered(self, self._known_substrings, "substrings", self._key_params())
+        numbers, theirs, width = loops.shared_features(bags, known, self.patterns())
+        scales = np.full(width + 1, np.sqrt(float(self.default_weight)))  # the last one is that of number -1
+        scales[theirs[theirs >= 0]] = roots[theirs >= 0]
+        values = scales[numbers]
+        kept = values > 0
+        values = values[kept] * bags.counts[kept] if self.counts else values[kept]
+        return Bags(_only(bags, kept), values)
+
+    def _known_substrings(self) -> tuple[BagArrays, np.ndarray]:
+        """Return the substrings that have a weight as bags of one feature each, and the roots of the weights."""
+        given: Any = self.weights
+        letters, patterns = as_letters(list(given)), self.patterns()
+        bags = loops.window_bags(letters.text, letters.starts, patterns)
+        at, which = np.divmod(bags.places, len(patterns.spans))
+        owners = np.repeat(np.arange(len(given)), np.diff(bags.starts))
+        whole = (at == 0) & (patterns.spans[which] == letters.lengths[owners])
+        return _only(bags, whole), np.sqrt(np.fromiter(given.values(), float, len(given)))
+
+    def feature_table(self, objects: Any) -> FeatureTable:
+        """Return the numbers of occurrences, or their presence, and the substrings."""
+        from scipy.sparse import csr_array
+
+        letters, patterns = as_letters(objects), self.patterns()
+        bags = loops.window_bags(letters.text, letters.starts, patterns)
+        columns, _, width = loops.shared_features(bags, bags, patterns)
+        values = bags.counts.astype(float) if self.counts else np.ones(len(columns))
+        _, first = np.unique(columns, return_index=True)
+        at, which = np.divmod(bags.places[first], len(patterns.spans))
+        begins = letters.starts[np.searchsorted(bags.starts, first, side="right") - 1] + at
+        spans = patterns.spans[which]
+        pieces = [letters.text[a : a + span] for a, span in zip(begins.tolist(), spans.tolist(), strict=True)]
+        keys = ["".join(map(chr, piece.tolist())) for piece in pieces]
+        return FeatureTable(csr_array((values, columns, bags.starts), shape=(len(letters), width)), keys)
+
+    def feature_names(self, objects: Any, keys: Sequence[Any]) -> list[str]:
+        """Return the substrings; those with spaces, digits or signs in quotes."""
+        return [key if key.isalpha() else repr(key) for key in keys]
+
+
+def _only(bags: BagArrays, kept: np.ndarray) -> BagArrays:
+    """Return the bags without some of their features."""
+    starts = np.concatenate([[0], np.cumsum(kept)])[bags.starts]
+    return bags._replace(codes=bags.codes[kept], counts=bags.counts[kept], places=bags.places[kept], starts=starts)
 
 
 @lru_cache(maxsize=64)

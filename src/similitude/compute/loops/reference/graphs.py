@@ -24,6 +24,16 @@ def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iter
     >>> sorted(counts.tolist())  # one label of all, then those of the ends and of the middle
     [1.0, 2.0, 3.0]
     """
+    refined = refined_labels(graphs, labels, edge_labels, iterations)
+    rows = (np.concatenate([level[a:b] for level in refined]) for a, b in pairwise(graphs[0]))
+    return _joined([Counter(row.tolist()) for row in rows])
+
+
+def refined_labels(graphs: Structure, labels: Array, edge_labels: Array, iterations: int) -> list[Array]:
+    """Return the labels of all nodes after 0, 1, …, `iterations` refinements, as `weisfeiler_lehman` counts them.
+
+    There is no compiled version: only names of labels need it.
+    """
     node_starts, starts, neighbors = graphs
     owner = np.repeat(np.arange(len(node_starts) - 1), np.diff(node_starts))
     source = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -34,8 +44,7 @@ def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iter
         sums = _mix(refined[-1] + _times_golden(t + 1))
         np.add.at(sums, source, _mix(refined[-1][target] + salts))
         refined.append(_mix(sums))
-    rows = (np.concatenate([level[a:b] for level in refined]) for a, b in pairwise(node_starts))
-    return _joined([Counter(row.tolist()) for row in rows])
+    return refined
 
 
 def _times_golden(number: int) -> np.uint64:

@@ -1,0 +1,60 @@
+"""Similarities that are learned from labels when an estimator is fitted, and again in every fold that judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding, take
+from similitude.estimators.rows import equals_judged_together, groups_of_equals
+from similitude.kernel_learning import Learned, learn_from_targets, pilot_size
+from similitude.similarity import Learnable, Similarity
+
+
+def learn_similarities(
+    similarities: Sequence[Similarity],
+    X: Any,
+    Y: np.ndarray,
+    order: np.ndarray,
+    judged_together: bool,
+    random_state: Any,
+) -> tuple[tuple[Similarity, ...], str]:
+    """Learn the similarities that are to be learned; return all of them, and what was learned in a sentence.
+
+    Parameters
+    ----------
+    similarities : sequence of Similarity
+    X, Y
+        Objects, and targets as columns of numbers.
+    order : array of int
+        The rows to learn from, in random order: the last of many judge the model, and are not learned from.
+    judged_together : bool
+        Whether rows that equal one of the last judge it too.
+    random_state : int or None
+    """
+    found, notes = [], []
+    for k in similarities:
+        if isinstance(k, Learnable):
+            rows = order
+            if judged_together:
+                _, encoding = k.k.prepare(X, random_state)
+                rows = equals_judged_together(order, groups_of_equals(encoding, order))
+            learned = _learned(k, X, Y, rows[: pilot_size(len(rows))], random_state)
+            notes.append(f"{k!r}: {learned.reason}; what counts: {learned.importance.in_short()}")
+            found.append(learned.similarity)
+        else:
+            found.append(k)
+    return tuple(found), "; ".join(notes)
+
+
+def _learned(k: Similarity, X: Any, Y: np.ndarray, rows: np.ndarray, random_state: Any) -> Learned:
+    return learn_from_targets(k, take(X, rows), Y[rows], random_state=random_state)
+
+
+def prepared_by_labels(k: Similarity, X: Any, Y: np.ndarray, random_state: Any) -> tuple[Similarity, Encoding]:
+    """Return a similarity learned from or resolved on training rows, and these rows encoded."""
+    if isinstance(k, Learnable):
+        k = _learned(k, X, Y, np.arange(len(Y)), random_state).similarity
+    return k.prepare(X, random_state)

@@ -1,0 +1,157 @@
+"""Weights of explicit features: of substrings, of items of sets, and of labels of subtrees."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from similitude.compute import take
+from similitude.similarity import Similarity
+from similitude.support import brief, check_nonnegative
+
+IDF = "idf"
+
+PRINTED_FEATURES = 4
+"""Number of weights up to which they are printed."""
+
+REMEMBERED = 16
+"""Number of dicts of weights whose arrays are kept."""
+
+SCALED = "a weight w >= 0 multiplies one feature by sqrt(w), which leaves a dot product of explicit features"
+"""The proof of a kernel with weights, given that of the kernel without."""
+
+
+class FeatureTable(NamedTuple):
+    """The explicit features of some objects without weights: a sparse row per object, and the key of each column."""
+
+    rows: Any
+    keys: list[Any]
+
+
+class WeightedFeatures(Similarity):
+    r"""A kernel of explicit features with a weight for each: :math:`K(x, z) = \sum_u w_u \phi_u(x) \phi_u(z)`.
+
+    ``weights`` maps features to numbers >= 0; all others have ``default_weight``. ``"idf"`` is resolved on data to the
+    squares of :math:`\ln\frac{1 + n}{1 + n_u} + 1`, where :math:`n_u` of n objects have the feature.
+    """
+
+    weights: Mapping[Any, float] | str | None = None
+    default_weight: float = 1.0
+
+    @abstractmethod
+    def feature_table(self, objects: Any) -> FeatureTable:
+        """Return the features of objects without weights, and the keys by which weights name them."""
+
+    def feature_names(self, objects: Any, keys: Sequence[Any]) -> list[str]:
+        """Return features, given by their keys, as a person would write them; they occur in the objects."""
+        return [key if isinstance(key, str) else repr(key) for key in keys]
+
+    def check_key(self, key: Any) -> None:
+        """Refuse a key that cannot be a feature."""
+
+    def check_params(self) -> None:
+        """Validate the weights."""
+        given = self.weights
+        check_nonnegative("default_weight", self.default_weight)
+        if given is None or (isinstance(given, str) and given == IDF):
+            if self.default_weight != 1.0 and given is None:
+                raise ValueError(f"default_weight={self.default_weight!r} needs weights of some features")
+            return
+        if not isinstance(given, Mapping) or not given:
+            raise TypeError(f"weights must be a dict from features to numbers >= 0, or 'idf', got {brief(given)}")
+        remembered(self, self._checked_weights, "checked", type(self), self._key_params())
+        if self.default_weight == 0 and not any(given.values()):
+            raise ValueError("every feature has weight 0: one at least must count")
+
+    def _checked_weights(self) -> None:
+        for key, weight in self.weights.items():  # type: ignore[union-attr]
+            self.check_key(key)
+            check_nonnegative(f"the weight of {brief(key)}", weight)
+
+    def _key_params(self) -> tuple[Any, ...]:
+        """Return the parameters that say what a feature is."""
+        return ()
+
+    def unresolved(self) -> list[str]:
+        """Return the name of the weights while they are to be computed from data."""
+        return ["weights"] if isinstance(self.weights, str) else []
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
+        """Replace the weights "idf" by those of X, without rows of weight 0."""
+        if not isinstance(self.weights, str):
+            return self
+        if sample_weight is not None:
+            X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
+        table = self.feature_table(X)
+        values, default = idf_weights(table.rows)
+        return self.with_params(weights=dict(zip(table.keys, values.tolist(), strict=True)), default_weight=default)
+
+    def written_params(self) -> dict[str, str]:
+        """Return the parameters as `repr` shows them: weights in short, and nothing of none."""
+        written = super().written_params()
+        if self.weights is None:
+            return {name: text for name, text in written.items() if name not in ("weights", "default_weight")}
+        if isinstance(self.weights, Mapping) and len(self.weights) > PRINTED_FEATURES:
+            written["weights"] = f"<{len(self.weights):,} weights>"
+            written["default_weight"] = f"{float(self.default_weight):.4g}"
+        return written
+
+
+def proof_with_weights(reason: str) -> Any:
+    """Return the property `reason` of a kernel that is proven by this text, and by a further step with weights."""
+
+    def text(k: WeightedFeatures) -> str:
+        return reason if k.weights is None else f"{reason}; {SCALED}"
+
+    return property(text, doc="Why it is a kernel; with weights, as one of scaled features.")
+
+
+def idf_weights(rows: Any) -> tuple[np.ndarray, float]:
+    """Return the squared inverse document frequencies of the columns of sparse rows, and that of a new feature.
+
+    >>> from scipy.sparse import csr_array
+    >>> values, default = idf_weights(csr_array([[1.0, 2.0], [0.0, 3.0]]))
+    >>> values.round(3), round(default, 3)
+    (array([1.975, 1.   ]), 4.404)
+    """
+    n = rows.shape[0]
+    having = np.bincount(rows.indices[rows.data != 0], minlength=rows.shape[1])
+    values: np.ndarray = (np.log((1.0 + n) / (1.0 + having)) + 1.0) ** 2
+    return values, float((np.log(1.0 + n) + 1.0) ** 2)
+
+
+_kept: dict[int, tuple[Any, Any, Any]] = {}
+
+
+def remembered(k: WeightedFeatures, make: Any, *more: Any) -> Any:
+    """Return what `make` returns for the weights of k; from memory, if they are the same as before."""
+    given: Any = k.weights
+    place = hash((id(given), more))
+    if place in _kept and _kept[place][0] is given and _kept[place][1] == given:
+        return _kept[place][2]
+    while len(_kept) >= REMEMBERED:
+        _kept.pop(next(iter(_kept)), None)
+    made = make()
+    _kept[place] = given, dict(given), made
+    return made
+
+
+def scales_of_keys(keys: np.ndarray, known: np.ndarray, roots: np.ndarray, default: float) -> np.ndarray:
+    """Return the root of the weight of each key, given those of sorted known keys and that of all others.
+
+    >>> scales_of_keys(np.array([7, 3, 7]), np.array([3, 5]), np.array([2.0, 0.0]), 1.0)
+    array([1., 2., 1.])
+    """
+    if not len(known):
+        return np.full(len(keys), default)
+    places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[places] == keys, roots[places], default)
+
+
+def sorted_roots(keys: np.ndarray, weights: Mapping[Any, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the keys of weights in increasing order, and the roots of these weights."""
+    order = np.argsort(keys, kind="stable")
+    return keys[order], np.sqrt(np.fromiter(weights.values(), float, len(weights)))[order]
