@@ -37,7 +37,7 @@ LEFT_OUT = {
     "Envelope",
     "Extreme",
     "HistogramSimilarity",
-    "LandmarkEstimator",
+    "LandmarkParameters",
     "MultinomialLogistic",
     "Representer",
     "SimilarityEstimator",

@@ -1,0 +1,187 @@
+"""Predictions and explanations by similarities to landmarks."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from similitude.compute import (
+    Encoding,
+    as_numpy,
+    in_memory,
+    is_distributed,
+    is_tensor,
+    itemsize,
+    moved,
+    namespace,
+)
+from similitude.compute.engines import LocalEngine, distributed_engine
+from similitude.data.sources import Source, errors_in_batch, looks_like_source
+from similitude.estimators.batches import batches_to_predict
+from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
+from similitude.estimators.influence import Influence, weighted_landmarks
+from similitude.estimators.landmark_count import LandmarkCurve
+from similitude.estimators.model import LandmarkModel
+from similitude.estimators.parameters import LandmarkParameters
+from similitude.estimators.partitions import Prediction, partition_prediction
+from similitude.landmarks import (
+    LandmarkFeatures,
+    Representation,
+)
+from similitude.linear import LinearModel
+from similitude.similarity import Precomputed
+from similitude.support import Estimate, Guarantee, check_choice
+
+
+class LandmarkPredictor(LandmarkParameters):
+    """A linear function of landmark features, once it is fitted: predictions, and what explains them."""
+
+    similarity_: Any
+    landmarks_: Any
+    landmark_indices_: Any
+    loss_: str
+    penalty_: str
+    representation_: Representation | tuple[Representation, ...]
+    guarantee_: Guarantee
+    certificate_: Estimate
+    landmark_curve_: LandmarkCurve
+    lam_: float
+    n_similarity_calls_: int
+    intercept_: np.ndarray
+    _model: LandmarkModel
+    _influence: Influence | None
+
+    def _set_model(
+        self, features: tuple[LandmarkFeatures, ...], linear: LinearModel, influence: Influence | None
+    ) -> None:
+        """Make a linear function of the features the model, and keep what training rows add to it."""
+        edges = np.cumsum([len(one) if one.factor is None else len(one.factor) for one in features])
+        pieces = np.split(linear.weights, edges[:-1])
+        parts, self._influence = weighted_landmarks(features, pieces, influence)
+        self._model, self.intercept_ = LandmarkModel(parts), linear.intercept
+        kept = [part.features.landmarks for part in parts]
+        alone = len(parts) == 1
+        self.landmarks_ = kept[0].objects if alone else [one.objects for one in kept]
+        self.landmark_indices_ = kept[0].positions if alone else [one.positions for one in kept]
+        self.n_similarity_calls_ = sum([part.n_used for part in parts])
+
+    @property
+    def landmark_weights_(self) -> Any:
+        """The weights of the similarities to ``landmarks_``, a column per output; a list for several similarities.
+
+        With both sides, the weights of K(x, l) come first and those of K(l, x) second.
+        """
+        weights = [part.weights for part in self._model.parts]
+        return weights[0] if len(weights) == 1 else weights
+
+    def _source(self, X: Any, y: Any = None, sample_weight: Any = None) -> Source | None:
+        """Return X as a source if it is read in batches; None if it is in memory."""
+        if self._precomputed or not looks_like_source(X):
+            return None
+        if isinstance(X, np.memmap) and self.landmark_indices is not None:
+            return None
+        if not isinstance(X, Source):
+            return Source(X, y, sample_weight)
+        if y is not None or sample_weight is not None:
+            raise TypeError("a Source brings its labels and weights along: give them where it is made")
+        return X
+
+    def _predictions(self, X: Any, method: str, of_scores: Callable[[np.ndarray], np.ndarray]) -> Any:
+        """Return what a method says of every object: a tensor for a tensor, a lazy array for a Dask collection.
+
+        Parameters
+        ----------
+        X : sequence of objects, source or collection
+        method : str
+            The name of the method, which workers call.
+        of_scores : callable
+            Turns scores into predictions.
+        """
+        if "_model" not in vars(self):
+            check_is_fitted(self)
+        if is_distributed(X):
+            engine, helper = distributed_engine(self._engine), copy.copy(self)
+            helper.engine = LocalEngine(threads=1, memory=engine.memory)
+            helper.landmarks, helper.unlabeled = "auto", None
+            asked = Prediction(helper, method, of_scores(np.zeros((1, len(self.intercept_)))))
+            return engine.lazy_array(partition_prediction, asked, X, asked.like)
+        values = of_scores(self._scores(X))
+        if not is_tensor(X):
+            return values
+        return moved(values, lambda array: namespace(X).asarray(array, device=X.device))
+
+    def _asked(self, X: Any) -> tuple[LandmarkModel, tuple[Encoding, ...]]:
+        """Return the model, and new objects encoded for each of its parts."""
+        X = self._checked(X, reset=False)
+        if not self._precomputed:
+            return self._encoded(X)
+        k = Precomputed(X)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} columns, the model was fitted on {self.n_features_in_} objects")
+        return self._model.with_similarity(k), (k.encode(np.arange(len(X))),)
+
+    def _encoded(self, X: Any) -> tuple[LandmarkModel, tuple[Encoding, ...]]:
+        """Return the model, and validated objects encoded for each of its parts."""
+        return self._model, tuple([part.features.similarity.encode_checked(X, "X") for part in self._model.parts])
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return the scores, one column per output, in float64."""
+        source = None if in_memory(X) else self._source(X)
+        if source is not None:
+            return self._scores_of_source(source)
+        model, encodings = self._asked(X)
+        scores = model.scores(encodings, self._engine, itemsize(encodings[0]))
+        return as_numpy(scores).astype(np.float64, copy=False) + self.intercept_
+
+    def _scores_of_source(self, source: Source) -> np.ndarray:
+        scores = None if source.n is None else np.empty((source.n, len(self.intercept_)))
+        parts = []
+        for batch in batches_to_predict(source, getattr(self, "n_features_in_", None), self._engine):
+            with errors_in_batch(batch):
+                model, encodings = self._asked(batch.objects)
+            part = model.scores(encodings, self._engine.without_progress(), itemsize(encodings[0])) + self.intercept_
+            if scores is None:
+                parts.append(part)
+            else:
+                scores[batch.start : batch.stop] = part
+        return np.concatenate(parts) if scores is None else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the prediction for every object; a subclass writes it."""
+        raise NotImplementedError
+
+    def predict_batches(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield predictions batch by batch, for sources whose predictions do not fit into memory.
+
+        Parameters
+        ----------
+        X : source
+            See :class:`similitude.sources.Source`; an iterator that can be read only once will do.
+        """
+        check_is_fitted(self)
+        source = self._source(X)
+        if source is None:
+            raise TypeError(f"predict_batches reads a source, got {type(X).__name__} in memory: use predict")
+        for batch in batches_to_predict(source, getattr(self, "n_features_in_", None), self._engine):
+            with errors_in_batch(batch):
+                yield self.predict(batch.objects)
+
+    def _explain(self, X: Any, by: str, asked: Asked) -> Explanations:
+        """Explain the predictions for some objects; see `explain` of the subclasses."""
+        check_choice("by", by, ("examples", "landmarks"))
+        if looks_like_source(X) and not isinstance(X, np.ndarray):
+            raise TypeError("explain takes objects in memory: give it one batch of a source, for instance")
+        model, encodings = self._asked(X)
+        classes = getattr(self, "classes_", None)
+        if by == "landmarks":
+            return explain_by_landmarks(model, encodings, self.intercept_, asked)
+        if self._influence is None:
+            raise ValueError(
+                "a model of many rows that was fitted by products keeps no influence of training examples: "
+                "explain(X, by='landmarks') shows weights of landmarks"
+            )
+        return explain_by_examples(model, encodings, self._influence, asked, classes)
