@@ -181,6 +181,8 @@ SIMILARITIES: dict[str, tuple[Similarity, object]] = {
     "absolute": (algebra.Absolute(Linear()), VECTORS),
     "exponential": (algebra.Exponential(Cosine()), VECTORS),
     "normalized": (wrappers.Normalized(Polynomial()), VECTORS),
+    "cached pairs": (FromPairs(shared_letters, batch=None, workers=2).cached(), WORDS),
+    "cached": (Gaussian().pullback(len).cached(), WORDS),
     "normalized pairs": (wrappers.Normalized(FromPairs(shared_letters, claims=["PSD"])), WORDS),
     "symmetrized": (wrappers.Symmetrized(FromPairs(precedes)), WORDS),
     "pullback": (wrappers.Pullback(Gaussian(), len), WORDS),

@@ -25,6 +25,7 @@ HELD = """
     estimators.GroupInfluence estimators.LandmarkModel estimators.Stream estimators.WeightedLandmarks landmarks.Groups
     landmarks.LandmarkFeatures landmarks.Landmarks landmarks.Reservoir learners.SquaredLengths linear.GroupMoments
     linear.Moments maps.Form maps.Matrix maps.Sketch maps.Structured maps.TensorSketch maps.Waves
+    similarity.PairStore
 """.split()  # noqa: SIM905
 """What models, maps and similarities contain besides each other; encodings are not stored."""
 
@@ -34,6 +35,7 @@ LEFT_OUT = {
     "WeightedFeatures",
     "WeightedSets",
     "BaseNeighbors",
+    "CacheInformation",
     "DistanceSimilarity",
     "Envelope",
     "Extreme",

@@ -1,6 +1,8 @@
 """The errors and warnings that a user may want to catch."""
 
 from similitude.support import (
+    BudgetError,
+    CacheError,
     CheckpointError,
     CheckpointWarning,
     ClusterError,
@@ -16,6 +18,8 @@ from similitude.support import (
 )
 
 __all__ = [
+    "BudgetError",
+    "CacheError",
     "CheckpointError",
     "CheckpointWarning",
     "ClusterError",

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from similitude.cli import assess, check, compare, demo, explain, fit, info, kernels, predict, report
+from similitude.cli import assess, cache, check, compare, demo, explain, fit, info, kernels, predict, report
 from similitude.cli.errors import CLOSED_PIPE, INTERRUPTED, SUCCESS, discard_output, message_of, report_error
 
 COMPLETION = "_SIMILITUDE_COMPLETE"
@@ -86,6 +86,18 @@ for command, example in (
     (kernels.kernels, "kernels spectrum"),
 ):
     app.command(epilog=f"Example: similitude {example}")(_ungrouped(command))
+
+
+caches = typer.Typer(rich_markup_mode="rich", help="Files with remembered similarities of pairs.")
+maintenance: tuple[tuple[Callable[..., None], str], ...] = (
+    (cache.info, "info pairs.sqlite"),
+    (cache.merge, "merge all.sqlite monday.sqlite tuesday.sqlite"),
+    (cache.export, "export pairs.sqlite -o pairs.csv"),
+    (cache.prune, "prune pairs.sqlite --older-than 30"),
+)
+for work, example in maintenance:
+    caches.command(epilog=f"Example: similitude cache {example}")(_ungrouped(work))
+app.add_typer(caches, name="cache")
 
 
 def exit_code(arguments: list[str]) -> int:

@@ -27,7 +27,7 @@ class UsageError(ValueError):
 def message_of(error: Exception, debug: bool) -> tuple[str, int]:
     """Return the message for an error, and the exit code."""
     from similitude.cli.output import in_options
-    from similitude.errors import ExpressionError, FileError
+    from similitude.errors import BudgetError, CacheError, ExpressionError, FileError
 
     if hasattr(error, "format_message"):  # raised by Typer
         context = getattr(error, "ctx", None)
@@ -42,7 +42,7 @@ def message_of(error: Exception, debug: bool) -> tuple[str, int]:
         return f"not enough memory. {error}".rstrip(" ."), FAILURE
     if isinstance(error, FileError):
         return in_options(str(error)), FAILURE
-    if isinstance(error, (ValueError, TypeError, ImportError, OSError)) and str(error):
+    if isinstance(error, (ValueError, TypeError, ImportError, OSError, BudgetError, CacheError)) and str(error):
         return str(error), FAILURE
     hint = "" if debug else " (--debug shows where)"
     return f"unexpected {type(error).__name__}: {error}{hint}", FAILURE

@@ -51,8 +51,8 @@ maps.frequencies: Matrix Structured
 maps.polynomial_sketch: Form TensorSketch
 maps.sketches: Sketch
 selection: Row Selection SideBySide
-similarity: Absolute Exponential FromBlocks FromPairs Learnable Maximum Minimum Normalized Power Precomputed Product
-    Proof Pullback Scaled Shifted Sum Symmetrized
+similarity: Absolute Cached Exponential FromBlocks FromPairs Learnable Maximum Minimum Normalized PairStore Power
+    Precomputed Product Proof Pullback Scaled Shifted Sum Symmetrized
 support: Curve Estimate Guarantee Premise
 validity: Validity Witness
 validity.spectral_repair: RaisedDiagonal Repaired

@@ -15,6 +15,14 @@ from similitude.similarity.algebra import (
     Sum,
     hints_of_parts,
 )
+from similitude.similarity.cache_files import (
+    CacheInformation,
+    cache_information,
+    exported_pairs,
+    merge_caches,
+    prune_cache,
+)
+from similitude.similarity.cached import Cached
 from similitude.similarity.claims import (
     BOUNDED,
     KERNEL,
@@ -26,6 +34,8 @@ from similitude.similarity.claims import (
     check_claims,
 )
 from similitude.similarity.contract import Similarity, image, remembered_images
+from similitude.similarity.meter import Meter, current_meters, metered
+from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
 from similitude.similarity.wrappers import Learnable, Normalized, Pullback, Symmetrized, Wrapped
 
@@ -37,15 +47,19 @@ __all__ = [
     "UNIT_DIAGONAL",
     "UNIT_KERNEL",
     "Absolute",
+    "CacheInformation",
+    "Cached",
     "Exponential",
     "FromBlocks",
     "FromPairs",
     "Hints",
     "Learnable",
     "Maximum",
+    "Meter",
     "Minimum",
     "Node",
     "Normalized",
+    "PairStore",
     "Parametric",
     "Power",
     "Precomputed",
@@ -59,8 +73,14 @@ __all__ = [
     "Symmetrized",
     "Wrapped",
     "as_similarity",
+    "cache_information",
     "check_claims",
+    "current_meters",
+    "exported_pairs",
     "hints_of_parts",
     "image",
+    "merge_caches",
+    "metered",
+    "prune_cache",
     "remembered_images",
 ]

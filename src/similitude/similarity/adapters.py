@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Callable, Iterable
-from decimal import Decimal
-from numbers import Real
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, as_objects, stacked
+from similitude.compute import Encoding, Hints, as_objects, count, stacked
+from similitude.similarity.calling import Calling, Deliver, as_number
 from similitude.similarity.claims import SYMMETRIC, check_claims
 from similitude.similarity.contract import Similarity
+from similitude.similarity.meter import current_meters, spend
 from similitude.support import PairError, brief
 
 
@@ -69,17 +68,39 @@ declared: Any = property(_declared_claims, _declare_claims, doc="The claims that
 
 
 class FromPairs(Similarity):
-    """A function of two objects.
+    """A function of two objects, or of a list of pairs.
 
     Nothing is assumed about the function: it is called for every ordered pair unless it is claimed to be symmetric.
+    Whatever the concurrency, values and their order are the same. A pair that fails after its retries stops the
+    computation with an error that names it; values that are known by then are kept by `cached`.
 
     Parameters
     ----------
     f : callable
-        ``f(x, z)`` returns a finite real number, for Python objects of any kind.
+        ``f(x, z)`` returns a finite real number, for Python objects of any kind. It may be an ``async`` function, and
+        with `batch` it takes a list of pairs ``[(x, z), ...]`` and returns as many numbers. An async function is run by
+        an event loop in another thread, also where a loop is running already, as in a notebook.
     claims : iterable of str
         What you know about it, for instance ``("SYMMETRIC", "PSD")``. A symmetric function is called for half of the
         pairs of a Gram matrix. Learners rely on claims; ``check_kernel`` tests them.
+    batch : int, optional
+        Most pairs in one call; `f` then takes a list of pairs.
+    workers : int
+        Calls that are on their way at once, for functions that wait for something: plain functions are called in
+        threads, async ones by the event loop.
+    retries : int
+        How often a call that failed is repeated, after 0.5, 1, 2, ... seconds, or after ``error.retry_after`` seconds
+        if that is longer.
+    retry_on : exception class or several of them, optional
+        The errors after which a call is repeated. Default: ``OSError``, which includes lost connections and time-outs.
+    timeout : float, optional
+        Most seconds of one call. A plain function cannot be stopped: it goes on in its thread, its value is dropped.
+    rate : float, optional
+        Most calls per second.
+    cost : float, optional
+        The price of one pair, by which estimates of calls become estimates of money.
+    repeats : int
+        How often a pair is asked; the value is the mean of the answers, for functions whose answers vary.
 
     Examples
     --------
@@ -88,27 +109,78 @@ class FromPairs(Similarity):
     array([[1., 1., 0.],
            [1., 1., 0.],
            [0., 0., 1.]])
+
+    A function of a list of pairs, with four calls on their way at once:
+
+    >>> def shared_letters(pairs):
+    ...     return [len(set(s) & set(t)) for s, t in pairs]
+    >>> FromPairs(shared_letters, batch=64, workers=4).cross(["kernel"], ["colonel", "similar"])
+    array([[3., 1.]])
     """
 
     claims = declared
     hints = Hints(threadsafe=False)
 
-    def __init__(self, f: Callable[[Any, Any], float], claims: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        claims: Iterable[str] = (),
+        *,
+        batch: int | None = None,
+        workers: int = 1,
+        retries: int = 0,
+        retry_on: Any = None,
+        timeout: float | None = None,
+        rate: float | None = None,
+        cost: float | None = None,
+        repeats: int = 1,
+    ) -> None:
         self.f = f
         self.claims = claims
+        self.batch = batch
+        self.workers = workers
+        self.retries = retries
+        self.retry_on = retry_on
+        self.timeout = timeout
+        self.rate = rate
+        self.cost = cost
+        self.repeats = repeats
 
     def check_params(self) -> None:
-        """Validate the claims, and that `f` takes two objects."""
+        """Validate the claims and the options, and that `f` takes two objects, or with `batch` a list of pairs."""
         check_claims(self.claims)
-        check_two_arguments(self.f, "f(x, z)")
+        self.calling.check()
+        if self.batch is None:
+            check_arguments(self.f, "f(x, z)", 2)
+        else:
+            check_arguments(self.f, "f(pairs)", 1)
+
+    @property
+    def calling(self) -> Calling:
+        """How the function is called."""
+        options = (self.batch, self.workers, self.retries, self.retry_on, self.timeout, self.rate)
+        return Calling(self.f, *options, self.cost, self.repeats)
+
+    def written_params(self) -> dict[str, str]:
+        """Return the parameters by name as `repr` shows them; options of calls only where they are given."""
+        written = super().written_params()
+        usual = FromPairs(self.f).__dict__
+        return {
+            name: text for name, text in written.items() if name in ("f", "claims") or vars(self)[name] != usual[name]
+        }
 
     def block(self, A: Encoding, B: Encoding) -> np.ndarray:
         """Call the function for each pair, or for each unordered pair once if it is claimed to be symmetric."""
         half = A is B and SYMMETRIC in self.claims
         values = np.empty((len(A), len(B)))
-        for i, x in enumerate(A):
-            start = i if half else 0
-            values[i, start:] = _row(self.f, i, x, B, start)
+        how = self.calling
+        if how.plain:
+            for i, x in enumerate(A):
+                start = i if half else 0
+                values[i, start:] = _row(how, i, x, B, start)
+        else:
+            down, right = np.triu_indices(len(A)) if half else np.indices(values.shape).reshape(2, -1)
+            values[down, right] = self.values_at(A, B, down, right)
         if half:
             below = np.tril_indices(len(A), -1)
             values[below] = values.T[below]
@@ -116,17 +188,34 @@ class FromPairs(Similarity):
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Call the function for each object with itself."""
-        return np.array([_row(self.f, i, x, A, i, i + 1)[0] for i, x in enumerate(A)])
+        return self.values_at(A, A, np.arange(len(A)), np.arange(len(A)))
+
+    def values_at(
+        self, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, deliver: Deliver | None = None
+    ) -> np.ndarray:
+        """Call the function for some pairs."""
+        values, rows, columns = np.empty(len(i)), i.tolist(), j.tolist()
+
+        def keep(positions: Sequence[int], numbers: Sequence[float]) -> None:
+            values[list(positions)] = numbers
+            if deliver is not None:
+                deliver(positions, numbers)
+
+        pairs = [(A[row], B[column]) for row, column in zip(rows, columns, strict=True)]
+        self.calling.values(pairs, keep, lambda p: (rows[p], columns[p]))
+        return values
 
 
-def _row(
-    f: Callable[[Any, Any], float], i: int, x: Any, others: list[Any], start: int, stop: int | None = None
-) -> np.ndarray:
-    """Return f(x, z) for the others from `start` to `stop` as finite floats."""
+def _row(how: Calling, i: int, x: Any, others: list[Any], start: int) -> np.ndarray:
+    """Return f(x, z) for the others from `start` on as finite floats."""
+    f = how.f
     values: list[Any] = []
     append = values.append
+    meters, others_left = current_meters(), others[start:] if start else others
+    if meters:
+        spend(meters, len(others_left), len(others_left) * (how.cost or 0.0))
     try:
-        for z in others[start:stop] if start or stop else others:
+        for z in others_left:
             append(f(x, z))
     except Exception as error:
         j = start + len(values)
@@ -137,17 +226,11 @@ def _row(
     except (TypeError, ValueError):
         row = np.empty(0, object)
     if row.dtype.kind not in "fiub" or row.ndim != 1 or not np.isfinite(row).all():
-        row = np.array([_number(v, i, start + j, x, others[start + j]) for j, v in enumerate(values)])
+        for one in values[1:]:
+            if inspect.iscoroutine(one):
+                one.close()
+        row = np.array([as_number(v, i, start + j, x, others[start + j]) for j, v in enumerate(values)])
     return row
-
-
-def _number(value: Any, i: int, j: int, x: Any, z: Any) -> float:
-    is_scalar_array = hasattr(value, "shape") and tuple(value.shape) == () and not np.iscomplexobj(value)
-    if isinstance(value, (Real, Decimal)) or is_scalar_array:
-        number = float(value) if abs(value) < 1e308 else math.inf
-        if math.isfinite(number):
-            return number
-    raise PairError(i, j, f"f({brief(x)}, {brief(z)}) is {brief(value)}, not a finite real number")
 
 
 class FromBlocks(Similarity):
@@ -183,7 +266,7 @@ class FromBlocks(Similarity):
     def check_params(self) -> None:
         """Validate the claims, and that `f` takes two collections."""
         check_claims(self.claims)
-        check_two_arguments(self.f, "f(X, Z)")
+        check_arguments(self.f, "f(X, Z)", 2)
 
     def encode(self, objects: Any) -> Encoding:
         """Return the collection itself if it can be sliced, a list of rows as a matrix, or else the list."""
@@ -195,7 +278,8 @@ class FromBlocks(Similarity):
         return stacked(list(objects)) if len(shapes) == 1 and None not in shapes else list(objects)
 
     def block(self, A: Encoding, B: Encoding) -> Any:
-        """Call the function on two parts of the collections."""
+        """Call the function on two parts of the collections; each pair counts as a call."""
+        spend(current_meters(), count(A) * count(B))
         values = self.f(A, B)
         return values if hasattr(values, "shape") else np.asarray(values)
 
@@ -258,8 +342,8 @@ class Precomputed(Similarity):
         return values if str(values.dtype).endswith(("float32", "float64")) else np.asarray(values, dtype=float)
 
 
-def check_two_arguments(f: Any, form: str) -> None:
-    """Validate, without calling it, that `f` is a function of two arguments."""
+def check_arguments(f: Any, form: str, n: int) -> None:
+    """Validate, without calling it, that `f` is a function of one or two arguments."""
     if not callable(f):
         raise TypeError(f"expected a function {form}, got {brief(f)}")
     try:
@@ -267,6 +351,7 @@ def check_two_arguments(f: Any, form: str) -> None:
     except (TypeError, ValueError):  # some built-in functions have no signature
         return
     try:
-        signature.bind(None, None)
+        signature.bind(*[None] * n)
     except TypeError as error:
-        raise TypeError(f"expected a function {form} of two arguments, {brief(f)} takes {signature}") from error
+        arguments = "two arguments" if n == 2 else "one argument, a list of pairs"
+        raise TypeError(f"expected a function {form} of {arguments}, {brief(f)} takes {signature}") from error

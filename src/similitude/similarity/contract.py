@@ -10,10 +10,13 @@ from contextvars import ContextVar
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
+
 from similitude.compute import (
     Blocks,
     Encoding,
     Hints,
+    as_numpy,
     as_objects,
     check_fits,
     check_objects,
@@ -119,6 +122,20 @@ class Similarity(Parametric, ABC):
         """Return K(a_i, a_i) for every encoded object."""
         singles = (rows(A, slice(i, i + 1)) for i in range(count(A)))
         return concatenated([self.block(one, one)[0] for one in singles])
+
+    def values_at(self, A: Encoding, B: Encoding, i: Any, j: Any, deliver: Any = None) -> Any:
+        """Return K(a_i, b_j) for some pairs of positions, and for no others.
+
+        ``deliver(positions, values)`` is called with values as soon as they are known: positions among the pairs.
+        """
+        edges = np.flatnonzero(np.diff(i)) + 1
+        values = np.empty(len(i))
+        for positions in np.split(np.arange(len(i)), edges):
+            if len(positions):
+                values[positions] = as_numpy(self.block(rows(A, i[positions[:1]]), rows(B, j[positions])))[0]
+                if deliver is not None:
+                    deliver(positions.tolist(), values[positions].tolist())
+        return values
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
         """Return the similarity with its data-dependent parameters fixed on X; itself if there are none."""
@@ -367,6 +384,39 @@ class Similarity(Parametric, ABC):
             Called once per object, or once with all objects if `batched`.
         """
         return _wrappers().Pullback(self, f, batched)
+
+    def cached(self, path: Any = None, name: str | None = None) -> Similarity:
+        """Return the same similarity, which remembers the value of every pair of contents.
+
+        Copies share what is remembered, so that a grid search, other folds, other learners and, with a file, tomorrow's
+        run compute only pairs that are new. Each value is stored as soon as it is known: an error, Ctrl-C or the end of
+        the process loses nothing that was computed before. Where symmetry is claimed, K(z, x) serves for K(x, z).
+
+        Parameters
+        ----------
+        path : path, optional
+            A file (SQLite), made if there is none, which several processes may use at once. Default: in memory.
+        name : str, optional
+            Name and version of the function, such as ``"judge-v2"``: a file holds the values of one name, and you
+            decide when a change of the function makes it another one. Default: its code and parameters identify it.
+
+        Examples
+        --------
+        >>> from similitude import FromPairs
+        >>> calls = []
+        >>> def shared(s, t):
+        ...     calls.append((s, t))
+        ...     return len(set(s) & set(t))
+        >>> k = FromPairs(shared, claims=["SYMMETRIC"]).cached()
+        >>> k.gram(["kernel", "colonel"]).tolist(), len(calls)
+        ([[5.0, 3.0], [3.0, 5.0]], 3)
+        >>> k("colonel", "kernel"), len(calls)
+        (3.0, 3)
+        """
+        from similitude.similarity.cached import Cached
+        from similitude.similarity.pair_store import PairStore
+
+        return Cached(self, PairStore(path, name))
 
 
 def _algebra() -> Any:

@@ -5,6 +5,8 @@ Nothing here imports NumPy before it is used, so that the command line starts qu
 
 from similitude.support.atomic_write import check_place, complete_file
 from similitude.support.errors import (
+    BudgetError,
+    CacheError,
     CheckpointError,
     CheckpointWarning,
     ClusterError,

@@ -60,6 +60,14 @@ class UnresolvedError(ValueError):
     """A similarity has a data-dependent parameter such as ``sigma="median"`` that is not resolved yet."""
 
 
+class BudgetError(RuntimeError):
+    """A computation needs more calls of a similarity than its budget allows."""
+
+
+class CacheError(RuntimeError):
+    """A cache of pairs belongs to another function, or cannot be read or written."""
+
+
 class CheckpointError(RuntimeError):
     """A checkpoint belongs to another computation, is damaged, or cannot be written."""
 

@@ -1,0 +1,149 @@
+"""Similarities that remember the values of pairs, in memory or in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding, Hints, as_objects, count
+from similitude.similarity.adapters import FromBlocks, FromPairs
+from similitude.similarity.algebra import Claims, in_brackets
+from similitude.similarity.claims import SYMMETRIC
+from similitude.similarity.contract import Similarity
+from similitude.similarity.pair_store import PairStore
+from similitude.similarity.wrappers import Wrapped
+from similitude.support import digest
+
+DIGEST = 16
+"""Bytes of the digest of an object: equal digests of different objects are out of the question."""
+
+
+class Cached(Wrapped):
+    """A similarity whose values are computed once for each pair of contents; see :meth:`Similarity.cached`.
+
+    Parameters
+    ----------
+    k : Similarity
+    store : PairStore
+        Shared by all copies.
+    """
+
+    reason = "the same values, remembered"
+
+    def __init__(self, k: Similarity, store: PairStore) -> None:
+        self.k = k
+        self.store = store
+
+    @property
+    def claims(self) -> Claims:
+        """The claims of the part."""
+        return self.k.claims
+
+    @property
+    def hints(self) -> Hints:
+        """One thread at a time: the store is shared."""
+        return Hints(finite=self.k.hints.finite, heavy=self.k.hints.heavy, threadsafe=False)
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the encoding of the part, and a digest of the contents of each object."""
+        listed = [digest(one, DIGEST) for one in as_objects(objects)]
+        return self.k.encode(objects), np.array(listed, dtype=f"V{DIGEST}")
+
+    def block(self, A: Encoding, B: Encoding) -> np.ndarray:
+        """Return known values, and compute the others."""
+        f, (a, b) = self._function(), map(self._numbers, (A, B))
+        symmetric = SYMMETRIC in self.claims
+        values = self.store.read(f, a, b, symmetric)
+        i, j = np.nonzero(np.isnan(values))
+        if len(i):
+            pairs = np.stack([a[i], b[j]], axis=1)
+            if symmetric:
+                pairs.sort(axis=1)
+            _, first, back = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+            order = np.argsort(first)
+            back = np.argsort(order)[back.ravel()]
+            first = first[order]
+            values[i, j] = self._computed(A, B, i[first], j[first], a[i[first]], b[j[first]], f)[back]
+        return values
+
+    def diagonal(self, A: Encoding) -> np.ndarray:
+        """Return K(a_i, a_i), from the store where it is known."""
+        at = np.arange(count(A))
+        return self.values_at(A, A, at, at)
+
+    def values_at(self, A: Encoding, B: Encoding, i: Any, j: Any, deliver: Any = None) -> np.ndarray:
+        """Return the values of some pairs, from the store where they are known."""
+        f, (a, b) = self._function(), map(self._numbers, (A, B))
+        rows, columns = np.unique(i), np.unique(j)
+        known = self.store.read(f, a[rows], b[columns], SYMMETRIC in self.claims)
+        values = known[np.searchsorted(rows, i), np.searchsorted(columns, j)]
+        new = np.flatnonzero(np.isnan(values))
+        if len(new):
+            pairs, back = np.unique(np.stack([a[i[new]], b[j[new]]], axis=1), axis=0, return_inverse=True)
+            first = np.full(len(pairs), len(new))
+            np.minimum.at(first, back.ravel(), np.arange(len(new)))
+            at = new[first]
+            values[new] = self._computed(A, B, i[at], j[at], a[i[at]], b[j[at]], f)[back.ravel()]
+        if deliver is not None:
+            deliver(list(range(len(values))), values.tolist())
+        return values
+
+    def _computed(
+        self, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, a: np.ndarray, b: np.ndarray, f: int
+    ) -> np.ndarray:
+        """Compute the values of different pairs, and store each as soon as it is known."""
+        self.store.check_writable(len(i))
+
+        def deliver(positions: Any, numbers: Any) -> None:
+            which = list(positions)
+            self.store.add(f, a[which].tolist(), b[which].tolist(), numbers)
+
+        try:
+            return np.asarray(self.k.values_at(A[0], B[0], i, j, deliver), dtype=float)
+        finally:
+            self.store.flush()
+
+    def _numbers(self, A: Encoding) -> np.ndarray:
+        return self.store.numbers(A[1].tolist())
+
+    def _function(self) -> int:
+        named, in_file = self.store.name is not None, self.store.path is not None
+        of_function = _anything if named else _code if in_file else id  # in memory, copies share the function itself
+        return self.store.function(digest(_identity(self.k, of_function), DIGEST), self.k)
+
+    def __repr__(self) -> str:
+        given = [] if self.store.path is None else [repr(self.store.path)]
+        given += [] if self.store.name is None else [f"name={self.store.name!r}"]
+        return f"{in_brackets(self.k)}.cached({', '.join(given)})"
+
+
+def _identity(k: Similarity, of_function: Callable[[Any], Any]) -> Any:
+    """Return what determines the values of a similarity, but not how a function is called."""
+    if isinstance(k, (FromPairs, FromBlocks)):
+        return type(k).__name__, of_function(k.f)
+    if isinstance(k, Cached):
+        return _identity(k.k, of_function)
+    params = k.get_params(deep=False)
+    parts = {name: _identity(v, of_function) if isinstance(v, Similarity) else v for name, v in params.items()}
+    return type(k).__qualname__, parts
+
+
+def _anything(f: Any) -> None:
+    """Stand for a function whose identity is the name of the cache."""
+
+
+def _code(f: Any) -> Any:
+    """Return the code of a function with its defaults and the constants that it encloses; a counter may change."""
+    if isinstance(f, partial):
+        return _code(f.func), f.args, f.keywords
+    function = getattr(f, "__func__", f) if hasattr(f, "__code__") or hasattr(f, "__func__") else type(f).__call__
+    if not hasattr(function, "__code__"):
+        return getattr(f, "__module__", ""), getattr(f, "__qualname__", type(f).__qualname__)
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    constants = [one for one in cells if one is None or isinstance(one, (str, bytes, Real, tuple, frozenset))]
+    own = [_code(one) for one in cells if callable(one) and not isinstance(one, type) and one is not f]
+    return function.__code__, function.__defaults__, function.__kwdefaults__, constants, own

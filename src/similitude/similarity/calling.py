@@ -1,0 +1,398 @@
+"""Calling a user's function of pairs: in batches, concurrently, with retries, time-outs and a rate limit.
+
+Values are delivered as they arrive, so that a failure or Ctrl-C loses nothing that was computed. A plain function that
+is called one pair at a time runs in the calling thread; anything else is scheduled by one event loop in a thread of its
+own, so that an async function also works where another event loop is running already, as in a notebook.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from similitude.similarity.meter import Meter, current_meters, spend
+from similitude.support import BudgetError, PairError, brief, check_integer, check_nonnegative, check_positive
+
+TIMEOUTS = (TimeoutError, asyncio.TimeoutError)  # one class from Python 3.11 on
+RETRIED = (OSError, *TIMEOUTS)
+"""Errors after which a pair is asked again if `retry_on` is not given: connections that fail, and time-outs."""
+
+FIRST_DELAY, LONGEST_DELAY = 0.5, 60.0
+"""Seconds before the first retry, which double with each further one, and the most of them."""
+
+GRACE_SECONDS = 1.0
+"""How long calls that are on their way may take to end after Ctrl-C."""
+
+Deliver = Callable[[Sequence[int], Sequence[float]], None]
+Request = list[int]
+"""The positions of the pairs that are sent in one call."""
+
+Take = Callable[[Request, list[float]], None]
+
+
+@dataclass(frozen=True)
+class Calling:
+    """How a function of pairs is called; see `FromPairs`."""
+
+    f: Callable[..., Any]
+    batch: int | None = None
+    workers: int = 1
+    retries: int = 0
+    retry_on: Any = None
+    timeout: float | None = None
+    rate: float | None = None
+    cost: float | None = None
+    repeats: int = 1
+
+    @property
+    def plain(self) -> bool:
+        """Whether pairs are simply called one after the other."""
+        return self == Calling(self.f, cost=self.cost) and not self.is_async
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the function is defined by ``async def``."""
+        called = getattr(self.f, "__call__", None)  # noqa: B004
+        return inspect.iscoroutinefunction(self.f) or inspect.iscoroutinefunction(called)
+
+    @property
+    def errors_to_retry(self) -> tuple[type[BaseException], ...]:
+        """The errors after which a pair is asked again."""
+        if self.retry_on is None:
+            return RETRIED
+        return self.retry_on if isinstance(self.retry_on, tuple) else tuple(_listed(self.retry_on))
+
+    def check(self) -> None:
+        """Validate the options."""
+        if self.batch is not None:
+            check_integer("batch", self.batch, otherwise="None")
+        check_integer("workers", self.workers)
+        check_integer("retries", self.retries, low=0)
+        check_integer("repeats", self.repeats)
+        for name in ("timeout", "rate"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name), otherwise="None")
+        if self.cost is not None:
+            check_nonnegative("cost", self.cost, otherwise="None")
+        for kind in self.errors_to_retry:
+            if not (isinstance(kind, type) and issubclass(kind, Exception)):
+                raise TypeError(f"retry_on must be exception classes such as ConnectionError, got {brief(kind)}")
+
+    def values(self, pairs: Sequence[tuple[Any, Any]], deliver: Deliver, at: Callable[[int], tuple[int, int]]) -> None:
+        """Call the function for every pair and deliver the values by their positions, in any order.
+
+        Parameters
+        ----------
+        pairs : sequence of (x, z)
+        deliver : callable
+            Called in this thread with positions and values, as soon as they are known.
+        at : callable
+            Gives the row and column of a pair, for errors.
+        """
+        calls = _Calls(self, pairs, at, current_meters())
+        collected = _Means(self.repeats, calls.meters)
+
+        def take(request: Request, numbers: list[float]) -> None:
+            done, means = collected.add([p // self.repeats for p in request], numbers)
+            if done:
+                deliver(done, means)
+
+        if self.workers == 1 and self.timeout is None and not self.is_async:
+            calls.here(take)
+        else:
+            calls.on_loop(take)
+
+
+def _listed(kinds: Any) -> list[Any]:
+    return [kinds] if isinstance(kinds, type) or not hasattr(kinds, "__iter__") else list(kinds)
+
+
+def as_number(value: Any, i: int, j: int, x: Any, z: Any) -> float:
+    """Return what a function returned for the pair (x, z) at row i and column j as a finite float."""
+    is_scalar_array = hasattr(value, "shape") and tuple(value.shape) == () and not np.iscomplexobj(value)
+    if isinstance(value, (Real, Decimal)) or is_scalar_array:
+        number = float(value) if abs(value) < 1e308 else math.inf
+        if math.isfinite(number):
+            return number
+    if inspect.iscoroutine(value):
+        value.close()
+        problem = "a coroutine: define the function by async def, so that it is awaited"
+        raise PairError(i, j, f"f({brief(x)}, {brief(z)}) is {problem}")
+    raise PairError(i, j, f"f({brief(x)}, {brief(z)}) is {brief(value)}, not a finite real number")
+
+
+class _Means:
+    """Averages repeated answers of each pair, and passes their variance on to the meters."""
+
+    def __init__(self, repeats: int, meters: tuple[Meter, ...]) -> None:
+        self.repeats, self.meters = repeats, meters
+        self.answers: dict[int, list[float]] = {}
+
+    def add(self, positions: list[int], numbers: list[float]) -> tuple[list[int], list[float]]:
+        """Return the pairs that are complete with these answers, and the means of their answers."""
+        if self.repeats == 1:
+            return positions, numbers
+        done, means = [], []
+        for position, number in zip(positions, numbers, strict=True):
+            answers = self.answers.setdefault(position, [])
+            answers.append(number)
+            if len(answers) == self.repeats:
+                mean = math.fsum(answers) / self.repeats
+                done.append(position)
+                means.append(mean)
+                for meter in self.meters:
+                    meter.observe(math.fsum((one - mean) ** 2 for one in answers), self.repeats - 1)
+                del self.answers[position]
+        return done, means
+
+
+class _Calls:
+    """The calls for some pairs: requests in order, attempts, and errors that name the pair."""
+
+    def __init__(
+        self,
+        how: Calling,
+        pairs: Sequence[tuple[Any, Any]],
+        at: Callable[[int], tuple[int, int]],
+        meters: tuple[Meter, ...],
+    ) -> None:
+        self.how, self.pairs, self.at, self.meters = how, pairs, at, meters
+        self.stopped = False
+        self.limiter = None if how.rate is None else _limiter(how.f, how.rate)
+
+    def requests(self) -> Iterator[Request]:
+        """Yield the positions of the calls that one request sends; every pair occurs once for each repeat."""
+        n, size = len(self.pairs) * self.how.repeats, self.how.batch or 1
+        for start in range(0, n, size):
+            yield list(range(start, min(start + size, n)))
+
+    def arguments(self, request: Request) -> tuple[Any, ...]:
+        """Return what the function is called with."""
+        pairs = [self.pairs[p // self.how.repeats] for p in request]
+        return tuple(pairs[0]) if self.how.batch is None else (pairs,)
+
+    def before(self, request: Request) -> float:
+        """Count an attempt, and return the seconds to wait for the rate limit."""
+        spend(self.meters, len(request), len(request) * (self.how.cost or 0.0))
+        return 0.0 if self.limiter is None else self.limiter.delay()
+
+    def delay(self, error: BaseException, attempt: int) -> float | None:
+        """Return the seconds to wait before another attempt; None if there is none."""
+        if attempt >= self.how.retries or not isinstance(error, self.how.errors_to_retry):
+            return None
+        asked = getattr(error, "retry_after", None)
+        own = min(LONGEST_DELAY, FIRST_DELAY * 2**attempt)
+        return max(own, float(asked)) if isinstance(asked, (int, float)) else own
+
+    def numbers(self, request: Request, answer: Any) -> list[float]:
+        """Return the answer to a request as floats; an error names the pair."""
+        if self.how.batch is None:
+            answers = [answer]
+        else:
+            try:
+                answers = list(answer)
+            except TypeError:
+                answers = []
+            if len(answers) != len(request):
+                raise self.error(request, f"returned {brief(answer)}: {len(request)} numbers are needed")
+        found = []
+        for p, one in zip(request, answers, strict=True):
+            x, z = self.pairs[p // self.how.repeats]
+            found.append(as_number(one, *self.at(p // self.how.repeats), x, z))
+        return found
+
+    def error(self, request: Request, problem: str) -> PairError:
+        """Return the error of a request, which names its first pair."""
+        first = request[0] // self.how.repeats
+        x, z = self.pairs[first]
+        called = f"f({brief(x)}, {brief(z)})"
+        if self.how.batch is not None:
+            called = f"f(pairs) for a batch of {len(request)} pairs, of which the first is ({brief(x)}, {brief(z)}),"
+        return PairError(*self.at(first), f"{called} {problem}")
+
+    def failed(self, request: Request, error: BaseException, attempts: int) -> BaseException:
+        """Return the error to raise after the last attempt."""
+        if isinstance(error, (PairError, BudgetError)) or not isinstance(error, Exception):
+            return error
+        text = f"took longer than {self.how.timeout:g} s" if isinstance(error, _TookTooLongError) else ""
+        text = text or f"raised {type(error).__name__}: {error}"
+        named = self.error(request, text + (f", after {attempts} attempts" if attempts > 1 else ""))
+        named.__cause__ = error
+        return named
+
+    def here(self, take: Take) -> None:
+        """Send one request after the other in this thread."""
+        for request in self.requests():
+            take(request, self._attempts_here(request))
+
+    def _attempts_here(self, request: Request) -> list[float]:
+        attempt = 0
+        while True:
+            try:
+                wait = self.before(request)
+                if wait > 0:
+                    time.sleep(wait)
+                answer = self.how.f(*self.arguments(request))
+                return self.numbers(request, answer)
+            except Exception as error:
+                delay = self.delay(error, attempt)
+                attempt += 1
+                if delay is None:
+                    final = self.failed(request, error, attempt)
+                    raise final from final.__cause__
+            time.sleep(delay)
+
+    def on_loop(self, take: Take) -> None:
+        """Send requests concurrently, and take their values in this thread as they arrive.
+
+        After an error no request is sent any more, those on their way are awaited, and the first pair that failed is
+        named; since requests are sent in order, this does not depend on the concurrency.
+        """
+        arrived: list[Any] = []
+        wake = threading.Event()
+        future = asyncio.run_coroutine_threadsafe(self._work(arrived, wake), _event_loop())
+        future.add_done_callback(lambda _: wake.set())
+        taken, errors = 0, []
+        deadline = math.inf
+        interrupt: BaseException | None = None
+        while taken < len(arrived) or not (future.done() or time.monotonic() > deadline):
+            try:
+                if taken == len(arrived):
+                    wake.wait(0.1)
+                    wake.clear()
+                    continue
+                request, numbers, error = arrived[taken]
+                if error is None:
+                    take(request, numbers)
+                else:
+                    errors.append((request[0], error))
+                taken += 1
+            except BaseException as stop:  # Ctrl-C, for instance: what arrives within a second is still taken
+                if interrupt is not None:
+                    raise
+                self.stopped, interrupt, deadline = True, stop, time.monotonic() + GRACE_SECONDS
+        if interrupt is not None:
+            future.cancel()
+            raise interrupt
+        if errors:
+            _, final = min(errors, key=lambda one: one[0])
+            raise final from final.__cause__
+        future.result()
+
+    async def _work(self, arrived: list[Any], wake: threading.Event) -> None:
+        requests = self.requests()
+
+        async def worker() -> None:
+            for request in requests:
+                if self.stopped:
+                    return
+                try:
+                    arrived.append((request, await self._attempts_on_loop(request), None))
+                except Exception as error:
+                    self.stopped = True
+                    arrived.append((request, [], error))
+                wake.set()
+
+        await asyncio.gather(*[worker() for _ in range(self.how.workers)])
+
+    async def _attempts_on_loop(self, request: Request) -> list[float]:
+        attempt = 0
+        while True:
+            try:
+                await asyncio.sleep(self.before(request))
+                answer = await self._within_time(self._called(self.arguments(request)))
+                return self.numbers(request, answer)
+            except Exception as error:
+                delay = self.delay(error, attempt)
+                attempt += 1
+                if delay is None:
+                    raise self.failed(request, error, attempt) from error
+            await asyncio.sleep(delay)
+
+    def _called(self, arguments: tuple[Any, ...]) -> Awaitable[Any]:
+        if self.how.is_async:
+            awaited: Awaitable[Any] = self.how.f(*arguments)
+            return awaited
+        return asyncio.wrap_future(_in_daemon_thread(self.how.f, arguments))
+
+    async def _within_time(self, answer: Awaitable[Any]) -> Any:
+        if self.how.timeout is None:
+            return await answer
+        running = asyncio.ensure_future(answer)
+        done, _ = await asyncio.wait([running], timeout=self.how.timeout)
+        if not done:
+            running.cancel()
+            raise _TookTooLongError()
+        return running.result()
+
+
+class _TookTooLongError(TimeoutError):
+    """A call took longer than the time-out; a plain function goes on in its thread, and its value is dropped."""
+
+
+def _in_daemon_thread(f: Callable[..., Any], arguments: tuple[Any, ...]) -> Future[Any]:
+    """Call a function in a thread that does not keep the process alive."""
+    future: Future[Any] = Future()
+
+    def call() -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(f(*arguments))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=call, daemon=True, name="call of a pair").start()
+    return future
+
+
+_loops: dict[int, asyncio.AbstractEventLoop] = {}
+_loops_lock = threading.Lock()
+
+
+def _event_loop() -> asyncio.AbstractEventLoop:
+    """Return the event loop of this process that calls are scheduled on; it runs in a thread of its own."""
+    with _loops_lock:
+        if os.getpid() not in _loops:
+            loop = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, daemon=True, name="event loop for calls").start()
+            _loops[os.getpid()] = loop
+        return _loops[os.getpid()]
+
+
+class _Limiter:
+    """Spaces requests evenly, so that no more than `rate` start in a second."""
+
+    def __init__(self) -> None:
+        self.rate, self.next = 1.0, 0.0
+        self.lock = threading.Lock()
+
+    def delay(self) -> float:
+        """Reserve the next slot, and return the seconds until then."""
+        with self.lock:
+            now = time.monotonic()
+            start = max(now, self.next)
+            self.next = start + 1.0 / self.rate
+            return start - now
+
+
+_limiters: dict[int, tuple[Any, _Limiter]] = {}
+
+
+def _limiter(f: Any, rate: float) -> _Limiter:
+    """Return the limiter of a function, which all its users in this process share."""
+    limiter = _limiters.setdefault(id(f), (f, _Limiter()))[1]
+    limiter.rate = rate
+    return limiter
