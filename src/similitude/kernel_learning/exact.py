@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dtrtri, strtri
 
 from similitude.kernel_learning.trials import SINGLE_PRECISION_FROM, ridge_factor
 
@@ -56,11 +57,12 @@ class ExactRidge:
     def left_out(self, rows: np.ndarray) -> np.ndarray:
         r"""Return the predictions for some rows, each by the model of all other rows.
 
-        With :math:`G = K + \lambda \operatorname{diag}(1/w)` the residual is :math:`a_i / (G^{-1})_{ii}`.
+        With :math:`G = K + \lambda \operatorname{diag}(1/w)` the residual is :math:`a_i / (G^{-1})_{ii}`. The factor is
+        needed from the first of these rows on: leaving out the last rows costs little.
         """
-        units = np.zeros((len(self.factor), len(rows)), self.factor.dtype)
-        units[rows, np.arange(len(rows))] = 1.0
-        columns = solve_triangular(self.factor, units, lower=True, overwrite_b=True, check_finite=False)
-        inverse = np.einsum("ij,ij->j", columns, columns).astype(np.float64)
+        start = int(rows.min())
+        last = np.array(self.factor[start:, start:], order="F")
+        inverse, _ = (strtri if last.dtype == np.float32 else dtrtri)(last, lower=1, overwrite_c=1)
+        inverse = np.einsum("ij,ij->j", inverse, inverse)[rows - start].astype(np.float64)
         left: np.ndarray = self.Y[rows] - self.coefficients[rows] / inverse[:, None]
         return left
