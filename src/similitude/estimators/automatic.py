@@ -85,7 +85,7 @@ def fits_exactly(n: int, memory: int) -> bool:
 
 
 def learned_kernel(
-    X: Any, Y: np.ndarray, order: np.ndarray, kind: str, judged_together: bool
+    X: Any, Y: np.ndarray, order: np.ndarray, kind: str, judged_together: bool, names: list[str] | None = None
 ) -> tuple[Similarity, str, LearnedSummary]:
     """Learn one kernel from the first of many rows in random order; return it, and what was learned, also in words.
 
@@ -98,6 +98,8 @@ def learned_kernel(
     kind : {"vectors", "table"}
     judged_together : bool
         Whether rows that equal one of the last judge it too, so that they are not learned from.
+    names : list of str, optional
+        Of the columns of vectors.
     """
     if judged_together:
         _, encoding = default_similarity(kind).prepare(X)
@@ -105,7 +107,7 @@ def learned_kernel(
     pilot = order[: pilot_size(len(order))]
     choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
     best = min(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
-    kernel, summary = choice.kernels()[best], summarize(choice)
+    kernel, summary = choice.kernels()[best], summarize(choice.named(names))
     return kernel, f"{_in_words(summary)}; landmarks use the kernel that is best alone", summary
 
 
@@ -175,6 +177,7 @@ def fit_exactly(
     seed: Any,
     kind: str,
     positions: np.ndarray | None = None,
+    names: list[str] | None = None,
 ) -> ExactFit:
     """Choose kernels on pilot rows, and fit ridge regression to all rows with a weight.
 
@@ -191,6 +194,8 @@ def fit_exactly(
     kind : {"vectors", "table"}
     positions : array of int, optional
         The positions of the rows among those that the user gave.
+    names : list of str, optional
+        Of the columns of vectors.
     """
     used = np.sort(order)
     at = used if positions is None else positions[used]
@@ -208,7 +213,8 @@ def fit_exactly(
     known = Y if labels is None else labels
     shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
-    return ExactFit(blend.choice, summarize(blend.choice), features, blend.linear, influence, trial, tried, judged)
+    learned = summarize(blend.choice.named(names))
+    return ExactFit(blend.choice, learned, features, blend.linear, influence, trial, tried, judged)
 
 
 def _in_double_precision(X: Any) -> Any:

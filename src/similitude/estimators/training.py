@@ -71,7 +71,8 @@ class LandmarkTrainer(LandmarkPredictor):
         if not exact or not self._learns(X, Y, weighted):
             return None
         order = sampling.order(weighted)
-        fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind(), sampling.places)
+        seed, names = self.random_state, self._column_names()
+        fit = fit_exactly(X, Y, weights, labels, order, seed, self._kind(), sampling.places, names)
         self.loss_, self.penalty_, self.lam_ = *RIDGE, fit.trial.lam
         self.landmark_curve_, self.notes_, self.learned_ = fit.curve, [fit.note()], fit.learned
         self.guarantee_ = guarantee_of_learned(labels)
@@ -91,6 +92,11 @@ class LandmarkTrainer(LandmarkPredictor):
         choosing = isinstance(self.landmarks, str) and self.landmark_indices is None
         return plain and choosing and bool((Y[weighted] != Y[weighted[:1]]).any())
 
+    def _column_names(self) -> list[str] | None:
+        """Return the names of the columns, if X was a data frame of numbers."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(map(str, names))
+
     def _learned(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sampling: Sampling
     ) -> tuple[tuple[Similarity, ...], str | None]:
@@ -105,7 +111,7 @@ class LandmarkTrainer(LandmarkPredictor):
             return (), None
         together = len(weighted) <= PILOT and sampling.all_rows is None
         order = sampling.order(weighted)
-        kernel, note, self.learned_ = learned_kernel(X, Y, order, self._kind(), together)
+        kernel, note, self.learned_ = learned_kernel(X, Y, order, self._kind(), together, self._column_names())
         return (kernel,), note
 
     def _train(
