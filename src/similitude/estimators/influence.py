@@ -118,9 +118,7 @@ class GroupInfluence:
         columns = np.full(b.shape, -1, dtype=np.int16)
         columns.ravel()[kept] = np.arange(len(kept))
         others = np.where(columns < 0, b, 0.0).sum(axis=0)
-        return replace(
-            self, weights=(W[:, kept],), constants=b.ravel()[kept], columns=columns, other_constants=others
-        )
+        return replace(self, weights=(W[:, kept],), constants=b.ravel()[kept], columns=columns, other_constants=others)
 
     def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
         """Return what each group adds to each output, and the similarity to its landmark; last what others add."""

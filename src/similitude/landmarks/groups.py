@@ -11,7 +11,7 @@ from similitude.compute import beside, in_precision, namespace
 from similitude.landmarks.features import LandmarkFeatures, Landmarks
 from similitude.linear import Members
 
-MOST_NUMBERS, OF_FEW = 28, 20
+MOST_NUMBERS, OF_FEW = 28, 12
 """Numbers that are kept of each landmark to explain predictions: groups, times the outputs if each has its own; and how
 many of them if there are few landmarks. In double precision, they take less than 256 bytes."""
 
