@@ -10,8 +10,8 @@ from scipy.optimize import nnls
 
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.importance import GradientImportance
-from similitude.kernel_learning.pilot import PilotSplit, pilot_size, pilot_splits
-from similitude.kernel_learning.rounds import Fit, gain, isotropic
+from similitude.kernel_learning.pilot import FIRST_FITTED_ROWS, PilotSplit, pilot_size, pilot_splits
+from similitude.kernel_learning.rounds import Fit, gain, isotropic, with_more_rows
 from similitude.kernel_learning.search import CITY_BLOCK, ISOTROPIC, Search, clearly_better, search_metric
 from similitude.kernels import Gaussian, Matern, Tabular
 from similitude.similarity import Similarity
@@ -95,8 +95,13 @@ def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool =
         start = _Start.better_of(start, _Start.of(with_ranks, Y, order))
     gaussian = isotropic(Gaussian(), start.splits)
     searches = start.searches() if min(gaussian.loss, start.best.loss) < UNPREDICTABLE else ()
-    chosen = _chosen(gaussian, [start.city_block, start.matern, *(one.chosen for one in searches)])
-    blend = _blend(tuple(one.chosen for one in searches), chosen) if searches else None
+    found = [one.chosen for one in searches] or [start.city_block, start.matern]
+    splits = pilot_splits(start.features.X, Y, order)
+    if len(splits[0].fitted.X) > len(start.splits[0].fitted.X):
+        gaussian, *found = [with_more_rows(one, splits) for one in (gaussian, *found)]
+        searches = tuple(replace(one, chosen=fit) for one, fit in zip(searches, found, strict=False))
+    chosen = _chosen(gaussian, found)
+    blend = _blend(tuple(found), chosen) if searches else None
     parts, weights = blend or ((chosen,), (1.0,))
     reason = _reason(parts, weights, gaussian, searches, start.features is not plain)
     return AutoChoice(start.features, parts, weights, searches, order[: pilot_size(len(order))], reason, gaussian)
@@ -113,7 +118,7 @@ class _Start:
 
     @classmethod
     def of(cls, features: LearningFeatures, Y: np.ndarray, order: np.ndarray) -> _Start:
-        splits = pilot_splits(features.X, Y, order)
+        splits = pilot_splits(features.X, Y, order, FIRST_FITTED_ROWS)
         return cls(features, splits, isotropic(CITY_BLOCK, splits), isotropic(MATERN, splits))
 
     @property

@@ -9,6 +9,9 @@ import numpy as np
 PILOT_FITTED_ROWS = 1600
 """Most pilot rows that a candidate is fitted to."""
 
+FIRST_FITTED_ROWS = 800
+"""Most pilot rows that all candidates are fitted to at first; only the best see more."""
+
 PILOT_JUDGED_ROWS = 1000
 """Most pilot rows that candidates are judged by."""
 
@@ -62,7 +65,9 @@ def _n_judged(n: int) -> int:
     return min(PILOT_JUDGED_ROWS, n // 3) if n >= FEW_ROWS else 0
 
 
-def pilot_splits(X: np.ndarray, Y: np.ndarray, order: np.ndarray) -> tuple[PilotSplit, ...]:
+def pilot_splits(
+    X: np.ndarray, Y: np.ndarray, order: np.ndarray, most: int = PILOT_FITTED_ROWS
+) -> tuple[PilotSplit, ...]:
     """Return one split of many rows, or folds of few.
 
     Parameters
@@ -71,10 +76,12 @@ def pilot_splits(X: np.ndarray, Y: np.ndarray, order: np.ndarray) -> tuple[Pilot
         Standardized vectors, and targets.
     order : array of int
         The rows in random order; of many, only the first ones are used.
+    most : int
+        Most rows that are fitted; those that judge are the same for any number.
     """
     n, n_judged = len(order), _n_judged(len(order))
     if n_judged:
-        return (PilotSplit.of(X, Y, order[n_judged : pilot_size(n)], order[:n_judged]),)
+        return (PilotSplit.of(X, Y, order[n_judged : pilot_size(n)][:most], order[:n_judged]),)
     n_folds = min(PILOT_FOLDS, n)
     folds = np.arange(n) % n_folds
     return tuple(PilotSplit.of(X, Y, order[folds != fold], order[folds == fold]) for fold in range(n_folds))

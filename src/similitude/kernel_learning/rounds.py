@@ -107,6 +107,15 @@ def with_metrics(
     return Fit(candidate, candidate.best(start, moves))
 
 
+def with_more_rows(fit: Fit, splits: tuple[PilotSplit, ...]) -> Fit:
+    """Return a candidate that is fitted to more rows; a metric is learned once more from these, and the better kept."""
+    metrics = fit.candidate.metrics
+    again = with_metrics(fit.candidate.k, splits, metrics, fit.trial.setting)
+    if all(T.ndim == 1 and (T == 1).all() for T in metrics):
+        return again
+    return min(again, next_round(again, metrics[0].ndim == 1), key=lambda one: one.loss)
+
+
 def gain(before: Fit, after: Fit) -> tuple[float, float]:
     """Return by how much the mean loss falls from one fit to another, and the standard error of this over rows."""
     differences = before.trial.losses - after.trial.losses
