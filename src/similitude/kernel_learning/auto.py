@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import FIRST_FITTED_ROWS, PilotSplit, pilot_size, pilot_splits
-from similitude.kernel_learning.rounds import Fit, gain, isotropic, with_more_rows
+from similitude.kernel_learning.rounds import Fit, gain, isotropic, tuned, with_more_rows
 from similitude.kernel_learning.search import CITY_BLOCK, ISOTROPIC, Search, clearly_better, search_metric
 from similitude.kernels import Gaussian, Matern, Tabular
 from similitude.similarity import Similarity
@@ -33,7 +33,7 @@ class AutoChoice:
     ----------
     features : LearningFeatures
     parts : tuple of Fit
-        One kernel, or two whose predictions are blended.
+        One kernel, or several whose predictions are blended.
     weights : tuple of float
         The factor of each one's prediction, relative to the mean of the targets.
     searches : tuple of Search
@@ -100,9 +100,13 @@ def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool =
     if len(splits[0].fitted.X) > len(start.splits[0].fitted.X):
         gaussian, *found = [with_more_rows(one, splits) for one in (gaussian, *found)]
         searches = tuple(replace(one, chosen=fit) for one, fit in zip(searches, found, strict=False))
-    chosen = _chosen(gaussian, found)
-    blend = _blend(tuple(found), chosen) if searches else None
-    parts, weights = blend or ((chosen,), (1.0,))
+    if len(splits) > 1:
+        gaussian, *found = map(tuned, (gaussian, *found))
+        searches = tuple(replace(one, chosen=fit) for one, fit in zip(searches, found, strict=False))
+        parts, weights = _average(gaussian, found)
+    else:
+        chosen = _chosen(gaussian, found)
+        parts, weights = (_blend(tuple(found), chosen) if searches else None) or ((chosen,), (1.0,))
     reason = _reason(parts, weights, gaussian, searches, start.features is not plain)
     return AutoChoice(start.features, parts, weights, searches, order[: pilot_size(len(order))], reason, gaussian)
 
@@ -141,6 +145,21 @@ def _chosen(gaussian: Fit, others: list[Fit]) -> Fit:
     best = min(others, key=lambda one: one.loss)
     mean, error = gain(gaussian, best)
     return best if mean > error else gaussian
+
+
+def _average(gaussian: Fit, others: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
+    """Return the fits that are not clearly worse than the best, with equal weights: few rows cannot tell more.
+
+    An average that is not better than the Gaussian kernel alone is not taken.
+    """
+    fits = [gaussian, *others]
+    best = min(fits, key=lambda one: one.loss)
+    parts = tuple(one for one in fits if one is best or not clearly_better(one, best)[0])
+    predicted = np.mean([one.trial.predicted for one in parts], axis=0)
+    losses = ((predicted - gaussian.candidate.targets) ** 2).sum(axis=1)
+    if not losses.mean() < gaussian.loss:
+        return (gaussian,), (1.0,)
+    return parts, (1.0 / len(parts),) * len(parts)
 
 
 def _blend(parts: tuple[Fit, ...], alone: Fit) -> tuple[tuple[Fit, ...], tuple[float, ...]] | None:

@@ -15,8 +15,11 @@ FIRST_FITTED_ROWS = 800
 PILOT_JUDGED_ROWS = 1000
 """Most pilot rows that candidates are judged by."""
 
-PILOT_FOLDS = 4
-"""Number of folds where there are few rows."""
+PILOT_FOLDS, MORE_PILOT_FOLDS = 4, 8
+"""Number of folds where there are few rows, and where there are so few that each fold has to be small."""
+
+VERY_FEW_ROWS = 200
+"""Number of rows below which there are more folds."""
 
 FEW_ROWS = 1000
 """Number of rows below which candidates are judged by folds rather than by a single split."""
@@ -82,6 +85,6 @@ def pilot_splits(
     n, n_judged = len(order), _n_judged(len(order))
     if n_judged:
         return (PilotSplit.of(X, Y, order[n_judged : pilot_size(n)][:most], order[:n_judged]),)
-    n_folds = min(PILOT_FOLDS, n)
+    n_folds = min(MORE_PILOT_FOLDS if n < VERY_FEW_ROWS else PILOT_FOLDS, n)
     folds = np.arange(n) % n_folds
     return tuple(PilotSplit.of(X, Y, order[folds != fold], order[folds == fold]) for fold in range(n_folds))
