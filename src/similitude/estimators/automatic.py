@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute import as_objects, is_sparse, is_table, is_tensor, take
 from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import LandmarkCurve
-from similitude.estimators.nested_folds import Judged, assign_folds
+from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, assign_folds
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
 from similitude.kernel_learning import (
     AutoChoice,
@@ -301,11 +301,11 @@ def _judged(
 ) -> Judged:
     """Return how rows fare that had no influence on kernels, metrics and penalties, nor on the model.
 
-    They are left out one by one, if enough rows took no part in the choice and equal no other row; otherwise all is
-    chosen again in nested folds.
+    They are left out one by one, if enough rows took no part in the choice and equal no other row, or if hardly any
+    rows differ; otherwise all is chosen again in nested folds.
     """
     left_out, (truth, counted) = blend.left_out(Y, weights)
-    if blend.apart:
+    if blend.apart or blend.groups.max() + 1 < FEWEST_NESTED_ROWS:
         return Judged(left_out, truth, counted, positions=blend.judged)
     folds, scores = assign_folds(blend.groups, labels, seed), np.empty(Y.shape)
     for fold in np.unique(folds):

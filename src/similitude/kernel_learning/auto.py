@@ -84,11 +84,10 @@ def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool =
     table : bool
         Whether columns may hold categories and missing values.
     """
-    plain = (
-        LearningFeatures.of_table(X, Tabular(MATERN))
-        if table
-        else LearningFeatures.of_vectors(np.asarray(X, dtype=np.float64))
-    )
+    if table or Tabular.limits_outliers(np.asarray(X, dtype=np.float64)):
+        plain = LearningFeatures.of_table(X, Tabular(MATERN))
+    else:
+        plain = LearningFeatures.of_vectors(np.asarray(X, dtype=np.float64))
     start = _Start.of(plain, Y, order)
     if plain.X.shape[1] <= MOST_RANKED:
         with_ranks = LearningFeatures.of_table(X, Tabular(MATERN, ranks=True))
