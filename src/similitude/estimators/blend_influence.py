@@ -15,7 +15,6 @@ from scipy.linalg import cho_solve
 
 from similitude.compute import Encoding
 from similitude.estimators.model import LandmarkModel
-from similitude.kernel_learning import ridge_factor
 from similitude.scikit import class_codes
 
 
@@ -58,6 +57,8 @@ class BlendInfluence:
         """Return what each row adds to each output, (objects, rows, outputs), and the similarity to it."""
         factors = vars(self).get("_factors")
         if factors is None:  # computed once; not a field, so that it is not saved
+            from similitude.kernel_learning import ridge_factor
+
             own = [part.blocks(part.features.landmarks.encoding)[0] for part in model.parts]
             diagonals = [penalty * self.weights.mean() / self.weights for penalty in self.penalties]
             factors = vars(self)["_factors"] = list(map(ridge_factor, own, diagonals))
