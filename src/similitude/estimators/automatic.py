@@ -84,10 +84,10 @@ def fits_exactly(n: int, memory: int) -> bool:
     return MATRICES * 8 * n**2 <= memory
 
 
-def learned_kernel(
+def learn_on_pilot(
     X: Any, Y: np.ndarray, order: np.ndarray, kind: str, judged_together: bool
-) -> tuple[Similarity, str, LearnedSummary]:
-    """Learn one kernel from the first of many rows in random order; return it, and what was learned, also in words.
+) -> tuple[AutoChoice, np.ndarray]:
+    """Choose kernels on the first of many rows in random order; also return the order in which copies come together.
 
     Parameters
     ----------
@@ -103,10 +103,13 @@ def learned_kernel(
         _, encoding = default_similarity(kind).prepare(X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
     pilot = order[: pilot_size(len(order))]
-    choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
+    return choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table"), order
+
+
+def best_alone(choice: AutoChoice) -> Similarity:
+    """Return the kernel that is best alone."""
     best = min(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
-    kernel, summary = choice.kernels()[best], summarize(choice)
-    return kernel, f"{_in_words(summary)}; landmarks use the kernel that is best alone", summary
+    return choice.kernels()[best]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +118,6 @@ class ExactFit:
 
     Attributes
     ----------
-    choice : AutoChoice
     learned : LearnedSummary
     features : tuple of LandmarkFeatures
         One for each kernel that is part of the blend.
@@ -128,9 +130,10 @@ class ExactFit:
         The targets and weights of these rows.
     judged : Judged
         The predictions for rows that had no influence on them.
+    note : str
+        What was learned, and the size of the model.
     """
 
-    choice: AutoChoice
     learned: LearnedSummary
     features: tuple[LandmarkFeatures, ...]
     linear: LinearModel
@@ -138,6 +141,7 @@ class ExactFit:
     trial: Trial
     tried: tuple[np.ndarray, np.ndarray]
     judged: Judged
+    note: str
 
     @property
     def kernels(self) -> list[Similarity]:
@@ -154,14 +158,8 @@ class ExactFit:
         """The loss with all rows as landmarks."""
         return LandmarkCurve.of([len(self.features[0].landmarks)], [self.trial], EVERY_ROW)
 
-    def note(self) -> str:
-        """Return what was learned, and the size of the model, in a sentence."""
-        n, width = self.choice.features.X.shape
-        size = 8 * n * (width + self.linear.weights.shape[1]) * len(self.features) / 1e6
-        return f"{_in_words(self.learned)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
 
-
-def _in_words(learned: LearnedSummary) -> str:
+def in_words(learned: LearnedSummary) -> str:
     """Return what was chosen, and the columns that count."""
     return f"similarity='auto' chose {learned.reason}; what counts: {learned.importance.in_short()}"
 
@@ -195,7 +193,7 @@ def fit_exactly(
     used = np.sort(order)
     at = used if positions is None else positions[used]
     places = np.searchsorted(used, order)
-    some, Y, weights = _in_double_precision(take(X, used)), Y[used], weights[used]
+    some, Y, weights = in_double_precision(take(X, used)), Y[used], weights[used]
     labels = None if labels is None else labels[used]
     blend = _Blend.fit(some, Y, weights, places, kind)
     features = tuple(
@@ -208,10 +206,13 @@ def fit_exactly(
     known = Y if labels is None else labels
     shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
-    return ExactFit(blend.choice, summarize(blend.choice), features, blend.linear, influence, trial, tried, judged)
+    learned, (n, width) = summarize(blend.choice), blend.choice.features.X.shape
+    size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
+    note = f"{in_words(learned)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
+    return ExactFit(learned, features, blend.linear, influence, trial, tried, judged, note)
 
 
-def _in_double_precision(X: Any) -> Any:
+def in_double_precision(X: Any) -> Any:
     """Return rows that are kept as landmarks: with a small penalty, similarities need all digits."""
     return X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype == np.float32 else X
 
