@@ -147,18 +147,44 @@ def test_a_stream_uses_the_usual_kernel():
 def test_rows_left_out_are_predicted_by_a_model_without_them(penalty):
     X, Y, k = points(40, 3), points(40, 2, 1), Matern(length=2.0)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 40)
-    model = ExactRidge.fit(k, X, Y, weights, penalty)
-    for i in (0, 7):
+    judged = np.array([7, 0, 33])
+    model = ExactRidge.fit(k, X, Y, weights, penalty, judged)
+    for i, found in zip(judged, model.left_out, strict=True):
         rest = np.delete(np.arange(40), i)
-        other = ExactRidge.fit(k, X[rest], Y[rest], weights[rest], penalty * weights.mean() / weights[rest].mean())
-        expected = k.cross(X[[i]], X[rest]) @ other.coefficients
-        np.testing.assert_allclose(model.left_out(np.array([i])), expected, rtol=1e-3, atol=1e-4)
+        lam = penalty * weights.mean() / weights[rest].mean()
+        other = ExactRidge.fit(k, X[rest], Y[rest], weights[rest], lam, judged[:0])
+        np.testing.assert_allclose(found, k.cross(X[[i]], X[rest])[0] @ other.coefficients, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("y", [np.ones(100), np.r_[1e9, np.zeros(99)]], ids=["constant", "an outlier"])
 def test_odd_targets(y):
     model = SimilarityRegressor("auto", random_state=0).fit(points(100, 3), y)
     assert np.isfinite(model.predict(points(5, 3))).all()
+
+
+@pytest.mark.parametrize("X", [np.ones((100, 3)), np.arange(100)[:, None] % 2], ids=["constant", "two values"])
+def test_few_different_rows(X):
+    y = X[:, 0] + 0.1 * points(100, 1)[:, 0]
+    model = SimilarityRegressor("auto", random_state=0).fit(X, y)
+    assert abs(model.predict(X[:1])[0] - y[X[:, 0] == X[0, 0]].mean()) < 0.05
+
+
+def test_a_few_huge_cells_do_not_ruin_a_column():
+    X, y = relevant(700, d=4)
+    spoiled = X.copy()
+    spoiled[[3, 50, 120], 0] = 1e9
+    model = SimilarityRegressor("auto", random_state=0).fit(spoiled[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.9
+    assert model.learned_.importance.in_short() == "mostly column 0"
+
+
+def test_outliers_of_targets_have_little_influence_with_hubers_loss():
+    X, y = relevant(500, d=3)
+    y[[5, 17, 60, 99]] = [1e6, -1e6, 1e9, 1e3]
+    model = SimilarityRegressor("auto", loss="huber", random_state=0).fit(X[:120], y[:120])
+    assert model.score(X[120:], y[120:]) > 0.7 and model.loss_ == "huber"
+    assert "limited" in model.notes_[-1]
+    assert model.held_out_error_.value < 2 * model.constant_error_ < 10
 
 
 def test_odd_columns():

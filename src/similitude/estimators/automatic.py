@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute import as_objects, is_sparse, is_table, is_tensor, take
 from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import LandmarkCurve
-from similitude.estimators.nested_folds import Judged, assign_folds
+from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, assign_folds
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
 from similitude.kernel_learning import (
     AutoChoice,
@@ -43,6 +43,9 @@ JUDGING_ROWS = 1000
 
 ENOUGH_OUTSIDE = 300
 """Number of rows outside of the pilot from which on these judge; of fewer, nested folds do."""
+
+FEWEST_WITH_ROWS_APART, SHARE_APART = 1200, 0.2
+"""Number of rows from which on some are kept out of the pilot, and their share: nested folds would learn twice more."""
 
 
 def kind_of_objects(X: Any) -> str:
@@ -195,12 +198,12 @@ def fit_exactly(
     places = np.searchsorted(used, order)
     some, Y, weights = in_double_precision(take(X, used)), Y[used], weights[used]
     labels = None if labels is None else labels[used]
-    blend = _Blend.fit(some, Y, weights, places, kind)
+    blend = _Blend.fit(some, Y, weights, places, kind, judges=True)
     features = tuple(
         LandmarkFeatures(k, Landmarks(some, at, A, labels, "all"))
         for k, A in zip(blend.kernels, blend.encodings, strict=True)
     )
-    trial, tried = blend.left_out(Y, weights, blend.outside(places, len(Y)))
+    trial, tried = blend.left_out(Y, weights)
     judged = _judged(blend, some, Y, weights, labels, places, seed, kind)
     judged = replace(judged, positions=None if judged.positions is None else at[judged.positions])
     known = Y if labels is None else labels
@@ -219,22 +222,37 @@ def in_double_precision(X: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Blend:
-    """Kernels, and exact models of them, whose weighted sum is the prediction."""
+    """Kernels, and exact models of them, whose weighted sum is the prediction.
+
+    `judged` are the rows that are predicted by models without them, `groups` numbers equal rows, and `apart` tells
+    whether the judged rows had no influence on any choice.
+    """
 
     choice: AutoChoice
     kernels: tuple[Any, ...]
     encodings: tuple[np.ndarray, ...]
     models: tuple[ExactRidge, ...]
     mean: np.ndarray
+    judged: np.ndarray
+    groups: np.ndarray
+    apart: bool
 
     @classmethod
-    def fit(cls, X: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, kind: str) -> _Blend:
-        choice = choose_automatically(X, Y, order, table=kind == "table")
+    def fit(
+        cls, X: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, kind: str, judges: bool = False
+    ) -> _Blend:
+        """Choose kernels on the first rows and fit all of them; with `judges`, some rows may be kept from the choice."""
+        n_apart = rows_apart(len(order)) if judges else 0
+        choice = choose_automatically(X, Y, order[: len(order) - n_apart], table=kind == "table")
         kernels, mean = choice.kernels(), np.average(Y, axis=0, weights=weights)
         encodings = tuple(k.encode(X) for k in kernels)
+        groups = groups_of_equals(encodings[0], np.arange(len(Y))) if judges else np.arange(len(Y))
+        judged = _rows_apart(choice, order, groups) if judges else order[:0]
+        apart = len(judged) >= ENOUGH_OUTSIDE
+        judged = judged if apart or not judges else np.arange(len(Y))
         parts = zip(kernels, encodings, choice.penalties(), strict=True)
-        models = tuple(ExactRidge.fit(k, A, Y - mean, weights, penalty) for k, A, penalty in parts)
-        return cls(choice, kernels, encodings, models, mean)
+        models = tuple(ExactRidge.fit(k, A, Y - mean, weights, penalty, judged) for k, A, penalty in parts)
+        return cls(choice, kernels, encodings, models, mean, judged, groups, apart)
 
     @property
     def linear(self) -> LinearModel:
@@ -246,20 +264,30 @@ class _Blend:
         parts = zip(self.kernels, self.encodings, self.models, self.choice.weights, strict=True)
         return self.mean + sum(weight * (k.block(k.encode(X), A) @ model.coefficients) for k, A, model, weight in parts)
 
-    def outside(self, order: np.ndarray, n: int) -> np.ndarray:
-        """Return rows that are outside of the pilot, or any rows if few are: at most as many as judge a model."""
-        mine = np.isin(order, self.choice.rows, invert=True)
-        others = order[mine] if mine.sum() >= ENOUGH_OUTSIDE else order
-        return others[:JUDGING_ROWS]
-
-    def left_out(
-        self, Y: np.ndarray, weights: np.ndarray, rows: np.ndarray
-    ) -> tuple[Trial, tuple[np.ndarray, np.ndarray]]:
-        """Return how some rows fare that are left out one by one, and their targets and weights."""
-        pairs = zip(self.choice.weights, self.models, strict=True)
-        scores = self.mean + sum(weight * model.left_out(rows) for weight, model in pairs)
+    def left_out(self, Y: np.ndarray, weights: np.ndarray) -> tuple[Trial, tuple[np.ndarray, np.ndarray]]:
+        """Return how the judged rows fare, each left out alone, and their targets and weights."""
+        rows, pairs = self.judged, zip(self.choice.weights, self.models, strict=True)
+        scores = self.mean + sum(weight * model.left_out for weight, model in pairs)
         trial = Trial.of(max(self.choice.penalties()), scores, Y[rows], weights[rows])
         return trial, (Y[rows], weights[rows])
+
+
+def rows_apart(n: int) -> int:
+    """Return how many of n rows take no part in any choice, so that they can judge the model; none of few.
+
+    >>> rows_apart(500), rows_apart(2000), rows_apart(5000)
+    (0, 400, 2400)
+    """
+    if n < FEWEST_WITH_ROWS_APART:
+        return 0
+    return max(n - pilot_size(n), ENOUGH_OUTSIDE, int(SHARE_APART * n))
+
+
+def _rows_apart(choice: AutoChoice, order: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return rows that had no influence on the choice and equal no other row, in random order."""
+    alone = np.bincount(groups)[groups] == 1
+    alone[choice.rows] = False
+    return order[alone[order]][:JUDGING_ROWS]
 
 
 def _judged(
@@ -274,23 +302,17 @@ def _judged(
 ) -> Judged:
     """Return how rows fare that had no influence on kernels, metrics and penalties, nor on the model.
 
-    They are left out one by one, if enough rows are outside of the pilot and equal to no other row; otherwise all is
-    chosen again in nested folds.
+    They are left out one by one, if enough rows took no part in the choice and equal no other row, or if hardly any
+    rows differ; otherwise all is chosen again in nested folds.
     """
-    n = len(Y)
-    groups = groups_of_equals(blend.encodings[0], np.arange(n))
-    alone = np.bincount(groups)[groups] == 1
-    outside = np.setdiff1d(np.flatnonzero(alone), blend.choice.rows)
-    if len(outside) >= ENOUGH_OUTSIDE:
-        rows = order[np.isin(order, outside)][:JUDGING_ROWS]
-        trial, (truth, counted) = blend.left_out(Y, weights, rows)
-        return Judged(trial, truth, counted, positions=rows)
-    folds, scores = assign_folds(groups, labels, seed), np.empty(Y.shape)
+    left_out, (truth, counted) = blend.left_out(Y, weights)
+    if blend.apart or blend.groups.max() + 1 < FEWEST_NESTED_ROWS:
+        return Judged(left_out, truth, counted, positions=blend.judged)
+    folds, scores = assign_folds(blend.groups, labels, seed), np.empty(Y.shape)
     for fold in np.unique(folds):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         inside = np.argsort(np.argsort(order)[train])
         part = _Blend.fit(take(X, train), Y[train], weights[train], inside, kind)
         scores[test] = part.scores(take(X, test))
-    left_out, _ = blend.left_out(Y, weights, np.arange(n))
     trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
-    return Judged(trial, Y, weights, groups, positions=np.arange(n), left_out=left_out)
+    return Judged(trial, Y, weights, blend.groups, positions=np.arange(len(Y)), left_out=left_out)
