@@ -85,10 +85,10 @@ def fits_exactly(n: int, memory: int) -> bool:
     return MATRICES * 8 * n**2 <= memory
 
 
-def learned_kernel(
+def learn_on_pilot(
     X: Any, Y: np.ndarray, order: np.ndarray, kind: str, judged_together: bool, names: list[str] | None = None
-) -> tuple[Similarity, str, LearnedSummary]:
-    """Learn one kernel from the first of many rows in random order; return it, and what was learned, also in words.
+) -> tuple[AutoChoice, np.ndarray]:
+    """Choose kernels on the first of many rows in random order; also return the order in which copies come together.
 
     Parameters
     ----------
@@ -102,16 +102,20 @@ def learned_kernel(
     names : list of str, optional
         Of the columns of vectors.
     """
-    from similitude.kernel_learning import choose_automatically, pilot_size, summarize
+    from similitude.kernel_learning import choose_automatically, pilot_size
 
     if judged_together:
         _, encoding = default_similarity(kind).prepare(X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
     pilot = order[: pilot_size(len(order))]
     choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
+    return choice.named(names), order
+
+
+def best_alone(choice: AutoChoice) -> Similarity:
+    """Return the kernel that is best alone."""
     best = min(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
-    kernel, summary = choice.kernels()[best], summarize(choice.named(names))
-    return kernel, f"{_in_words(summary)}; landmarks use the kernel that is best alone", summary
+    return choice.kernels()[best]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +124,6 @@ class ExactFit:
 
     Attributes
     ----------
-    choice : AutoChoice
     learned : LearnedSummary
     features : tuple of LandmarkFeatures
         One for each kernel that is part of the blend.
@@ -133,9 +136,10 @@ class ExactFit:
         The targets and weights of these rows.
     judged : Judged
         The predictions for rows that had no influence on them.
+    note : str
+        What was learned, and the size of the model.
     """
 
-    choice: AutoChoice
     learned: LearnedSummary
     features: tuple[LandmarkFeatures, ...]
     linear: LinearModel
@@ -143,6 +147,7 @@ class ExactFit:
     trial: Trial
     tried: tuple[np.ndarray, np.ndarray]
     judged: Judged
+    note: str
 
     @property
     def kernels(self) -> list[Similarity]:
@@ -159,14 +164,8 @@ class ExactFit:
         """The loss with all rows as landmarks."""
         return LandmarkCurve.of([len(self.features[0].landmarks)], [self.trial], EVERY_ROW)
 
-    def note(self) -> str:
-        """Return what was learned, and the size of the model, in a sentence."""
-        n, width = self.choice.features.X.shape
-        size = 8 * n * (width + self.linear.weights.shape[1]) * len(self.features) / 1e6
-        return f"{_in_words(self.learned)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
 
-
-def _in_words(learned: LearnedSummary) -> str:
+def in_words(learned: LearnedSummary) -> str:
     """Return what was chosen, and the columns that count."""
     return f"similarity='auto' chose {learned.reason}; what counts: {learned.importance.in_short()}"
 
@@ -205,7 +204,7 @@ def fit_exactly(
     used = np.sort(order)
     at = used if positions is None else positions[used]
     places = np.searchsorted(used, order)
-    some, Y, weights = _in_double_precision(take(X, used)), Y[used], weights[used]
+    some, Y, weights = in_double_precision(take(X, used)), Y[used], weights[used]
     labels = None if labels is None else labels[used]
     blend = _Blend.fit(some, Y, weights, places, kind, judges=True)
     features = tuple(
@@ -218,11 +217,13 @@ def fit_exactly(
     known = Y if labels is None else labels
     shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
-    learned = summarize(blend.choice.named(names))
-    return ExactFit(blend.choice, learned, features, blend.linear, influence, trial, tried, judged)
+    learned, (n, width) = summarize(blend.choice.named(names)), blend.choice.features.X.shape
+    size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
+    note = f"{in_words(learned)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
+    return ExactFit(learned, features, blend.linear, influence, trial, tried, judged, note)
 
 
-def _in_double_precision(X: Any) -> Any:
+def in_double_precision(X: Any) -> Any:
     """Return rows that are kept as landmarks: with a small penalty, similarities need all digits."""
     return X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype == np.float32 else X
 
@@ -248,7 +249,7 @@ class _Blend:
     def fit(
         cls, X: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, kind: str, judges: bool = False
     ) -> _Blend:
-        """Choose kernels on the first rows and fit all of them; with `judges`, some rows may be kept from the choice."""
+        """Choose kernels on the first rows and fit them to all; with `judges`, some are kept from the choice."""
         from similitude.kernel_learning import ExactRidge, choose_automatically
 
         n_apart = rows_apart(len(order)) if judges else 0
@@ -287,6 +288,8 @@ def rows_apart(n: int) -> int:
     >>> rows_apart(500), rows_apart(2000), rows_apart(5000)
     (0, 400, 2400)
     """
+    from similitude.kernel_learning import pilot_size
+
     if n < FEWEST_WITH_ROWS_APART:
         return 0
     return max(n - pilot_size(n), ENOUGH_OUTSIDE, int(SHARE_APART * n))
