@@ -1,4 +1,4 @@
-"""Fits whose choices are made on pilot rows: exact or with landmarks, and judged by rows that took part in no choice."""
+"""Fits with choices on pilot rows: exact or with landmarks, judged by rows that took part in no choice."""
 
 import numpy as np
 import pytest

@@ -24,7 +24,6 @@ from similitude.estimators.passes import features_of
 from similitude.estimators.pilot_choice import LANDMARKS_FACTOR, PilotChoice, choose_on_pilot
 from similitude.estimators.rows import PILOT, TrainingRows, groups_of_equals
 from similitude.estimators.scales import open_scales
-from similitude.kernel_learning import ExactRidge
 from similitude.landmarks import PROJECTION, FeatureUnion, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LEAVE_ONE_OUT, LinearModel, Moments, Ridge, Trial, n_held_out, n_judged
 from similitude.similarity import Similarity
@@ -115,10 +114,12 @@ class _Problem:
 
     def exactly(self) -> PilotedFit:
         """Fit to all rows, each of which is a landmark."""
+        from similitude.kernel_learning import ExactRidge  # loads all kernels
+
         landmarks, Y, weights = self._landmarks(self.rows), *self._targets()
         k, penalty, mean = self.choice.similarity, self.choice.penalty, np.average(Y, axis=0, weights=weights)
-        model = ExactRidge.fit(k, landmarks.encoding, Y - mean, weights, penalty)
-        trial = self._trial(mean + model.left_out(self.judging))
+        model = ExactRidge.fit(k, landmarks.encoding, Y - mean, weights, penalty, self.judging)
+        trial = self._trial(mean + model.left_out)
         known = Y if landmarks.labels is None else landmarks.labels
         influence = BlendInfluence(known, weights, mean, (penalty,), (1.0,))
         linear = LinearModel(model.coefficients, mean)
