@@ -111,6 +111,13 @@ def test_losses_of_pilot_rows_are_those_of_models_without_them():
     assert half[10, 0] == pytest.approx(residual(70, np.arange(60)), rel=1e-3)
 
 
+def test_many_outputs_are_judged_by_random_combinations_of_them():
+    Y = np.random.default_rng(3).normal(size=(400, 100))
+    few = pilot_choice._few_outputs(Y)
+    assert few.shape == (400, pilot_choice.MOST_OUTPUTS)
+    assert np.square(few).sum() == pytest.approx(np.square(Y).sum(), rel=0.05)
+
+
 def test_rows_are_equal_up_to_the_sign_of_zero():
     A = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]])
     first, second, third = groups_of_equals(A, np.arange(3)).tolist()

@@ -33,6 +33,9 @@ MOST_PREDICTED = 2_500
 MOST_DOUBLINGS, STEEPEST = 2.0, 0.6
 """Doublings over which the loss is extrapolated at most, and the least share of it that may remain after each."""
 
+MOST_OUTPUTS = 32
+"""Columns of targets up to which each is fitted; of more, as many random combinations."""
+
 UNIT_PENALTIES = 10.0 ** np.arange(-8.0, 1.51, 0.5)
 """Penalties that are tried."""
 
@@ -97,7 +100,7 @@ def choose_on_pilot(
     n : int
         The number of rows of the fit.
     """
-    rows = PilotTargets(Y, weights, n)
+    rows = PilotTargets(_few_outputs(Y), weights, n)
     with remembered_images():
         if scales:
             few = ScaleTrials(k, scales, objects, rows, SCALE_PILOT, 2)
@@ -110,6 +113,18 @@ def choose_on_pilot(
     sizes, losses, deviations, enough = _numbers(trials, place)
     n_scales = len(MULTIPLES) if scales else 1
     return PilotChoice(trials.k, float(UNIT_PENALTIES[place]), n_scales, sizes, losses, deviations, enough)
+
+
+def _few_outputs(Y: np.ndarray) -> np.ndarray:
+    """Return targets, or, if there are many, their components in random directions.
+
+    The squared length of a residual is that of its components in expectation, so that what is chosen takes the same
+    time for any number of classes.
+    """
+    if Y.shape[1] <= MOST_OUTPUTS:
+        return Y
+    directions = np.random.default_rng(0).standard_normal((Y.shape[1], MOST_OUTPUTS))
+    return np.asarray(Y @ directions) / np.sqrt(MOST_OUTPUTS)
 
 
 @dataclass(eq=False)
