@@ -7,7 +7,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
 from similitude.estimators import pilot_choice
 from similitude.estimators.rows import groups_of_equals
-from similitude.kernels import Gaussian
+from similitude.kernels import Gaussian, GlobalAlignment
 
 ONE = LocalEngine(threads=1)
 
@@ -122,3 +122,12 @@ def test_rows_are_equal_up_to_the_sign_of_zero():
     A = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]])
     first, second, third = groups_of_equals(A, np.arange(3)).tolist()
     assert first == second != third
+
+
+def test_a_costly_similarity_is_computed_for_one_scale_only():
+    rng = np.random.default_rng(0)
+    series = [np.cumsum(rng.normal(size=12)) for _ in range(30)]
+    labels = [one[-1] > 0 for one in series]
+    model = SimilarityClassifier(GlobalAlignment(), random_state=0, engine=ONE).fit(series, labels)
+    assert model.similarity_ == GlobalAlignment().resolve(series, 0)
+    assert "median scale" in model.notes_[-1]

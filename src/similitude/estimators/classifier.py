@@ -48,7 +48,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         kernel of their own. ``"precomputed"``: X is the matrix K(train, train) in ``fit`` and
         K(new, train) afterwards. Several: their features are used side by side, each divided by its root mean square
         length (Balcan and Blum, Theorem 3). A scale left at ``"median"`` is chosen among a quarter, a half, one, two
-        and four times the median.
+        and four times the median; a costly similarity, such as `GlobalAlignment`, keeps the median.
     landmarks : str or sequence of objects
         A rule (``uniform stratified kmeans++ rpcholesky leverage diverse``) or the objects themselves. ``"auto"``:
         uniform for proven kernels, otherwise stratified by class.

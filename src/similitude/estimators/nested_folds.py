@@ -2,12 +2,11 @@
 
 Folds reuse the similarities that the fit computed: the landmarks of a fold are those of the fit that are not among its
 test rows. Only a scale that is chosen from the data, or a kernel that is learned from labels, is found again, with
-similarities of its own.
+similarities of its own; the median scale of a costly similarity, which depends on no label, is kept.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +20,7 @@ from similitude.estimators.landmark_count import SampleFeatures, Validation, dou
 from similitude.estimators.learned_similarities import prepared_by_labels
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.rows import TrainingRows, groups_of_equals
-from similitude.estimators.scales import choose_scales
+from similitude.estimators.scales import choose_scales, keeps_median
 from similitude.landmarks import Landmarks
 from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
 from similitude.similarity import remembered_images
@@ -142,7 +141,8 @@ def _samples_of_fold(
         mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
     if not len(mine):
         return []
-    if all(map(operator.is_, options.similarities, data.similarities)):
+    pairs = zip(options.similarities, data.similarities, strict=True)
+    if all([k is resolved or keeps_median(k, resolved) for k, resolved in pairs]):
         return [sample.restricted(order, mine) for sample in samples]
     given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
     rows_in, everything = take(X, places[train]), take(X, places[order])

@@ -24,6 +24,9 @@ SCALE_ROWS = 5_000
 SCALE_LANDMARKS = 1_000
 """Most landmarks with which scales are compared."""
 
+MEDIAN_KEPT = "{!r} has the median scale: others were not compared, because each costs another Gram matrix"
+"""A note on costly similarities."""
+
 
 def open_scales(k: Similarity) -> list[str]:
     """Return the parameters that are to be resolved to a median of the data.
@@ -37,9 +40,15 @@ def open_scales(k: Similarity) -> list[str]:
     return [name for name in unresolved if given[name] == "median"]
 
 
+def keeps_median(k: Similarity, resolved: Similarity) -> bool:
+    """Tell whether a scale left open stays at the median: each scale to compare would cost another Gram matrix."""
+    return resolved.hints.heavy and bool(open_scales(k)) and len(open_scales(k)) == len(k.unresolved())
+
+
 def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> tuple[TrainingRows, int]:
     """Return the rows with each similarity at its best scale, and how many combinations of scales were compared."""
-    names = [open_scales(k) for k in options.similarities]
+    pairs = zip(options.similarities, data.similarities, strict=True)
+    names = [[] if keeps_median(k, resolved) else open_scales(k) for k, resolved in pairs]
     if not any(names):
         return data, 1
     which, n_train, n_judged = data.pilot(min(SCALE_ROWS, choice.pilot))

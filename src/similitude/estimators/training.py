@@ -41,7 +41,7 @@ from similitude.estimators.rows import (
     equals_judged_together,
     groups_of_equals,
 )
-from similitude.estimators.scales import choose_scales, open_scales
+from similitude.estimators.scales import MEDIAN_KEPT, choose_scales, keeps_median, open_scales
 from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
 from similitude.similarity import Learnable, Precomputed, Similarity, remembered_images
 
@@ -201,6 +201,8 @@ class LandmarkTrainer(LandmarkPredictor):
         data, n_scales = choice.rows, 1
         if not all(map(operator.is_, similarities, data.similarities)):  # one of them was resolved on the data
             data, n_scales = choose_scales(data, choice, options)
+            pairs = zip(options.similarities, data.similarities, strict=True)
+            self.notes_ += [MEDIAN_KEPT.format(now) for k, now in pairs if keeps_median(k, now)]
         fitted = fit_ridge(data, choice, options)
         if (options.loss, options.penalty) != RIDGE:
             fitted = self._refit(fitted, data, options)
