@@ -45,6 +45,14 @@ def test_it_beats_a_gaussian_kernel_where_few_columns_matter():
     assert all(k.proven for k in kernels)
 
 
+def test_columns_of_a_frame_of_numbers_are_called_by_their_names():
+    X, y = relevant(300, d=4)
+    frame = pd.DataFrame(X, columns=["hour", "wind", "noise", "day"])
+    model = SimilarityRegressor(random_state=0).fit(frame, y)
+    assert "mostly hour" in model.notes_[0]
+    assert model.learned_.importance.names == ["hour", "wind", "noise", "day"]
+
+
 @pytest.mark.parametrize("n", [150, pytest.param(3100, marks=pytest.mark.deep)])
 def test_the_held_out_error_is_that_on_new_rows(n):
     """By nested folds, and by rows outside of the pilot that are left out one by one."""

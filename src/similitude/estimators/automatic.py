@@ -88,7 +88,7 @@ def fits_exactly(n: int, memory: int) -> bool:
 
 
 def learn_on_pilot(
-    X: Any, Y: np.ndarray, order: np.ndarray, kind: str, judged_together: bool
+    X: Any, Y: np.ndarray, order: np.ndarray, kind: str, judged_together: bool, names: list[str] | None = None
 ) -> tuple[AutoChoice, np.ndarray]:
     """Choose kernels on the first of many rows in random order; also return the order in which copies come together.
 
@@ -101,12 +101,15 @@ def learn_on_pilot(
     kind : {"vectors", "table"}
     judged_together : bool
         Whether rows that equal one of the last judge it too, so that they are not learned from.
+    names : list of str, optional
+        Of the columns of vectors.
     """
     if judged_together:
         _, encoding = default_similarity(kind).prepare(X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
     pilot = order[: pilot_size(len(order))]
-    return choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table"), order
+    choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
+    return choice.named(names), order
 
 
 def best_alone(choice: AutoChoice) -> Similarity:
@@ -176,6 +179,7 @@ def fit_exactly(
     seed: Any,
     kind: str,
     positions: np.ndarray | None = None,
+    names: list[str] | None = None,
 ) -> ExactFit:
     """Choose kernels on pilot rows, and fit ridge regression to all rows with a weight.
 
@@ -192,6 +196,8 @@ def fit_exactly(
     kind : {"vectors", "table"}
     positions : array of int, optional
         The positions of the rows among those that the user gave.
+    names : list of str, optional
+        Of the columns of vectors.
     """
     used = np.sort(order)
     at = used if positions is None else positions[used]
@@ -209,7 +215,7 @@ def fit_exactly(
     known = Y if labels is None else labels
     shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
-    learned, (n, width) = summarize(blend.choice), blend.choice.features.X.shape
+    learned, (n, width) = summarize(blend.choice.named(names)), blend.choice.features.X.shape
     size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
     note = f"{in_words(learned)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
     return ExactFit(learned, features, blend.linear, influence, trial, tried, judged, note)

@@ -83,7 +83,8 @@ class LandmarkTrainer(LandmarkPredictor):
         if not exact or not self._learns(X, Y, weighted):
             return None
         order = sampling.order(weighted)
-        fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind(), sampling.places)
+        names = self._column_names()
+        fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind(), sampling.places, names)
         return self._keep_exact(fit, labels)
 
     @property
@@ -112,6 +113,11 @@ class LandmarkTrainer(LandmarkPredictor):
         choosing = isinstance(self.landmarks, str) and self.landmark_indices is None
         return plain and choosing and bool((Y[weighted] != Y[weighted[:1]]).any())
 
+    def _column_names(self) -> list[str] | None:
+        """Return the names of the columns, if X was a data frame of numbers."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(map(str, names))
+
     def _chosen_on_pilot(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sampling: Sampling
     ) -> tuple[AutoChoice, np.ndarray] | None:
@@ -120,7 +126,7 @@ class LandmarkTrainer(LandmarkPredictor):
         if len(weighted) <= LEAVE_ONE_OUT or not self._learns(X, Y, weighted):
             return None
         together = len(weighted) <= PILOT and sampling.all_rows is None
-        return learn_on_pilot(X, Y, sampling.order(weighted), self._kind(), together)
+        return learn_on_pilot(X, Y, sampling.order(weighted), self._kind(), together, self._column_names())
 
     def _why_no_cells(self, sampling: Sampling) -> str | None:
         """Return why many rows are not fitted exactly in cells; None if they may be."""

@@ -9,7 +9,16 @@ import numpy as np
 
 from similitude.kernel_learning.gradients import metric_of
 from similitude.kernel_learning.pilot import PilotSplit
-from similitude.kernel_learning.trials import ALONG_PENALTIES, ALONG_WIDTHS, BOTH, HALF_STEPS, Candidate, RidgeTrial, Setting, Steps
+from similitude.kernel_learning.trials import (
+    ALONG_PENALTIES,
+    ALONG_WIDTHS,
+    BOTH,
+    HALF_STEPS,
+    Candidate,
+    RidgeTrial,
+    Setting,
+    Steps,
+)
 
 LEARNING_ROUNDS = 4
 """Most rounds of a path."""

@@ -90,7 +90,7 @@ class Tabular(Similarity):
     def limits_outliers(X: np.ndarray) -> bool:
         """Tell whether some column of a matrix has outliers, which would be moved to a limit."""
         low, high = outlier_limits(X)
-        return bool(((X < low) | (X > high)).any())
+        return bool(((low > X) | (high < X)).any())
 
     def features(self, X: Any) -> np.ndarray:
         """Return the numbers that the rows become, in double precision."""
