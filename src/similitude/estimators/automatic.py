@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,19 +13,12 @@ from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, assign_folds
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
-from similitude.kernel_learning import (
-    AutoChoice,
-    ExactRidge,
-    LearnedSummary,
-    choose_automatically,
-    pilot_size,
-    summarize,
-)
-from similitude.kernels import Gaussian, Tabular
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel, Trial
 from similitude.similarity import Similarity, as_similarity
-from similitude.similarity.expressions import DEFAULTS
+
+if TYPE_CHECKING:
+    from similitude.kernel_learning import AutoChoice, ExactRidge, LearnedSummary
 
 AUTO = "auto"
 
@@ -74,11 +67,16 @@ def _has_missing(X: Any) -> bool:
 
 def default_similarity(kind: str) -> Similarity:
     """Return the similarity for a kind of objects where nothing is learned."""
+    from similitude.kernels import Gaussian, Tabular
+    from similitude.similarity.expressions import DEFAULTS
+
     return Tabular(Gaussian()) if kind == "table" else as_similarity(DEFAULTS[kind])
 
 
 def can_learn(X: Any, n: int, memory: int) -> bool:
     """Tell whether there are enough rows of dense vectors or of a table, and memory to learn a kernel from them."""
+    from similitude.kernel_learning import pilot_size
+
     return n >= FEWEST_LEARNED and not is_sparse(X) and not is_tensor(X) and fits_exactly(pilot_size(n), memory)
 
 
@@ -104,6 +102,8 @@ def learn_on_pilot(
     names : list of str, optional
         Of the columns of vectors.
     """
+    from similitude.kernel_learning import choose_automatically, pilot_size
+
     if judged_together:
         _, encoding = default_similarity(kind).prepare(X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
@@ -199,6 +199,8 @@ def fit_exactly(
     names : list of str, optional
         Of the columns of vectors.
     """
+    from similitude.kernel_learning import summarize
+
     used = np.sort(order)
     at = used if positions is None else positions[used]
     places = np.searchsorted(used, order)
@@ -247,7 +249,9 @@ class _Blend:
     def fit(
         cls, X: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, kind: str, judges: bool = False
     ) -> _Blend:
-        """Choose kernels on the first rows and fit all of them; with `judges`, some rows may be kept from the choice."""
+        """Choose kernels on the first rows and fit them to all; with `judges`, some are kept from the choice."""
+        from similitude.kernel_learning import ExactRidge, choose_automatically
+
         n_apart = rows_apart(len(order)) if judges else 0
         choice = choose_automatically(X, Y, order[: len(order) - n_apart], table=kind == "table")
         kernels, mean = choice.kernels(), np.average(Y, axis=0, weights=weights)
@@ -284,6 +288,8 @@ def rows_apart(n: int) -> int:
     >>> rows_apart(500), rows_apart(2000), rows_apart(5000)
     (0, 400, 2400)
     """
+    from similitude.kernel_learning import pilot_size
+
     if n < FEWEST_WITH_ROWS_APART:
         return 0
     return max(n - pilot_size(n), ENOUGH_OUTSIDE, int(SHARE_APART * n))

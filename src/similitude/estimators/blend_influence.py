@@ -15,7 +15,6 @@ from scipy.linalg import cho_solve
 
 from similitude.compute import Encoding, count, rows
 from similitude.estimators.model import LandmarkModel
-from similitude.kernel_learning import ridge_factor
 from similitude.scikit import class_codes
 from similitude.similarity import Similarity
 
@@ -70,6 +69,8 @@ class BlendInfluence:
 
     def _factor(self, model: LandmarkModel, number: int, cell: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of a cell, and the Cholesky factor of one kernel's G among them."""
+        from similitude.kernel_learning import ridge_factor
+
         known = vars(self).setdefault("_factors", {})  # computed once; not a field, so that it is not saved
         if (number, cell) not in known:
             features = model.parts[number].features

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from similitude.estimators.automatic import (
     in_words,
     learn_on_pilot,
 )
-from similitude.estimators.cells import fit_in_cells
 from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.fit import Fitted, all_features, fit_ridge
 from similitude.estimators.guarantee import guarantee_of_fit, guarantee_of_learned
@@ -42,9 +41,11 @@ from similitude.estimators.rows import (
     groups_of_equals,
 )
 from similitude.estimators.scales import choose_scales, open_scales
-from similitude.kernel_learning import AutoChoice, summarize
 from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
 from similitude.similarity import Learnable, Precomputed, Similarity, remembered_images
+
+if TYPE_CHECKING:
+    from similitude.kernel_learning import AutoChoice
 
 
 class LandmarkTrainer(LandmarkPredictor):
@@ -66,6 +67,8 @@ class LandmarkTrainer(LandmarkPredictor):
         chosen, why = self._chosen_on_pilot(X, Y, weights, sampling), self._why_no_cells(sampling)
         if chosen is not None and why is None:
             choice, order = chosen
+            from similitude.estimators.cells import fit_in_cells  # loads all kernels
+
             fit = fit_in_cells(X, Y, weights, labels, choice, order, self._engine.budget, sampling.places)
             if isinstance(fit, ExactFit):
                 return self._keep_exact(fit, labels)
@@ -83,8 +86,8 @@ class LandmarkTrainer(LandmarkPredictor):
         if not exact or not self._learns(X, Y, weighted):
             return None
         order = sampling.order(weighted)
-        names = self._column_names()
-        fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind(), sampling.places, names)
+        seed, names = self.random_state, self._column_names()
+        fit = fit_exactly(X, Y, weights, labels, order, seed, self._kind(), sampling.places, names)
         return self._keep_exact(fit, labels)
 
     @property
@@ -157,6 +160,8 @@ class LandmarkTrainer(LandmarkPredictor):
             return learn_similarities(given, X, Y, sampling.order(weighted), together, self.random_state)
         if chosen is None:
             return (), None
+        from similitude.kernel_learning import summarize
+
         self.learned_ = summarize(chosen[0])
         note = f"{in_words(self.learned_)}; landmarks use the kernel that is best alone"
         return (best_alone(chosen[0]),), note if why is None else f"{note}: {why}"
