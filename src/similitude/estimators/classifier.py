@@ -43,8 +43,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         Any measure of how similar two objects are. ``"auto"``: for vectors and tables, Gaussian, Laplace and Matern
         kernels, with and without ranks of columns and learned metrics (see `learn_kernel`), and a blend of two are
         compared on pilot rows, and ``notes_`` says what was chosen. Up to 5,000 rows the fit is then exact: every row
-        is a landmark; with more rows, landmarks are those of the learned kernel. For fewer than 60 rows, sparse vectors
-        and streams, and where landmarks or another loss are asked for, it is a Gaussian kernel; strings and sets have a
+        is a landmark. More rows in memory are split into cells, each with an exact fit (see `kernels.Partitioned`),
+        where that clearly beats landmarks of the learned kernel on held-out rows. For fewer than 60 rows, sparse
+        vectors and streams, and where another loss is asked for, it is a Gaussian kernel; strings and sets have a
         kernel of their own. ``"precomputed"``: X is the matrix K(train, train) in ``fit`` and
         K(new, train) afterwards. Several: their features are used side by side, each divided by its root mean square
         length (Balcan and Blum, Theorem 3). A scale left at ``"median"`` is chosen among a quarter, a half, one, two
