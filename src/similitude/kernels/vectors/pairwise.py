@@ -24,7 +24,7 @@ from similitude.kernels.vectors.sparse import sparse_inner, sparse_sums
 from similitude.similarity import Similarity
 from similitude.support import check_positive, generator
 
-DIRECT = 32 if loops.COMPILED else 4
+DIRECT = 32
 """Dimension up to which vectors are compared entry by entry rather than through a matrix product."""
 
 CENTERED_BY = 256
