@@ -255,7 +255,8 @@ def main() -> None:
     found = [json.loads(line) for line in given.results.read_text().splitlines()] if stored else []
     for name in given.sets.split(","):
         for seed in range(given.splits):
-            known = {one["method"] for one in found if (one["set"], one["seed"], one["rows"]) == (name, seed, given.rows)}
+            mine = [one for one in found if (one["set"], one["seed"], one["rows"]) == (name, seed, given.rows)]
+            known = {one["method"] for one in mine}
             methods = [method for method in given.methods.split(",") if method not in known]
             of = problem(given.folder, name, given.rows, seed) if methods else None
             for method in methods:

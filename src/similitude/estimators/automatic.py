@@ -240,7 +240,7 @@ class _Blend:
     def fit(
         cls, X: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, kind: str, judges: bool = False
     ) -> _Blend:
-        """Choose kernels on the first rows and fit all of them; with `judges`, some rows may be kept from the choice."""
+        """Choose kernels and fit them to all rows; with `judges`, some rows may be kept from the choice."""
         n_apart = rows_apart(len(order)) if judges else 0
         choice = choose_automatically(X, Y, order[: len(order) - n_apart], table=kind == "table")
         kernels, mean = choice.kernels(), np.average(Y, axis=0, weights=weights)

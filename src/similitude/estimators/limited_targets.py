@@ -1,8 +1,8 @@
 r"""Huber's loss by modified residuals: targets far from predictions by other rows are moved to where they are just far.
 
 The minimizer of Huber's loss is that of the squared loss for the targets :math:`f_i + \max(-\delta, \min(\delta, y_i -
-f_i))` with f itself (Huber and Dutter, 1974). A flexible model comes close to every target, an outlier too; so f is here
-the prediction by the other folds, and an outlier pulls no more than any other row.
+f_i))` with f itself (Huber and Dutter, 1974). A flexible model comes close to every target, an outlier too; so f is
+here the prediction by the other folds, and an outlier pulls no more than any other row.
 """
 
 from __future__ import annotations
