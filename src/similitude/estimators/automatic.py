@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,19 +13,12 @@ from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, assign_folds
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
-from similitude.kernel_learning import (
-    AutoChoice,
-    ExactRidge,
-    LearnedSummary,
-    choose_automatically,
-    pilot_size,
-    summarize,
-)
-from similitude.kernels import Gaussian, Tabular
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel, Trial
 from similitude.similarity import Similarity, as_similarity
-from similitude.similarity.expressions import DEFAULTS
+
+if TYPE_CHECKING:
+    from similitude.kernel_learning import AutoChoice, ExactRidge, LearnedSummary
 
 AUTO = "auto"
 
@@ -74,11 +67,16 @@ def _has_missing(X: Any) -> bool:
 
 def default_similarity(kind: str) -> Similarity:
     """Return the similarity for a kind of objects where nothing is learned."""
+    from similitude.kernels import Gaussian, Tabular
+    from similitude.similarity.expressions import DEFAULTS
+
     return Tabular(Gaussian()) if kind == "table" else as_similarity(DEFAULTS[kind])
 
 
 def can_learn(X: Any, n: int, memory: int) -> bool:
     """Tell whether there are enough rows of dense vectors or of a table, and memory to learn a kernel from them."""
+    from similitude.kernel_learning import pilot_size
+
     return n >= FEWEST_LEARNED and not is_sparse(X) and not is_tensor(X) and fits_exactly(pilot_size(n), memory)
 
 
@@ -87,10 +85,10 @@ def fits_exactly(n: int, memory: int) -> bool:
     return MATRICES * 8 * n**2 <= memory
 
 
-def learned_kernel(
-    X: Any, Y: np.ndarray, order: np.ndarray, kind: str, judged_together: bool
-) -> tuple[Similarity, str, LearnedSummary]:
-    """Learn one kernel from the first of many rows in random order; return it, and what was learned, also in words.
+def learn_on_pilot(
+    X: Any, Y: np.ndarray, order: np.ndarray, kind: str, judged_together: bool, names: list[str] | None = None
+) -> tuple[AutoChoice, np.ndarray]:
+    """Choose kernels on the first of many rows in random order; also return the order in which copies come together.
 
     Parameters
     ----------
@@ -101,15 +99,23 @@ def learned_kernel(
     kind : {"vectors", "table"}
     judged_together : bool
         Whether rows that equal one of the last judge it too, so that they are not learned from.
+    names : list of str, optional
+        Of the columns of vectors.
     """
+    from similitude.kernel_learning import choose_automatically, pilot_size
+
     if judged_together:
         _, encoding = default_similarity(kind).prepare(X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
     pilot = order[: pilot_size(len(order))]
     choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
+    return choice.named(names), order
+
+
+def best_alone(choice: AutoChoice) -> Similarity:
+    """Return the kernel that is best alone."""
     best = min(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
-    kernel, summary = choice.kernels()[best], summarize(choice)
-    return kernel, f"{_in_words(summary)}; landmarks use the kernel that is best alone", summary
+    return choice.kernels()[best]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +124,6 @@ class ExactFit:
 
     Attributes
     ----------
-    choice : AutoChoice
     learned : LearnedSummary
     features : tuple of LandmarkFeatures
         One for each kernel that is part of the blend.
@@ -131,9 +136,10 @@ class ExactFit:
         The targets and weights of these rows.
     judged : Judged
         The predictions for rows that had no influence on them.
+    note : str
+        What was learned, and the size of the model.
     """
 
-    choice: AutoChoice
     learned: LearnedSummary
     features: tuple[LandmarkFeatures, ...]
     linear: LinearModel
@@ -141,6 +147,7 @@ class ExactFit:
     trial: Trial
     tried: tuple[np.ndarray, np.ndarray]
     judged: Judged
+    note: str
 
     @property
     def kernels(self) -> list[Similarity]:
@@ -157,14 +164,8 @@ class ExactFit:
         """The loss with all rows as landmarks."""
         return LandmarkCurve.of([len(self.features[0].landmarks)], [self.trial], EVERY_ROW)
 
-    def note(self) -> str:
-        """Return what was learned, and the size of the model, in a sentence."""
-        n, width = self.choice.features.X.shape
-        size = 8 * n * (width + self.linear.weights.shape[1]) * len(self.features) / 1e6
-        return f"{_in_words(self.learned)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
 
-
-def _in_words(learned: LearnedSummary) -> str:
+def in_words(learned: LearnedSummary) -> str:
     """Return what was chosen, and the columns that count."""
     return f"similarity='auto' chose {learned.reason}; what counts: {learned.importance.in_short()}"
 
@@ -178,6 +179,7 @@ def fit_exactly(
     seed: Any,
     kind: str,
     positions: np.ndarray | None = None,
+    names: list[str] | None = None,
 ) -> ExactFit:
     """Choose kernels on pilot rows, and fit ridge regression to all rows with a weight.
 
@@ -194,11 +196,15 @@ def fit_exactly(
     kind : {"vectors", "table"}
     positions : array of int, optional
         The positions of the rows among those that the user gave.
+    names : list of str, optional
+        Of the columns of vectors.
     """
+    from similitude.kernel_learning import summarize
+
     used = np.sort(order)
     at = used if positions is None else positions[used]
     places = np.searchsorted(used, order)
-    some, Y, weights = _in_double_precision(take(X, used)), Y[used], weights[used]
+    some, Y, weights = in_double_precision(take(X, used)), Y[used], weights[used]
     labels = None if labels is None else labels[used]
     blend = _Blend.fit(some, Y, weights, places, kind, judges=True)
     features = tuple(
@@ -211,10 +217,13 @@ def fit_exactly(
     known = Y if labels is None else labels
     shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
-    return ExactFit(blend.choice, summarize(blend.choice), features, blend.linear, influence, trial, tried, judged)
+    learned, (n, width) = summarize(blend.choice.named(names)), blend.choice.features.X.shape
+    size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
+    note = f"{in_words(learned)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
+    return ExactFit(learned, features, blend.linear, influence, trial, tried, judged, note)
 
 
-def _in_double_precision(X: Any) -> Any:
+def in_double_precision(X: Any) -> Any:
     """Return rows that are kept as landmarks: with a small penalty, similarities need all digits."""
     return X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype == np.float32 else X
 
@@ -240,7 +249,9 @@ class _Blend:
     def fit(
         cls, X: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, kind: str, judges: bool = False
     ) -> _Blend:
-        """Choose kernels and fit them to all rows; with `judges`, some rows may be kept from the choice."""
+        """Choose kernels on the first rows and fit them to all; with `judges`, some are kept from the choice."""
+        from similitude.kernel_learning import ExactRidge, choose_automatically
+
         n_apart = rows_apart(len(order)) if judges else 0
         choice = choose_automatically(X, Y, order[: len(order) - n_apart], table=kind == "table")
         kernels, mean = choice.kernels(), np.average(Y, axis=0, weights=weights)
@@ -277,6 +288,8 @@ def rows_apart(n: int) -> int:
     >>> rows_apart(500), rows_apart(2000), rows_apart(5000)
     (0, 400, 2400)
     """
+    from similitude.kernel_learning import pilot_size
+
     if n < FEWEST_WITH_ROWS_APART:
         return 0
     return max(n - pilot_size(n), ENOUGH_OUTSIDE, int(SHARE_APART * n))

@@ -95,9 +95,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_
         """
         self._check_params()
         if self.loss == HUBER:
-            raise ValueError(
-                "loss='huber' compares targets with predictions by other rows: partial_fit needs 'squared'"
-            )
+            raise ValueError("loss='huber' needs predictions by other rows: use loss='squared' with partial_fit")
         first = not hasattr(self, "_stream")
         X = self._checked(X, reset=first)
         Y = self._columns(X, y, first)

@@ -69,6 +69,10 @@ class AutoChoice:
         _, squares = best.candidate.squared_gradients(best.trial, diagonal=True)
         return self.features.importance(squares)
 
+    def named(self, names: list[str] | None) -> AutoChoice:
+        """Return the same choice with the columns called by given names, if there are any."""
+        return self if names is None else replace(self, features=replace(self.features, names=names))
+
     def penalties(self) -> tuple[float, ...]:
         """Return the penalty of each part, which is added to the diagonal of its Gram matrix."""
         return tuple(10.0**part.trial.setting.penalty for part in self.parts)

@@ -52,9 +52,8 @@ class ExactRidge:
         factor = ridge_factor(k.block(rows, rows), ridge)
         coefficients = cho_solve((factor, True), Y.astype(rows.dtype), check_finite=False).astype(np.float64)
         if single:
-            coefficients += cho_solve(
-                (factor, True), _left(k, A, Y, ridge, coefficients, rows.dtype), check_finite=False
-            )
+            left = _left(k, A, Y, ridge, coefficients, rows.dtype)
+            coefficients += cho_solve((factor, True), left, check_finite=False)
         last = slice(len(A) - len(judged), None)
         left_out = Y[last] - coefficients[last] / _inverse_diagonal(factor[last, last])[:, None]
         found = np.empty_like(coefficients)

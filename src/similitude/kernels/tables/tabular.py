@@ -48,7 +48,7 @@ class Tabular(Similarity):
 
     resolves = ("columns",)
     reason = "a kernel of phi(x) and phi(z) is a kernel of x and z, whatever the features phi of a row are"
-    hints = hints_of_parts(lambda self: profile_of(self.k))
+    hints = hints_of_parts(lambda self: profile_of(self.k), lambda self: self.k.hints.cells)
 
     def __init__(
         self, k: Similarity, ranks: bool = False, columns: Mapping[Any, Any] | list[Any] | None = None
