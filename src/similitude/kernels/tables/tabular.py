@@ -19,8 +19,8 @@ class Tabular(Similarity):
     Numbers and times are standardized; a few cells that are far beyond all others are moved to a limit before. With
     `ranks`, the normal score of their rank is added (numbers of more than ten different values). A missing number is
     the median, and a further number says that it was missing. Categories, texts and booleans in columns of objects have
-    an indicator each: the 40 most frequent ones that occur at least twice. With
-    features :math:`\phi` it is :math:`K(\phi(x), \phi(z))`, a kernel if K is one.
+    an indicator each: the 40 most frequent ones that occur at least twice. With features :math:`\phi` it is
+    :math:`K(\phi(x), \phi(z))`, a kernel if K is one.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Tabular(Similarity):
     def limits_outliers(X: np.ndarray) -> bool:
         """Tell whether some column of a matrix has outliers, which would be moved to a limit."""
         low, high = outlier_limits(X)
-        return bool(((low > X) | (high < X)).any())
+        return bool((low > X).any() or (high < X).any())
 
     def features(self, X: Any) -> np.ndarray:
         """Return the numbers that the rows become, in double precision."""
