@@ -45,6 +45,7 @@ class LandmarkParameters(SimilarityEstimator):
     side: str
     unlabeled: Any
     certify: float | None
+    max_calls: int | None
     random_state: Any
 
     def __init__(
@@ -59,6 +60,7 @@ class LandmarkParameters(SimilarityEstimator):
         side: str = "auto",
         unlabeled: Any = None,
         certify: float | None = None,
+        max_calls: int | None = None,
         random_state: Any = None,
         engine: Engine | None = None,
     ) -> None:
@@ -71,6 +73,7 @@ class LandmarkParameters(SimilarityEstimator):
         self.side = side
         self.unlabeled = unlabeled
         self.certify = certify
+        self.max_calls = max_calls
         self.random_state = random_state
         self.engine = engine
 

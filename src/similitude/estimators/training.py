@@ -22,12 +22,12 @@ from similitude.estimators.automatic import (
 )
 from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.fit import Fitted, all_features, fit_ridge
+from similitude.estimators.frugal_trainer import FrugalTrainer
 from similitude.estimators.guarantee import guarantee_of_fit, guarantee_of_learned
 from similitude.estimators.influence import influence_in_refit
 from similitude.estimators.learned_similarities import learn_similarities
 from similitude.estimators.nested_folds import Judged, judged_by_folds
 from similitude.estimators.options import RIDGE, FitOptions
-from similitude.estimators.prediction import LandmarkPredictor
 from similitude.estimators.rows import (
     PILOT,
     Sampling,
@@ -41,7 +41,7 @@ from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
 from similitude.similarity import Learnable, Precomputed, Similarity, remembered_images
 
 
-class LandmarkTrainer(LandmarkPredictor):
+class LandmarkTrainer(FrugalTrainer):
     """Fits landmark features and a linear model of them to rows in memory, or to a sample of rows elsewhere."""
 
     def _fitted(
@@ -53,8 +53,10 @@ class LandmarkTrainer(LandmarkPredictor):
         labels: np.ndarray | None,
         sampling: Sampling,
     ) -> Judged:
-        """Fit exactly to few rows if the similarity is automatic, otherwise to landmarks, and judge the fit."""
+        """Fit exactly to few rows if the similarity is automatic, frugally if it may be costly, else to landmarks."""
         judged = self._fit_exactly(X, Y, weights, labels, sampling)
+        if judged is None:
+            judged = self._fit_frugally(X, Y, weights, labels, sampling)
         if judged is None:
             _, judge = self._train(X, Y, weights, sample_weight, labels, sampling)
             judged = judge()
