@@ -108,9 +108,9 @@ class Cascade:
         for stage in self.stages:
             new = self.features.only(np.arange(done, stage.n))
             K = as_numpy(new.similarities(rows(A, at))).astype(np.float64)
-            F = np.concatenate([F, K.reshape(len(at), self.sides, -1)], axis=2)
+            F = np.concatenate([F, K.reshape(len(at), self.sides, stage.n - done)], axis=2)
             calls[at], done = self.sides * stage.n, stage.n
-            take(stage, at, F.reshape(len(at), -1))
+            take(stage, at, F.reshape(len(at), self.sides * done))
             stay = margins(scores(at)) < stage.threshold
             at, F = at[stay], F[stay]
             if not len(at):

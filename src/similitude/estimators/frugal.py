@@ -24,10 +24,10 @@ from similitude.linear import Trial
 from similitude.similarity import SYMMETRIC, Meter, Similarity, calls_per_pair
 from similitude.support import BudgetError
 
-FIRST_STAGE, MOST_LANDMARKS = 5, 320
-"""Landmarks of the first stage, unless there are more classes; each stage doubles their number, up to the most."""
+FIRST_STAGE, GROWTH, MOST_LANDMARKS = 5, 1.5, 320
+"""Landmarks of the first stage, unless there are more classes; by what their number grows; and the most of them."""
 
-MOST_ROWS = 2_000
+MOST_COMPARED_ROWS = 2_000
 """Most rows that a frugal fit compares: the equations of a stage take the third power of their number."""
 
 JUDGING, MOST_JUDGING = 0.1, 300
@@ -40,8 +40,12 @@ landmark, and the fewest rows on which candidates are compared."""
 COMPARED_SHARE, FEWEST_COMPARED, MOST_COMPARED = 0.25, 10, 200
 """Pairs that are compared in both directions to see whether a similarity is symmetric, relative to the rows."""
 
-CERTAIN = 0.002
-"""The share of all rows that may be wrong among those whose class is taken as certain at one stage."""
+CERTAIN = 0.003
+"""The share of all rows that may be wrong among those whose class is taken as certain at one stage. Of fewer than 167
+rows none is certain: too few were seen to be right."""
+
+DOUBLING = 2
+"""Stages that about double the number of landmarks: if they gain nothing, the last one is left away."""
 
 ALL_ROWS = 0.5
 """The share of the budget from which on only rows without a certain class are compared."""
@@ -49,7 +53,9 @@ ALL_ROWS = 0.5
 FEWEST_UNCERTAIN = 10
 """A cascade ends when fewer rows than this are uncertain."""
 
-DAMPING = 0.01
+GAINED_NOTHING = "twice as many gained nothing"
+
+SHORT_COLUMNS = 0.01
 """What is added to the squared length of a column, relative to the longest, when columns are compared."""
 
 
@@ -139,7 +145,8 @@ def fit_frugally(task: FrugalTask) -> FrugalFit:
     people = FrugalRows(task, bought, side)
     stages: list[Stage] = []
     trials: list[Trial] = []
-    reason = "their number reached the most that is tried"
+    passed: list[tuple[np.ndarray, np.ndarray]] = []
+    ended, reason = "", "their number reached the most that is tried"
     for size in _sizes(task.n_classes):
         new, spare = _affordable(task, people, size - len(people.landmarks))
         if new < (2 if stages else task.n_classes):
@@ -155,16 +162,20 @@ def fit_frugally(task: FrugalTask) -> FrugalFit:
         stage, trial = people.learn()
         stages.append(stage)
         trials.append(trial)
+        passed.append((people.scores.copy(), people.calls.copy()))
         ended = _ended(task, people, stage, trials)
         if ended:
             reason = ended
             break
+    if ended == GAINED_NOTHING:
+        del stages[-1], passed[-1]
+    people.scores, people.calls = passed[-1]
     return _fitted(task, people, stages, trials, reason, symmetry)
 
 
 def check_budget(task: FrugalTask) -> None:
     """Refuse a budget that does not suffice for two landmarks of each class."""
-    rows = min(len(task.order), MOST_ROWS)
+    rows = min(len(task.order), MOST_COMPARED_ROWS)
     needed = 2 * max(2, task.n_classes) * rows * calls_per_pair(task.k)
     if task.budget < needed:
         raise BudgetError(
@@ -187,12 +198,20 @@ def _side(task: FrugalTask, bought: Purchases) -> tuple[str, str]:
     different = int((np.abs(there - back) > 1e-9 * np.maximum(np.abs(there), np.abs(back))).sum())
     if different:
         return "both", f"K(x, z) differs from K(z, x) for {different:,} of {pairs:,} pairs"
+    bought.symmetric = True  # of a pair of landmarks, one direction is bought
     return "left", f"K(x, z) = K(z, x) for all of {pairs:,} pairs that were tried"
 
 
 def _sizes(n_classes: int) -> list[int]:
-    first = max(FIRST_STAGE, n_classes)
-    return [first * 2**i for i in range(int(math.log2(max(1.0, MOST_LANDMARKS / first))) + 1)]
+    """Return the numbers of landmarks after each stage.
+
+    >>> _sizes(2)
+    [5, 8, 12, 18, 27, 41, 62, 93, 140, 210, 315]
+    """
+    sizes = [max(FIRST_STAGE, n_classes)]
+    while GROWTH * sizes[-1] < MOST_LANDMARKS:
+        sizes.append(math.floor(GROWTH * sizes[-1] + 0.5))
+    return sizes
 
 
 def _affordable(task: FrugalTask, people: FrugalRows, wanted: int) -> tuple[int, float]:
@@ -205,9 +224,10 @@ def _affordable(task: FrugalTask, people: FrugalRows, wanted: int) -> tuple[int,
 
 def _ended(task: FrugalTask, people: FrugalRows, stage: Stage, trials: list[Trial]) -> str:
     """Let certain rows leave, and return why no further stage is needed, or nothing."""
+    if len(trials) > DOUBLING and not people.gained(trials[-1 - DOUBLING], trials[-1]):
+        return GAINED_NOTHING
     if task.numbers is None:
-        slow = len(trials) > 1 and trials[-1].loss > trials[-2].loss - trials[-2].deviation
-        return "the last doubling gained less than one standard error" if slow else ""
+        return ""
     people.advance(stage.threshold, task.meter.spent >= ALL_ROWS * task.budget)
     learned = people.active[people.active < people.n]
     if len(learned) < FEWEST_UNCERTAIN or len(np.unique(task.numbers[people.places[learned]])) < 2:
@@ -218,7 +238,7 @@ def _ended(task: FrugalTask, people: FrugalRows, stage: Stage, trials: list[Tria
 def _fitted(
     task: FrugalTask, people: FrugalRows, stages: list[Stage], trials: list[Trial], reason: str, symmetry: str
 ) -> FrugalFit:
-    positions = people.places[people.landmarks]
+    positions = people.places[people.landmarks[: stages[-1].n]]
     labels = None if task.numbers is None else task.numbers[positions]
     landmarks = Landmarks(take(task.X, positions), positions, None, labels, "frugal").encoded(task.k, task.A)
     side = "both" if people.profiles.shape[1] == 2 else "right" if task.side == "right" else "left"
@@ -229,7 +249,7 @@ def _fitted(
     return FrugalFit(
         Cascade(LandmarkFeatures(task.k, landmarks, side), tuple(stages)),
         CascadeInfluence.of(stages[0], Y, people.numbers),
-        LandmarkCurve.of([one.n for one in stages], trials, reason),
+        LandmarkCurve.of(people.sizes, trials, reason),
         Trial.of(lam, people.scores[judged], Y[judged], weights[judged]),
         people.places[judged],
         Trial.of(lam, people.scores[learned], Y[learned], weights[learned]),
@@ -253,7 +273,7 @@ class FrugalRows:
         self.bought, self.side, self.meter, self.rng = bought, side, task.meter, task.rng
         numbers, order = task.numbers, task.order
         some = order if numbers is None else order[interleaved(numbers[order], task.rng)]
-        some = some[:MOST_ROWS]
+        some = some[:MOST_COMPARED_ROWS]
         n_judges = min(MOST_JUDGING, int(JUDGING * len(some)))
         self.places, self.n = some, len(some) - n_judges
         self.Y, self.weights = task.Y[self.places].astype(np.float64), task.weights[self.places]
@@ -264,6 +284,7 @@ class FrugalRows:
         self.landmarks = np.empty(0, dtype=np.intp)
         self.profiles = np.empty((len(some), 2 if side == "both" else 1, 0))
         self.calls = np.zeros(len(some), dtype=np.intp)
+        self.sizes: list[int] = []
 
     @property
     def per_landmark(self) -> int:
@@ -309,22 +330,22 @@ class FrugalRows:
         wider[self.compared] = K
         self.profiles = np.concatenate([self.profiles, wider], axis=2)
         self.landmarks = np.concatenate([self.landmarks, new])
+        self.sizes.append(len(self.landmarks))
         self.calls[self.active] = self.profiles.shape[1] * len(self.landmarks)
 
     def profile(self, at: np.ndarray) -> np.ndarray:
         """Return all similarities of some rows."""
-        found: np.ndarray = self.profiles[at].reshape(len(at), -1)
+        found: np.ndarray = self.profiles[at].reshape(len(at), math.prod(self.profiles.shape[1:]))
         return found
 
     def learn(self) -> tuple[Stage, Trial]:
-        """Fit a stage to the rows that were compared; return it, refitted with the judges, and the trial of the others."""
+        """Fit a stage to the rows that were compared; return it with the judges, and the trial of the others so far."""
         learned, judges = self.compared[self.compared < self.n], self.compared[self.compared >= self.n]
         adds = len(learned) < self.n
         targets = self.Y - self.scores if adds else self.Y
         noise = self.meter.noise or 0.0
         ridge, trial = fit_profiles(self.profile(learned), targets[learned], self.weights[learned], noise)
         found = trial.scores + self.scores[learned] if adds else trial.scores
-        trial = Trial.of(trial.lam, found, self.Y[learned], self.weights[learned])
         threshold = np.inf
         if self.numbers is not None:
             at = learned[np.isin(learned, self.active)]
@@ -334,16 +355,25 @@ class FrugalRows:
         judges = judges[np.isin(judges, self.active)]
         self.scores[judges] = stage.scores(self.profile(judges), self.scores[judges])
         self.scores[learned] = found
-        return replace(stage, ridge=everyone), trial
+        n = self.n
+        now = Trial.of(trial.lam, self.scores[:n].copy(), self.Y[:n], self.weights[:n])
+        return replace(stage, ridge=everyone), now
+
+    def gained(self, before: Trial, now: Trial) -> bool:
+        """Tell whether fewer rows are wrong than before; or numbers are closer by more than one standard error."""
+        if self.numbers is None:
+            return now.loss < before.loss - before.deviation
+        numbers = self.numbers[: self.n]
+        return int((_decided(now.scores) != numbers).sum()) < int((_decided(before.scores) != numbers).sum())
 
     def _certain(self, at: np.ndarray, scores: np.ndarray) -> float:
         """Return the margin from which on the class is certain: hardly any row left out of the fit is wrong there."""
         assert self.numbers is not None
         ahead = margins(scores)
-        decided = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
+        decided = _decided(scores)
         order = np.argsort(-ahead, kind="stable")
         wrong = np.cumsum(decided[order] != self.numbers[at][order])
-        certain = np.flatnonzero(wrong <= CERTAIN * self.n)
+        certain = np.flatnonzero(wrong + 0.5 <= CERTAIN * self.n)
         return float(ahead[order[certain[-1]]]) if len(certain) else np.inf
 
     def advance(self, threshold: float, drop: bool) -> None:
@@ -351,6 +381,12 @@ class FrugalRows:
         self.active = self.active[margins(self.scores[self.active]) < threshold]
         if drop:
             self.compared = self.active
+
+
+def _decided(scores: np.ndarray) -> np.ndarray:
+    """Return the class with the largest score."""
+    found: np.ndarray = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
+    return found
 
 
 def most_telling(C: np.ndarray, residuals: np.ndarray, n: int) -> np.ndarray:
@@ -365,7 +401,7 @@ def most_telling(C: np.ndarray, residuals: np.ndarray, n: int) -> np.ndarray:
     """
     Q = C - C.mean(axis=0)
     left = residuals - residuals.mean(axis=0)
-    damping = DAMPING * float((Q**2).sum(axis=0).max(initial=0.0)) or 1.0
+    damping = SHORT_COLUMNS * float((Q**2).sum(axis=0).max(initial=0.0)) or 1.0
     chosen: list[int] = []
     for _ in range(min(n, C.shape[2])):
         lengths = (Q**2).sum(axis=0)

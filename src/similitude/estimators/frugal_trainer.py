@@ -20,12 +20,11 @@ from similitude.landmarks import Representation
 from similitude.similarity import (
     SYMMETRIC,
     Calls,
-    FromBlocks,
     Meter,
     Similarity,
     calls_per_pair,
     cost_per_call,
-    functions_of_pairs,
+    is_counted,
     may_be_costly,
     metered,
     progress_line,
@@ -69,25 +68,22 @@ class FrugalTrainer(LandmarkPredictor):
 
     def _keep_calls(self, meter: Meter) -> None:
         given = self.similarity_ if isinstance(self.similarity_, list) else [self.similarity_]
-        counted = [k for k in given if _counts(k)]
+        counted = [k for k in given if is_counted(k)]
         if not counted:
             self.calls_ = Calls.of(meter, None, 0.0, 0)
             return
-        mean, most = self.n_similarity_calls_ * _sides(self), self.n_similarity_calls_ * _sides(self)
-        if isinstance(self._model, Cascade):
-            mean, most = self._mean_calls, self._model.sides * self._model.stages[-1].n * calls_per_pair(counted[0])
-        else:
-            mean = most = mean * calls_per_pair(counted[0])
-        self.calls_ = Calls.of(meter, cost_per_call(counted[0]), float(mean), int(most))
+        most = self.n_similarity_calls_ * _sides(self) * calls_per_pair(counted[0])
+        mean = self._mean_calls if isinstance(self._model, Cascade) else float(most)
+        self.calls_ = Calls.of(meter, cost_per_call(counted[0]), mean, most)
         if meter.spent:
             self.notes_ = [*self.notes_, f"calls of your function: {self.calls_}"]
 
     def _budget(self, k: Similarity, n: int) -> int | None:
         """Return the most calls of a frugal fit; None if a thorough fit costs no more than is allowed."""
-        symmetric = SYMMETRIC in k.claims
-        thorough = n * n * (1 if symmetric or self.side in ("left", "right") else 2) * calls_per_pair(k)
+        rounds = 1.5 if SYMMETRIC in k.claims else 3.0  # both directions, and landmarks with each other
+        thorough = rounds * n * n * calls_per_pair(k)
         if self.max_calls is not None:
-            return None if not _counts(k) or thorough <= self.max_calls else self.max_calls
+            return None if not is_counted(k) or thorough <= self.max_calls else self.max_calls
         costly = may_be_costly(k) and thorough > THOROUGH_PER_ROW * n + FURTHER_CALLS
         return CALLS_PER_ROW * n * calls_per_pair(k) + FURTHER_CALLS if costly else None
 
@@ -133,15 +129,6 @@ def _note(asked: bool, n: int, used: int) -> str:
     cheap = "" if asked else "; if it is cheap, FromPairs(f, cost=0) says so and all rows are compared"
     some = "" if used == n else f" {used:,} of {n:,} rows were used."
     return f"{why}: few landmarks were chosen, and predictions stop as soon as they are certain{cheap}.{some}"
-
-
-def _counts(k: Similarity) -> bool:
-    """Tell whether a similarity calls a user's function, whose calls are counted."""
-    return bool(functions_of_pairs(k)) or _has_blocks(k)
-
-
-def _has_blocks(k: Similarity) -> bool:
-    return isinstance(k, FromBlocks) or any(_has_blocks(part) for part in k.parts())
 
 
 def _sides(model: LandmarkPredictor) -> int:

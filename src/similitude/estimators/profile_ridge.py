@@ -14,11 +14,14 @@ from scipy.linalg import eigh
 
 from similitude.linear import Trial
 
-WIDTHS = (None, 0.1, 0.3, 1.0, 3.0)
+PROFILE_WIDTHS = (None, 0.1, 0.3, 1.0, 3.0)
 """Kernels of profiles: linear, and Gaussian ones by their squared width relative to the median squared distance."""
 
-PENALTIES = 10.0 ** np.arange(-6.0, 3.1, 0.75)
+PROFILE_PENALTIES = 10.0 ** np.arange(-6.0, 3.1, 0.75)
 """Penalties, relative to the mean of the kernel's diagonal."""
+
+DETERMINED_PART = 1e-6
+"""Penalties are not considered at which a row alone determines its prediction up to this part of the residual."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,21 +87,26 @@ def fit_profiles(F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float
     apart = _squared_distances(F, F)
     median = float(np.median(apart[apart > 0])) if (apart > 0).any() else 0.0
     best: tuple[ProfileRidge, Trial] | None = None
-    for relative in WIDTHS if median else WIDTHS[:1]:
+    for relative in PROFILE_WIDTHS if median else PROFILE_WIDTHS[:1]:
         width = None if relative is None else relative * median
         K = _kernel(F, F, center, None) if width is None else np.exp(-apart / width)
         values, vectors = eigh(root * K * root.T, check_finite=False)
-        turned = vectors.T @ (root * (Y - base))
+        turned, ones = vectors.T @ (root * (Y - base)), vectors.T @ root[:, 0]
         unit = max(float(np.trace(K)) / len(K), np.finfo(float).tiny)
         blur = noise * F.shape[1] * (1.0 if width is None else 2.0 / width)
-        for lam in np.maximum(PENALTIES * unit, blur):
+        for lam in np.maximum(PROFILE_PENALTIES * unit, blur):
             inverse = 1.0 / (np.maximum(values, 0.0) + lam)
             solved = vectors @ (inverse[:, None] * turned)
-            left = (solved / ((vectors**2) @ inverse)[:, None]) / root
+            shares = root[:, 0] / weights.sum() * (vectors @ (inverse * ones))  # a row has its share of the mean target
+            free = (vectors**2) @ inverse - shares
+            if (lam * free).min() < DETERMINED_PART:
+                continue
+            left = solved / root / free[:, None]
             trial = Trial.of(float(lam), Y - left, Y, weights)
             if best is None or trial.loss < best[1].loss:
                 best = ProfileRidge(F, center, width, float(lam), root * solved, base), trial
-    assert best is not None
+    if best is None:
+        raise ValueError("no penalty can be evaluated: give more examples, or less uneven weights")
     return best
 
 

@@ -34,10 +34,10 @@ from similitude.similarity.claims import (
     check_claims,
 )
 from similitude.similarity.contract import Similarity, image, remembered_images
-from similitude.similarity.meter import Calls, Meter, current_meters, metered, progress_line
+from similitude.similarity.meter import Calls, Meter, budgeted, current_meters, metered, progress_line
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
-from similitude.similarity.paying import calls_per_pair, cost_per_call, functions_of_pairs, may_be_costly
+from similitude.similarity.paying import calls_per_pair, cost_per_call, functions_of_pairs, is_counted, may_be_costly
 from similitude.similarity.wrappers import Learnable, Normalized, Pullback, Symmetrized, Wrapped
 
 __all__ = [
@@ -75,6 +75,7 @@ __all__ = [
     "Symmetrized",
     "Wrapped",
     "as_similarity",
+    "budgeted",
     "cache_information",
     "calls_per_pair",
     "check_claims",
@@ -84,6 +85,7 @@ __all__ = [
     "functions_of_pairs",
     "hints_of_parts",
     "image",
+    "is_counted",
     "may_be_costly",
     "merge_caches",
     "metered",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from similitude.support import BudgetError, Result
+from similitude.support import BudgetError, Result, check_integer
 
 
 class Meter:
@@ -78,6 +78,13 @@ class Meter:
             yield
         finally:
             self.purpose = before
+
+
+def budgeted(max_calls: int | None) -> AbstractContextManager[Meter]:
+    """Validate a budget, and return a context in which calls of users' functions are counted and bounded by it."""
+    if max_calls is not None:
+        check_integer("max_calls", max_calls, otherwise="None")
+    return metered(Meter(max_calls))
 
 
 _meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from similitude.similarity.adapters import FromPairs
+from similitude.similarity.adapters import FromBlocks, FromPairs
 from similitude.similarity.contract import Similarity
 
 
@@ -28,3 +28,8 @@ def cost_per_call(k: Similarity) -> float | None:
     functions = functions_of_pairs(k)
     stated = [one.cost for one in functions if one.cost]
     return None if not stated else sum(stated) / len(functions)
+
+
+def is_counted(k: Similarity) -> bool:
+    """Tell whether a similarity calls a user's function, of pairs or of blocks, so that its calls are counted."""
+    return isinstance(k, (FromPairs, FromBlocks)) or any(is_counted(part) for part in k.parts())
