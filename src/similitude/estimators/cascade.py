@@ -28,6 +28,12 @@ def margins(scores: np.ndarray) -> np.ndarray:
     return ahead
 
 
+def decided(scores: np.ndarray) -> np.ndarray:
+    """Return the class number with the largest score; of a single score, whether it is positive."""
+    found: np.ndarray = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Stage:
     """One stage of a cascade.
@@ -164,8 +170,8 @@ class CascadeInfluence:
         terms, near = np.zeros((n, len(self.counts), outputs)), np.zeros((n, len(self.counts)))
 
         def take(stage: Stage, at: np.ndarray, F: np.ndarray) -> None:
-            K = stage.ridge.kernel(F)
-            added = np.stack([(K * dual) @ own[stage.rows] for dual in stage.ridge.dual.T], axis=2)
+            shares, targets = stage.ridge.influences(F)
+            added = np.stack([(shares * target) @ own[stage.rows] for target in targets.T], axis=2)
             constant = stage.ridge.base - (0.0 if stage.adds else self.base)
             added += constant * (self.counts / self.counts.sum())[:, None]
             terms[at] = terms[at] + added if stage.adds else added

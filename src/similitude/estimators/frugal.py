@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, take
-from similitude.estimators.cascade import Cascade, CascadeInfluence, Stage, margins
+from similitude.estimators.cascade import Cascade, CascadeInfluence, Stage, decided, margins
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.profile_ridge import fit_profiles
 from similitude.estimators.purchases import Purchases
@@ -40,12 +40,13 @@ landmark, and the fewest rows on which candidates are compared."""
 COMPARED_SHARE, FEWEST_COMPARED, MOST_COMPARED = 0.25, 10, 200
 """Pairs that are compared in both directions to see whether a similarity is symmetric, relative to the rows."""
 
-CERTAIN = 0.003
-"""The share of all rows that may be wrong among those whose class is taken as certain at one stage. Of fewer than 167
+CERTAIN = 0.004
+"""The share of all rows that may be wrong among those whose class is taken as certain at one stage. Of fewer than 125
 rows none is certain: too few were seen to be right."""
 
 DOUBLING = 2
-"""Stages that about double the number of landmarks: if they gain nothing, the last one is left away."""
+"""Stages that about double the number of landmarks: if they gain nothing and most predictions would pay for them, the
+last one is left away."""
 
 ALL_ROWS = 0.5
 """The share of the budget from which on only rows without a certain class are compared."""
@@ -57,6 +58,16 @@ GAINED_NOTHING = "twice as many gained nothing"
 
 SHORT_COLUMNS = 0.01
 """What is added to the squared length of a column, relative to the longest, when columns are compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class FrugalStep:
+    """How rows fared after a stage: their scores and the calls for each, and the calls that were spent in all."""
+
+    n: int
+    scores: np.ndarray
+    calls: np.ndarray
+    spent: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +91,10 @@ class FrugalFit:
         Mean comparisons of a prediction.
     symmetry : str
         What is known about the symmetry, in words.
+    steps : list of FrugalStep
+        How rows fared after each stage.
+    judged : array of int
+        The judges, by their positions in the steps.
     """
 
     model: Cascade
@@ -91,6 +106,8 @@ class FrugalFit:
     learned: np.ndarray
     calls: float
     symmetry: str
+    steps: list[FrugalStep]
+    judged: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +129,8 @@ class FrugalTask:
     meter : Meter
         Counts them.
     rng : Generator
+    judging : float
+        The share of rows that judge.
     """
 
     X: Any
@@ -125,6 +144,7 @@ class FrugalTask:
     budget: int
     meter: Meter
     rng: np.random.Generator
+    judging: float = JUDGING
 
     @property
     def left(self) -> int:
@@ -145,7 +165,7 @@ def fit_frugally(task: FrugalTask) -> FrugalFit:
     people = FrugalRows(task, bought, side)
     stages: list[Stage] = []
     trials: list[Trial] = []
-    passed: list[tuple[np.ndarray, np.ndarray]] = []
+    passed: list[FrugalStep] = []
     ended, reason = "", "their number reached the most that is tried"
     for size in _sizes(task.n_classes):
         new, spare = _affordable(task, people, size - len(people.landmarks))
@@ -162,15 +182,14 @@ def fit_frugally(task: FrugalTask) -> FrugalFit:
         stage, trial = people.learn()
         stages.append(stage)
         trials.append(trial)
-        passed.append((people.scores.copy(), people.calls.copy()))
+        passed.append(people.step(task.meter.spent))
         ended = _ended(task, people, stage, trials)
         if ended:
             reason = ended
             break
     if ended == GAINED_NOTHING:
-        del stages[-1], passed[-1]
-    people.scores, people.calls = passed[-1]
-    return _fitted(task, people, stages, trials, reason, symmetry)
+        del stages[-1]
+    return _fitted(task, people, stages, trials, passed, reason, symmetry)
 
 
 def check_budget(task: FrugalTask) -> None:
@@ -224,7 +243,8 @@ def _affordable(task: FrugalTask, people: FrugalRows, wanted: int) -> tuple[int,
 
 def _ended(task: FrugalTask, people: FrugalRows, stage: Stage, trials: list[Trial]) -> str:
     """Let certain rows leave, and return why no further stage is needed, or nothing."""
-    if len(trials) > DOUBLING and not people.gained(trials[-1 - DOUBLING], trials[-1]):
+    costly = 2 * np.count_nonzero(people.active < people.n) > people.n  # for most predictions
+    if costly and len(trials) > DOUBLING and not people.gained(trials[-1 - DOUBLING], trials[-1]):
         return GAINED_NOTHING
     if task.numbers is None:
         return ""
@@ -236,8 +256,16 @@ def _ended(task: FrugalTask, people: FrugalRows, stage: Stage, trials: list[Tria
 
 
 def _fitted(
-    task: FrugalTask, people: FrugalRows, stages: list[Stage], trials: list[Trial], reason: str, symmetry: str
+    task: FrugalTask,
+    people: FrugalRows,
+    stages: list[Stage],
+    trials: list[Trial],
+    passed: list[FrugalStep],
+    reason: str,
+    symmetry: str,
 ) -> FrugalFit:
+    """Return the cascade of the stages that are kept, and how rows fared."""
+    last = passed[len(stages) - 1]
     positions = people.places[people.landmarks[: stages[-1].n]]
     labels = None if task.numbers is None else task.numbers[positions]
     landmarks = Landmarks(take(task.X, positions), positions, None, labels, "frugal").encoded(task.k, task.A)
@@ -250,12 +278,14 @@ def _fitted(
         Cascade(LandmarkFeatures(task.k, landmarks, side), tuple(stages)),
         CascadeInfluence.of(stages[0], Y, people.numbers),
         LandmarkCurve.of(people.sizes, trials, reason),
-        Trial.of(lam, people.scores[judged], Y[judged], weights[judged]),
+        Trial.of(lam, last.scores[judged], Y[judged], weights[judged]),
         people.places[judged],
-        Trial.of(lam, people.scores[learned], Y[learned], weights[learned]),
+        Trial.of(lam, last.scores[learned], Y[learned], weights[learned]),
         people.places[learned],
-        float(people.calls[judged].mean()) * calls_per_pair(task.k),
+        float(last.calls[judged].mean()),
         symmetry,
+        passed,
+        judged,
     )
 
 
@@ -274,7 +304,7 @@ class FrugalRows:
         numbers, order = task.numbers, task.order
         some = order if numbers is None else order[interleaved(numbers[order], task.rng)]
         some = some[:MOST_COMPARED_ROWS]
-        n_judges = min(MOST_JUDGING, int(JUDGING * len(some)))
+        n_judges = min(MOST_JUDGING, int(task.judging * len(some)))
         self.places, self.n = some, len(some) - n_judges
         self.Y, self.weights = task.Y[self.places].astype(np.float64), task.weights[self.places]
         self.numbers = None if numbers is None else numbers[self.places]
@@ -333,6 +363,11 @@ class FrugalRows:
         self.sizes.append(len(self.landmarks))
         self.calls[self.active] = self.profiles.shape[1] * len(self.landmarks)
 
+    def step(self, spent: int) -> FrugalStep:
+        """Return how rows fare now."""
+        calls = self.calls * calls_per_pair(self.bought.k)
+        return FrugalStep(len(self.landmarks), self.scores.copy(), calls, spent)
+
     def profile(self, at: np.ndarray) -> np.ndarray:
         """Return all similarities of some rows."""
         found: np.ndarray = self.profiles[at].reshape(len(at), math.prod(self.profiles.shape[1:]))
@@ -364,15 +399,14 @@ class FrugalRows:
         if self.numbers is None:
             return now.loss < before.loss - before.deviation
         numbers = self.numbers[: self.n]
-        return int((_decided(now.scores) != numbers).sum()) < int((_decided(before.scores) != numbers).sum())
+        return int((decided(now.scores) != numbers).sum()) < int((decided(before.scores) != numbers).sum())
 
     def _certain(self, at: np.ndarray, scores: np.ndarray) -> float:
         """Return the margin from which on the class is certain: hardly any row left out of the fit is wrong there."""
         assert self.numbers is not None
         ahead = margins(scores)
-        decided = _decided(scores)
         order = np.argsort(-ahead, kind="stable")
-        wrong = np.cumsum(decided[order] != self.numbers[at][order])
+        wrong = np.cumsum(decided(scores)[order] != self.numbers[at][order])
         certain = np.flatnonzero(wrong + 0.5 <= CERTAIN * self.n)
         return float(ahead[order[certain[-1]]]) if len(certain) else np.inf
 
@@ -381,12 +415,6 @@ class FrugalRows:
         self.active = self.active[margins(self.scores[self.active]) < threshold]
         if drop:
             self.compared = self.active
-
-
-def _decided(scores: np.ndarray) -> np.ndarray:
-    """Return the class with the largest score."""
-    found: np.ndarray = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
-    return found
 
 
 def most_telling(C: np.ndarray, residuals: np.ndarray, n: int) -> np.ndarray:

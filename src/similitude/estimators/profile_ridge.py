@@ -7,7 +7,7 @@ leave-one-out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
@@ -42,6 +42,8 @@ class ProfileRidge:
         The weight of each training row.
     base : array of shape (outputs,)
         The mean target.
+    weights : array of shape (rows,)
+        Those of the training rows.
     """
 
     profiles: np.ndarray
@@ -50,6 +52,7 @@ class ProfileRidge:
     lam: float
     dual: np.ndarray
     base: np.ndarray
+    weights: np.ndarray
 
     def kernel(self, F: np.ndarray) -> np.ndarray:
         """Return the kernel of profiles and those of the training rows."""
@@ -60,14 +63,29 @@ class ProfileRidge:
         found: np.ndarray = self.kernel(F) @ self.dual + self.base
         return found
 
+    def influences(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what each training row's target counts in the predictions for profiles, and targets less their mean.
+
+        The products of both, summed over the training rows, are the scores less the mean target.
+        """
+        root, M = np.sqrt(self.weights), self._equations(self.profiles)
+        targets = (M @ (self.dual / root[:, None])) / root[:, None]
+        shares: np.ndarray = np.linalg.solve(M, (self.kernel(F) * root).T).T * root
+        return shares, targets
+
     def refitted(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> ProfileRidge:
         """Return the same kernel and penalty fitted to other rows."""
-        base = np.average(Y, axis=0, weights=weights)
+        made = replace(self, profiles=F, weights=weights, base=np.average(Y, axis=0, weights=weights))
         root = np.sqrt(weights)[:, None]
-        K = root * _kernel(F, F, self.center, self.width) * root.T
+        dual = root * np.linalg.solve(made._equations(F), root * (Y - made.base))
+        return replace(made, dual=dual)
+
+    def _equations(self, F: np.ndarray) -> np.ndarray:
+        """Return the matrix of the equations: the kernel of training rows times roots of weights, and the penalty."""
+        root = np.sqrt(self.weights)[:, None]
+        K: np.ndarray = root * self.kernel(F) * root.T
         K[np.diag_indices(len(K))] += self.lam
-        dual = root * np.linalg.solve(K, root * (Y - base))
-        return ProfileRidge(F, self.center, self.width, self.lam, dual, base)
+        return K
 
 
 def fit_profiles(F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float = 0.0) -> tuple[ProfileRidge, Trial]:
@@ -104,7 +122,7 @@ def fit_profiles(F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float
             left = solved / root / free[:, None]
             trial = Trial.of(float(lam), Y - left, Y, weights)
             if best is None or trial.loss < best[1].loss:
-                best = ProfileRidge(F, center, width, float(lam), root * solved, base), trial
+                best = ProfileRidge(F, center, width, float(lam), root * solved, base, weights), trial
     if best is None:
         raise ValueError("no penalty can be evaluated: give more examples, or less uneven weights")
     return best

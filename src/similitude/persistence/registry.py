@@ -19,7 +19,7 @@ TABLE = """
 data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
-estimators: Explanation Explanations SimilarityClassifier SimilarityRegressor
+estimators: CostCurve Explanation Explanations SimilarityClassifier SimilarityRegressor
 estimators.blend_influence: BlendInfluence
 estimators.cascade: Cascade CascadeInfluence Stage
 estimators.influence: ExampleInfluence GroupInfluence
