@@ -152,8 +152,8 @@ class CellBlend:
 
     def clearly_beats(self, other: CellBlend, targets: CellTargets, rows: CellRows) -> bool:
         """Tell whether its loss is clearly lower on the rows on which choices are made."""
-        mine, theirs = (one.trial(targets, rows.chosen_on).losses for one in (self, other))
-        return is_clearly_lower(mine, theirs, targets.weights[rows.chosen_on])
+        mine, others = (one.trial(targets, rows.chosen_on).losses for one in (self, other))
+        return is_clearly_lower(mine, others, targets.weights[rows.chosen_on])
 
     def trial(self, targets: CellTargets, rows: np.ndarray) -> Trial:
         """Evaluate the predictions for some rows."""

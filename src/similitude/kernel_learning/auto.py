@@ -22,6 +22,9 @@ UNPREDICTABLE = 0.97
 MOST_RANKED = 300
 """Number of features up to which ranks are tried: more would double the time."""
 
+SMALL_SHARE = 0.1
+"""Share of a blend below which a kernel is left out."""
+
 MATERN = Matern()
 
 
@@ -108,8 +111,7 @@ def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool =
         searches = tuple(replace(one, chosen=fit) for one, fit in zip(searches, found, strict=False))
         parts, weights = _average(gaussian, found)
     else:
-        chosen = _chosen(gaussian, found)
-        parts, weights = (_blend(tuple(found), chosen) if searches else None) or ((chosen,), (1.0,))
+        parts, weights = _blend([gaussian, *found], _chosen(gaussian, found))
     reason = _reason(parts, weights, gaussian, searches, start.features is not plain)
     return AutoChoice(start.features, parts, weights, searches, order[: pilot_size(len(order))], reason, gaussian)
 
@@ -165,17 +167,19 @@ def _average(gaussian: Fit, others: list[Fit]) -> tuple[tuple[Fit, ...], tuple[f
     return parts, (1.0 / len(parts),) * len(parts)
 
 
-def _blend(parts: tuple[Fit, ...], alone: Fit) -> tuple[tuple[Fit, ...], tuple[float, ...]] | None:
-    """Return fits and the factors of their predictions, if the sum is clearly better than one fit alone."""
+def _blend(fits: list[Fit], alone: Fit) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
+    """Return fits and the factors of their predictions; one fit alone if no sum is better.
+
+    The factors are those of non-negative least squares on the judged rows, so that a kernel that adds nothing has none.
+    """
     targets = alone.candidate.targets
-    columns = [part.trial.predicted.ravel() for part in parts]
-    weights, _ = nnls(np.column_stack(columns), targets.ravel())
-    if not (weights > 0).all():
-        return None
-    predicted = sum(weight * part.trial.predicted for weight, part in zip(weights, parts, strict=True))
-    trial = replace(alone.trial, losses=((predicted - targets) ** 2).sum(axis=1))
-    wins, _ = clearly_better(alone, replace(alone, trial=trial))
-    return (parts, tuple(map(float, weights))) if wins else None
+    factors, _ = nnls(np.column_stack([one.trial.predicted.ravel() for one in fits]), targets.ravel())
+    kept = [i for i in range(len(fits)) if factors[i] > SMALL_SHARE * factors.sum()]
+    if len(kept) < 2:
+        return (alone,), (1.0,)
+    some = [fits[i] for i in kept]
+    factors, _ = nnls(np.column_stack([one.trial.predicted.ravel() for one in some]), targets.ravel())
+    return tuple(some), tuple(map(float, factors))
 
 
 def _reason(
