@@ -56,7 +56,7 @@ class LandmarkPredictor(LandmarkParameters):
     n_similarity_calls_: int
     intercept_: np.ndarray
     _model: LandmarkModel
-    _influence: Influence | None
+    _influence: Influence | None = None  # models that were saved before there were influences have none
 
     def _set_model(
         self, features: tuple[LandmarkFeatures, ...], linear: LinearModel, influence: Influence | None
@@ -189,7 +189,7 @@ class LandmarkPredictor(LandmarkParameters):
             return explain_by_landmarks(model, encodings, self.intercept_, asked)
         if self._influence is None:
             raise ValueError(
-                "a model of many rows that was fitted by products keeps no influence of training examples: "
-                "explain(X, by='landmarks') shows weights of landmarks"
+                "this model keeps no influence of training examples: it was fitted by products with many rows, or "
+                "saved by a version without influences; explain(X, by='landmarks') shows weights of landmarks"
             )
         return explain_by_examples(model, encodings, self._influence, asked, classes)
