@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_objects, rows
+from similitude.estimators.cascade import Cascade, CascadeInfluence
 from similitude.estimators.influence import GroupInfluence, Influence
 from similitude.estimators.model import LandmarkModel
 from similitude.support import Result, brief, number_of, plain
@@ -209,9 +210,9 @@ class Explanations(Sequence[Explanation], Result):
 
 
 def explain_by_examples(
-    model: LandmarkModel,
+    model: LandmarkModel | Cascade,
     encodings: tuple[Encoding, ...],
-    influence: Influence,
+    influence: Influence | CascadeInfluence,
     asked: Asked,
     classes: np.ndarray | None,
 ) -> Explanations:
@@ -251,7 +252,9 @@ def explain_by_examples(
     return Explanations(found)
 
 
-def _items(influence: Influence, labels: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, list[Any], np.ndarray]:
+def _items(
+    influence: Influence | CascadeInfluence, labels: np.ndarray, u: np.ndarray
+) -> tuple[np.ndarray, list[Any], np.ndarray]:
     """Return what an explanation in the direction u lists: the groups, their labels, and how many rows they have.
 
     Groups that are not kept apart come last, as one: around the landmark of the largest of them.

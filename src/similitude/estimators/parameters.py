@@ -18,7 +18,6 @@ from similitude.estimators.automatic import (
     kind_of_objects,
 )
 from similitude.estimators.options import FitOptions
-from similitude.kernel_learning import check_learnable
 from similitude.landmarks import (
     RULES,
     Landmarks,
@@ -45,6 +44,7 @@ class LandmarkParameters(SimilarityEstimator):
     side: str
     unlabeled: Any
     certify: float | None
+    max_calls: int | None
     random_state: Any
 
     def __init__(
@@ -59,6 +59,7 @@ class LandmarkParameters(SimilarityEstimator):
         side: str = "auto",
         unlabeled: Any = None,
         certify: float | None = None,
+        max_calls: int | None = None,
         random_state: Any = None,
         engine: Engine | None = None,
     ) -> None:
@@ -71,6 +72,7 @@ class LandmarkParameters(SimilarityEstimator):
         self.side = side
         self.unlabeled = unlabeled
         self.certify = certify
+        self.max_calls = max_calls
         self.random_state = random_state
         self.engine = engine
 
@@ -124,6 +126,8 @@ class LandmarkParameters(SimilarityEstimator):
             for k in self._similarities():
                 k.check_params()
                 if isinstance(k, Learnable):
+                    from similitude.kernel_learning import check_learnable
+
                     check_learnable(k)
         if self.loss not in ("auto", *self._losses):
             raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {self.loss!r}")
