@@ -11,7 +11,7 @@ from similitude.report.render.sentences import counted, label_text
 WHOLE = ("base", "total")
 """Kinds of bars that do not begin where the one before ends."""
 
-MARGIN = 0.1
+LEFT_OF_ALL = 0.1
 """How far left of all ends the bars of base and score begin if zero is not shown, as a part of the width."""
 
 
@@ -38,7 +38,7 @@ def steps(why: Decision) -> list[WaterfallBar]:
     ends = [end for _, start, stop, _, kind in bars for end in ((stop,) if kind in WHOLE else (start, stop))]
     origin = 0.0
     if isinstance(why.prediction, float) and min(map(abs, ends)) > max(ends) - min(ends):
-        origin = min(ends) - MARGIN * (max(ends) - min(ends))
+        origin = min(ends) - LEFT_OF_ALL * (max(ends) - min(ends))
     low, high = min([*ends, origin]), max([*ends, origin])
     span = (high - low) or 1.0
     drawn = [(name, origin if kind in WHOLE else start, stop, text, kind) for name, start, stop, text, kind in bars]
