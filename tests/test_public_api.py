@@ -56,6 +56,21 @@ def test_imports_are_light(statement):
     assert found.stdout == "[]\n", found.stderr
 
 
+def test_estimators_load_little_beside_the_base_of_scikit_learn():
+    program = """
+import sys
+import sklearn.base
+before = set(sys.modules)
+from similitude import SimilarityClassifier
+new = set(sys.modules) - before
+small = ("similitude", "sklearn.utils", "sqlite3", "_sqlite3", "fractions")
+print([name for name in new if not name.startswith(small)])
+print([name for name in new if name in ("similitude.kernels", "similitude.kernel_learning")])
+"""
+    found = run(program)
+    assert found.stdout == "[]\n[]\n", found.stderr
+
+
 def test_engines_can_be_looked_at_without_the_optional_ones():
     program = """
 import sys

@@ -174,7 +174,9 @@ class LandmarkEstimator(LandmarkTrainer):
                 )
             enough = np.count_nonzero(weights) >= FEWEST_NESTED_ROWS
             chosen_on = np.where(held, 0.0, weights) if enough else weights
-            fitted, _ = self._train(X, Y, chosen_on, sample_weight, labels)
+            sampling = Sampling(draw_seed(self.random_state))
+            chosen = self._chosen_on_pilot(X, Y, chosen_on, sampling)
+            fitted, _ = self._train(X, Y, chosen_on, sample_weight, labels, sampling, chosen)
             stream = Stream.begin(fitted.features, Y.shape[1], labels is not None)
         stream = stream.learn(X, Y, weights, held, self._engine)
         linear, influence, trial, targets = stream.solve()

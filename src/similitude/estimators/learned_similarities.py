@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from similitude.compute import Encoding, take
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
-from similitude.kernel_learning import Learned, learn_from_targets, pilot_size
 from similitude.similarity import Learnable, Similarity
+
+if TYPE_CHECKING:
+    from similitude.kernel_learning import Learned
 
 
 def learn_similarities(
@@ -37,6 +39,8 @@ def learn_similarities(
     found, notes = [], []
     for k in similarities:
         if isinstance(k, Learnable):
+            from similitude.kernel_learning import pilot_size
+
             rows = order
             if judged_together:
                 _, encoding = k.k.prepare(X, random_state)
@@ -50,6 +54,8 @@ def learn_similarities(
 
 
 def _learned(k: Similarity, X: Any, Y: np.ndarray, rows: np.ndarray, random_state: Any) -> Learned:
+    from similitude.kernel_learning import learn_from_targets
+
     return learn_from_targets(k, take(X, rows), Y[rows], random_state=random_state)
 
 

@@ -18,7 +18,6 @@ from similitude.estimators.automatic import (
     kind_of_objects,
 )
 from similitude.estimators.options import FitOptions
-from similitude.kernel_learning import check_learnable
 from similitude.landmarks import (
     RULES,
     Landmarks,
@@ -127,6 +126,8 @@ class LandmarkParameters(SimilarityEstimator):
             for k in self._similarities():
                 k.check_params()
                 if isinstance(k, Learnable):
+                    from similitude.kernel_learning import check_learnable
+
                     check_learnable(k)
         if self.loss not in ("auto", *self._losses):
             raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {self.loss!r}")

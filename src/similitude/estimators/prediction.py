@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -30,7 +30,6 @@ from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.model import LandmarkModel
 from similitude.estimators.parameters import LandmarkParameters
 from similitude.estimators.partitions import Prediction, partition_prediction
-from similitude.kernel_learning import LearnedSummary
 from similitude.landmarks import (
     LandmarkFeatures,
     Representation,
@@ -38,6 +37,9 @@ from similitude.landmarks import (
 from similitude.linear import LinearModel
 from similitude.similarity import Precomputed
 from similitude.support import Estimate, Guarantee, check_choice
+
+if TYPE_CHECKING:
+    from similitude.kernel_learning import LearnedSummary
 
 
 class LandmarkPredictor(LandmarkParameters):

@@ -19,7 +19,7 @@ REACH = 36
 SPACES = " \t\r\n"
 ESCAPES = r"\\ \' \" \n \r \t \x.. and, but for bytes, \u.... \U........"
 
-_LETTER = r"[A-Za-z0-9_\x80-\U0010ffff]"
+_LETTER = r"[^\x00-/:-@\[-^`{-\x7f]"  # of ASCII, letters, digits and _; other alphabets as a range compile slowly
 _NAME = rf"(?![0-9]){_LETTER}+"
 _SPACE = f"[{SPACES}]*"
 _TOKEN = re.compile(
