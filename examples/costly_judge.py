@@ -17,7 +17,7 @@ from similitude import FromPairs, SimilarityClassifier, cost_curve
 rng = np.random.default_rng(0)
 GOOD = ["lovely", "great", "warm", "kind", "bright"]
 BAD = ["dull", "slow", "cold", "rude", "broken"]
-COMMON = "the a room was and we food staff bed view stay door night with for not day in of".split()
+COMMON = ["the", "a", "room", "was", "and", "we", "food", "bed", "view", "stay", "door", "night", "with", "not", "day"]
 
 
 def review(good):

@@ -28,6 +28,8 @@ from similitude.estimators.cascade import Cascade, margins
 from similitude.estimators.frugal import most_telling
 from similitude.estimators.profile_ridge import PROFILE_WIDTHS, fit_profiles
 from similitude.estimators.purchases import Purchases
+from similitude.kernels import Gaussian
+from similitude.learners import KernelSVC, KernelSVR
 from similitude.maps import LandmarkMap, ProjectionMap
 from similitude.similarity import Meter, metered, progress_line
 
@@ -293,6 +295,16 @@ def test_a_cost_curve_comes_from_one_run():
     assert curve.plot().get_xlabel() == "calls to fit"
     with pytest.raises(ValueError, match="two classes"):
         cost_curve(f, X, ["same"] * len(X))
+
+
+@pytest.mark.parametrize("learner", [KernelSVC(tol=1e-4), KernelSVR(), KernelSVC(hard=True)])
+def test_a_support_vector_machine_calls_the_function_once_for_each_pair(learner):
+    X = list(rng.standard_normal((60, 2)))
+    f = Counted()
+    model = clone(learner).set_params(kernel=FromPairs(f)).fit(X, np.arange(60) % 2)
+    assert f.calls == len(set(f.pairs)) == 60**2
+    twin = clone(learner).set_params(kernel=Gaussian(sigma=0.5**0.5)).fit(np.array(X), np.arange(60) % 2)
+    np.testing.assert_allclose(model.predict(X), twin.predict(np.array(X)), atol=0.02)
 
 
 def test_progress_says_how_long_it_takes():
