@@ -320,14 +320,20 @@ def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, 
 def _landmark_blocks(inputs: Inputs, parts: Split, folds: Sequence[FoldModel]) -> list[LandmarkBlocks]:
     """Return similarities to landmarks: of the models of the first round, and last of the reported model.
 
-    If a part was held out once, these are the same; there are none where every row is a landmark.
+    If a part was held out once, these are the same; there are none where every row is a landmark, or where a frugal
+    fit gives landmarks no weights.
     """
-    if any(one.model.landmark_curve_.reason == EVERY_ROW for one in folds):
+    if any(one.model.landmark_curve_.reason == EVERY_ROW or _is_frugal(one.model) for one in folds):
         return []
     if parts.held_out:
         return [LandmarkBlocks(inputs, folds[-1])]
     reported = FoldModel(folds[-1].model, parts.learned, parts.tested)
     return [LandmarkBlocks(inputs, one) for one in (*folds[: len(parts.rounds[0])], reported)]
+
+
+def _is_frugal(model: Any) -> bool:
+    """Tell whether scores are no weighted sums of similarities to landmarks."""
+    return bool(model.n_similarity_calls_) and not len(model.landmark_weights_)
 
 
 def _learned(model: Any, about: About) -> LearnedSummary | None:
