@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
+from similitude.compute.engines import at_most_blas_threads
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import FIRST_FITTED_ROWS, PilotSplit, pilot_size, pilot_splits
@@ -24,6 +25,9 @@ MOST_RANKED = 300
 
 SMALL_SHARE = 0.1
 """Share of a blend below which a kernel is left out."""
+
+PILOT_THREADS = 8
+"""Most threads of BLAS for the matrices of pilot rows: with 16 a fit took twice as long as with 2 to 8."""
 
 MATERN = Matern()
 
@@ -78,6 +82,7 @@ class AutoChoice:
         return tuple(10.0**part.trial.setting.penalty for part in self.parts)
 
 
+@at_most_blas_threads(PILOT_THREADS)
 def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool = False) -> AutoChoice:
     """Choose kernels, metrics and their blend for vectors, or for the rows of a table.
 
