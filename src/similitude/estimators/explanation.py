@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_objects, rows
+from similitude.estimators.cascade import Cascade, CascadeInfluence
 from similitude.estimators.influence import GroupInfluence, Influence
 from similitude.estimators.model import LandmarkModel
 from similitude.support import Result, brief, number_of, plain
@@ -205,9 +206,9 @@ class Explanations(Sequence[Explanation], Result):
 
 
 def explain_by_examples(
-    model: LandmarkModel,
+    model: LandmarkModel | Cascade,
     encodings: tuple[Encoding, ...],
-    influence: Influence,
+    influence: Influence | CascadeInfluence,
     asked: Asked,
     classes: np.ndarray | None,
 ) -> Explanations:
