@@ -171,9 +171,7 @@ def _among(K: Rows, examples: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(K.square(each[order])[np.ix_(place, place)])
 
 
-def _update(
-    residual: np.ndarray, problem: BoxProblem, K: Rows, moved: np.ndarray, variables: np.ndarray
-) -> None:
+def _update(residual: np.ndarray, problem: BoxProblem, K: Rows, moved: np.ndarray, variables: np.ndarray) -> None:
     """Update all residuals after these variables moved."""
     per_example = np.bincount(problem.example[variables], moved, minlength=len(K))
     which, change = np.flatnonzero(per_example), np.zeros(len(K))
