@@ -18,7 +18,7 @@ WORKING_SET = 4096
 NEGLIGIBLE_GAIN = 4 * float(np.finfo(np.float64).eps)
 """A relative gain of the objective below this is rounding."""
 
-SAMPLED_FROM, SAMPLED_EVERY = 4096, 4
+SAMPLED_FROM, SAMPLED_EVERY = 2048, 4
 """Number of examples from which on a sample is solved first, and which of them are in it."""
 
 MAX_STEPS = 10_000_000

@@ -57,6 +57,8 @@ class KernelRows:
 
     def between(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) for i in `which` and j in `columns`."""
+        if not (len(which) and len(columns)):
+            return np.empty((len(which), len(columns)), self.store.dtype)
         return np.asarray(self._blocks(which, columns).whole())
 
     def cached_first(self, which: np.ndarray) -> np.ndarray:
