@@ -45,6 +45,14 @@ def test_it_beats_a_gaussian_kernel_where_few_columns_matter():
     assert all(k.proven for k in kernels)
 
 
+def test_columns_of_a_frame_of_numbers_are_called_by_their_names():
+    X, y = relevant(300, d=4)
+    frame = pd.DataFrame(X, columns=["hour", "wind", "noise", "day"])
+    model = SimilarityRegressor(random_state=0).fit(frame, y)
+    assert "mostly hour" in model.notes_[0]
+    assert model.learned_.importance.names == ["hour", "wind", "noise", "day"]
+
+
 @pytest.mark.parametrize("n", [150, pytest.param(3100, marks=pytest.mark.deep)])
 def test_the_held_out_error_is_that_on_new_rows(n):
     """By nested folds, and by rows outside of the pilot that are left out one by one."""
@@ -129,9 +137,9 @@ def test_a_small_table_is_fitted_without_learning(table):
 @pytest.mark.deep
 def test_many_rows_have_landmarks_in_the_learned_metric():
     X, y = relevant(6000, d=8)
-    model = SimilarityRegressor("auto", random_state=0).fit(X[:5500], y[:5500])
+    model = SimilarityRegressor("auto", random_state=0, landmarks="uniform").fit(X[:5500], y[:5500])
     assert len(model.landmarks_) < 5500 and model.score(X[5500:], y[5500:]) > 0.95
-    assert any("landmarks use the kernel" in note for note in model.notes_)
+    assert any("landmarks use the kernel that is best alone: landmarks were asked for" in note for note in model.notes_)
     assert model.guarantee_.grade == "NONE"
 
 
@@ -147,18 +155,44 @@ def test_a_stream_uses_the_usual_kernel():
 def test_rows_left_out_are_predicted_by_a_model_without_them(penalty):
     X, Y, k = points(40, 3), points(40, 2, 1), Matern(length=2.0)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 40)
-    model = ExactRidge.fit(k, X, Y, weights, penalty)
-    for i in (0, 7):
+    judged = np.array([7, 0, 33])
+    model = ExactRidge.fit(k, X, Y, weights, penalty, judged)
+    for i, found in zip(judged, model.left_out, strict=True):
         rest = np.delete(np.arange(40), i)
-        other = ExactRidge.fit(k, X[rest], Y[rest], weights[rest], penalty * weights.mean() / weights[rest].mean())
-        expected = k.cross(X[[i]], X[rest]) @ other.coefficients
-        np.testing.assert_allclose(model.left_out(np.array([i])), expected, rtol=1e-3, atol=1e-4)
+        lam = penalty * weights.mean() / weights[rest].mean()
+        other = ExactRidge.fit(k, X[rest], Y[rest], weights[rest], lam, judged[:0])
+        np.testing.assert_allclose(found, k.cross(X[[i]], X[rest])[0] @ other.coefficients, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("y", [np.ones(100), np.r_[1e9, np.zeros(99)]], ids=["constant", "an outlier"])
 def test_odd_targets(y):
     model = SimilarityRegressor("auto", random_state=0).fit(points(100, 3), y)
     assert np.isfinite(model.predict(points(5, 3))).all()
+
+
+@pytest.mark.parametrize("X", [np.ones((100, 3)), np.arange(100)[:, None] % 2], ids=["constant", "two values"])
+def test_few_different_rows(X):
+    y = X[:, 0] + 0.1 * points(100, 1)[:, 0]
+    model = SimilarityRegressor("auto", random_state=0).fit(X, y)
+    assert abs(model.predict(X[:1])[0] - y[X[:, 0] == X[0, 0]].mean()) < 0.05
+
+
+def test_a_few_huge_cells_do_not_ruin_a_column():
+    X, y = relevant(700, d=4)
+    spoiled = X.copy()
+    spoiled[[3, 50, 120], 0] = 1e9
+    model = SimilarityRegressor("auto", random_state=0).fit(spoiled[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.9
+    assert model.learned_.importance.in_short() == "mostly column 0"
+
+
+def test_outliers_of_targets_have_little_influence_with_hubers_loss():
+    X, y = relevant(500, d=3)
+    y[[5, 17, 60, 99]] = [1e6, -1e6, 1e9, 1e3]
+    model = SimilarityRegressor("auto", loss="huber", random_state=0).fit(X[:120], y[:120])
+    assert model.score(X[120:], y[120:]) > 0.7 and model.loss_ == "huber"
+    assert "limited" in model.notes_[-1]
+    assert model.held_out_error_.value < 2 * model.constant_error_ < 10
 
 
 def test_odd_columns():

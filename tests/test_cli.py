@@ -220,7 +220,7 @@ def test_kernels_lists_every_name_in_one_line():
 
 def test_kernels_tells_one_in_full():
     _, out, _ = run("kernels", "spectrum")
-    assert out.startswith("spectrum(p=3, counts=False, blended=False)\n")
+    assert out.startswith("spectrum(p=3, counts=False, blended=False, weights=None, default_weight=1.0)\n")
     assert "PSD, SYMMETRIC" in out and "Leslie" in out and ":math:" not in out
 
 

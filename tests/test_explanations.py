@@ -238,6 +238,28 @@ def test_a_saved_model_explains_the_same_and_stays_small(tmp_path):
         assert size <= max(1.3 * plain, plain + 256 * n)
 
 
+@pytest.mark.parametrize("n", [60, 20])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_many_classes_stay_small_and_exact(loss, n, tmp_path):
+    rng = np.random.default_rng(2)
+    y = rng.integers(6, size=60)
+    rows = rng.standard_normal((6, 3))[y] * 3 + rng.standard_normal((60, 3))
+    model = SimilarityClassifier(KERNEL, loss=loss, n_landmarks=n, random_state=0).fit(rows, y)
+    save(model, tmp_path / "m.sim")
+    again = load(tmp_path / "m.sim")
+    size = (tmp_path / "m.sim").stat().st_size
+    for against in ("runner-up", None):
+        for why in again.explain(Z, **({} if against else {"against": None})):
+            assert why.base + why.influences.sum() == pytest.approx(why.score, abs=1e-9)
+            assert why.counts.sum() == 60 and why.prediction in why.labels
+            assert len(why.examples) == len(why.labels) == len(why.similarities) == len(why.positions)
+            assert ("other classes" in why.labels) == (n == 20)
+    model._influence = None
+    save(model, tmp_path / "m.sim")
+    plain = (tmp_path / "m.sim").stat().st_size
+    assert size <= max(1.3 * plain, plain + 256 * n)
+
+
 def test_several_similarities_share_the_sum():
     words = ["kernel", "kerning", "kernels", "margin", "margins", "marginal", "kerns", "margining"]
     y = [word[0] for word in words]

@@ -33,6 +33,7 @@ from similitude.kernels import (
     Mismatch,
     Ordinal,
     OrMissing,
+    Partitioned,
     Polynomial,
     RationalQuadratic,
     SharesAny,
@@ -57,7 +58,7 @@ def test_every_public_kernel_has_a_name_and_its_class_name():
     assert set(NAMES.values()) == set(PUBLIC) and len(NAMES) == len(PUBLIC)
     for name, cls in NAMES.items():
         assert name.replace("_", "") == cls.__name__.lower()
-        if cls not in (Columns, OrMissing, Tabular):
+        if cls not in (Columns, OrMissing, Partitioned, Tabular):
             assert parse(name) == parse(f"{name}()") == parse(cls.__name__) == parse(f" {cls.__name__} ( ) \n") == cls()
 
 
@@ -228,7 +229,7 @@ def test_every_public_kernel_is_among_those():
     found = set()
     for kind in kinds:
         settings(max_examples=100, database=None)(given(kind)(lambda k: found.add(type(k))))()
-    assert found == set(PUBLIC)
+    assert found == set(PUBLIC) - {Partitioned}  # its tree is learned, and written in short
 
 
 def test_long_sums_and_products_can_be_read():

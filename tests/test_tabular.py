@@ -113,3 +113,16 @@ def test_what_is_refused(X, new, error, message):
 def test_it_takes_a_kernel_of_vectors():
     with pytest.raises(TypeError, match="Tabular takes a kernel of vectors"):
         Tabular(Spectrum()).gram(FRAME)
+
+
+def test_a_few_outliers_are_moved_to_a_limit():
+    """Cells far beyond all others do not change how the others are standardized, and are farther out than these."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((200, 1))
+    spoiled = x.copy()
+    spoiled[:3] = 1e9
+    plain, limited = (Tabular(Gaussian(1.0)).resolve(one).features(one)[:, 0] for one in (x, spoiled))
+    assert 3 < limited[:3].max() < 30 and limited[:3].max() > limited[3:].max()
+    assert 0.3 < limited[3:].std() / plain[3:].std() < 1.1
+    assert Tabular.limits_outliers(spoiled) and not Tabular.limits_outliers(x)
+    assert not Tabular.limits_outliers((np.arange(200)[:, None] == 7).astype(float))  # a rare mark is no outlier

@@ -19,7 +19,7 @@ from benchmarks.gpu.timing import Row, table
 from similitude.compute.engines.torch.fused import kernels
 from similitude.engines import TorchEngine
 
-SECTIONS = ("machine", "products", "fits", "predictions", "streams", "digits")
+SECTIONS = ("machine", "products", "fits", "numbers", "classes", "clusters", "predictions", "streams", "digits")
 
 
 def main(arguments: list[str] | None = None) -> int:

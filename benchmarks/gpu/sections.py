@@ -1,9 +1,10 @@
-"""What is measured: the machine, products, fits, predictions, streams, ten classes."""
+"""What is measured: the machine, products, fits, landmarks and classes in any number, predictions, streams, digits."""
 
 from __future__ import annotations
 
 import importlib.util
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,9 +33,12 @@ class Sizes:
     predictions: int = 20_000_000
     streamed: int = 100_000_000
     digits: tuple[int, int] = (60_000, 10_000)
+    numbers: tuple[int, tuple[int, ...]] = (1_000_000, (100, 1_000, 2_999, 5_000, 10_000))
+    classes: tuple[int, tuple[int, ...]] = (100_000, (100, 300, 1_000, 5_000))
+    learned: int = 1_000_000
 
 
-TOY = Sizes(128, 600, 60, (200, 50), ((400, 30),), 500, 700, (300, 30))
+TOY = Sizes(128, 600, 60, (200, 50), ((400, 30),), 500, 700, (300, 30), (400, (30,)), (400, (5,)), 400)
 
 
 def machine(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
@@ -81,7 +85,9 @@ def products(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
             yield other(engine, X, X[: few[1]].clone())
 
 
-def _product(engine: TorchEngine, k: Any, X: torch.Tensor, Y: torch.Tensor, outputs: int = 1) -> Iterator[Row]:
+def _product(
+    engine: TorchEngine, k: Any, X: torch.Tensor, Y: torch.Tensor, outputs: int = 1, label: str = ""
+) -> Iterator[Row]:
     product, place = engine.operator(k, X, Y), engine.torch_device
     (n, m), d = product.shape, X.shape[1]
     V, W = torch.randn(m, outputs, device=place), torch.randn(n, outputs, device=place)
@@ -92,7 +98,7 @@ def _product(engine: TorchEngine, k: Any, X: torch.Tensor, Y: torch.Tensor, outp
     error = float((product.times(V)[some] - exact).norm() / exact.norm())
     slow = seconds(lambda: other.times(V), place)
     fast = seconds(lambda: product.times(V), place)
-    how += f", {2 * d * entries / fast / 1e3:.3g} TFLOP/s of dot products"
+    how += f", {2 * d * entries / fast / 1e3:.3g} TFLOP/s of dot products" + (label and f", {label}")
     yield Row(f"{name} K v", size, entries / fast, "G entries/s", how, error, entries / slow)
     columns = torch.arange(0, m, max(1, m // 100), device=place)
     exact = torch.zeros(len(columns), outputs, device=place, dtype=torch.float64)
@@ -179,6 +185,51 @@ def _fit(engine: TorchEngine, k: Any, n: int, m: int, new: tuple[np.ndarray, np.
     r2 = 1 - float(((scores - new[1]) ** 2).mean() / new[1].var())
     note = f"R2 {r2:.4f}, residual {found.gap:.1e}"
     return Row("ridge, given penalty", f"n = {n:,}, m = {m:,}", took, "s", note, plain=slow)
+
+
+def numbers(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
+    """Measure fits from host memory with few landmarks, with automatic ones, and with a learned metric."""
+    new, wanted = problem(min(200_000, sizes.rows), seed=1)
+    n, counts = sizes.numbers
+    X, y = problem(n)
+    for m in (*counts, "auto"):
+        model = SimilarityRegressor(Gaussian(sigma=6.0), n_landmarks=m, random_state=0, engine=engine)
+        took = seconds(lambda model=model: model.fit(X, y), engine.torch_device, 1)
+        note = f"R2 {model.score(new, wanted):.4f}, penalty chosen, from host memory"
+        yield Row("SimilarityRegressor.fit", f"n = {n:,}, m = {m if m == 'auto' else f'{m:,}'}", took, "s", note)
+    X, y = problem(sizes.learned)
+    model = SimilarityRegressor(random_state=0, engine=engine)
+    took = seconds(lambda: model.fit(X, y), engine.torch_device, 1)
+    note = f"R2 {model.score(new, wanted):.4f}, metric learned, from host memory"
+    yield Row("SimilarityRegressor.fit", f"n = {sizes.learned:,}, similarity = auto", took, "s", note)
+
+
+def classes(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
+    """Measure fits with many classes: the first one, with its compilation, and the next."""
+    n, counts = sizes.classes
+    rng = np.random.default_rng(0)
+    for count in counts:
+        means = rng.standard_normal((count, 28), dtype=np.float32)
+        y = rng.integers(0, count, n)
+        X = means[y] + 0.3 * rng.standard_normal((n, 28), dtype=np.float32)
+        model = SimilarityClassifier(Gaussian(sigma=3.0), n_landmarks=min(2000, n // 4), random_state=0, engine=engine)
+        start = time.perf_counter()
+        model.fit(X, y)
+        first = time.perf_counter() - start
+        took = seconds(lambda model=model, X=X, y=y: model.fit(X, y), engine.torch_device, 1)
+        note = f"accuracy {model.score(X[:20_000], y[:20_000]):.4f} on training rows, first fit {first:.2f} s"
+        yield Row("SimilarityClassifier.fit", f"n = {n:,}, {count:,} classes", took, "s", note)
+
+
+def clusters(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:
+    """Measure the error of products where half of the rows are far away, and of wide polynomial kernels."""
+    place, n, m = engine.torch_device, min(20_000, sizes.rows), min(1000, sizes.landmarks)
+    for distance in (1e4, 1e5, 1e6):
+        X = torch.randn(n, 28, device=place)
+        X[::2] += distance
+        yield from _product(engine, Gaussian(sigma=5.0), X, X[:m].clone(), label=f"clusters {distance:.0e} apart")
+    X = torch.randn(n, 3000 if n == 20_000 else 30, device=place)
+    yield from _product(engine, Polynomial(degree=3, scale=1 / 3000), X, X[:m].clone(), label="wide rows")
 
 
 def predictions(engine: TorchEngine, sizes: Sizes) -> Iterator[Row]:

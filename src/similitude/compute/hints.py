@@ -23,6 +23,9 @@ class Hints:
         Several threads may call ``block`` at once and gain from it; False if it calls a user's Python function.
     profile : callable, optional
         A function of the similarity that returns its `Profile`, or None if its values have no such form.
+    cells : callable, optional
+        A function of an encoding that returns the number of each object's cell, if objects of different cells have
+        similarity 0: these need not be compared.
 
     Examples
     --------
@@ -36,6 +39,7 @@ class Hints:
     on_tensors: bool = False
     threadsafe: bool = True
     profile: Callable[[Any], Profile | None] | None = None
+    cells: Callable[[Any], Any] | None = None
 
     def cautions(self) -> Hints:
         """Return only the hints that restrict an engine, which also hold for a subclass with another ``block``."""

@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute import as_objects, is_sparse, is_table, is_tensor, take
 from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import LandmarkCurve
-from similitude.estimators.nested_folds import Judged, assign_folds
+from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, assign_folds
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel, Trial
@@ -36,6 +36,9 @@ JUDGING_ROWS = 1000
 
 ENOUGH_OUTSIDE = 300
 """Number of rows outside of the pilot from which on these judge; of fewer, nested folds do."""
+
+FEWEST_WITH_ROWS_APART, SHARE_APART = 1200, 0.2
+"""Number of rows from which on some are kept out of the pilot, and their share: nested folds would learn twice more."""
 
 
 def kind_of_objects(X: Any) -> str:
@@ -82,10 +85,10 @@ def fits_exactly(n: int, memory: int) -> bool:
     return MATRICES * 8 * n**2 <= memory
 
 
-def learned_kernel(
-    X: Any, Y: np.ndarray, order: np.ndarray, kind: str, judged_together: bool
-) -> tuple[Similarity, str, LearnedSummary]:
-    """Learn one kernel from the first of many rows in random order; return it, and what was learned, also in words.
+def learn_on_pilot(
+    X: Any, Y: np.ndarray, order: np.ndarray, kind: str, judged_together: bool, names: list[str] | None = None
+) -> tuple[AutoChoice, np.ndarray]:
+    """Choose kernels on the first of many rows in random order; also return the order in which copies come together.
 
     Parameters
     ----------
@@ -96,17 +99,23 @@ def learned_kernel(
     kind : {"vectors", "table"}
     judged_together : bool
         Whether rows that equal one of the last judge it too, so that they are not learned from.
+    names : list of str, optional
+        Of the columns of vectors.
     """
-    from similitude.kernel_learning import choose_automatically, pilot_size, summarize
+    from similitude.kernel_learning import choose_automatically, pilot_size
 
     if judged_together:
         _, encoding = default_similarity(kind).prepare(X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
     pilot = order[: pilot_size(len(order))]
     choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
+    return choice.named(names), order
+
+
+def best_alone(choice: AutoChoice) -> Similarity:
+    """Return the kernel that is best alone."""
     best = min(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
-    kernel, summary = choice.kernels()[best], summarize(choice)
-    return kernel, f"{_in_words(summary)}; landmarks use the kernel that is best alone", summary
+    return choice.kernels()[best]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +124,6 @@ class ExactFit:
 
     Attributes
     ----------
-    choice : AutoChoice
     learned : LearnedSummary
     features : tuple of LandmarkFeatures
         One for each kernel that is part of the blend.
@@ -128,9 +136,10 @@ class ExactFit:
         The targets and weights of these rows.
     judged : Judged
         The predictions for rows that had no influence on them.
+    note : str
+        What was learned, and the size of the model.
     """
 
-    choice: AutoChoice
     learned: LearnedSummary
     features: tuple[LandmarkFeatures, ...]
     linear: LinearModel
@@ -138,6 +147,7 @@ class ExactFit:
     trial: Trial
     tried: tuple[np.ndarray, np.ndarray]
     judged: Judged
+    note: str
 
     @property
     def kernels(self) -> list[Similarity]:
@@ -154,14 +164,8 @@ class ExactFit:
         """The loss with all rows as landmarks."""
         return LandmarkCurve.of([len(self.features[0].landmarks)], [self.trial], EVERY_ROW)
 
-    def note(self) -> str:
-        """Return what was learned, and the size of the model, in a sentence."""
-        n, width = self.choice.features.X.shape
-        size = 8 * n * (width + self.linear.weights.shape[1]) * len(self.features) / 1e6
-        return f"{_in_words(self.learned)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
 
-
-def _in_words(learned: LearnedSummary) -> str:
+def in_words(learned: LearnedSummary) -> str:
     """Return what was chosen, and the columns that count."""
     return f"similarity='auto' chose {learned.reason}; what counts: {learned.importance.in_short()}"
 
@@ -175,6 +179,7 @@ def fit_exactly(
     seed: Any,
     kind: str,
     positions: np.ndarray | None = None,
+    names: list[str] | None = None,
 ) -> ExactFit:
     """Choose kernels on pilot rows, and fit ridge regression to all rows with a weight.
 
@@ -191,53 +196,73 @@ def fit_exactly(
     kind : {"vectors", "table"}
     positions : array of int, optional
         The positions of the rows among those that the user gave.
+    names : list of str, optional
+        Of the columns of vectors.
     """
     from similitude.kernel_learning import summarize
 
     used = np.sort(order)
     at = used if positions is None else positions[used]
     places = np.searchsorted(used, order)
-    some, Y, weights = _in_double_precision(take(X, used)), Y[used], weights[used]
+    some, Y, weights = in_double_precision(take(X, used)), Y[used], weights[used]
     labels = None if labels is None else labels[used]
-    blend = _Blend.fit(some, Y, weights, places, kind)
+    blend = _Blend.fit(some, Y, weights, places, kind, judges=True)
     features = tuple(
         LandmarkFeatures(k, Landmarks(some, at, A, labels, "all"))
         for k, A in zip(blend.kernels, blend.encodings, strict=True)
     )
-    trial, tried = blend.left_out(Y, weights, blend.outside(places, len(Y)))
+    trial, tried = blend.left_out(Y, weights)
     judged = _judged(blend, some, Y, weights, labels, places, seed, kind)
     judged = replace(judged, positions=None if judged.positions is None else at[judged.positions])
     known = Y if labels is None else labels
     shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
-    return ExactFit(blend.choice, summarize(blend.choice), features, blend.linear, influence, trial, tried, judged)
+    learned, (n, width) = summarize(blend.choice.named(names)), blend.choice.features.X.shape
+    size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
+    note = f"{in_words(learned)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
+    return ExactFit(learned, features, blend.linear, influence, trial, tried, judged, note)
 
 
-def _in_double_precision(X: Any) -> Any:
+def in_double_precision(X: Any) -> Any:
     """Return rows that are kept as landmarks: with a small penalty, similarities need all digits."""
     return X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype == np.float32 else X
 
 
 @dataclass(frozen=True, eq=False)
 class _Blend:
-    """Kernels, and exact models of them, whose weighted sum is the prediction."""
+    """Kernels, and exact models of them, whose weighted sum is the prediction.
+
+    `judged` are the rows that are predicted by models without them, `groups` numbers equal rows, and `apart` tells
+    whether the judged rows had no influence on any choice.
+    """
 
     choice: AutoChoice
     kernels: tuple[Any, ...]
     encodings: tuple[np.ndarray, ...]
     models: tuple[ExactRidge, ...]
     mean: np.ndarray
+    judged: np.ndarray
+    groups: np.ndarray
+    apart: bool
 
     @classmethod
-    def fit(cls, X: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, kind: str) -> _Blend:
+    def fit(
+        cls, X: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, kind: str, judges: bool = False
+    ) -> _Blend:
+        """Choose kernels on the first rows and fit them to all; with `judges`, some are kept from the choice."""
         from similitude.kernel_learning import ExactRidge, choose_automatically
 
-        choice = choose_automatically(X, Y, order, table=kind == "table")
+        n_apart = rows_apart(len(order)) if judges else 0
+        choice = choose_automatically(X, Y, order[: len(order) - n_apart], table=kind == "table")
         kernels, mean = choice.kernels(), np.average(Y, axis=0, weights=weights)
         encodings = tuple(k.encode(X) for k in kernels)
+        groups = groups_of_equals(encodings[0], np.arange(len(Y))) if judges else np.arange(len(Y))
+        judged = _rows_apart(choice, order, groups) if judges else order[:0]
+        apart = len(judged) >= ENOUGH_OUTSIDE
+        judged = judged if apart or not judges else np.arange(len(Y))
         parts = zip(kernels, encodings, choice.penalties(), strict=True)
-        models = tuple(ExactRidge.fit(k, A, Y - mean, weights, penalty) for k, A, penalty in parts)
-        return cls(choice, kernels, encodings, models, mean)
+        models = tuple(ExactRidge.fit(k, A, Y - mean, weights, penalty, judged) for k, A, penalty in parts)
+        return cls(choice, kernels, encodings, models, mean, judged, groups, apart)
 
     @property
     def linear(self) -> LinearModel:
@@ -249,20 +274,32 @@ class _Blend:
         parts = zip(self.kernels, self.encodings, self.models, self.choice.weights, strict=True)
         return self.mean + sum(weight * (k.block(k.encode(X), A) @ model.coefficients) for k, A, model, weight in parts)
 
-    def outside(self, order: np.ndarray, n: int) -> np.ndarray:
-        """Return rows that are outside of the pilot, or any rows if few are: at most as many as judge a model."""
-        mine = np.isin(order, self.choice.rows, invert=True)
-        others = order[mine] if mine.sum() >= ENOUGH_OUTSIDE else order
-        return others[:JUDGING_ROWS]
-
-    def left_out(
-        self, Y: np.ndarray, weights: np.ndarray, rows: np.ndarray
-    ) -> tuple[Trial, tuple[np.ndarray, np.ndarray]]:
-        """Return how some rows fare that are left out one by one, and their targets and weights."""
-        pairs = zip(self.choice.weights, self.models, strict=True)
-        scores = self.mean + sum(weight * model.left_out(rows) for weight, model in pairs)
+    def left_out(self, Y: np.ndarray, weights: np.ndarray) -> tuple[Trial, tuple[np.ndarray, np.ndarray]]:
+        """Return how the judged rows fare, each left out alone, and their targets and weights."""
+        rows, pairs = self.judged, zip(self.choice.weights, self.models, strict=True)
+        scores = self.mean + sum(weight * model.left_out for weight, model in pairs)
         trial = Trial.of(max(self.choice.penalties()), scores, Y[rows], weights[rows])
         return trial, (Y[rows], weights[rows])
+
+
+def rows_apart(n: int) -> int:
+    """Return how many of n rows take no part in any choice, so that they can judge the model; none of few.
+
+    >>> rows_apart(500), rows_apart(2000), rows_apart(5000)
+    (0, 400, 2400)
+    """
+    from similitude.kernel_learning import pilot_size
+
+    if n < FEWEST_WITH_ROWS_APART:
+        return 0
+    return max(n - pilot_size(n), ENOUGH_OUTSIDE, int(SHARE_APART * n))
+
+
+def _rows_apart(choice: AutoChoice, order: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return rows that had no influence on the choice and equal no other row, in random order."""
+    alone = np.bincount(groups)[groups] == 1
+    alone[choice.rows] = False
+    return order[alone[order]][:JUDGING_ROWS]
 
 
 def _judged(
@@ -277,23 +314,17 @@ def _judged(
 ) -> Judged:
     """Return how rows fare that had no influence on kernels, metrics and penalties, nor on the model.
 
-    They are left out one by one, if enough rows are outside of the pilot and equal to no other row; otherwise all is
-    chosen again in nested folds.
+    They are left out one by one, if enough rows took no part in the choice and equal no other row, or if hardly any
+    rows differ; otherwise all is chosen again in nested folds.
     """
-    n = len(Y)
-    groups = groups_of_equals(blend.encodings[0], np.arange(n))
-    alone = np.bincount(groups)[groups] == 1
-    outside = np.setdiff1d(np.flatnonzero(alone), blend.choice.rows)
-    if len(outside) >= ENOUGH_OUTSIDE:
-        rows = order[np.isin(order, outside)][:JUDGING_ROWS]
-        trial, (truth, counted) = blend.left_out(Y, weights, rows)
-        return Judged(trial, truth, counted, positions=rows)
-    folds, scores = assign_folds(groups, labels, seed), np.empty(Y.shape)
+    left_out, (truth, counted) = blend.left_out(Y, weights)
+    if blend.apart or blend.groups.max() + 1 < FEWEST_NESTED_ROWS:
+        return Judged(left_out, truth, counted, positions=blend.judged)
+    folds, scores = assign_folds(blend.groups, labels, seed), np.empty(Y.shape)
     for fold in np.unique(folds):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         inside = np.argsort(np.argsort(order)[train])
         part = _Blend.fit(take(X, train), Y[train], weights[train], inside, kind)
         scores[test] = part.scores(take(X, test))
-    left_out, _ = blend.left_out(Y, weights, np.arange(n))
     trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
-    return Judged(trial, Y, weights, groups, positions=np.arange(n), left_out=left_out)
+    return Judged(trial, Y, weights, blend.groups, positions=np.arange(len(Y)), left_out=left_out)

@@ -2,7 +2,7 @@ r"""Influence of training rows in a blend of exact models, each of which has a k
 
 The model of one kernel is :math:`f(x) = k(x)^\top G^{-1} (y - \bar y)` with :math:`G = K + \lambda
 \operatorname{diag}(1/w)`, so that the influence of row i is :math:`(G^{-1} k(x))_i (y_i - \bar y)`; that in the blend
-is the weighted sum over its models.
+is the weighted sum over its models. If the kernel is zero between cells, G consists of a block for each cell.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_solve
 
-from similitude.compute import Encoding
+from similitude.compute import Encoding, count, rows
 from similitude.estimators.model import LandmarkModel
 from similitude.scikit import class_codes
+from similitude.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +56,32 @@ class BlendInfluence:
 
     def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return what each row adds to each output, (objects, rows, outputs), and the similarity to it."""
-        factors = vars(self).get("_factors")
-        if factors is None:  # computed once; not a field, so that it is not saved
-            from similitude.kernel_learning import ridge_factor
-
-            own = [part.blocks(part.features.landmarks.encoding)[0] for part in model.parts]
-            diagonals = [penalty * self.weights.mean() / self.weights for penalty in self.penalties]
-            factors = vars(self)["_factors"] = list(map(ridge_factor, own, diagonals))
         blocks = [part.blocks(A)[0] for part, A in zip(model.parts, encodings, strict=True)]
-        parts = zip(self.shares, factors, blocks, strict=True)
-        smoother = sum([share * cho_solve((L, True), K.T, check_finite=False).T for share, L, K in parts], 0.0)
+        smoother = np.zeros(blocks[0].shape)
+        for number, (share, A, K) in enumerate(zip(self.shares, encodings, blocks, strict=True)):
+            cells = cells_of(model.parts[number].features.similarity, A)
+            for cell in np.unique(cells):
+                mine, factor = self._factor(model, number, int(cell))
+                at = np.ix_(cells == cell, mine)
+                smoother[at] += share * cho_solve((factor, True), K[at].T, check_finite=False).T
         Y = self.labels if self.labels.ndim == 2 else class_codes(self.labels, max(2, len(self.base)))
-        return np.asarray(smoother)[:, :, None] * (Y - self.base), blocks[0]
+        return smoother[:, :, None] * (Y - self.base), blocks[0]
+
+    def _factor(self, model: LandmarkModel, number: int, cell: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of a cell, and the Cholesky factor of one kernel's G among them."""
+        from similitude.kernel_learning import ridge_factor
+
+        known = vars(self).setdefault("_factors", {})  # computed once; not a field, so that it is not saved
+        if (number, cell) not in known:
+            features = model.parts[number].features
+            k, encoding = features.similarity, features.landmarks.encoding
+            mine = np.flatnonzero(cells_of(k, encoding) == cell)
+            own = rows(encoding, mine)
+            diagonal = self.penalties[number] * self.weights.mean() / self.weights[mine]
+            known[number, cell] = mine, ridge_factor(np.array(k.block(own, own), dtype=np.float64), diagonal)
+        return known[number, cell]
+
+
+def cells_of(k: Similarity, A: Encoding) -> np.ndarray:
+    """Return the number of each encoded object's cell: rows of other cells have no influence on it."""
+    return np.zeros(count(A), dtype=np.intp) if k.hints.cells is None else np.asarray(k.hints.cells(A))

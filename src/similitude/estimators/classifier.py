@@ -74,6 +74,11 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     certify : float, optional
         The share of rows, 0.25 for instance, that is kept out of everything, choices included, for ``certificate_``.
         The model is fitted to the other rows.
+    max_calls : int, optional
+        The most calls of your own function that a fit may make; one more raises BudgetError before it is made. Where
+        comparing all rows would take more, the fit is frugal: a few landmarks are chosen that tell most, and a
+        prediction stops as soon as it is certain. A function of pairs may be costly, so that without `max_calls` a fit
+        makes at most 100 n + 10,000 calls, unless ``FromPairs(f, cost=0)`` states that it is cheap.
     random_state : int, optional
     engine : Engine, optional
 
@@ -115,7 +120,10 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     temperature_ : float
         Scores are multiplied by it before they are turned into probabilities; 1 for the logistic loss.
     n_similarity_calls_ : int
-        The number of landmarks with a weight: the similarity evaluations per prediction.
+        The number of landmarks with a weight: the most similarity evaluations per prediction.
+    calls_ : Calls
+        The calls of your own function: how many the fit made, on what they were spent, how many a prediction takes on
+        average and at most, and what both cost.
 
     Examples
     --------
@@ -148,6 +156,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         unlabeled: Any = None,
         class_weight: Any = None,
         certify: float | None = None,
+        max_calls: int | None = None,
         random_state: Any = None,
         engine: Engine | None = None,
     ) -> None:
@@ -161,6 +170,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             side=side,
             unlabeled=unlabeled,
             certify=certify,
+            max_calls=max_calls,
             random_state=random_state,
             engine=engine,
         )

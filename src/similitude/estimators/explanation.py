@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_objects, rows
-from similitude.estimators.influence import Influence
+from similitude.estimators.cascade import Cascade, CascadeInfluence
+from similitude.estimators.influence import GroupInfluence, Influence
 from similitude.estimators.model import LandmarkModel
 from similitude.support import Result, brief, number_of, plain
 
@@ -26,6 +27,9 @@ AT_ONCE = 256
 
 SUM_ROUNDING = 1e-5
 """The part of the influences that their sum may differ from the score by rounding; it is spread over all of them."""
+
+OTHER_CLASSES = "other classes"
+"""The label of rows of several classes that are not kept apart."""
 
 CANCELING = 100.0
 """How many times larger than the score the sizes of landmark weights add up to when a warning is due."""
@@ -73,7 +77,8 @@ class Explanation(Result):
     examples : list of objects
         The training examples, or the landmark of each group.
     labels : list
-        The label of each example; of the rows of a group, which share it; or the mean of their numbers.
+        The label of each example; of the rows of a group, which share it; or the mean of their numbers. With many
+        classes and losses other than the squared one, rows of those that matter least are ``"other classes"``.
     influences : array of float
         What each adds to the score.
     similarities : array of float
@@ -201,9 +206,9 @@ class Explanations(Sequence[Explanation], Result):
 
 
 def explain_by_examples(
-    model: LandmarkModel,
+    model: LandmarkModel | Cascade,
     encodings: tuple[Encoding, ...],
-    influence: Influence,
+    influence: Influence | CascadeInfluence,
     asked: Asked,
     classes: np.ndarray | None,
 ) -> Explanations:
@@ -220,24 +225,44 @@ def explain_by_examples(
             u = asked.directions[i]
             score, base = float(asked.scores[i] @ u), float(influence.base @ u)
             influences, rest = _settled(added @ u, score - base)
+            which, told, counts = _items(influence, labels, u)
+            if len(which) < len(added):  # the groups that are not kept apart are the last item
+                influences = np.append(influences[which[:-1]], influences[-1])
             order = np.argsort(-np.abs(influences), kind="stable")
-            shown = labels if classes is not None or not len(labels) else labels[:, np.flatnonzero(u)[0]]
+            heads = which[order]
             found.append(
                 Explanation(
                     _item(asked.predictions[i]),
                     _item(asked.against[i]),
                     score,
                     base,
-                    [objects[influence.heads[j]] for j in order],
-                    shown[order].tolist(),
+                    [objects[influence.heads[j]] for j in heads],
+                    [told[j] for j in order],
                     influences[order],
-                    near[order],
-                    None if places is None else places[order],
-                    influence.counts[order],
+                    near[heads],
+                    None if places is None else places[heads],
+                    counts[order],
                     rest,
                 )
             )
     return Explanations(found)
+
+
+def _items(influence: Influence, labels: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, list[Any], np.ndarray]:
+    """Return what an explanation in the direction u lists: the groups, their labels, and how many rows they have.
+
+    Groups that are not kept apart come last, as one: around the landmark of the largest of them.
+    """
+    every = np.arange(len(influence.heads))
+    if isinstance(influence, GroupInfluence) and influence.columns is not None:
+        kept = influence.columns[:, u != 0] >= 0
+        apart = kept.any(axis=1)
+        others = every[~(kept.all(axis=1) if apart.all() else apart)]
+        largest = others[np.argmax(influence.counts[others])]
+        counts = np.append(influence.counts[apart], influence.counts[others].sum())
+        return np.append(every[apart], largest), [*labels[apart].tolist(), OTHER_CLASSES], counts
+    shown = labels[:, np.flatnonzero(u)[0]] if labels.ndim == 2 else labels
+    return every, shown.tolist(), influence.counts
 
 
 def explain_by_landmarks(

@@ -32,7 +32,7 @@ from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import rows_of
 from similitude.estimators.model import LandmarkModel, WeightedLandmarks
 from similitude.estimators.options import FitOptions
-from similitude.landmarks import Groups, LandmarkFeatures
+from similitude.landmarks import Groups, LandmarkFeatures, most_numbers
 from similitude.linear import GroupMoments, LinearModel, Ridge, is_coupled, newton_step
 from similitude.scikit import class_codes
 from similitude.similarity import Precomputed
@@ -63,7 +63,13 @@ class GroupInfluence:
     constants : array of shape (columns,)
         Added to the weighted sums of the similarities.
     codes : array of shape (groups, outputs), or None
-        What the column of a group is multiplied by for each output; None if each output has columns of its own.
+        The codes of its class, less the base: what the column of a group is multiplied by for each output; None if
+        each output has columns of its own.
+    columns : array of shape (groups, outputs), or None
+        With many classes: the column of a group for each output, or -1 where it is not kept apart from others; what
+        these add together is what the others leave of the score. None if all are kept, one group after the other.
+    other_constants : array of shape (outputs,), or None
+        Constants of what is not kept apart.
     """
 
     heads: np.ndarray
@@ -73,12 +79,14 @@ class GroupInfluence:
     weights: tuple[np.ndarray, ...]
     constants: np.ndarray
     codes: np.ndarray | None = None
+    columns: np.ndarray | None = None
+    other_constants: np.ndarray | None = None
 
     @classmethod
     def none(cls, base: np.ndarray, n_features: int) -> GroupInfluence:
         """Return the influence in a constant model, which no group has."""
         nobody = np.empty(0, dtype=np.intp)
-        weights, codes = np.empty((n_features, 0)), np.empty((0, len(base)))
+        weights, codes = np.empty((n_features, 0)), np.empty((0, len(base)), dtype=np.int8)
         return cls(nobody, nobody, nobody, base, (weights,), np.empty(0), codes)
 
     @classmethod
@@ -92,7 +100,7 @@ class GroupInfluence:
         W, b = found.weights, found.intercept
         if groups.classes is not None:
             classes = groups.classes[filled]
-            codes = class_codes(classes, max(2, k)) - base
+            codes = class_codes(classes, max(2, k))
             return cls(heads, counts, classes, base, (W[:, filled],), b[filled], codes)
         totals = sums.targets.reshape(k + 1, n)[:, filled]
         W, b = W.reshape(-1, k + 1, n)[:, :, filled], b.reshape(k + 1, n)[:, filled]
@@ -100,14 +108,32 @@ class GroupInfluence:
         columns, constants = W.transpose(0, 2, 1).reshape(len(W), -1), b.T.ravel()
         return cls(heads, counts, (totals[1:] / totals[0]).T, base, (columns,), constants)
 
+    def with_columns(self, most: int) -> GroupInfluence:
+        """Keep some groups apart from others: of each output first its own class, then those that add most to it."""
+        W, b = self.weights[0], self.constants.reshape(-1, len(self.base))
+        sizes = np.sqrt((W**2).sum(axis=0)).reshape(b.shape)
+        own = self.labels[:, None] == np.arange(len(self.base))
+        ranks = np.where(own, -np.inf, -sizes).argsort(axis=0, kind="stable").argsort(axis=0)
+        kept = np.sort(np.lexsort((-sizes.ravel(), ranks.ravel()))[:most])
+        columns = np.full(b.shape, -1, dtype=np.int16)
+        columns.ravel()[kept] = np.arange(len(kept))
+        others = np.where(columns < 0, b, 0.0).sum(axis=0)
+        return replace(self, weights=(W[:, kept],), constants=b.ravel()[kept], columns=columns, other_constants=others)
+
     def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
-        """Return what each group adds to each output, and the similarity to its landmark."""
+        """Return what each group adds to each output, and the similarity to its landmark; last what others add."""
         blocks = [part.blocks(A) for part, A in zip(model.parts, encodings, strict=True)]
-        n = len(blocks[0][0])
+        n, near = len(blocks[0][0]), blocks[0][0][:, self.heads]
         added = sum([K @ W for (_, K), W in zip(blocks, self.weights, strict=True)], self.constants)
-        apart = self.codes is None  # each output has columns of its own
-        terms = added.reshape(n, -1, len(self.base)) if apart else added[:, :, None] * self.codes
-        return terms, blocks[0][0][:, self.heads]
+        if self.codes is not None:
+            return added[:, :, None] * (self.codes - self.base), near
+        if self.columns is None:
+            return added.reshape(n, -1, len(self.base)), near
+        terms = np.where(self.columns >= 0, added[:, self.columns], 0.0)
+        scores = sum([K @ part.weights for (_, K), part in zip(blocks, model.parts, strict=True)])
+        kept = np.where(self.columns >= 0, self.constants[self.columns], 0.0).sum(axis=0)
+        others = scores - (terms.sum(axis=1) - kept) + self.other_constants
+        return np.concatenate([terms, others[:, None]], axis=1), near
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +146,8 @@ class ExampleInfluence:
         The class number of each landmark, or its targets, one column per output.
     weights : array of shape (n, outputs) or (n, 1)
         The weight of each landmark as an example, for all outputs, or the working weight for each of them.
-    sums : array of shape (n, outputs)
-        Weights times targets, or times working responses.
+    sums : array of shape (n, outputs), or None
+        The working weights times the working responses; None for the squared loss, whose responses are the targets.
     lam : float
         The penalty.
     projected : tuple of bool
@@ -130,15 +156,18 @@ class ExampleInfluence:
         What the features of each similarity are divided by.
     coupled : bool
         Whether only differences of outputs matter, so that they are made to sum to zero.
+    n_classes : int
+        The number of classes, if the labels are classes.
     """
 
     labels: np.ndarray
     weights: np.ndarray
-    sums: np.ndarray
+    sums: np.ndarray | None
     lam: float
     projected: tuple[bool, ...]
     scales: tuple[float, ...]
     coupled: bool = False
+    n_classes: int = 2
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_solved"}
@@ -156,19 +185,29 @@ class ExampleInfluence:
     @property
     def base(self) -> np.ndarray:
         """The weighted mean of the targets, or of the working responses."""
-        base: np.ndarray = self.sums.sum(axis=0) / self.weights.sum(axis=0)
+        weights, sums = self._working()
+        base: np.ndarray = sums.sum(axis=0) / weights.sum(axis=0)
         return base - base.mean() if self.coupled else base
+
+    def _working(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights, and weights times responses, in double precision."""
+        weights = self.weights.astype(np.float64)
+        if self.sums is not None:
+            return weights, self.sums.astype(np.float64)
+        Y = self.labels if self.labels.ndim == 2 else class_codes(self.labels, self.n_classes)
+        return weights, weights * Y
 
     def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
         """Return what each example adds to each output, and the similarity to it."""
         own, solved = vars(self).get("_solved") or self._prepare(model)
         blocks = [part.blocks(A) for part, A in zip(model.parts, encodings, strict=True)]
         N = self._products([K for _, K in blocks], own)
-        targets = self.sums - self.weights * (self.sums.sum(axis=0) / self.weights.sum(axis=0))
-        found = np.empty((*N.shape, self.sums.shape[1]))
-        for output in range(self.sums.shape[1]):
-            column = min(output, self.weights.shape[1] - 1)
-            s, total = self.weights[:, column], self.weights[:, column].sum()
+        weights, sums = self._working()
+        targets = sums - weights * (sums.sum(axis=0) / weights.sum(axis=0))
+        found = np.empty((*N.shape, sums.shape[1]))
+        for output in range(sums.shape[1]):
+            column = min(output, weights.shape[1] - 1)
+            s, total = weights[:, column], weights[:, column].sum()
             mean, middle, divide = solved[column]
             centered = N - (N @ s / total)[:, None] - mean + middle
             root = np.sqrt(s)
@@ -182,7 +221,7 @@ class ExampleInfluence:
         """Compare all landmarks with each other, and factor the equations of each output; keep this for next time."""
         own = [part.blocks(part.features.landmarks.encoding)[1] for part in model.parts]
         N = self._products(own, own)
-        found = own, [self._solved_for(N, s) for s in self.weights.T]
+        found = own, [self._solved_for(N, s) for s in self._working()[0].T]
         vars(self)["_solved"] = found
         return found
 
@@ -262,9 +301,9 @@ def influence_in_ridge(
     """
     F, Y, weights = design
     s, labels = weights[:, None], class_numbers(Y) if classes else Y
-    single = example_influence(features, places, labels, s, s * Y, lam)
+    single = example_influence(features, places, labels, s, None, lam)
     if single is not None:
-        return single
+        return replace(single, n_classes=max(2, Y.shape[1]))
     outputs = Y.shape[1]
     groups = Groups.around(features[0].landmarks, outputs, classes=classes, numbers=1 if classes else outputs)
     ridge.moments.groups = GroupMoments.precisely(F, groups.members(*groups.nearness(features[0]), F, Y), weights)
@@ -289,9 +328,10 @@ def influence_in_refit(
     step = functools.partial(newton_step, loss, penalty, F, Y, weights, linear, lam)
     if penalty == "l2" and places is not None:
         s = np.empty((len(Y), 1))
-        if example_influence(features, places, labels, s, s, lam) is not None:
+        if example_influence(features, places, labels, s, None, lam) is not None:
             done, coupled = step(np.ones((len(Y), 1))), is_coupled(loss, outputs)
-            single = example_influence(features, places, labels, done.weights, done.sums, 2.0 * lam)
+            working = done.weights.astype(np.float32), done.sums.astype(np.float32)
+            single = example_influence(features, places, labels, *working, 2.0 * lam)
             assert single is not None
             return done.model, replace(single, coupled=coupled)
     n = len(features[0].landmarks)
@@ -313,8 +353,11 @@ def influence_in_refit(
         kinds = groups.classes[filled]
     else:
         kinds = (members[:, filled] * weights[:, None]).T @ Y / (weights @ members[:, filled])[:, None]
-    columns = W.reshape(len(W), -1)
-    return done.model, GroupInfluence(groups.landmarks[filled], counts[filled], kinds, done.base, (columns,), b.ravel())
+    found = GroupInfluence(
+        groups.landmarks[filled], counts[filled], kinds, done.base, (W.reshape(len(W), -1),), b.ravel()
+    )
+    most = max(outputs, most_numbers(n))
+    return done.model, found.with_columns(most) if classes and b.size > most else found
 
 
 def class_numbers(scores: np.ndarray) -> np.ndarray:
@@ -327,7 +370,7 @@ def example_influence(
     places: np.ndarray,
     labels: np.ndarray,
     weights: np.ndarray,
-    sums: np.ndarray,
+    sums: np.ndarray | None,
     lam: float,
 ) -> ExampleInfluence | None:
     """Return the influence of every row, if all are landmarks of each similarity; None if they are not.
@@ -342,7 +385,7 @@ def example_influence(
         The positions of the rows, as landmarks have them.
     labels : array
         The class number or the targets of each row.
-    weights, sums : array
+    weights, sums : array, or None
         Of each row; see `ExampleInfluence`.
     lam : float
     """
@@ -357,7 +400,7 @@ def example_influence(
         return None
     projected = tuple([one.factor is not None for one in features])
     scales = tuple([one.scale for one in features])
-    return ExampleInfluence(labels[at], weights[at], sums[at], lam, projected, scales)
+    return ExampleInfluence(labels[at], weights[at], None if sums is None else sums[at], lam, projected, scales)
 
 
 def _comparable(features: LandmarkFeatures) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, as_numpy, concatenated, count, in_precision, run_on_strips
+from similitude.compute import BlockTask, Encoding, as_numpy, concatenated, count, in_precision, rows, run_on_strips
 from similitude.compute.engines import Engine
-from similitude.landmarks import LandmarkFeatures, lengths
+from similitude.landmarks import LandmarkFeatures, in_floats, lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +49,18 @@ class WeightedLandmarks:
 
     @property
     def n_used(self) -> int:
-        """The number of landmarks with a weight."""
+        """The number of landmarks with a weight; of many cells, at most as many as the largest has."""
         n = max(1, len(self.features.landmarks))
-        return int((self.weights != 0).any(axis=1).reshape(-1, n).any(axis=0).sum())
+        used = int((self.weights != 0).any(axis=1).reshape(-1, n).any(axis=0).sum())
+        return min(used, self.n_compared)
+
+    @cached_property
+    def n_compared(self) -> int:
+        """The most similarities of one object that are computed: to all landmarks, or to those of the largest cell."""
+        cells = None if self.features.similarity is None else self.features.similarity.hints.cells
+        if cells is None or not len(self.weights):
+            return len(self.weights)
+        return int(np.bincount(cells(self.features.landmarks.encoding)).max())
 
     def moved(self, move: Callable[[Any], Any]) -> WeightedLandmarks:
         """Return the same with its arrays on another device."""
@@ -79,7 +89,7 @@ class LandmarkModel:
     parts: tuple[WeightedLandmarks, ...]
 
     def __len__(self) -> int:
-        return max(1, sum([len(part.weights) for part in self.parts]))
+        return max(1, sum([part.n_compared for part in self.parts]))
 
     def __getitem__(self, which: Any) -> LandmarkModel:
         return self
@@ -134,12 +144,26 @@ class ScoresTask:
         """Return the sum of the weighted similarities without the intercept, in float64."""
         total: Any = None
         for part, A in zip(b.parts, a, strict=True):
-            if len(part.weights):
+            if part.n_compared < len(part.weights):
+                scores = _sums_within_cells(part, A)
+            elif len(part.weights):
                 scores = _weighted_sums(part.features.similarities(A), part.weights, part.features.normalized)
             else:
                 scores = np.zeros((count(A), part.weights.shape[1]))
             total = scores if total is None else total + scores
         return total
+
+
+def _sums_within_cells(part: WeightedLandmarks, A: Encoding) -> np.ndarray:
+    """Return the weighted sums over the landmarks of each object's own cell: all other similarities are zero."""
+    features, sums = part.features, np.zeros((count(A), part.weights.shape[1]))
+    cells, block = features.similarity.hints.cells, BlockTask(features.similarity)
+    ours, theirs = cells(A), cells(features.landmarks.encoding)
+    for cell in np.intersect1d(ours, theirs):
+        i, j = np.flatnonzero(ours == cell), np.flatnonzero(theirs == cell)
+        K = block(rows(A, i), rows(features.landmarks.encoding, j))
+        sums[i] = _weighted_sums(in_floats(K), part.weights[j], normalized=False)
+    return sums
 
 
 def _weighted_sums(K: Any, weights: Any, normalized: bool) -> Any:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from similitude.compute import take
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.estimators.landmark_estimator import LandmarkEstimator
-from similitude.estimators.nested_folds import Judged, error_of_numbers
+from similitude.estimators.limited_targets import HUBER_THRESHOLD, limit_targets
+from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, error_of_numbers
 from similitude.estimators.options import FitOptions
+from similitude.estimators.rows import Sampling
 from similitude.estimators.targets import NumberTargets
 from similitude.linear import LinearModel, Trial, fit_numbers
 from similitude.scikit import all_or_nothing, check_targets, check_weights
 from similitude.support import Estimate, number_of
+
+HUBER = "huber"
 
 
 class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
@@ -29,15 +35,17 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
 
     Parameters
     ----------
-    similarity, landmark_indices, side, unlabeled, certify, random_state, engine
+    similarity, landmark_indices, side, unlabeled, certify, max_calls, random_state, engine
         See :class:`SimilarityClassifier`.
     landmarks : str or sequence of objects
         A rule (``uniform kmeans++ rpcholesky leverage diverse``) or the objects themselves. ``"auto"``: uniform.
     n_landmarks : int or "auto"
         ``"auto"``: starts at 100 and doubles while the held-out loss falls by more than one standard error, up to
         2,400, up to half of the rows if there are many, and up to what fits into memory.
-    loss : {"auto", "squared"}
-        The loss of the linear model; with ``penalty="l2"`` least squares takes one pass over the similarities.
+    loss : {"auto", "squared", "huber"}
+        ``"auto"``: squared; with ``penalty="l2"`` it takes one pass over the similarities. ``"huber"``: targets count
+        as at most 1.345 robust standard deviations away from predictions by other rows, so that outliers have little
+        influence (Huber's loss by modified residuals). It takes about five times as long, for rows in memory.
     penalty : {"l2", "l1"}
         ``"l2"``: the squared length of the weights. ``"l1"``: the sum over landmarks of the length of their weights,
         so that few landmarks are kept.
@@ -45,10 +53,11 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
     Attributes
     ----------
     similarity_, landmarks_, landmark_indices_, landmark_weights_, loss_, penalty_, representation_, guarantee_, \
-landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_
+landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         See :class:`SimilarityClassifier`.
     held_out_error_ : Estimate
-        The mean squared error (summed over outputs) on new rows, estimated as in :class:`SimilarityClassifier`.
+        The mean squared error (summed over outputs) on new rows, estimated as in :class:`SimilarityClassifier`. With
+        ``loss="huber"`` that of targets at most 3 robust standard deviations from the median, by three folds.
     constant_error_ : float
         The mean squared error of the mean on the same rows; 1 - `held_out_error_` / `constant_error_` is R².
     certificate_ : Estimate
@@ -67,7 +76,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_
     True
     """
 
-    _losses = ("squared",)
+    _losses = ("squared", HUBER)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -85,6 +94,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_
         sample_weight : sequence of float, optional
         """
         self._check_params()
+        if self.loss == HUBER:
+            raise ValueError("loss='huber' needs predictions by other rows: use loss='squared' with partial_fit")
         first = not hasattr(self, "_stream")
         X = self._checked(X, reset=first)
         Y = self._columns(X, y, first)
@@ -101,11 +112,50 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_
             raise ValueError(f"y has shape {y.shape}, earlier batches had {len(self.intercept_)} outputs")
         return y[:, None] if y.ndim == 1 else y
 
+    def _objective(self) -> tuple[str, str]:
+        """Return the squared loss: Huber's is that of limited targets."""
+        return "squared", self.penalty
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.loss == HUBER and self.certify is not None:
+            raise ValueError("certify bounds errors of targets as they are, and loss='huber' limits them: choose one")
+
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, None]:
         Y = self._columns(X, y, first=True)
         return Y, check_weights(sample_weight, len(Y)), None
 
+    def _fitted(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        sample_weight: Any,
+        labels: np.ndarray | None,
+        sampling: Sampling,
+    ) -> Judged:
+        """Fit; with Huber's loss to targets that are limited first, and judged by the folds that limit them."""
+        if self.loss != HUBER or np.count_nonzero(weights) < FEWEST_NESTED_ROWS:
+            return super()._fitted(X, Y, weights, sample_weight, labels, sampling)
+        limited = limit_targets(partial(self._predicted, X, weights), Y, weights, self.random_state)
+        judged = super()._fitted(X, limited.Y, weights, sample_weight, labels, sampling)
+        self.loss_ = HUBER
+        self.notes_.append(
+            f"loss='huber' limited {limited.n_limited:,} of {len(Y):,} targets to {HUBER_THRESHOLD} robust standard "
+            "deviations from predictions by other rows"
+        )
+        trial = Trial.of(judged.trial.lam, limited.predicted, limited.near, weights)
+        return Judged(trial, limited.near, weights, np.arange(len(Y)))
+
+    def _predicted(self, X: Any, weights: np.ndarray, train: np.ndarray, test: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Return predictions for some rows by a model of others, with the squared loss."""
+        model = clone(self).set_params(loss="squared", landmark_indices=None)
+        known, new = (X[train][:, train], X[test][:, train]) if self._precomputed else (take(X, train), take(X, test))
+        return np.reshape(model.fit(known, Y, weights[train]).predict(new), (len(test), -1))
+
     def _targets(self) -> NumberTargets:
+        if self.loss == HUBER:
+            raise ValueError("loss='huber' compares targets with predictions by other rows, which it needs in memory")
         return NumberTargets(type(self).__name__)
 
     def _learn_targets(self, targets: Any) -> None:

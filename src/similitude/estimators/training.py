@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,20 +14,24 @@ from similitude.compute import (
     Encoding,
     take,
 )
+from similitude.compute.engines import LocalEngine
 from similitude.estimators.automatic import (
+    ExactFit,
+    best_alone,
     can_learn,
     fit_exactly,
     fits_exactly,
-    learned_kernel,
+    in_words,
+    learn_on_pilot,
 )
 from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.fit import Fitted, all_features, fit_ridge
+from similitude.estimators.frugal_trainer import FrugalTrainer
 from similitude.estimators.guarantee import guarantee_of_fit, guarantee_of_learned
 from similitude.estimators.influence import influence_in_refit
 from similitude.estimators.learned_similarities import learn_similarities
 from similitude.estimators.nested_folds import Judged, judged_by_folds
 from similitude.estimators.options import RIDGE, FitOptions
-from similitude.estimators.prediction import LandmarkPredictor
 from similitude.estimators.rows import (
     PILOT,
     Sampling,
@@ -40,8 +44,11 @@ from similitude.estimators.scales import choose_scales, open_scales
 from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
 from similitude.similarity import Learnable, Precomputed, Similarity, remembered_images
 
+if TYPE_CHECKING:
+    from similitude.kernel_learning import AutoChoice
 
-class LandmarkTrainer(LandmarkPredictor):
+
+class LandmarkTrainer(FrugalTrainer):
     """Fits landmark features and a linear model of them to rows in memory, or to a sample of rows elsewhere."""
 
     def _fitted(
@@ -53,12 +60,23 @@ class LandmarkTrainer(LandmarkPredictor):
         labels: np.ndarray | None,
         sampling: Sampling,
     ) -> Judged:
-        """Fit exactly to few rows if the similarity is automatic, otherwise to landmarks, and judge the fit."""
+        """Fit exactly to few rows if the similarity is automatic, frugally if it may be costly, else to landmarks."""
         judged = self._fit_exactly(X, Y, weights, labels, sampling)
         if judged is None:
-            _, judge = self._train(X, Y, weights, sample_weight, labels, sampling)
-            judged = judge()
-        return judged
+            judged = self._fit_frugally(X, Y, weights, labels, sampling)
+        if judged is not None:
+            return judged
+        chosen, why = self._chosen_on_pilot(X, Y, weights, sampling), self._why_no_cells(sampling)
+        if chosen is not None and why is None:
+            from similitude.estimators.cells import fit_in_cells  # loads all kernels
+
+            choice, order = chosen
+            fit = fit_in_cells(X, Y, weights, labels, choice, order, self._engine.budget, sampling.places)
+            if isinstance(fit, ExactFit):
+                return self._keep_exact(fit, labels)
+            why = fit
+        _, judge = self._train(X, Y, weights, sample_weight, labels, sampling, chosen, why)
+        return judge()
 
     def _fit_exactly(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None, sampling: Sampling
@@ -66,14 +84,23 @@ class LandmarkTrainer(LandmarkPredictor):
         """Learn kernels and fit to every row, if the similarity is automatic and the rows are few; otherwise None."""
         weighted = np.flatnonzero(weights > 0)
         few = sampling.all_rows is None and len(weighted) <= LEAVE_ONE_OUT
-        automatic = self.n_landmarks == "auto" and isinstance(self.landmarks, str) and self.landmarks == "auto"
-        exact = few and automatic and fits_exactly(len(weighted), self._engine.budget)
+        exact = few and self._chooses_landmarks and fits_exactly(len(weighted), self._engine.budget)
         if not exact or not self._learns(X, Y, weighted):
             return None
         order = sampling.order(weighted)
-        fit = fit_exactly(X, Y, weights, labels, order, self.random_state, self._kind(), sampling.places)
+        seed, names = self.random_state, self._column_names()
+        fit = fit_exactly(X, Y, weights, labels, order, seed, self._kind(), sampling.places, names)
+        return self._keep_exact(fit, labels)
+
+    @property
+    def _chooses_landmarks(self) -> bool:
+        """Whether neither landmarks nor a rule or a number of them was asked for."""
+        return self.n_landmarks == "auto" and isinstance(self.landmarks, str) and self.landmarks == "auto"
+
+    def _keep_exact(self, fit: ExactFit, labels: np.ndarray | None) -> Judged:
+        """Make an exact fit the model."""
         self.loss_, self.penalty_, self.lam_ = *RIDGE, fit.trial.lam
-        self.landmark_curve_, self.notes_, self.learned_ = fit.curve, [fit.note()], fit.learned
+        self.landmark_curve_, self.notes_, self.learned_ = fit.curve, [fit.note], fit.learned
         self.guarantee_ = guarantee_of_learned(labels)
         self._set_model(fit.features, fit.linear, fit.influence)
         alone = len(fit.features) == 1
@@ -91,22 +118,55 @@ class LandmarkTrainer(LandmarkPredictor):
         choosing = isinstance(self.landmarks, str) and self.landmark_indices is None
         return plain and choosing and bool((Y[weighted] != Y[weighted[:1]]).any())
 
-    def _learned(
+    def _column_names(self) -> list[str] | None:
+        """Return the names of the columns, if X was a data frame of numbers."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(map(str, names))
+
+    def _chosen_on_pilot(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sampling: Sampling
+    ) -> tuple[AutoChoice, np.ndarray] | None:
+        """Return the kernels that many rows chose, and the order of these; None if nothing is to be learned."""
+        weighted = np.flatnonzero(weights > 0)
+        if len(weighted) <= LEAVE_ONE_OUT or not self._learns(X, Y, weighted):
+            return None
+        together = len(weighted) <= PILOT and sampling.all_rows is None
+        return learn_on_pilot(X, Y, sampling.order(weighted), self._kind(), together, self._column_names())
+
+    def _why_no_cells(self, sampling: Sampling) -> str | None:
+        """Return why many rows are not fitted exactly in cells; None if they may be."""
+        if sampling.all_rows is not None:
+            return "exact fits in cells need all rows in memory"
+        if not isinstance(self._engine, LocalEngine):
+            return "exact fits in cells are those of LocalEngine"
+        return None if self._chooses_landmarks else "landmarks were asked for"
+
+    def _learned(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        sampling: Sampling,
+        chosen: tuple[AutoChoice, np.ndarray] | None,
+        why: str | None,
     ) -> tuple[tuple[Similarity, ...], str | None]:
-        """Return kernels learned from the rows, and a note on them; nothing if none is learned."""
+        """Return kernels learned from the rows, and a note on them; nothing if none is learned.
+
+        `chosen` was chosen on pilot rows, if that is done; `why` says why there are landmarks instead of cells.
+        """
         self.learned_ = None
         weighted = np.flatnonzero(weights > 0)
         given = [] if self._precomputed else self._similarities()
         if any(isinstance(k, Learnable) for k in given):
             together = LEAVE_ONE_OUT < len(weighted) <= PILOT and sampling.all_rows is None
             return learn_similarities(given, X, Y, sampling.order(weighted), together, self.random_state)
-        if len(weighted) <= LEAVE_ONE_OUT or not self._learns(X, Y, weighted):
+        if chosen is None:
             return (), None
-        together = len(weighted) <= PILOT and sampling.all_rows is None
-        order = sampling.order(weighted)
-        kernel, note, self.learned_ = learned_kernel(X, Y, order, self._kind(), together)
-        return (kernel,), note
+        from similitude.kernel_learning import summarize
+
+        self.learned_ = summarize(chosen[0])
+        note = f"{in_words(self.learned_)}; landmarks use the kernel that is best alone"
+        return (best_alone(chosen[0]),), note if why is None else f"{note}: {why}"
 
     def _train(
         self,
@@ -116,14 +176,16 @@ class LandmarkTrainer(LandmarkPredictor):
         sample_weight: Any,
         labels: np.ndarray | None,
         sampling: Sampling | None = None,
+        chosen: tuple[AutoChoice, np.ndarray] | None = None,
+        why: str | None = None,
     ) -> tuple[Fitted, Callable[[], Judged]]:
         """Choose scale, landmarks and penalty, fit the linear model, and keep what prediction needs.
 
-        Return the fit, and a function that judges it by nested folds.
+        Return the fit, and a function that judges it by nested folds. For `chosen` and `why` see `_learned`.
         """
         sampling = sampling or Sampling(draw_seed(self.random_state))
         precomputed = self._precomputed
-        learned, note = self._learned(X, Y, weights, sampling)
+        learned, note = self._learned(X, Y, weights, sampling, chosen, why)
         similarities = (Precomputed(X),) if precomputed else learned or tuple(self._similarities())
         X = np.arange(len(X)) if precomputed else X
         data = self._rows(X, Y, weights, sample_weight, similarities, sampling)

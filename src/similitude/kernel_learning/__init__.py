@@ -1,6 +1,7 @@
 """Learning kernels from labels: metrics and weights by average squared gradients, with a guard on pilot rows."""
 
 from similitude.kernel_learning.auto import AutoChoice, choose_automatically
+from similitude.kernel_learning.cells import LARGEST_CELL, CellFit, CellTree, is_clearly_lower, learn_cells
 from similitude.kernel_learning.exact import ExactRidge
 from similitude.kernel_learning.gradients import model_gradients
 from similitude.kernel_learning.importance import GradientImportance

@@ -10,8 +10,8 @@ from scipy.optimize import nnls
 
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.importance import GradientImportance
-from similitude.kernel_learning.pilot import PilotSplit, pilot_size, pilot_splits
-from similitude.kernel_learning.rounds import Fit, gain, isotropic
+from similitude.kernel_learning.pilot import FIRST_FITTED_ROWS, PilotSplit, pilot_size, pilot_splits
+from similitude.kernel_learning.rounds import Fit, gain, isotropic, tuned, with_more_rows
 from similitude.kernel_learning.search import CITY_BLOCK, ISOTROPIC, Search, clearly_better, search_metric
 from similitude.kernels import Gaussian, Matern, Tabular
 from similitude.similarity import Similarity
@@ -21,6 +21,9 @@ UNPREDICTABLE = 0.97
 
 MOST_RANKED = 300
 """Number of features up to which ranks are tried: more would double the time."""
+
+SMALL_SHARE = 0.1
+"""Share of a blend below which a kernel is left out."""
 
 MATERN = Matern()
 
@@ -33,7 +36,7 @@ class AutoChoice:
     ----------
     features : LearningFeatures
     parts : tuple of Fit
-        One kernel, or two whose predictions are blended.
+        One kernel, or several whose predictions are blended.
     weights : tuple of float
         The factor of each one's prediction, relative to the mean of the targets.
     searches : tuple of Search
@@ -66,6 +69,10 @@ class AutoChoice:
         _, squares = best.candidate.squared_gradients(best.trial, diagonal=True)
         return self.features.importance(squares)
 
+    def named(self, names: list[str] | None) -> AutoChoice:
+        """Return the same choice with the columns called by given names, if there are any."""
+        return self if names is None else replace(self, features=replace(self.features, names=names))
+
     def penalties(self) -> tuple[float, ...]:
         """Return the penalty of each part, which is added to the diagonal of its Gram matrix."""
         return tuple(10.0**part.trial.setting.penalty for part in self.parts)
@@ -84,20 +91,27 @@ def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool =
     table : bool
         Whether columns may hold categories and missing values.
     """
-    plain = (
-        LearningFeatures.of_table(X, Tabular(MATERN))
-        if table
-        else LearningFeatures.of_vectors(np.asarray(X, dtype=np.float64))
-    )
+    if table or Tabular.limits_outliers(np.asarray(X, dtype=np.float64)):
+        plain = LearningFeatures.of_table(X, Tabular(MATERN))
+    else:
+        plain = LearningFeatures.of_vectors(np.asarray(X, dtype=np.float64))
     start = _Start.of(plain, Y, order)
     if plain.X.shape[1] <= MOST_RANKED:
         with_ranks = LearningFeatures.of_table(X, Tabular(MATERN, ranks=True))
         start = _Start.better_of(start, _Start.of(with_ranks, Y, order))
     gaussian = isotropic(Gaussian(), start.splits)
     searches = start.searches() if min(gaussian.loss, start.best.loss) < UNPREDICTABLE else ()
-    chosen = _chosen(gaussian, [start.city_block, start.matern, *(one.chosen for one in searches)])
-    blend = _blend(tuple(one.chosen for one in searches), chosen) if searches else None
-    parts, weights = blend or ((chosen,), (1.0,))
+    found = [one.chosen for one in searches] or [start.city_block, start.matern]
+    splits = pilot_splits(start.features.X, Y, order)
+    if len(splits[0].fitted.X) > len(start.splits[0].fitted.X):
+        gaussian, *found = [with_more_rows(one, splits) for one in (gaussian, *found)]
+        searches = tuple(replace(one, chosen=fit) for one, fit in zip(searches, found, strict=False))
+    if len(splits) > 1:
+        gaussian, *found = map(tuned, (gaussian, *found))
+        searches = tuple(replace(one, chosen=fit) for one, fit in zip(searches, found, strict=False))
+        parts, weights = _average(gaussian, found)
+    else:
+        parts, weights = _blend([gaussian, *found], _chosen(gaussian, found))
     reason = _reason(parts, weights, gaussian, searches, start.features is not plain)
     return AutoChoice(start.features, parts, weights, searches, order[: pilot_size(len(order))], reason, gaussian)
 
@@ -113,7 +127,7 @@ class _Start:
 
     @classmethod
     def of(cls, features: LearningFeatures, Y: np.ndarray, order: np.ndarray) -> _Start:
-        splits = pilot_splits(features.X, Y, order)
+        splits = pilot_splits(features.X, Y, order, FIRST_FITTED_ROWS)
         return cls(features, splits, isotropic(CITY_BLOCK, splits), isotropic(MATERN, splits))
 
     @property
@@ -138,17 +152,34 @@ def _chosen(gaussian: Fit, others: list[Fit]) -> Fit:
     return best if mean > error else gaussian
 
 
-def _blend(parts: tuple[Fit, ...], alone: Fit) -> tuple[tuple[Fit, ...], tuple[float, ...]] | None:
-    """Return fits and the factors of their predictions, if the sum is clearly better than one fit alone."""
+def _average(gaussian: Fit, others: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
+    """Return the fits that are not clearly worse than the best, with equal weights: few rows cannot tell more.
+
+    An average that is not better than the Gaussian kernel alone is not taken.
+    """
+    fits = [gaussian, *others]
+    best = min(fits, key=lambda one: one.loss)
+    parts = tuple(one for one in fits if one is best or not clearly_better(one, best)[0])
+    predicted = np.mean([one.trial.predicted for one in parts], axis=0)
+    losses = ((predicted - gaussian.candidate.targets) ** 2).sum(axis=1)
+    if not losses.mean() < gaussian.loss:
+        return (gaussian,), (1.0,)
+    return parts, (1.0 / len(parts),) * len(parts)
+
+
+def _blend(fits: list[Fit], alone: Fit) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
+    """Return fits and the factors of their predictions; one fit alone if no sum is better.
+
+    The factors are those of non-negative least squares on the judged rows, so that a kernel that adds nothing has none.
+    """
     targets = alone.candidate.targets
-    columns = [part.trial.predicted.ravel() for part in parts]
-    weights, _ = nnls(np.column_stack(columns), targets.ravel())
-    if not (weights > 0).all():
-        return None
-    predicted = sum(weight * part.trial.predicted for weight, part in zip(weights, parts, strict=True))
-    trial = replace(alone.trial, losses=((predicted - targets) ** 2).sum(axis=1))
-    wins, _ = clearly_better(alone, replace(alone, trial=trial))
-    return (parts, tuple(map(float, weights))) if wins else None
+    factors, _ = nnls(np.column_stack([one.trial.predicted.ravel() for one in fits]), targets.ravel())
+    kept = [i for i in range(len(fits)) if factors[i] > SMALL_SHARE * factors.sum()]
+    if len(kept) < 2:
+        return (alone,), (1.0,)
+    some = [fits[i] for i in kept]
+    factors, _ = nnls(np.column_stack([one.trial.predicted.ravel() for one in some]), targets.ravel())
+    return tuple(some), tuple(map(float, factors))
 
 
 def _reason(

@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.trials import apply_metric, at_scale, median_distance
-from similitude.kernels import Tabular
+from similitude.kernels import Gaussian, Tabular
 from similitude.similarity import Similarity
 
 
@@ -52,7 +52,8 @@ class LearningFeatures:
     @classmethod
     def of_table(cls, X: Any, table: Tabular) -> LearningFeatures:
         """Return the features of the rows of a table, or of vectors with ranks."""
-        table = table.with_params(columns=table.resolve(X).columns)
+        without_scale = table.with_params(k=Gaussian(1.0))
+        table = table.with_params(columns=without_scale.resolve(X).columns)
         made = table.features(X)
         return cls(made, np.ones(made.shape[1]), *table.feature_columns(X), table)
 

@@ -26,41 +26,59 @@ class ExactRidge:
 
     Attributes
     ----------
-    Y : array of shape (n, outputs)
-    factor : array
-        The lower Cholesky factor.
     coefficients : array of shape (n, outputs)
         a, in double precision.
+    left_out : array of shape (judged rows, outputs)
+        The predictions for some rows, each by the model of all other rows.
     """
 
-    Y: np.ndarray
-    factor: np.ndarray
     coefficients: np.ndarray
+    left_out: np.ndarray
 
     @classmethod
-    def fit(cls, k: Any, A: np.ndarray, Y: np.ndarray, weights: np.ndarray, penalty: float) -> ExactRidge:
-        """Fit to encoded rows with positive weights."""
+    def fit(
+        cls,
+        k: Any,
+        A: np.ndarray,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        penalty: float,
+        judged: np.ndarray,
+        refined: bool = True,
+    ) -> ExactRidge:
+        r"""Fit to encoded rows with positive weights, and predict some of them, each left out alone.
+
+        With :math:`G = K + \lambda \operatorname{diag}(1/w)` the residual of a row that is left out is :math:`a_i /
+        (G^{-1})_{ii}`. Judged rows are the last ones of the factor L of G, so that the last block of :math:`G^{-1}` is
+        :math:`(L_{22} L_{22}^\top)^{-1}`: their number, not n, is what this costs.
+        A solution in single precision is refined unless the model only serves comparisons.
+        """
+        order = np.concatenate([np.delete(np.arange(len(A)), judged), judged])
+        A, Y, ridge = A[order], Y[order], penalty * weights.mean() / weights[order]
         single = len(A) > ROWS_IN_DOUBLE and penalty >= 10.0**SINGLE_PRECISION_FROM
         rows = A.astype(np.float32 if single else np.float64, copy=False)
-        ridge = penalty * weights.mean() / weights
         factor = ridge_factor(k.block(rows, rows), ridge)
         coefficients = cho_solve((factor, True), Y.astype(rows.dtype), check_finite=False).astype(np.float64)
-        if single:
-            left = Y - ridge[:, None] * coefficients
-            for start in range(0, len(A), REFINED_ROWS):
-                some = slice(start, start + REFINED_ROWS)
-                left[some] -= k.block(A[some], A) @ coefficients
-            coefficients += cho_solve((factor, True), left.astype(rows.dtype), check_finite=False)
-        return cls(Y, factor, coefficients)
+        if single and refined:
+            left = _left(k, A, Y, ridge, coefficients, rows.dtype)
+            coefficients += cho_solve((factor, True), left, check_finite=False)
+        last = slice(len(A) - len(judged), None)
+        left_out = Y[last] - coefficients[last] / _inverse_diagonal(factor[last, last])[:, None]
+        found = np.empty_like(coefficients)
+        found[order] = coefficients
+        return cls(found, left_out)
 
-    def left_out(self, rows: np.ndarray) -> np.ndarray:
-        r"""Return the predictions for some rows, each by the model of all other rows.
 
-        With :math:`G = K + \lambda \operatorname{diag}(1/w)` the residual is :math:`a_i / (G^{-1})_{ii}`.
-        """
-        units = np.zeros((len(self.factor), len(rows)), self.factor.dtype)
-        units[rows, np.arange(len(rows))] = 1.0
-        columns = solve_triangular(self.factor, units, lower=True, overwrite_b=True, check_finite=False)
-        inverse = np.einsum("ij,ij->j", columns, columns).astype(np.float64)
-        left: np.ndarray = self.Y[rows] - self.coefficients[rows] / inverse[:, None]
-        return left
+def _left(k: Any, A: np.ndarray, Y: np.ndarray, ridge: np.ndarray, coefficients: np.ndarray, dtype: Any) -> np.ndarray:
+    """Return what a solution in single precision leaves of the targets, computed in double precision."""
+    left = Y - ridge[:, None] * coefficients
+    for start in range(0, len(A), REFINED_ROWS):
+        some = slice(start, start + REFINED_ROWS)
+        left[some] -= k.block(A[some], A) @ coefficients
+    return left.astype(dtype)
+
+
+def _inverse_diagonal(factor: np.ndarray) -> np.ndarray:
+    """Return the diagonal of the inverse of a matrix with a given lower Cholesky factor."""
+    inverse = solve_triangular(factor, np.eye(len(factor), dtype=factor.dtype), lower=True, check_finite=False)
+    return np.einsum("ij,ij->j", inverse, inverse).astype(np.float64)

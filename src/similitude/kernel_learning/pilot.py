@@ -9,11 +9,17 @@ import numpy as np
 PILOT_FITTED_ROWS = 1600
 """Most pilot rows that a candidate is fitted to."""
 
+FIRST_FITTED_ROWS = 800
+"""Most pilot rows that all candidates are fitted to at first; only the best see more."""
+
 PILOT_JUDGED_ROWS = 1000
 """Most pilot rows that candidates are judged by."""
 
-PILOT_FOLDS = 4
-"""Number of folds where there are few rows."""
+PILOT_FOLDS, MORE_PILOT_FOLDS = 4, 8
+"""Number of folds where there are few rows, and where there are so few that each fold has to be small."""
+
+VERY_FEW_ROWS = 200
+"""Number of rows below which there are more folds."""
 
 FEW_ROWS = 1000
 """Number of rows below which candidates are judged by folds rather than by a single split."""
@@ -62,7 +68,9 @@ def _n_judged(n: int) -> int:
     return min(PILOT_JUDGED_ROWS, n // 3) if n >= FEW_ROWS else 0
 
 
-def pilot_splits(X: np.ndarray, Y: np.ndarray, order: np.ndarray) -> tuple[PilotSplit, ...]:
+def pilot_splits(
+    X: np.ndarray, Y: np.ndarray, order: np.ndarray, most: int = PILOT_FITTED_ROWS
+) -> tuple[PilotSplit, ...]:
     """Return one split of many rows, or folds of few.
 
     Parameters
@@ -71,10 +79,12 @@ def pilot_splits(X: np.ndarray, Y: np.ndarray, order: np.ndarray) -> tuple[Pilot
         Standardized vectors, and targets.
     order : array of int
         The rows in random order; of many, only the first ones are used.
+    most : int
+        Most rows that are fitted; those that judge are the same for any number.
     """
     n, n_judged = len(order), _n_judged(len(order))
     if n_judged:
-        return (PilotSplit.of(X, Y, order[n_judged : pilot_size(n)], order[:n_judged]),)
-    n_folds = min(PILOT_FOLDS, n)
+        return (PilotSplit.of(X, Y, order[n_judged : pilot_size(n)][:most], order[:n_judged]),)
+    n_folds = min(MORE_PILOT_FOLDS if n < VERY_FEW_ROWS else PILOT_FOLDS, n)
     folds = np.arange(n) % n_folds
     return tuple(PilotSplit.of(X, Y, order[folds != fold], order[folds == fold]) for fold in range(n_folds))

@@ -9,7 +9,16 @@ import numpy as np
 
 from similitude.kernel_learning.gradients import metric_of
 from similitude.kernel_learning.pilot import PilotSplit
-from similitude.kernel_learning.trials import ALONG_PENALTIES, ALONG_WIDTHS, BOTH, Candidate, RidgeTrial, Setting
+from similitude.kernel_learning.trials import (
+    ALONG_PENALTIES,
+    ALONG_WIDTHS,
+    BOTH,
+    HALF_STEPS,
+    Candidate,
+    RidgeTrial,
+    Setting,
+    Steps,
+)
 
 LEARNING_ROUNDS = 4
 """Most rounds of a path."""
@@ -89,7 +98,7 @@ def why_stop(losses: list[float], to_beat: float, rounds: int) -> str:
     return f"{rounds} rounds are the most" if len(losses) > rounds else ""
 
 
-def next_round(fit: Fit, diagonal: bool, moves: tuple[tuple[int, int], ...] = BOTH) -> Fit:
+def next_round(fit: Fit, diagonal: bool, moves: Steps = BOTH) -> Fit:
     """Return the kernel with the metric of the gradients of a fit, at its best setting near that of the fit."""
     outer, _ = fit.candidate.squared_gradients(fit.trial, diagonal)
     return with_metrics(fit.candidate.k, fit.candidate.splits, tuple(map(metric_of, outer)), fit.trial.setting, moves)
@@ -100,11 +109,26 @@ def with_metrics(
     splits: tuple[PilotSplit, ...],
     metrics: tuple[np.ndarray, ...],
     start: Setting,
-    moves: tuple[tuple[int, int], ...] = BOTH,
+    moves: Steps = BOTH,
 ) -> Fit:
     """Return a kernel with given metrics at its best setting."""
     candidate = Candidate(k, splits, metrics)
     return Fit(candidate, candidate.best(start, moves))
+
+
+def with_more_rows(fit: Fit, splits: tuple[PilotSplit, ...]) -> Fit:
+    """Return a candidate that is fitted to more rows; a metric is learned once more from these, and the better kept."""
+    metrics = fit.candidate.metrics
+    equal = all(T.ndim == 1 and (T == 1).all() for T in metrics)
+    again = with_metrics(fit.candidate.k, splits, metrics, fit.trial.setting, ALONG_PENALTIES if equal else ())
+    if equal:
+        return again
+    return min(again, next_round(again, metrics[0].ndim == 1), key=lambda one: one.loss)
+
+
+def tuned(fit: Fit) -> Fit:
+    """Return a fit at its best setting among those half a step apart."""
+    return replace(fit, trial=fit.candidate.best(fit.trial.setting, HALF_STEPS))
 
 
 def gain(before: Fit, after: Fit) -> tuple[float, float]:

@@ -108,7 +108,7 @@ def summarize(choice: AutoChoice) -> LearnedSummary:
     if len(parts) > 1:
         predicted = sum(weight * part.trial.predicted for weight, part in zip(choice.weights, parts, strict=True))
         losses = ((predicted - parts[0].candidate.targets) ** 2).sum(axis=1)
-        steps.append(_step("both, blended", losses))
+        steps.append(_step("blended", losses))
     best = min(parts, key=lambda part: part.loss)
     directions = _directions(mean_metric(best.candidate.metrics), choice.features.names, choice.features.owners)
     n = len(start.trial.losses)

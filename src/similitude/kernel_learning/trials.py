@@ -26,7 +26,10 @@ SINGLE_PRECISION_FROM = -3
 ALONG_PENALTIES = ((0, -1), (0, 1))
 ALONG_WIDTHS = ((-1, 0), (1, 0))
 BOTH = ALONG_PENALTIES + ALONG_WIDTHS
+HALF_STEPS = ((0, -0.5), (0, 0.5), (-0.5, 0), (0.5, 0))
 """Steps of a walk, as changes of width and penalty."""
+
+Steps = tuple[tuple[float, float], ...]
 
 MEDIAN_ROWS = 300
 """Rows whose pairs give the median distance."""
@@ -35,8 +38,8 @@ MEDIAN_ROWS = 300
 class Setting(NamedTuple):
     """A width and a penalty, as powers of 2 and 10."""
 
-    width: int = 0
-    penalty: int = -2
+    width: float = 0
+    penalty: float = -2
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +117,7 @@ class Candidate:
         A, B = self.mapped[i]
         return A.astype(dtype, copy=False), B.astype(dtype, copy=False)
 
-    def best(self, start: Setting, moves: tuple[tuple[int, int], ...] = BOTH) -> RidgeTrial:
+    def best(self, start: Setting, moves: Steps = BOTH) -> RidgeTrial:
         """Return the best trial on a walk from a start along penalties and widths, as long as the loss falls."""
         at = self.trial(start)
         moved = True
@@ -128,9 +131,10 @@ class Candidate:
                     at, moved = trial, True
         return at
 
-    def _moved(self, setting: Setting, move: tuple[int, int]) -> Setting | None:
+    def _moved(self, setting: Setting, move: tuple[float, float]) -> Setting | None:
         there = Setting(setting.width + move[0], setting.penalty + move[1])
-        return there if there.width in WIDTH_POWERS and there.penalty in PENALTY_POWERS else None
+        inside = WIDTH_POWERS[0] <= there.width <= WIDTH_POWERS[-1]
+        return there if inside and PENALTY_POWERS[0] <= there.penalty <= PENALTY_POWERS[-1] else None
 
     def squared_gradients(self, trial: RidgeTrial, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the average outer product of gradients of each split, or its diagonal, and squares per row and column.

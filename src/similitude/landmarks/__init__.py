@@ -20,7 +20,7 @@ from similitude.landmarks.features import (
     lengths,
     sided,
 )
-from similitude.landmarks.groups import Groups
+from similitude.landmarks.groups import Groups, most_numbers
 from similitude.landmarks.guarantees import (
     COMPACT,
     DEFAULT,

@@ -11,12 +11,17 @@ from similitude.compute import beside, in_precision, namespace
 from similitude.landmarks.features import LandmarkFeatures, Landmarks
 from similitude.linear import Members
 
-MOST_NUMBERS, OF_FEW = 28, 20
+MOST_NUMBERS, OF_FEW = 28, 12
 """Numbers that are kept of each landmark to explain predictions: groups, times the outputs if each has its own; and how
 many of them if there are few landmarks. In double precision, they take less than 256 bytes."""
 
 FEWEST_GROUPS = 4
 """Groups of rows with several numbers as targets, however many these are."""
+
+
+def most_numbers(n_landmarks: int) -> int:
+    """Return how many numbers are kept of each landmark to explain predictions."""
+    return min(MOST_NUMBERS, max(OF_FEW, n_landmarks // 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +58,7 @@ class Groups:
             The landmarks to choose from; by default all of them.
         """
         candidates = np.arange(len(landmarks)) if among is None else among
-        most = min(MOST_NUMBERS, max(OF_FEW, len(landmarks) // 2))
+        most = most_numbers(len(landmarks))
         if not classes:
             return cls(candidates[: max(FEWEST_GROUPS, most // numbers)])
         n_classes = max(2, n_outputs)

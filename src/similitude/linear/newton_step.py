@@ -30,6 +30,9 @@ from similitude.linear.weighted_loss import WeightedLoss
 LEAST_CURVATURE = 1e-9
 """Smallest curvature of the logistic losses: rows far beyond the margin keep finite working responses."""
 
+NO_WORSE = 1e-12
+"""By how much the objective may rise, relative to itself: working weights and responses are rounded."""
+
 SLACKS = (0.1, 0.5, np.inf)
 """How far beyond the margin rows count under the squared hinge; the next one is tried if a step does not help."""
 
@@ -43,7 +46,8 @@ class NewtonStep:
     model : LinearModel
         The model after the step, or before it if the step would not lower the objective.
     weights, sums : array of shape (n, outputs)
-        The working weights :math:`s_i c_i`, and these times the working responses.
+        The working weights :math:`s_i c_i`, and these times the working responses: numbers of single precision, so
+        that they can be kept in half the space, and the model is exactly theirs.
     base : array of shape (outputs,)
         The weighted means of the working responses.
     group_weights, group_constants : array of shape (features, groups, outputs) and (groups, outputs)
@@ -93,8 +97,8 @@ def newton_step(
     penalties = lam / sizes[used] if penalty == "l1" else np.full(len(used), 2.0 * lam)
     before = data.value(scores) + lam * float((sizes**2).sum())
     for slack in SLACKS if loss == "squared_hinge" else (0.0,):
-        curvatures = _curvatures(data, scores, slack)
-        sums = curvatures * scores - data.slopes(scores)
+        curvatures = _short(_curvatures(data, scores, slack))
+        sums = _short(curvatures * scores - data.slopes(scores))
         base = sums.sum(axis=0) / curvatures.sum(axis=0)
         W, b = _of_groups(features, curvatures, sums - curvatures * base, members, used, penalties)
         if coupled:
@@ -102,7 +106,7 @@ def newton_step(
         after = LinearModel(W.sum(axis=1), b.sum(axis=0) + base, model.gap)
         if penalty == "l1":
             break
-        if data.value(after.scores(F)) + lam * float((after.weights**2).sum()) <= before:
+        if data.value(after.scores(F)) + lam * float((after.weights**2).sum()) <= before * (1 + NO_WORSE):
             model = after
             break
     return NewtonStep(model, curvatures, sums, base, W, b)
@@ -121,6 +125,11 @@ def _curvatures(data: WeightedLoss, scores: np.ndarray, slack: float) -> np.ndar
     else:
         found = data.curvatures(scores)
     return np.maximum(found, LEAST_CURVATURE * s)
+
+
+def _short(array: np.ndarray) -> np.ndarray:
+    """Round to single precision."""
+    return array.astype(np.float32).astype(np.float64)
 
 
 def is_coupled(loss: str, outputs: int) -> bool:

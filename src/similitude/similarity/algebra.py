@@ -57,8 +57,13 @@ def kept_claims(claims: Claims, kept: Mapping[str, bool]) -> Claims:
     return frozenset(claim for claim in claims if kept.get(claim, False))
 
 
-def hints_of_parts(profile: Callable[[Any], Profile | None] | None = None) -> Any:
-    """Return the property `hints` of a similarity whose ``block`` is NumPy or torch code on the blocks of its parts."""
+def hints_of_parts(
+    profile: Callable[[Any], Profile | None] | None = None, cells: Callable[[Any], Any] | None = None
+) -> Any:
+    """Return the property `hints` of a similarity whose ``block`` is NumPy or torch code on the blocks of its parts.
+
+    `cells` is a function of the similarity that returns its hint of this name.
+    """
 
     def hints(self: Similarity) -> Hints:
         parts = [part.hints for part in self.parts()]
@@ -67,6 +72,7 @@ def hints_of_parts(profile: Callable[[Any], Profile | None] | None = None) -> An
             on_tensors=all(part.on_tensors for part in parts),
             threadsafe=all(part.threadsafe for part in parts),
             profile=profile,
+            cells=None if cells is None else cells(self),
         )
 
     return property(hints)

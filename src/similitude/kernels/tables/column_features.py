@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -24,6 +25,10 @@ MOST_LEVELS = 40
 MOST_KNOTS = 200
 """Most quantiles that represent the distribution of a column."""
 
+MOST_OUTLYING, FEWEST_OUTLYING, MUCH_FARTHER = 0.02, 3, 3.0
+"""The share and the number of cells on either side of a column that may be outliers, and how much farther from the
+others than these are spread they must be."""
+
 FEW_VALUES = 10
 """Number of different values up to which a column has no ranks."""
 
@@ -31,17 +36,20 @@ FEW_VALUES = 10
 def learn_column(name: Any, values: Any, ranks: bool) -> dict[str, Any]:
     """Return how a column becomes numbers, as a dict that `column_features` takes.
 
-    Numbers and times have the mean and the standard deviation of known cells, the median for missing ones, and with
-    `ranks` the quantiles at which normal scores are interpolated. Other values have their categories.
+    Numbers and times have limits if there are outliers, the mean and the standard deviation of known cells, the median
+    for missing ones, and with `ranks` the quantiles at which normal scores are interpolated. Other values have their
+    categories.
     """
     missing = missing_cells(values)
     kind = kind_of_values(values, missing)
     if kind in ("number", "time") and not is_categorical(values):
         numbers = _numbers(name, values, missing, kind)
         known = numbers[~missing]
-        center, deviation = _mean_and_deviation(known)
+        low, high = outlier_limits(known)
+        limits = (float(low), float(high)) if known.min() < low or known.max() > high else None
+        center, deviation = _mean_and_deviation(known if limits is None else np.clip(known, *limits))
         spec = {"kind": kind, "center": center, "scale": 1.0 / deviation if deviation > 0 else 0.0}
-        spec |= {"fill": float(np.median(known)), "missing": bool(missing.any())}
+        spec |= {"fill": float(np.median(known)), "missing": bool(missing.any()), "limits": limits}
         return spec | {"knots": _knots(known) if ranks and deviation > 0 else None}
     if kind not in ("number", "text", "bytes", "mixed", "missing", "bool"):
         raise TypeError(
@@ -68,10 +76,31 @@ def column_features(name: Any, spec: dict[str, Any], values: Any) -> np.ndarray:
         return np.column_stack([np.empty((len(missing), 0)), *indicators, *marks])
     check_kind(name, values, missing, spec["kind"], f"it held {spec['kind']} before")
     numbers = np.where(missing, spec["fill"], _numbers(name, values, missing, spec["kind"]))
-    found = [(numbers - spec["center"]) * spec["scale"]]
+    limits = spec.get("limits")
+    limited = numbers if limits is None else np.clip(numbers, *limits)
+    found = [(limited - spec["center"]) * spec["scale"]]
     if spec["knots"] is not None:
         found.append(np.interp(numbers, *spec["knots"]))
     return np.column_stack([*found, *marks])
+
+
+def outlier_limits(known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each column of numbers the limits beyond which cells are outliers.
+
+    Without the 2 % largest and smallest cells (at least 3 each), a column has a range; limits are 3 times that range
+    farther out. A column whose other cells are all equal has no outliers.
+
+    >>> low, high = outlier_limits(np.r_[np.arange(100.0), 1e9])
+    >>> float(low), float(high)
+    (-279.0, 379.0)
+    """
+    n = len(known)
+    apart = min(max(FEWEST_OUTLYING, math.ceil(MOST_OUTLYING * n)), n // 4)
+    ordered = np.sort(known, axis=0)
+    low, high = ordered[apart], ordered[n - 1 - apart]
+    spread = MUCH_FARTHER * (high - low)
+    some = spread > 0
+    return np.where(some, low - spread, ordered[0]), np.where(some, high + spread, ordered[-1])
 
 
 def _numbers(name: Any, values: Any, missing: np.ndarray, kind: str) -> np.ndarray:

@@ -9,17 +9,18 @@ import numpy as np
 
 from similitude.compute import Encoding, as_matrix, profile_of
 from similitude.kernels.tables.cells import column, column_names
-from similitude.kernels.tables.column_features import column_features, learn_column
+from similitude.kernels.tables.column_features import column_features, learn_column, outlier_limits
 from similitude.similarity import Similarity, hints_of_parts
 
 
 class Tabular(Similarity):
     r"""A kernel of vectors on the rows of a table, whose columns become numbers first.
 
-    Numbers and times are standardized; with `ranks`, the normal score of their rank is added (numbers of more than ten
-    different values). A missing number is the median, and a further number says that it was missing. Categories, texts
-    and booleans in columns of objects have an indicator each: the 40 most frequent ones that occur at least twice.
-    With features :math:`\phi` it is :math:`K(\phi(x), \phi(z))`, a kernel if K is one.
+    Numbers and times are standardized; a few cells that are far beyond all others are moved to a limit before. With
+    `ranks`, the normal score of their rank is added (numbers of more than ten different values). A missing number is
+    the median, and a further number says that it was missing. Categories, texts and booleans in columns of objects have
+    an indicator each: the 40 most frequent ones that occur at least twice. With features :math:`\phi` it is
+    :math:`K(\phi(x), \phi(z))`, a kernel if K is one.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class Tabular(Similarity):
 
     resolves = ("columns",)
     reason = "a kernel of phi(x) and phi(z) is a kernel of x and z, whatever the features phi of a row are"
-    hints = hints_of_parts(lambda self: profile_of(self.k))
+    hints = hints_of_parts(lambda self: profile_of(self.k), lambda self: self.k.hints.cells)
 
     def __init__(
         self, k: Similarity, ranks: bool = False, columns: Mapping[Any, Any] | list[Any] | None = None
@@ -85,6 +86,12 @@ class Tabular(Similarity):
         if _is_matrix(X):
             return [learn_column(i, values, self.ranks) for i, values in enumerate(as_matrix(X).T)]
         return {name: learn_column(name, column(X, name), self.ranks) for name in column_names(X)}
+
+    @staticmethod
+    def limits_outliers(X: np.ndarray) -> bool:
+        """Tell whether some column of a matrix has outliers, which would be moved to a limit."""
+        low, high = outlier_limits(X)
+        return bool((low > X).any() or (high < X).any())
 
     def features(self, X: Any) -> np.ndarray:
         """Return the numbers that the rows become, in double precision."""

@@ -44,6 +44,9 @@ TERMS: dict[str, Callable[[Array, Array], Array]] = {
 }
 SUMS = tuple(TERMS)
 
+CACHED_VALUES = 50_000
+"""Number of values that are summed at once, so that they stay in the cache."""
+
 
 def apply(values: Array, shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1) -> None:
     """Replace every entry of a matrix by a function of it, in place."""
@@ -74,10 +77,13 @@ def of_sums(out: Array, A: Array, B: Array, terms: str, *form: Any) -> None:
 
     Summed are squared differences, absolute differences, or the smaller of two entries; see `TERMS`.
     """
-    out[...] = 0
-    for k in range(A.shape[1]):
-        out += TERMS[terms](A[:, k, np.newaxis], B[np.newaxis, :, k])
-    apply(out, *form)
+    step = max(1, CACHED_VALUES // max(1, len(B)))
+    for start in range(0, len(A), step):
+        some, part = A[start : start + step], out[start : start + step]
+        part[...] = 0
+        for k in range(A.shape[1]):
+            part += TERMS[terms](some[:, k, np.newaxis], B[np.newaxis, :, k])
+        apply(part, *form)
 
 
 def sparse_products(out: Array, A: CSR, Bt: CSR) -> None:
@@ -112,7 +118,7 @@ def of_sparse_sums(out: Array, A: CSR, B: CSR, Bt: CSR, terms: str, *form: Any) 
             out[i, Bt[1][of_k]] += term(x, z) - (term(x, zero) + term(zero, z))
         if terms != "smaller":
             for j in np.flatnonzero(out[i] < 64 * np.sqrt(np.finfo(out.dtype).eps) * (a[i] + b)):
-                out[i, j] = _sum_of_pair(*A_rows[i], *B_rows[j], term)
+                out[i, j] = _sum_of_pair(values, columns, B_rows[j][0], B_rows[j][1], term)
     apply(out, *form)
 
 

@@ -1,0 +1,229 @@
+"""Exact fits in the cells of a tree, split along the leading directions of a learned metric, for many rows.
+
+Each cell may learn its own metric: a round takes the average gradient outer product of the cell's model as the next
+metric of the cell. Rounds go on while they clearly lower the loss on rows that no cell is fitted to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.kernel_learning.exact import ExactRidge
+from similitude.kernel_learning.gradients import gradient_rows, is_city_block, metric_of, model_gradients
+from similitude.kernel_learning.trials import apply_metric, median_distance
+
+CELL_ROWS = 2_000
+"""Number of rows of a cell, up to a factor of the square root of 2."""
+
+LARGEST_CELL = 5_000
+"""Number of rows of a cell that is still fitted exactly: many equal rows cannot be split."""
+
+CELL_ROUNDS = 4
+"""Most rounds in which cells learn metrics of their own."""
+
+GRADIENT_ROWS = 1_000
+"""Most rows of a cell at which gradients are computed."""
+
+MOST_COORDINATES = 100
+"""Number of coordinates up to which a cell learns a matrix; of more, weights."""
+
+DIRECTION_ROWS, DIRECTION_STEPS = 2_000, 20
+"""Rows on which a direction is found, and steps of the power iteration."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellTree:
+    """A complete binary tree in the order of a heap, whose nodes split rows at a threshold along a direction."""
+
+    directions: np.ndarray
+    thresholds: np.ndarray
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells."""
+        return len(self.thresholds) + 1
+
+    @classmethod
+    def grow(cls, A: np.ndarray) -> CellTree:
+        """Split rows in random order at the median along the direction in which they vary most."""
+        depth = max(0, round(np.log2(len(A) / CELL_ROWS)))
+        nodes = [np.arange(len(A))]
+        directions, thresholds = np.zeros((2**depth - 1, A.shape[1])), np.zeros(2**depth - 1)
+        for i in range(len(thresholds)):
+            rows = nodes[i]
+            directions[i] = widest_direction(A[rows[:DIRECTION_ROWS]])
+            along = A[rows] @ directions[i]
+            thresholds[i] = balanced_threshold(along)
+            nodes += [rows[along <= thresholds[i]], rows[along > thresholds[i]]]
+        return cls(directions, thresholds)
+
+
+def widest_direction(A: np.ndarray) -> np.ndarray:
+    """Return the direction in which rows vary most, by power iteration; zeros if they are all equal.
+
+    >>> widest_direction(np.array([[0.0, 0.0], [0.0, 3.0], [1.0, 6.0]])).round(2)
+    array([0.15, 0.99])
+    """
+    if not len(A):
+        return np.zeros(A.shape[1])
+    centered = A - A.mean(axis=0)
+    direction = np.zeros(A.shape[1])
+    direction[np.argmax((centered**2).sum(axis=0))] = 1.0
+    for _ in range(DIRECTION_STEPS):
+        moved = centered.T @ (centered @ direction)
+        length = np.linalg.norm(moved)
+        if not length > 0:
+            return np.zeros(A.shape[1])
+        direction = moved / length
+    return direction
+
+
+def balanced_threshold(values: np.ndarray) -> float:
+    """Return the median, or the next smaller value if that splits equal values more evenly.
+
+    >>> balanced_threshold(np.array([1.0, 2.0, 2.0, 2.0]))
+    1.0
+    """
+    if not len(values):
+        return 0.0
+    middle = np.partition(values, (len(values) - 1) // 2)[(len(values) - 1) // 2]
+    below = values[values < middle]
+    at_most = np.count_nonzero(values <= middle)
+    return float(below.max() if len(below) > len(values) - at_most else middle)
+
+
+@dataclass(frozen=True, eq=False)
+class CellFit:
+    """Exact ridge regression in each cell.
+
+    Attributes
+    ----------
+    k : Similarity
+        The kernel of coordinates.
+    A : array of shape (n, r)
+        The coordinates of all rows, under the metric of k and those of the cells.
+    cells : array of int
+        The cell of each row.
+    metrics : array of shape (cells, r) or (cells, r, r), or None
+        The linear map of each cell, which is part of the coordinates.
+    penalty : float
+    fitted : list of array of int
+        The rows of each cell that its model was fitted to.
+    models : list of ExactRidge
+        None for a cell without rows.
+    """
+
+    k: Any
+    A: np.ndarray
+    cells: np.ndarray
+    metrics: np.ndarray | None
+    penalty: float
+    fitted: list[np.ndarray]
+    models: list[ExactRidge | None]
+
+    @classmethod
+    def fit(
+        cls,
+        k: Any,
+        A: np.ndarray,
+        cells: np.ndarray,
+        metrics: np.ndarray | None,
+        penalty: float,
+        targets: tuple[np.ndarray, np.ndarray],
+        rows: np.ndarray,
+        n_cells: int,
+        refined: bool = False,
+    ) -> CellFit:
+        """Fit to some rows; `targets` are centered targets and weights of all rows."""
+        Y, weights = targets
+        mean, models, fitted = weights[rows].mean(), [], []
+        for cell in range(n_cells):
+            mine = rows[cells[rows] == cell]
+            fitted.append(mine)
+            own = penalty * mean / weights[mine].mean() if len(mine) else penalty
+            models.append(
+                ExactRidge.fit(k, A[mine], Y[mine], weights[mine], own, mine[:0], refined) if len(mine) else None
+            )
+        return cls(k, A, cells, metrics, penalty, fitted, models)
+
+    def refitted(self, targets: tuple[np.ndarray, np.ndarray], rows: np.ndarray) -> CellFit:
+        """Return the fit to other rows in the same metrics."""
+        return CellFit.fit(
+            self.k, self.A, self.cells, self.metrics, self.penalty, targets, rows, len(self.models), refined=True
+        )
+
+    def predicted(self, rows: np.ndarray) -> np.ndarray:
+        """Return the predictions of centered targets for some rows."""
+        outputs = next(one.coefficients.shape[1] for one in self.models if one is not None)
+        found = np.zeros((len(rows), outputs))
+        for cell, model in enumerate(self.models):
+            at = np.flatnonzero(self.cells[rows] == cell)
+            if model is not None and len(at):
+                found[at] = self.k.block(self.A[rows[at]], self.A[self.fitted[cell]]) @ model.coefficients
+        return found
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """The dual coefficients of all rows; zero for rows that were not fitted."""
+        known = [
+            (mine, one.coefficients) for mine, one in zip(self.fitted, self.models, strict=True) if one is not None
+        ]
+        found = np.zeros((len(self.A), known[0][1].shape[1]))
+        for mine, coefficients in known:
+            found[mine] = coefficients
+        return found
+
+    def next_round(self, targets: tuple[np.ndarray, np.ndarray], rows: np.ndarray) -> CellFit:
+        """Return the fit in which the metric of each cell is that of the gradients of its model."""
+        width = self.A.shape[1]
+        diagonal = is_city_block(self.k) or width > MOST_COORDINATES
+        one = np.ones(width) if diagonal else np.eye(width)
+        metrics = np.tile(one, (len(self.models), *[1] * one.ndim)) if self.metrics is None else self.metrics.copy()
+        A = np.empty_like(self.A)
+        for cell, model in enumerate(self.models):
+            mine = self.cells == cell
+            T = one if model is None else self._metric(self.A[self.fitted[cell]], model, diagonal)
+            A[mine] = apply_metric(self.A[mine], T)
+            metrics[cell] = metrics[cell] * T if diagonal else metrics[cell] @ T
+        return CellFit.fit(self.k, A, self.cells, metrics, self.penalty, targets, rows, len(self.models))
+
+    def _metric(self, A: np.ndarray, model: ExactRidge, diagonal: bool) -> np.ndarray:
+        """Return the metric of the gradients of one cell's model, at which the median distance stays what it is."""
+        rows = A[: min(GRADIENT_ROWS, gradient_rows(self.k, len(A), len(A), A.shape[1]))]
+        G = model_gradients(self.k, rows, A, model.coefficients).reshape(-1, A.shape[1])
+        T = metric_of((G**2).mean(axis=0) if diagonal else G.T @ G / len(rows))
+        if not diagonal:  # as many coordinates as before: those along which nothing changes are zero
+            T = np.pad(T, ((0, 0), (0, A.shape[1] - T.shape[1])))
+        T *= median_distance(self.k, A) / median_distance(self.k, apply_metric(A, T))
+        return T
+
+
+def learn_cells(
+    fit: CellFit, targets: tuple[np.ndarray, np.ndarray], fitted: np.ndarray, judged: np.ndarray
+) -> tuple[CellFit, int]:
+    """Let cells learn metrics of their own while that clearly lowers the loss on judged rows; count the rounds."""
+    Y, weights = targets
+    losses, rounds = squared(fit.predicted(judged) - Y[judged]), 0
+    while rounds < CELL_ROUNDS:
+        following = fit.next_round(targets, fitted)
+        there = squared(following.predicted(judged) - Y[judged])
+        if not is_clearly_lower(there, losses, weights[judged]):
+            break
+        fit, losses, rounds = following, there, rounds + 1
+    return fit, rounds
+
+
+def squared(differences: np.ndarray) -> np.ndarray:
+    """Return the squared length of each row."""
+    return np.asarray(np.einsum("ij,ij->i", differences, differences))
+
+
+def is_clearly_lower(losses: np.ndarray, than: np.ndarray, weights: np.ndarray) -> bool:
+    """Tell whether losses of the same rows are lower by more than a standard error of the difference."""
+    gains = than - losses
+    mean = float(np.average(gains, weights=weights))
+    error = float(np.sqrt(weights**2 @ (gains - mean) ** 2) / weights.sum())
+    return mean > error
