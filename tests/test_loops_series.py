@@ -141,7 +141,7 @@ def test_many_targets(compiled, count, window, dtype):
 
 @every_float
 @pytest.mark.parametrize("window", [None, 0, 7, 0.3])
-def test_long_series_are_warped_in_stripes(compiled, window, dtype):
+def test_long_series(compiled, window, dtype):
     A = series([1, 190, 400], 1, dtype)
     lengths = [200] * 33 if window is not None else [1, 95, 96, 97, 192, 193, *range(130, 157)]
     B = series(lengths, 1, dtype, 1)
