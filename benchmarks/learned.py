@@ -3,11 +3,12 @@
 FOLDER holds the data sets that `FILES` names, as .npz files or tables. Every method has its defaults, gets the raw
 columns, and runs on one thread in this process; seconds are those of the CPU. Regression is measured by the root mean
 squared error relative to the standard deviation of the targets, classification by the error and the log loss;
-summaries are ratios to CatBoost's.
+summaries are ratios to CatBoost's. `--results FILE` keeps every run, and runs that it holds are not repeated. xRFM
+(`--methods auto,xrfm`) needs torch, takes vectors only, gets standardized columns, and a fifth of the rows to validate.
 """
 
 import argparse
-import os
+import json
 import time
 import warnings
 from collections.abc import Callable
@@ -133,14 +134,87 @@ def hist(of: Problem) -> Any:
     return maker(categorical_features="from_dtype").fit(of.X, of.y)
 
 
+class Decoded(NamedTuple):
+    """A classifier of class numbers, with the labels of these."""
+
+    model: Any
+    classes_: np.ndarray
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.classes_[np.asarray(self.model.predict(X)).astype(int).ravel()]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return self.model.predict_proba(X)
+
+
+class Standardized(NamedTuple):
+    """A model of standardized columns in single precision."""
+
+    model: Any
+    scaler: Any
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.model.predict(self.scaler.transform(X).astype(np.float32))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return self.model.predict_proba(self.scaler.transform(X).astype(np.float32))
+
+
+def xgboost(of: Problem) -> Any:
+    from xgboost import XGBClassifier, XGBRegressor
+
+    options = {"n_jobs": 1, "enable_categorical": True}
+    if of.regression:
+        return XGBRegressor(**options).fit(of.X, of.y)
+    classes, codes = np.unique(of.y, return_inverse=True)
+    return Decoded(XGBClassifier(**options).fit(of.X, codes), classes)
+
+
+def forest(of: Problem) -> Any:
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OrdinalEncoder
+
+    model = (RandomForestRegressor if of.regression else RandomForestClassifier)(random_state=0)
+    if not isinstance(of.X, pd.DataFrame):
+        return model.fit(of.X, of.y)
+    numbers = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    columns = make_column_transformer(
+        (numbers, make_column_selector(dtype_include="category")), remainder="passthrough"
+    )
+    return make_pipeline(columns, model).fit(of.X, of.y)
+
+
+def xrfm(of: Problem) -> Any:
+    import torch
+    from sklearn.preprocessing import StandardScaler
+    from xrfm import xRFM
+
+    torch.set_num_threads(1)
+    scaler = StandardScaler().fit(of.X)
+    X = scaler.transform(of.X).astype(np.float32)
+    classes, codes = (None, of.y.astype(np.float32)) if of.regression else np.unique(of.y, return_inverse=True)
+    train = np.arange(len(X)) % 5 > 0
+    model = xRFM(device=torch.device("cpu"), tuning_metric="mse" if of.regression else "brier")
+    y = codes[:, None] if of.regression else codes
+    model.fit(X[train], y[train], X[~train], y[~train])
+    scaled = Standardized(model, scaler)
+    return scaled if of.regression else Decoded(scaled, classes)
+
+
 METHODS: dict[str, Callable[[Problem], Any]] = {
     "auto": similitude,
     "gaussian": isotropic,
     "catboost": catboost,
     "lightgbm": lightgbm,
     "hist": hist,
+    "xgboost": xgboost,
+    "forest": forest,
+    "xrfm": xrfm,
 }
 OURS = ("auto", "gaussian")
+DEFAULT = ",".join(name for name in METHODS if name != "xrfm")
 
 
 def measured(name: str, of: Problem) -> dict[str, float]:
@@ -171,24 +245,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sets", default=",".join(FILES))
-    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--methods", default=DEFAULT)
     parser.add_argument("--rows", type=int, default=5000)
     parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--results", type=Path)
     given = parser.parse_args()
-    os.environ["OMP_NUM_THREADS"] = "1"
     warnings.filterwarnings("ignore")
-    found = []
+    stored = given.results is not None and given.results.exists()
+    found = [json.loads(line) for line in given.results.read_text().splitlines()] if stored else []
     for name in given.sets.split(","):
         for seed in range(given.splits):
-            of = problem(given.folder, name, given.rows, seed)
-            for method in given.methods.split(","):
-                row = {"set": name, "seed": seed, "n": len(of.y), "method": method, "regression": of.regression}
-                found.append(row | measured(method, of))
-                print(
-                    ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else str(v) for k, v in found[-1].items()),
-                    flush=True,
-                )
-    summarize(pd.DataFrame(found))
+            mine = [one for one in found if (one["set"], one["seed"], one["rows"]) == (name, seed, given.rows)]
+            known = {one["method"] for one in mine}
+            methods = [method for method in given.methods.split(",") if method not in known]
+            of = problem(given.folder, name, given.rows, seed) if methods else None
+            for method in methods:
+                row = {"set": name, "seed": seed, "rows": given.rows, "n": len(of.y), "method": method}
+                found.append(row | {"regression": of.regression} | measured(method, of))
+                print(json.dumps(found[-1]), flush=True)
+                if given.results is not None:
+                    with given.results.open("a") as file:
+                        file.write(json.dumps(found[-1]) + "\n")
+    table = pd.DataFrame(found)
+    summarize(table[(table["rows"] == given.rows) & table["method"].isin(given.methods.split(","))])
 
 
 def summarize(found: pd.DataFrame) -> None:
@@ -206,6 +285,9 @@ def summarize(found: pd.DataFrame) -> None:
                 "median",
                 ratios.median().round(3).to_dict(),
             )
+        print("mean rank", table.rank(axis=1).mean().round(2).to_dict())
+        if {"auto", "gaussian"} <= set(table):
+            print("auto / gaussian, worst set", round(float((table["auto"] / table["gaussian"]).max()), 3))
         if not regression:
             print("mean accuracy", (1 - table.mean()).round(4).to_dict())
             losses = part.pivot_table(index="set", columns="method", values="log loss")

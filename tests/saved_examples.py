@@ -22,7 +22,9 @@ from similitude import (
     check_kernel,
     choose_kernel,
     combine,
+    cost_curve,
     error_at_margin,
+    learn_kernel,
     margin,
 )
 from similitude.datasets import Paper, atoms, figure_3_1, lower_bound
@@ -174,6 +176,7 @@ def estimators():
     yield "unlabeled", SimilarityClassifier(unlabeled=X[:20], n_landmarks=10).fit(X, TWO), X
     yield "own landmarks", SimilarityClassifier(landmarks=X[:5]).fit(X, TWO), X
     yield "words", SimilarityClassifier(FromPairs(shared)).fit(WORDS, STARTS), WORDS
+    yield "frugal", SimilarityClassifier(FromPairs(shared), max_calls=900).fit(WORDS, STARTS), WORDS
     yield "spectrum", SimilarityClassifier(Spectrum(2) + 0.5 * Edit()).fit(WORDS, STARTS), WORDS
     yield "graphs", SimilarityClassifier(WeisfeilerLehman()).fit(GRAPHS, SHAPE), GRAPHS
     yield "learned weights", SimilarityClassifier(Spectrum(2).learned()).fit(WORDS, STARTS), WORDS
@@ -284,6 +287,8 @@ def results():
     yield assess(Gaussian(), X, TWO)
     yield choose_kernel({"gaussian": Gaussian(), "linear": Linear()}, X, TWO)
     yield combine([Gaussian(), Linear()], X, TWO)
+    yield learn_kernel(Gaussian(), X, Y)
+    yield cost_curve(FromPairs(shared), WORDS, STARTS)
     yield model.explain(X[:2])
     yield from (model.representation_, model.guarantee_, model.landmark_curve_)
     yield Gaussian().proof()

@@ -27,12 +27,10 @@ def small_cells(monkeypatch):
     monkeypatch.setattr("similitude.estimators.cells.RIVAL_LANDMARKS", 40)
 
 
-def fitted_in_cells(X, y, labels=None, memory=2**30, weights=None):
-    Y = np.asarray(y, dtype=float)[:, None]
-    order = np.random.default_rng(0).permutation(len(Y))
-    choice = choose_automatically(X, Y, order[:600], isinstance(X, pd.DataFrame))
-    weights = np.ones(len(Y)) if weights is None else weights
-    return fit_in_cells(X, Y, weights, labels, choice, order, memory)
+def fitted_in_cells(X, y, memory=2**30):
+    order = np.random.default_rng(0).permutation(len(y))
+    choice = choose_automatically(X, y[:, None], order[:300])
+    return fit_in_cells(X, y[:, None], np.ones(len(y)), None, choice, order, memory)
 
 
 # The kernel.
@@ -117,7 +115,7 @@ def test_fits_in_cells_are_one_exact_fit_of_the_partitioned_kernel(k, small_cell
     fit = CellFit.fit(k, X, cells, None, 1e-2, (y[:, None], weights), rows, tree.n_cells)
     fit = fit.next_round((y[:, None], weights), rows).next_round((y[:, None], weights), rows)
     whole = Partitioned(k, tree.directions, tree.thresholds, fit.metrics)
-    one = ExactRidge.fit(whole, whole.encode(X), y[:, None], weights, 1e-2)
+    one = ExactRidge.fit(whole, whole.encode(X), y[:, None], weights, 1e-2, rows[:0])
     np.testing.assert_allclose(fit.coefficients, one.coefficients, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(fit.predicted(rows), whole.gram(X) @ one.coefficients, atol=1e-6)
 
@@ -128,12 +126,13 @@ def test_cells_learn_metrics_only_where_that_helps(small_cells):
     tree = CellTree(np.array([[1.0, 0.0, 0.0]]), np.zeros(1))
     cells = Partitioned(k, tree.directions, tree.thresholds).cells(X)
     targets = (y - y.mean())[:, None], np.ones(900)
-    fit, _, rounds = learn_cells(k, X, cells, 2, 1e-2, targets, fitted, judged)
+    start = CellFit.fit(k, X, cells, None, 1e-2, targets, fitted, 2)
+    fit, rounds = learn_cells(start, targets, fitted, judged)
     assert rounds > 0
     M = np.einsum("cij,ckj->cik", fit.metrics, fit.metrics)
     assert M[0, 2, 2] > 3 * M[0, 1, 1] and M[1, 1, 1] > 3 * M[1, 2, 2]  # each half has found its own column
     noise = np.random.default_rng(0).standard_normal((900, 1)), np.ones(900)
-    assert learn_cells(k, X, cells, 2, 10.0, noise, fitted, judged)[2] == 0
+    assert learn_cells(CellFit.fit(k, X, cells, None, 10.0, noise, fitted, 2), noise, fitted, judged)[1] == 0
 
 
 def test_the_rows_that_judge_change_nothing_that_is_chosen(small_cells):

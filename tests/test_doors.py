@@ -22,6 +22,7 @@ DOORS = {
     "data.datasets",
     "data.files",
     "data.sources",
+    "kernels.feature_weights",
     "kernels.graphs",
     "kernels.vectors",
     "learners.svm",

@@ -49,15 +49,12 @@ def test_any_table_is_read_back_from_every_format(tmp_path_factory, columns, end
     pd.testing.assert_frame_equal(pieces.reset_index(drop=True), data.objects, check_dtype=False)
 
 
-EXACTLY = {"float_precision": "round_trip"} if pd.__version__ < "3" else {}  # pandas 3 needs not be asked
-
-
 @given(tables())
 def test_csv_is_what_pandas_and_polars_read(tmp_path_factory, columns):
     path = tmp_path_factory.mktemp("table") / "x.csv"
     files.write(path, columns)
     ours = files.read(path, kind="table").objects
-    theirs = pd.read_csv(path, keep_default_na=False, na_values=[""], **EXACTLY)
+    theirs = pd.read_csv(path, keep_default_na=False, na_values=[""], float_precision="round_trip")
     for name in columns:
         assert ours[name].isna().tolist() == theirs[name].isna().tolist()
         assert ours[name].dropna().tolist() == theirs[name].dropna().tolist()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from similitude.compute import show_versions
     from similitude.compute.engines import use_engine
-    from similitude.estimators import SimilarityClassifier, SimilarityRegressor
+    from similitude.estimators import SimilarityClassifier, SimilarityRegressor, cost_curve
     from similitude.goodness import alignment, assess, error_at_margin, margin
     from similitude.kernel_learning import learn_kernel
     from similitude.persistence import load, save
@@ -32,6 +32,7 @@ _ROOMS = {
     "check_kernel": "validity",
     "choose_kernel": "selection",
     "combine": "selection",
+    "cost_curve": "estimators",
     "error_at_margin": "goodness",
     "importance": "relevance",
     "learn_kernel": "kernel_learning",
@@ -58,6 +59,7 @@ __all__ = [
     "check_kernel",
     "choose_kernel",
     "combine",
+    "cost_curve",
     "error_at_margin",
     "importance",
     "learn_kernel",

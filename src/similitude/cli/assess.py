@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import similitude
 from similitude.cli.inputs import TrainingOptions
-from similitude.cli.options import Seed
+from similitude.cli.options import MaxCalls, Seed
 from similitude.cli.output import Computation, Terminal, with_interval
 
 if TYPE_CHECKING:
@@ -18,14 +18,14 @@ SHARES = (5, 10, 20, 50)
 """Shares of rows, in per cent, that may fall short of the gaps in the table."""
 
 
-def assess(given: TrainingOptions, seed: Seed = 0, *, run: Computation) -> None:
+def assess(given: TrainingOptions, max_calls: MaxCalls = None, seed: Seed = 0, *, run: Computation) -> None:
     """Assess how good a similarity is for the labels of a file, before anything is trained."""
     data = given.load(run)
     name = data.schema.label
     if data.task == "regression":
         raise ValueError(f"assess needs classes, and label {name!r} holds numbers: try 'compare', or --task")
     with run.computing():
-        goodness = similitude.assess(data.similarity, data.objects, data.labels, random_state=seed)
+        goodness = similitude.assess(data.similarity, data.objects, data.labels, max_calls=max_calls, random_state=seed)
     run.note(*goodness.notes)
     document = {
         "command": "assess",

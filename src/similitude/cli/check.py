@@ -10,7 +10,7 @@ import typer
 import similitude
 from similitude.cli.errors import REFUTED, UsageError
 from similitude.cli.inputs import SimilarityOptions, parsed
-from similitude.cli.options import MaybeFile, MaybeLabel, Seed
+from similitude.cli.options import MaxCalls, MaybeFile, MaybeLabel, Seed
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class CheckOptions(SimilarityOptions):
     label: MaybeLabel = None
 
 
-def check(given: CheckOptions, seed: Seed = 0, *, run: Computation) -> None:
+def check(given: CheckOptions, max_calls: MaxCalls = None, seed: Seed = 0, *, run: Computation) -> None:
     """Check whether a similarity is a kernel: find a proof, or a small counterexample in the file, or neither.
 
     Exits with 3 if a counterexample is found.
@@ -51,7 +51,7 @@ def check(given: CheckOptions, seed: Seed = 0, *, run: Computation) -> None:
         X = data.objects
         k.prepare(take(X, np.arange(min(len(data), MAX_TRIED))))
     with run.computing():
-        validity = similitude.check_kernel(k, X, random_state=seed)
+        validity = similitude.check_kernel(k, X, max_calls=max_calls, random_state=seed)
     document = {"command": "check", "similarity": text, **validity.to_dict()}
     run.result(document, lambda terminal: _show(terminal, text, validity))
     if validity.verdict == "INVALID":

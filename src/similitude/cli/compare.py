@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import FileOptions, labels_of, parsed, task_of
-from similitude.cli.options import Learn, Seed, SimilarityTexts, TaskName, Trust
+from similitude.cli.options import Learn, MaxCalls, Seed, SimilarityTexts, TaskName, Trust
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def compare(
     trust: Trust = False,
     task: TaskName = None,
     learn: Learn = False,
+    max_calls: MaxCalls = None,
     seed: Seed = 0,
     *,
     run: Computation,
@@ -33,7 +34,7 @@ def compare(
     chosen_task, y = task_of(run, data, task), labels_of(data)
     with run.computing():
         selection = similitude.choose_kernel(
-            candidates, data.objects, y, task=chosen_task, learn=learn, random_state=seed
+            candidates, data.objects, y, task=chosen_task, learn=learn, max_calls=max_calls, random_state=seed
         )
     document = {"command": "compare", **selection.to_dict(), "best": selection.table[0].candidate}
     run.result(document, lambda terminal: _show(terminal, selection))

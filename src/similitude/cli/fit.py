@@ -9,7 +9,7 @@ import typer
 
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import TrainingData, TrainingOptions, check_not_read
-from similitude.cli.options import Learn, Seed
+from similitude.cli.options import Learn, MaxCalls, Seed
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.support import Estimate, Premise, check_place, plain
 
@@ -41,6 +41,7 @@ def fit(
     loss: Loss = "auto",
     penalty: Penalty = "l2",
     learn: Learn = False,
+    max_calls: MaxCalls = None,
     seed: Seed = 0,
     *,
     run: Computation,
@@ -63,6 +64,7 @@ def fit(
         n_landmarks=landmarks or "auto",
         loss=loss,
         penalty=penalty,
+        max_calls=max_calls,
         random_state=seed,
     )
     with run.computing():
@@ -109,6 +111,7 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
         "representation": str(model.representation_),
         "held_out_error": model.held_out_error_,
         "guarantee": model.guarantee_,
+        "calls": model.calls_,
         "notes": model.notes_,
     }
     if data.task == "classification":

@@ -84,6 +84,15 @@ Learn = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The random seed; the same seed gives the same result.")]
+MaxCalls = Annotated[
+    int | None,
+    typer.Option(
+        "--max-calls",
+        min=1,
+        metavar="NUMBER",
+        help="The most calls of mymodule:func; with fewer than all pairs take, the computation is frugal.",
+    ),
+]
 EngineSettings = Annotated[
     str,
     typer.Option(

@@ -65,10 +65,6 @@ class CellTargets(NamedTuple):
         """Centered targets, and weights."""
         return self.Y - self.mean, self.weights
 
-    def trial(self, predicted: np.ndarray, rows: np.ndarray, penalty: float) -> Trial:
-        """Evaluate predictions of centered targets."""
-        return Trial.of(penalty, predicted + self.mean, self.Y[rows], self.weights[rows])
-
 
 @dataclass(frozen=True, eq=False)
 class CellPart:
@@ -80,8 +76,6 @@ class CellPart:
         Of objects, without cells.
     tree : CellTree
     fit : CellFit
-    chosen_on : array
-        The predictions for the rows on which choices are made.
     rounds : int
         In which cells learned metrics of their own.
     """
@@ -89,11 +83,10 @@ class CellPart:
     k: Similarity
     tree: CellTree
     fit: CellFit
-    chosen_on: np.ndarray
-    rounds: int
+    rounds: int = 0
 
     @classmethod
-    def learn(cls, k: Any, X: Any, targets: CellTargets, penalty: float, rows: CellRows) -> CellPart | None:
+    def of(cls, k: Any, X: Any, targets: CellTargets, penalty: float, rows: CellRows) -> CellPart | None:
         """Fit in cells; None if a cell is too large for that."""
         A = np.asarray(k.encode(X), dtype=np.float64)
         tree = CellTree.grow(A[np.concatenate(rows)])
@@ -101,10 +94,13 @@ class CellPart:
         cells = Partitioned(within, tree.directions, tree.thresholds).cells(A)
         if np.bincount(cells).max() > LARGEST_CELL:
             return None
-        fit, predicted, rounds = learn_cells(
-            within, A, cells, tree.n_cells, penalty, targets.centered, rows.fitted, rows.chosen_on
-        )
-        return cls(k, tree, fit, predicted, rounds)
+        fit = CellFit.fit(within, A, cells, None, penalty, targets.centered, rows.fitted, tree.n_cells)
+        return cls(k, tree, fit)
+
+    def learned(self, targets: CellTargets, rows: CellRows) -> CellPart:
+        """Return the same with metrics that cells learn, where that is better."""
+        fit, rounds = learn_cells(self.fit, targets.centered, rows.fitted, rows.chosen_on)
+        return replace(self, fit=fit, rounds=rounds)
 
     @property
     def kernel(self) -> Similarity:
@@ -128,12 +124,40 @@ class CellBlend:
             return cls((parts[0],), (1.0,))
         Y, weights = targets.centered
         root = np.sqrt(weights[rows.chosen_on])[:, None]
-        shares, _ = nnls(
-            np.column_stack([(root * part.chosen_on).ravel() for part in parts]), (root * Y[rows.chosen_on]).ravel()
-        )
+        columns = [(root * part.fit.predicted(rows.chosen_on)).ravel() for part in parts]
+        shares, _ = nnls(np.column_stack(columns), (root * Y[rows.chosen_on]).ravel())
         kept = [(part, float(share)) for part, share in zip(parts, shares, strict=True) if share > 0]
         kept = kept or [(parts[0], 1.0)]
         return cls(tuple(part for part, _ in kept), tuple(share for _, share in kept))
+
+    @classmethod
+    def learn(cls, choice: AutoChoice, X: Any, targets: CellTargets, rows: CellRows) -> CellBlend | None:
+        """Fit in cells with the kernel that is best alone, and with a second one if that clearly helps.
+
+        None if a cell is too large.
+        """
+        ranked = sorted(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
+        kernels, penalties = choice.kernels(), choice.penalties()
+        first = CellPart.of(kernels[ranked[0]], X, targets, penalties[ranked[0]], rows)
+        if first is None:
+            return None
+        alone = cls.of([first.learned(targets, rows)], targets, rows)
+        for i in ranked[1:2]:
+            second = CellPart.of(kernels[i], X, targets, penalties[i], rows)
+            both = None if second is None else cls.of([*alone.parts, second], targets, rows)
+            if second is None or both is None or not both.clearly_beats(alone, targets, rows):
+                break
+            return cls.of([*alone.parts, second.learned(targets, rows)], targets, rows)
+        return alone
+
+    def clearly_beats(self, other: CellBlend, targets: CellTargets, rows: CellRows) -> bool:
+        """Tell whether its loss is clearly lower on the rows on which choices are made."""
+        mine, others = (one.trial(targets, rows.chosen_on).losses for one in (self, other))
+        return is_clearly_lower(mine, others, targets.weights[rows.chosen_on])
+
+    def trial(self, targets: CellTargets, rows: np.ndarray) -> Trial:
+        """Evaluate the predictions for some rows."""
+        return Trial.of(self.penalty, self.predicted(rows) + targets.mean, targets.Y[rows], targets.weights[rows])
 
     def predicted(self, rows: np.ndarray) -> np.ndarray:
         """Return the predictions of centered targets for some rows."""
@@ -201,17 +225,10 @@ def fit_in_cells(
     some, labels = in_double_precision(take(X, used)), None if labels is None else labels[used]
     rows = CellRows.of(np.searchsorted(used, order))
     targets = CellTargets.of(Y[used], weights[used], rows.fitted)
-    parts = [
-        CellPart.learn(k, some, targets, penalty, rows)
-        for k, penalty in zip(choice.kernels(), choice.penalties(), strict=True)
-    ]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
+    blend = CellBlend.learn(choice, some, targets, rows)
+    if blend is None:
         return f"more than {LARGEST_CELL:,} rows are so alike that they are not split into cells"
-    blend = CellBlend.of(known, targets, rows)
-    trial = targets.trial(blend.predicted(rows.chosen_on), rows.chosen_on, blend.penalty)
-    best = min(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
-    other = _landmark_trial(known[best].k, some, targets, rows)
+    trial, other = blend.trial(targets, rows.chosen_on), _landmark_trial(blend.parts[0].k, some, targets, rows)
     compared = (
         f"mean squared error on {len(rows.chosen_on):,} held-out rows {trial.loss:.3g}, "
         f"{other.loss:.3g} with {RIVAL_LANDMARKS:,} landmarks"
@@ -233,9 +250,7 @@ def _final(
 ) -> ExactFit:
     """Return the fit to all rows, judged by the fit without those that judge it."""
     X, positions, labels = objects
-    trial, judged = (
-        targets.trial(blend.predicted(some), some, blend.penalty) for some in (rows.chosen_on, rows.judged)
-    )
+    trial, judged = blend.trial(targets, rows.chosen_on), blend.trial(targets, rows.judged)
     Y, weights, learned = targets.Y, targets.weights, summarize(choice)
     targets = CellTargets.of(Y, weights)
     blend = blend.refitted(targets)

@@ -43,8 +43,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         Any measure of how similar two objects are. ``"auto"``: for vectors and tables, Gaussian, Laplace and Matern
         kernels, with and without ranks of columns and learned metrics (see `learn_kernel`), and a blend of two are
         compared on pilot rows, and ``notes_`` says what was chosen. Up to 5,000 rows the fit is then exact: every row
-        is a landmark; with more rows, landmarks are those of the learned kernel. For fewer than 60 rows, sparse vectors
-        and streams, and where landmarks or another loss are asked for, it is a Gaussian kernel; strings and sets have a
+        is a landmark. More rows in memory are split into cells, each with an exact fit (see `kernels.Partitioned`),
+        where that clearly beats landmarks of the learned kernel on held-out rows. For fewer than 60 rows, sparse
+        vectors and streams, and where another loss is asked for, it is a Gaussian kernel; strings and sets have a
         kernel of their own. ``"precomputed"``: X is the matrix K(train, train) in ``fit`` and
         K(new, train) afterwards. Several: their features are used side by side, each divided by its root mean square
         length (Balcan and Blum, Theorem 3). A scale left at ``"median"`` is chosen among a quarter, a half, one, two
@@ -76,6 +77,11 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     certify : float, optional
         The share of rows, 0.25 for instance, that is kept out of everything, choices included, for ``certificate_``.
         The model is fitted to the other rows.
+    max_calls : int, optional
+        The most calls of your own function that a fit may make; one more raises BudgetError before it is made. Where
+        comparing all rows would take more, the fit is frugal: a few landmarks are chosen that tell most, and a
+        prediction stops as soon as it is certain. A function of pairs may be costly, so that without `max_calls` a fit
+        makes at most 100 n + 10,000 calls, unless ``FromPairs(f, cost=0)`` states that it is cheap.
     random_state : int, optional
     engine : Engine, optional
 
@@ -119,7 +125,10 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     temperature_ : float
         Scores are multiplied by it before they are turned into probabilities; 1 for the logistic loss.
     n_similarity_calls_ : int
-        The number of landmarks with a weight: the similarity evaluations per prediction.
+        The number of landmarks with a weight: the most similarity evaluations per prediction.
+    calls_ : Calls
+        The calls of your own function: how many the fit made, on what they were spent, how many a prediction takes on
+        average and at most, and what both cost.
 
     Examples
     --------
@@ -152,6 +161,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         unlabeled: Any = None,
         class_weight: Any = None,
         certify: float | None = None,
+        max_calls: int | None = None,
         random_state: Any = None,
         engine: Engine | None = None,
     ) -> None:
@@ -165,6 +175,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             side=side,
             unlabeled=unlabeled,
             certify=certify,
+            max_calls=max_calls,
             random_state=random_state,
             engine=engine,
         )

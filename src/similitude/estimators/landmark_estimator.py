@@ -54,20 +54,26 @@ class LandmarkEstimator(LandmarkTrainer):
         """
         self._check_params()
         self.__dict__.pop("_stream", None)
+        with self._counting():
+            self._fit_anywhere(X, y, sample_weight)
+        return self
+
+    def _fit_anywhere(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Fit to rows in memory, in batches or on workers."""
         judged = None if in_memory(X) else self._fit_elsewhere(X, y, sample_weight)
         if judged is None:
             X = self._checked(X, reset=True)
             Y, weights, labels = self._read(X, y, sample_weight)
             if self.certify is not None:
-                return self._fit_and_certify(X, Y, weights, sample_weight, labels)
+                self._fit_and_certify(X, Y, weights, sample_weight, labels)
+                return
             judged = self._fitted(X, Y, weights, sample_weight, labels, Sampling(draw_seed(self.random_state)))
         self._judge(judged)
         self.certificate_ = NOT_CERTIFIED
-        return self
 
     def _fit_and_certify(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
-    ) -> Any:
+    ) -> None:
         """Fit to a part of the rows in memory, and bound the error by the others, which are used for nothing else."""
         assert self.certify is not None
         apart = set_apart(as_objects(X), self.certify, self.random_state) & (weights > 0)
@@ -84,7 +90,6 @@ class LandmarkEstimator(LandmarkTrainer):
         model, encodings = self._encoded(take(X, outside))
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
         self.certificate_ = self._certified(scores, Y[outside])
-        return self
 
     def _certified(self, scores: np.ndarray, Y: np.ndarray) -> Estimate:
         """Bound the error, given scores and targets of rows that were used for nothing else; a subclass writes it."""

@@ -17,7 +17,7 @@ from similitude.support import generator
 HUBER_THRESHOLD = 1.345
 """Robust standard deviations from which on errors count as those of outliers: 95 % efficient for normal errors."""
 
-FAR = 3.0
+FAR_TARGET = 3.0
 """Robust standard deviations from the median to which targets are limited before the first fit."""
 
 LIMITING_ROUNDS, LIMITING_FOLDS = 2, 3
@@ -37,7 +37,7 @@ class LimitedTargets(NamedTuple):
     Y : array of shape (n, outputs)
         At most the threshold away from predictions by other rows.
     near : array of shape (n, outputs)
-        The given targets, at most `FAR` robust standard deviations from their median.
+        The given targets, at most `FAR_TARGET` robust standard deviations from their median.
     predicted : array of shape (n, outputs)
         Predictions of these by other folds.
     n_limited : int
@@ -65,7 +65,7 @@ def limit_targets(fit: FitAndPredict, Y: np.ndarray, weights: np.ndarray, random
     """
     counted = weights > 0
     center = np.median(Y[counted], axis=0)
-    near = limited = _limited(Y, center, FAR * robust_deviation(Y[counted] - center))
+    near = limited = _limited(Y, center, FAR_TARGET * robust_deviation(Y[counted] - center))
     first = None
     for _ in range(LIMITING_ROUNDS):
         predicted = _by_folds(fit, limited, counted, random_state)

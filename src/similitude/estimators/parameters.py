@@ -44,6 +44,7 @@ class LandmarkParameters(SimilarityEstimator):
     side: str
     unlabeled: Any
     certify: float | None
+    max_calls: int | None
     random_state: Any
 
     def __init__(
@@ -58,6 +59,7 @@ class LandmarkParameters(SimilarityEstimator):
         side: str = "auto",
         unlabeled: Any = None,
         certify: float | None = None,
+        max_calls: int | None = None,
         random_state: Any = None,
         engine: Engine | None = None,
     ) -> None:
@@ -70,6 +72,7 @@ class LandmarkParameters(SimilarityEstimator):
         self.side = side
         self.unlabeled = unlabeled
         self.certify = certify
+        self.max_calls = max_calls
         self.random_state = random_state
         self.engine = engine
 

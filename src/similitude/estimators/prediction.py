@@ -23,6 +23,7 @@ from similitude.compute import (
 from similitude.compute.engines import LocalEngine, distributed_engine
 from similitude.data.sources import Source, errors_in_batch, looks_like_source
 from similitude.estimators.batches import batches_to_predict
+from similitude.estimators.cascade import Cascade, CascadeInfluence
 from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
 from similitude.estimators.influence import Influence, weighted_landmarks
 from similitude.estimators.landmark_count import LandmarkCurve
@@ -57,8 +58,9 @@ class LandmarkPredictor(LandmarkParameters):
     lam_: float
     n_similarity_calls_: int
     intercept_: np.ndarray
-    _model: LandmarkModel
-    _influence: Influence | None
+    _model: LandmarkModel | Cascade
+    _influence: Influence | CascadeInfluence | None = None  # models of versions without influences have none
+    _mean_calls: float
 
     def _set_model(
         self, features: tuple[LandmarkFeatures, ...], linear: LinearModel, influence: Influence | None
@@ -119,7 +121,7 @@ class LandmarkPredictor(LandmarkParameters):
         scores = moved(self._scores_in_memory(X), lambda array: namespace(X).asarray(array, device=X.device))
         return of_scores(scores)
 
-    def _asked(self, X: Any) -> tuple[LandmarkModel, tuple[Encoding, ...]]:
+    def _asked(self, X: Any) -> tuple[LandmarkModel | Cascade, tuple[Encoding, ...]]:
         """Return the model, and new objects encoded for each of its parts."""
         X = self._checked(X, reset=False)
         if not self._precomputed:
@@ -129,7 +131,7 @@ class LandmarkPredictor(LandmarkParameters):
             raise ValueError(f"X has {X.shape[1]} columns, the model was fitted on {self.n_features_in_} objects")
         return self._model.with_similarity(k), (k.encode(np.arange(len(X))),)
 
-    def _encoded(self, X: Any) -> tuple[LandmarkModel, tuple[Encoding, ...]]:
+    def _encoded(self, X: Any) -> tuple[LandmarkModel | Cascade, tuple[Encoding, ...]]:
         """Return the model, and validated objects encoded for each of its parts."""
         return self._model, tuple([part.features.similarity.encode_checked(X, "X") for part in self._model.parts])
 
@@ -188,10 +190,14 @@ class LandmarkPredictor(LandmarkParameters):
         model, encodings = self._asked(X)
         classes = getattr(self, "classes_", None)
         if by == "landmarks":
+            if isinstance(model, Cascade):
+                raise ValueError(
+                    "a frugal fit has no weights of landmarks: explain(X) explains by groups of training examples"
+                )
             return explain_by_landmarks(model, encodings, self.intercept_, asked)
         if self._influence is None:
             raise ValueError(
-                "a model of many rows that was fitted by products keeps no influence of training examples: "
-                "explain(X, by='landmarks') shows weights of landmarks"
+                "this model keeps no influence of training examples: it was fitted by products with many rows, or "
+                "saved by a version without influences; explain(X, by='landmarks') shows weights of landmarks"
             )
         return explain_by_examples(model, encodings, self._influence, asked, classes)

@@ -35,7 +35,7 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
 
     Parameters
     ----------
-    similarity, landmark_indices, side, unlabeled, certify, random_state, engine
+    similarity, landmark_indices, side, unlabeled, certify, max_calls, random_state, engine
         See :class:`SimilarityClassifier`.
     landmarks : str or sequence of objects
         A rule (``uniform kmeans++ rpcholesky leverage diverse``) or the objects themselves. ``"auto"``: uniform.
@@ -54,7 +54,7 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
     Attributes
     ----------
     similarity_, landmarks_, landmark_indices_, landmark_weights_, loss_, penalty_, representation_, guarantee_, \
-landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_
+landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         See :class:`SimilarityClassifier`.
     held_out_error_ : Estimate
         The mean squared error (summed over outputs) on new rows, estimated as in :class:`SimilarityClassifier`. With

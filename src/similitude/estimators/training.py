@@ -26,13 +26,13 @@ from similitude.estimators.automatic import (
 )
 from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.fit import Fitted, all_features, fit_ridge
+from similitude.estimators.frugal_trainer import FrugalTrainer
 from similitude.estimators.guarantee import guarantee_of_fit, guarantee_of_learned
 from similitude.estimators.influence import influence_in_refit
 from similitude.estimators.learned_similarities import learn_similarities
 from similitude.estimators.nested_folds import Judged, judged_by_folds
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.piloted_fit import fit_by_pilot
-from similitude.estimators.prediction import LandmarkPredictor
 from similitude.estimators.rows import (
     PILOT,
     Sampling,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from similitude.kernel_learning import AutoChoice
 
 
-class LandmarkTrainer(LandmarkPredictor):
+class LandmarkTrainer(FrugalTrainer):
     """Fits landmark features and a linear model of them to rows in memory, or to a sample of rows elsewhere."""
 
     def _fitted(
@@ -61,15 +61,17 @@ class LandmarkTrainer(LandmarkPredictor):
         labels: np.ndarray | None,
         sampling: Sampling,
     ) -> Judged:
-        """Fit exactly to few rows if the similarity is automatic, otherwise to landmarks, and judge the fit."""
+        """Fit exactly to few rows if the similarity is automatic, frugally if it may be costly, else to landmarks."""
         judged = self._fit_exactly(X, Y, weights, labels, sampling)
+        if judged is None:
+            judged = self._fit_frugally(X, Y, weights, labels, sampling)
         if judged is not None:
             return judged
         chosen, why = self._chosen_on_pilot(X, Y, weights, sampling), self._why_no_cells(sampling)
         if chosen is not None and why is None:
-            choice, order = chosen
             from similitude.estimators.cells import fit_in_cells  # loads all kernels
 
+            choice, order = chosen
             fit = fit_in_cells(X, Y, weights, labels, choice, order, self._engine.budget, sampling.places)
             if isinstance(fit, ExactFit):
                 return self._keep_exact(fit, labels)

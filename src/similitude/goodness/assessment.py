@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,10 +18,19 @@ from similitude.goodness.label_errors import suspicious_labels
 from similitude.goodness.permutation import SIGNIFICANT, PermutationTest, permutation_test
 from similitude.goodness.resampling import band
 from similitude.goodness.sample_sizes import Size, sizes
-from similitude.goodness.sampling import AssessedSimilarity, Labels, SamplingPlan, Similarities, plan, program_limit
+from similitude.goodness.sampling import (
+    PAIRS_LIMIT,
+    AssessedSimilarity,
+    Labels,
+    SamplingPlan,
+    Similarities,
+    plan,
+    program_limit,
+)
 from similitude.goodness.separability import Separability, separability
 from similitude.goodness.weight_programs import WeightedSample
 from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, certify, fit
+from similitude.similarity import Calls, Meter, as_similarity, budgeted, calls_per_pair, cost_per_call, is_counted
 from similitude.support import ESTIMATE, Estimate, Result, generator
 from similitude.theory import LEVEL
 
@@ -189,6 +199,7 @@ def assess(
     y: Any,
     *,
     landmarks: Any = None,
+    max_calls: int | None = None,
     random_state: Any = None,
     engine: Engine | None = None,
 ) -> Goodness:
@@ -212,6 +223,9 @@ def assess(
     landmarks : int or sequence of int, optional
         The objects that get weights in Definitions 3 and 4: their number, or their positions in X. Default: the
         examples to which the weights are fitted.
+    max_calls : int, optional
+        The most calls of your own function: a stratified sample is drawn whose pairs are within the budget. A note says
+        how many calls were made, what they cost, and how much answers vary that are asked repeatedly.
     random_state : int, optional
     engine : Engine, optional
 
@@ -234,14 +248,39 @@ def assess(
     X = assessed.read(X)
     n, rng = check_objects(X), generator(random_state)
     labels = Labels.of(y, n)
-    who = plan(labels, landmarks, rng)
+    who = plan(labels, landmarks, rng, _affordable(similarity, max_calls))
     left_out = _left_out(who)
     _warn(left_out)
-    found = assessed.similarities(X, who, random_state)
+    with budgeted(max_calls) as meter:
+        found = assessed.similarities(X, who, random_state)
+    left_out += _on_calls(similarity, meter, found)
     if _constant(found.K):
         left_out.append("the similarity of different examples is constant: it says nothing about labels")
         _warn(left_out[-1:])
     return _assessed(found, who, [*left_out, *_remarks(found, who)], rng)
+
+
+def _affordable(similarity: Any, max_calls: int | None) -> int:
+    """Return the largest number of examples for which all pairs are within a budget of calls."""
+    if max_calls is None or isinstance(similarity, str) or not is_counted(as_similarity(similarity)):
+        return PAIRS_LIMIT
+    return min(PAIRS_LIMIT, math.isqrt(max_calls // calls_per_pair(as_similarity(similarity))))
+
+
+def _on_calls(similarity: Any, meter: Meter, found: Similarities) -> list[str]:
+    """Return notes on the calls of a user's function, and on the noise of its answers."""
+    if not meter.spent:
+        return []
+    k = as_similarity(similarity)
+    notes = [f"calls of your function: {Calls.of(meter, cost_per_call(k))}"]
+    if meter.noise is not None:
+        mean, spread = meter.noise / calls_per_pair(k) / found.scale**2, float(np.var(found.K))
+        share = min(1.0, mean / spread) if spread > 0 else 1.0
+        notes.append(
+            f"answers vary with a standard deviation of {math.sqrt(meter.noise):.3g}; in the means of "
+            f"{calls_per_pair(k)} answers, noise is {100 * share:.2g} % of the variance"
+        )
+    return notes
 
 
 def _assessed(found: Similarities, who: SamplingPlan, notes: list[str], rng: np.random.Generator) -> Goodness:

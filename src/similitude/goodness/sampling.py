@@ -103,16 +103,16 @@ class SamplingPlan:
         return np.arange(len(self.fit)) if np.array_equal(self.fit, self.landmarks) else None
 
 
-def plan(labels: Labels, landmarks: Any, rng: np.random.Generator) -> SamplingPlan:
-    """Choose the examples and their roles."""
+def plan(labels: Labels, landmarks: Any, rng: np.random.Generator, most: int = PAIRS_LIMIT) -> SamplingPlan:
+    """Choose the examples, at most so many, and their roles."""
     wanted = read_landmarks(landmarks, labels)
     many = np.flatnonzero(labels.codes >= 0)
-    if len(many) > PAIRS_LIMIT < 2 * len(labels.classes_):
+    if len(many) > most < 2 * len(labels.classes_):
         raise ValueError(
             f"y holds {len(labels.classes_):,} classes: two examples of each are more than the limit of "
-            f"{PAIRS_LIMIT:,}. Are these numbers to be predicted rather than classes?"
+            f"{most:,}. Are these numbers to be predicted rather than classes?"
         )
-    used = many if len(many) <= PAIRS_LIMIT else many[stratified(labels.codes[many], PAIRS_LIMIT, rng)]
+    used = many if len(many) <= most else many[stratified(labels.codes[many], most, rng)]
     codes = labels.codes[used]
     limit = program_limit(len(labels.classes_))
     if wanted is None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
+from similitude.compute.engines import at_most_blas_threads
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import FIRST_FITTED_ROWS, PilotSplit, pilot_size, pilot_splits
@@ -21,6 +22,12 @@ UNPREDICTABLE = 0.97
 
 MOST_RANKED = 300
 """Number of features up to which ranks are tried: more would double the time."""
+
+SMALL_SHARE = 0.1
+"""Share of a blend below which a kernel is left out."""
+
+PILOT_THREADS = 8
+"""Most threads of BLAS for the matrices of pilot rows: with 16 a fit took twice as long as with 2 to 8."""
 
 MATERN = Matern()
 
@@ -75,6 +82,7 @@ class AutoChoice:
         return tuple(10.0**part.trial.setting.penalty for part in self.parts)
 
 
+@at_most_blas_threads(PILOT_THREADS)
 def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool = False) -> AutoChoice:
     """Choose kernels, metrics and their blend for vectors, or for the rows of a table.
 
@@ -108,8 +116,7 @@ def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool =
         searches = tuple(replace(one, chosen=fit) for one, fit in zip(searches, found, strict=False))
         parts, weights = _average(gaussian, found)
     else:
-        chosen = _chosen(gaussian, found)
-        parts, weights = (_blend(tuple(found), chosen) if searches else None) or ((chosen,), (1.0,))
+        parts, weights = _blend([gaussian, *found], _chosen(gaussian, found))
     reason = _reason(parts, weights, gaussian, searches, start.features is not plain)
     return AutoChoice(start.features, parts, weights, searches, order[: pilot_size(len(order))], reason, gaussian)
 
@@ -151,31 +158,36 @@ def _chosen(gaussian: Fit, others: list[Fit]) -> Fit:
 
 
 def _average(gaussian: Fit, others: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
-    """Return the fits that are not clearly worse than the best, with equal weights: few rows cannot tell more.
+    """Return the fits that are not clearly worse than the best, weighted by the inverse of their losses.
 
-    An average that is not better than the Gaussian kernel alone is not taken.
+    Few rows cannot tell which is best, and errors of different kernels cancel in part. An average that is not better
+    than the Gaussian kernel alone is not taken.
     """
     fits = [gaussian, *others]
     best = min(fits, key=lambda one: one.loss)
     parts = tuple(one for one in fits if one is best or not clearly_better(one, best)[0])
-    predicted = np.mean([one.trial.predicted for one in parts], axis=0)
+    precisions = 1.0 / np.maximum([one.loss for one in parts], np.finfo(float).tiny)
+    weights = precisions / precisions.sum()
+    predicted = sum(weight * one.trial.predicted for weight, one in zip(weights, parts, strict=True))
     losses = ((predicted - gaussian.candidate.targets) ** 2).sum(axis=1)
     if not losses.mean() < gaussian.loss:
         return (gaussian,), (1.0,)
-    return parts, (1.0 / len(parts),) * len(parts)
+    return parts, tuple(map(float, weights))
 
 
-def _blend(parts: tuple[Fit, ...], alone: Fit) -> tuple[tuple[Fit, ...], tuple[float, ...]] | None:
-    """Return fits and the factors of their predictions, if the sum is clearly better than one fit alone."""
+def _blend(fits: list[Fit], alone: Fit) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
+    """Return fits and the factors of their predictions; one fit alone if no sum is better.
+
+    The factors are those of non-negative least squares on the judged rows, so that a kernel that adds nothing has none.
+    """
     targets = alone.candidate.targets
-    columns = [part.trial.predicted.ravel() for part in parts]
-    weights, _ = nnls(np.column_stack(columns), targets.ravel())
-    if not (weights > 0).all():
-        return None
-    predicted = sum(weight * part.trial.predicted for weight, part in zip(weights, parts, strict=True))
-    trial = replace(alone.trial, losses=((predicted - targets) ** 2).sum(axis=1))
-    wins, _ = clearly_better(alone, replace(alone, trial=trial))
-    return (parts, tuple(map(float, weights))) if wins else None
+    factors, _ = nnls(np.column_stack([one.trial.predicted.ravel() for one in fits]), targets.ravel())
+    kept = [i for i in range(len(fits)) if factors[i] > SMALL_SHARE * factors.sum()]
+    if len(kept) < 2:
+        return (alone,), (1.0,)
+    some = [fits[i] for i in kept]
+    factors, _ = nnls(np.column_stack([one.trial.predicted.ravel() for one in some]), targets.ravel())
+    return tuple(some), tuple(map(float, factors))
 
 
 def _reason(

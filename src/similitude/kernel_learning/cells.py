@@ -135,6 +135,7 @@ class CellFit:
         targets: tuple[np.ndarray, np.ndarray],
         rows: np.ndarray,
         n_cells: int,
+        refined: bool = False,
     ) -> CellFit:
         """Fit to some rows; `targets` are centered targets and weights of all rows."""
         Y, weights = targets
@@ -143,12 +144,16 @@ class CellFit:
             mine = rows[cells[rows] == cell]
             fitted.append(mine)
             own = penalty * mean / weights[mine].mean() if len(mine) else penalty
-            models.append(ExactRidge.fit(k, A[mine], Y[mine], weights[mine], own) if len(mine) else None)
+            models.append(
+                ExactRidge.fit(k, A[mine], Y[mine], weights[mine], own, mine[:0], refined) if len(mine) else None
+            )
         return cls(k, A, cells, metrics, penalty, fitted, models)
 
     def refitted(self, targets: tuple[np.ndarray, np.ndarray], rows: np.ndarray) -> CellFit:
         """Return the fit to other rows in the same metrics."""
-        return CellFit.fit(self.k, self.A, self.cells, self.metrics, self.penalty, targets, rows, len(self.models))
+        return CellFit.fit(
+            self.k, self.A, self.cells, self.metrics, self.penalty, targets, rows, len(self.models), refined=True
+        )
 
     def predicted(self, rows: np.ndarray) -> np.ndarray:
         """Return the predictions of centered targets for some rows."""
@@ -197,29 +202,18 @@ class CellFit:
 
 
 def learn_cells(
-    k: Any,
-    A: np.ndarray,
-    cells: np.ndarray,
-    n_cells: int,
-    penalty: float,
-    targets: tuple[np.ndarray, np.ndarray],
-    fitted: np.ndarray,
-    judged: np.ndarray,
-) -> tuple[CellFit, np.ndarray, int]:
-    """Fit in cells, and let these learn metrics while that clearly lowers the loss on judged rows.
-
-    Return the fit, its predictions for the judged rows, and the number of rounds.
-    """
+    fit: CellFit, targets: tuple[np.ndarray, np.ndarray], fitted: np.ndarray, judged: np.ndarray
+) -> tuple[CellFit, int]:
+    """Let cells learn metrics of their own while that clearly lowers the loss on judged rows; count the rounds."""
     Y, weights = targets
-    best, rounds = CellFit.fit(k, A, cells, None, penalty, targets, fitted, n_cells), 0
-    predicted = best.predicted(judged)
+    losses, rounds = squared(fit.predicted(judged) - Y[judged]), 0
     while rounds < CELL_ROUNDS:
-        following = best.next_round(targets, fitted)
-        there = following.predicted(judged)
-        if not is_clearly_lower(squared(there - Y[judged]), squared(predicted - Y[judged]), weights[judged]):
+        following = fit.next_round(targets, fitted)
+        there = squared(following.predicted(judged) - Y[judged])
+        if not is_clearly_lower(there, losses, weights[judged]):
             break
-        best, predicted, rounds = following, there, rounds + 1
-    return best, predicted, rounds
+        fit, losses, rounds = following, there, rounds + 1
+    return fit, rounds
 
 
 def squared(differences: np.ndarray) -> np.ndarray:

@@ -37,13 +37,21 @@ class ExactRidge:
 
     @classmethod
     def fit(
-        cls, k: Any, A: np.ndarray, Y: np.ndarray, weights: np.ndarray, penalty: float, judged: np.ndarray
+        cls,
+        k: Any,
+        A: np.ndarray,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        penalty: float,
+        judged: np.ndarray,
+        refined: bool = True,
     ) -> ExactRidge:
         r"""Fit to encoded rows with positive weights, and predict some of them, each left out alone.
 
         With :math:`G = K + \lambda \operatorname{diag}(1/w)` the residual of a row that is left out is :math:`a_i /
         (G^{-1})_{ii}`. Judged rows are the last ones of the factor L of G, so that the last block of :math:`G^{-1}` is
         :math:`(L_{22} L_{22}^\top)^{-1}`: their number, not n, is what this costs.
+        A solution in single precision is refined unless the model only serves comparisons.
         """
         order = np.concatenate([np.delete(np.arange(len(A)), judged), judged])
         A, Y, ridge = A[order], Y[order], penalty * weights.mean() / weights[order]
@@ -51,7 +59,7 @@ class ExactRidge:
         rows = A.astype(np.float32 if single else np.float64, copy=False)
         factor = ridge_factor(k.block(rows, rows), ridge)
         coefficients = cho_solve((factor, True), Y.astype(rows.dtype), check_finite=False).astype(np.float64)
-        if single:
+        if single and refined:
             left = _left(k, A, Y, ridge, coefficients, rows.dtype)
             coefficients += cho_solve((factor, True), left, check_finite=False)
         last = slice(len(A) - len(judged), None)

@@ -119,8 +119,9 @@ def with_metrics(
 def with_more_rows(fit: Fit, splits: tuple[PilotSplit, ...]) -> Fit:
     """Return a candidate that is fitted to more rows; a metric is learned once more from these, and the better kept."""
     metrics = fit.candidate.metrics
-    again = with_metrics(fit.candidate.k, splits, metrics, fit.trial.setting)
-    if all(T.ndim == 1 and (T == 1).all() for T in metrics):
+    equal = all(T.ndim == 1 and (T == 1).all() for T in metrics)
+    again = with_metrics(fit.candidate.k, splits, metrics, fit.trial.setting, ALONG_PENALTIES if equal else ())
+    if equal:
         return again
     return min(again, next_round(again, metrics[0].ndim == 1), key=lambda one: one.loss)
 

@@ -28,7 +28,7 @@ class WeightCandidate:
     problem: Any
     splits: tuple[PilotSplit, ...]
     weights: tuple[np.ndarray, ...]
-    tried: dict[int, RidgeTrial] = field(default_factory=dict)
+    tried: dict[float, RidgeTrial] = field(default_factory=dict)
 
     @cached_property
     def grams(self) -> list[tuple[np.ndarray, np.ndarray, float]]:
@@ -45,7 +45,7 @@ class WeightCandidate:
         """The targets of the judged rows of all splits."""
         return np.concatenate([split.judged.Y for split in self.splits])
 
-    def trial(self, penalty: int) -> RidgeTrial:
+    def trial(self, penalty: float) -> RidgeTrial:
         """Return ridge regression at a penalty, from memory if it was made before."""
         if penalty not in self.tried:
             predicted, coefficients = [], []
@@ -58,7 +58,7 @@ class WeightCandidate:
             self.tried[penalty] = RidgeTrial(Setting(0, penalty), joined, losses, coefficients)
         return self.tried[penalty]
 
-    def best(self, start: int) -> WeightFit:
+    def best(self, start: float) -> WeightFit:
         """Return the best penalty on a walk from a start, as long as the loss falls."""
         at = self.trial(start)
         for step in (-1, 1):

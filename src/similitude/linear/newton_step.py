@@ -30,7 +30,7 @@ from similitude.linear.weighted_loss import WeightedLoss
 LEAST_CURVATURE = 1e-9
 """Smallest curvature of the logistic losses: rows far beyond the margin keep finite working responses."""
 
-ROUNDING = 1e-12
+NO_WORSE = 1e-12
 """By how much the objective may rise, relative to itself: working weights and responses are rounded."""
 
 SLACKS = (0.1, 0.5, np.inf)
@@ -106,7 +106,7 @@ def newton_step(
         after = LinearModel(W.sum(axis=1), b.sum(axis=0) + base, model.gap)
         if penalty == "l1":
             break
-        if data.value(after.scores(F)) + lam * float((after.weights**2).sum()) <= before * (1 + ROUNDING):
+        if data.value(after.scores(F)) + lam * float((after.weights**2).sum()) <= before * (1 + NO_WORSE):
             model = after
             break
     return NewtonStep(model, curvatures, sums, base, W, b)

@@ -39,14 +39,14 @@ class CompactMap(ProjectionMap):
     projection : {"gaussian", "sign", "sparse", "hadamard"}
         The entries of A: normal, plus or minus one, mostly zero, or a subsampled randomized Hadamard transform. The
         theorem speaks of the first two.
-    epsilon, margin, delta, landmarks, landmark_indices, random_state, engine
+    epsilon, margin, delta, landmarks, landmark_indices, max_calls, random_state, engine
         See :class:`LandmarkMap`.
 
     Attributes
     ----------
     sketch_ : Sketch or None
         The second stage, stored as its seed; None where the first stage needs none.
-    landmarks_, landmark_indices_, kernel_, factor_, rank_, validity_, guarantee_
+    landmarks_, landmark_indices_, kernel_, factor_, rank_, validity_, guarantee_, calls_
         See :class:`ProjectionMap`.
 
     Examples
@@ -73,6 +73,7 @@ class CompactMap(ProjectionMap):
         delta: float | None = None,
         landmarks: Any = "uniform",
         landmark_indices: Any = None,
+        max_calls: int | None = None,
         random_state: Any = None,
         engine: Engine | None = None,
     ) -> None:
@@ -84,6 +85,7 @@ class CompactMap(ProjectionMap):
             delta=delta,
             landmarks=landmarks,
             landmark_indices=landmark_indices,
+            max_calls=max_calls,
             random_state=random_state,
             engine=engine,
         )

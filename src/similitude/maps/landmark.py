@@ -33,7 +33,16 @@ from similitude.landmarks import (
 )
 from similitude.maps.feature_map import MAX_FITTED_ROWS, FeatureMap, FitSample
 from similitude.scikit import all_or_nothing, whole_gram
-from similitude.similarity import Precomputed, Similarity, as_similarity
+from similitude.similarity import (
+    Calls,
+    Precomputed,
+    Similarity,
+    as_similarity,
+    budgeted,
+    calls_per_pair,
+    cost_per_call,
+    is_counted,
+)
 from similitude.support import NONE, Premise, check_integer, generator
 
 EXAMINED_LANDMARKS = 100
@@ -49,6 +58,8 @@ class LandmarkedMap(FeatureMap):
     epsilon: float | None
     margin: float | None
     delta: float | None
+    max_calls: int | None
+    calls_: Calls
     _features: LandmarkFeatures
 
     @all_or_nothing
@@ -65,7 +76,7 @@ class LandmarkedMap(FeatureMap):
             Only used by ``landmarks="stratified"``.
         """
         ask = self._check_params()
-        with self._session(X):
+        with budgeted(self.max_calls) as meter, self._session(X):
             given = self._fit_sample(X, y)
             X, y = self._checked(given.objects, reset=True), given.labels
             if y is not None:
@@ -74,7 +85,11 @@ class LandmarkedMap(FeatureMap):
             k, X, A = self._start(X, self.random_state)
             chosen = self._choose(k, X, A, labels, ask, given)
             self.__dict__.pop("_reservoir", None)
-            return self._finish(k, chosen, ask)
+            self._finish(k, chosen, ask)
+        counted = is_counted(k)
+        per_object = self._features.n_similarities * calls_per_pair(k) if counted else 0
+        self.calls_ = Calls.of(meter, cost_per_call(k) if counted else None, float(per_object), per_object)
+        return self
 
     def _choose(
         self, k: Similarity, X: Any, A: Encoding, labels: np.ndarray | None, ask: Ask, given: FitSample
@@ -204,6 +219,8 @@ class LandmarkMap(LandmarkedMap):
         Positions in X to use instead of a rule.
     side : {"left", "right", "both"}
         K(x, l), K(l, x), or both side by side: they differ if the similarity is not symmetric.
+    max_calls : int, optional
+        The most calls of your own function in ``fit``; one more raises BudgetError before it is made.
     random_state : int, optional
     engine : Engine, optional
 
@@ -217,6 +234,8 @@ class LandmarkMap(LandmarkedMap):
         What the theorem promises, under which assumption.
     rank_ : int
         The number of landmarks.
+    calls_ : Calls
+        The calls of your own function in ``fit``, and those for each object in ``transform``.
     notes_ : list of str
         For a Dask collection, from which of its rows the landmarks were chosen.
 
@@ -245,6 +264,7 @@ class LandmarkMap(LandmarkedMap):
         landmarks: Any = "uniform",
         landmark_indices: Any = None,
         side: str = "left",
+        max_calls: int | None = None,
         random_state: Any = None,
         engine: Engine | None = None,
     ) -> None:
@@ -256,6 +276,7 @@ class LandmarkMap(LandmarkedMap):
         self.landmarks = landmarks
         self.landmark_indices = landmark_indices
         self.side = side
+        self.max_calls = max_calls
         self.random_state = random_state
         self.engine = engine
 

@@ -47,7 +47,7 @@ class ProjectionMap(LandmarkedMap):
     n_components : int, optional
         The number of landmarks. Default: what `epsilon` and `margin` ask for, or else 100, and no more than there are
         objects.
-    epsilon, margin, delta, landmarks, landmark_indices, random_state, engine
+    epsilon, margin, delta, landmarks, landmark_indices, max_calls, random_state, engine
         See :class:`LandmarkMap`.
 
     Attributes
@@ -85,6 +85,7 @@ class ProjectionMap(LandmarkedMap):
         delta: float | None = None,
         landmarks: Any = "uniform",
         landmark_indices: Any = None,
+        max_calls: int | None = None,
         random_state: Any = None,
         engine: Engine | None = None,
     ) -> None:
@@ -95,6 +96,7 @@ class ProjectionMap(LandmarkedMap):
         self.delta = delta
         self.landmarks = landmarks
         self.landmark_indices = landmark_indices
+        self.max_calls = max_calls
         self.random_state = random_state
         self.engine = engine
 

@@ -19,12 +19,14 @@ TABLE = """
 data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
-estimators: Explanation Explanations SimilarityClassifier SimilarityRegressor
+estimators: CostCurve Explanation Explanations SimilarityClassifier SimilarityRegressor
 estimators.blend_influence: BlendInfluence
+estimators.cascade: Cascade CascadeInfluence Stage
 estimators.influence: ExampleInfluence GroupInfluence
 estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks
 estimators.partial_fit: Stream
+estimators.profile_ridge: ProfileRidge
 goodness: Goodness Margin MarginCurve
 goodness.class_means: WeakGoodness
 goodness.gaps: StrongGoodness
@@ -51,8 +53,8 @@ maps.frequencies: Matrix Structured
 maps.polynomial_sketch: Form TensorSketch
 maps.sketches: Sketch
 selection: Row Selection SideBySide
-similarity: Absolute Cached Exponential FromBlocks FromPairs Learnable Maximum Minimum Normalized PairStore Power
-    Precomputed Product Proof Pullback Scaled Shifted Sum Symmetrized
+similarity: Absolute Cached Calls Exponential FromBlocks FromPairs Learnable Maximum Minimum Normalized PairStore
+    Power Precomputed Product Proof Pullback Scaled Shifted Sum Symmetrized
 support: Curve Estimate Guarantee Premise
 validity: Validity Witness
 validity.spectral_repair: RaisedDiagonal Repaired

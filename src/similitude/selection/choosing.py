@@ -20,10 +20,10 @@ from similitude.selection.folds import MAX_PARTS, Folds, check_cv, make_folds, o
 from similitude.selection.landmark_similarities import LandmarkSimilarities, SampledData, families
 from similitude.selection.learned_candidates import FoldLearner
 from similitude.selection.paired_intervals import differences, error_of
-from similitude.selection.sample_sizes import SampleSizes, affordable, sample_landmarks, sample_rows
+from similitude.selection.sample_sizes import SampleSizes, affordable, sample_landmarks, sample_rows, within_calls
 from similitude.selection.selection_result import Row, Selection
 from similitude.selection.targets import CLASSIFICATION, SelectionTargets
-from similitude.similarity import Learnable, remembered_images
+from similitude.similarity import Learnable, budgeted, remembered_images
 from similitude.support import Estimate, generator
 
 COMPARED_ROWS = 20_000
@@ -44,6 +44,7 @@ def choose_kernel(
     cv: Any = 5,
     task: str | None = None,
     learn: bool = False,
+    max_calls: int | None = None,
     random_state: Any = None,
     engine: Engine | None = None,
 ) -> Selection:
@@ -95,6 +96,9 @@ def choose_kernel(
         Also try each candidate with a metric or weights learned from labels, where it has any: see `learn_kernel`.
         ``k.learned()`` is such a candidate. It is learned from the training examples of every fold anew, so that its
         errors are as honest as the others.
+    max_calls : int, optional
+        The most calls of your own functions, of all candidates together: fewer landmarks are drawn, and if need be
+        fewer examples.
     random_state : int, optional
         Seed of landmarks, folds and samples.
     engine : Engine, optional
@@ -125,12 +129,12 @@ def choose_kernel(
     targets = SelectionTargets.of(y, check_objects(X), task)
     cv = check_cv(cv, targets)
     engine, rng = checked_engine(engine), generator(random_state)
-    sizes = _sizes(X, cv, len(targets), engine)
+    sizes = within_calls(_sizes(X, cv, len(targets), engine), [one.similarity for one in named], max_calls)
     rows = sample_rows(len(targets), targets, sizes.rows, cv if isinstance(cv, int) else 2, rng)
     seed = int(rng.integers(2**31)) if isinstance(cv, int) else 0
     data = SampledData(X, rows, sample_landmarks(len(rows), None, sizes.landmarks, rng))
     sizes.announce("choose_kernel")
-    with remembered_images():
+    with budgeted(max_calls), remembered_images():
         named = distinct([one.resolved(X, random_state) for one in named])
         copies = _copies(named, data)
         folds = make_folds(cv, targets, rows, copies, seed)

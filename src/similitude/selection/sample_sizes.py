@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,11 @@ from similitude.compute.engines import Engine, format_bytes
 from similitude.goodness import stratified
 from similitude.landmarks import interleaved
 from similitude.selection.targets import SelectionTargets
+from similitude.similarity import Similarity, calls_per_pair, is_counted
+from similitude.support import BudgetError
+
+MIN_LANDMARKS = 20
+"""With fewer landmarks than this, a budget of calls rather goes into fewer examples."""
 
 MIN_SIZE = 50
 """The number of examples or landmarks is not reduced below this to save memory."""
@@ -56,6 +61,25 @@ def affordable(n: int, rows: int, landmarks: int, cost: Callable[[int, int], int
     if m < min(n, landmarks):
         notes.append(f"{m:,} landmarks instead of {min(n, landmarks):,}: more do not fit into the memory budget")
     return SampleSizes(r, m, tuple(notes))
+
+
+def within_calls(sizes: SampleSizes, similarities: Sequence[Similarity], max_calls: int | None) -> SampleSizes:
+    """Return sizes at which comparing examples with landmarks, in both directions, is within a budget of calls."""
+    per_pair = sum(calls_per_pair(k) for k in similarities if is_counted(k))
+    if max_calls is None or not per_pair:
+        return sizes
+    pairs, r = max_calls // (2 * per_pair), sizes.rows
+    m = min(sizes.landmarks, pairs // (r + sizes.landmarks) or 1)
+    m = min(sizes.landmarks, pairs // (r + m))  # landmarks are also compared with each other
+    while m < min(MIN_LANDMARKS, r // 2) and r > MIN_SIZE:
+        r = max(r // 2, MIN_SIZE)
+        m = min(sizes.landmarks, pairs // (2 * r))
+    if m < 2:
+        raise BudgetError(
+            f"max_calls = {max_calls:,} does not suffice: comparing {r:,} examples with two landmarks takes "
+            f"{4 * (r + 2) * per_pair:,} calls for all candidates together"
+        )
+    return SampleSizes(r, m, (*sizes.notes, f"{r:,} examples and {m:,} landmarks are within max_calls"))
 
 
 def sample_rows(

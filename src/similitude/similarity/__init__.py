@@ -34,9 +34,10 @@ from similitude.similarity.claims import (
     check_claims,
 )
 from similitude.similarity.contract import Similarity, image, remembered_images
-from similitude.similarity.meter import Meter, current_meters, metered
+from similitude.similarity.meter import Calls, Meter, budgeted, current_meters, metered, progress_line
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
+from similitude.similarity.paying import calls_per_pair, cost_per_call, functions_of_pairs, is_counted, may_be_costly
 from similitude.similarity.wrappers import Learnable, Normalized, Pullback, Symmetrized, Wrapped
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "Absolute",
     "CacheInformation",
     "Cached",
+    "Calls",
     "Exponential",
     "FromBlocks",
     "FromPairs",
@@ -73,14 +75,21 @@ __all__ = [
     "Symmetrized",
     "Wrapped",
     "as_similarity",
+    "budgeted",
     "cache_information",
+    "calls_per_pair",
     "check_claims",
+    "cost_per_call",
     "current_meters",
     "exported_pairs",
+    "functions_of_pairs",
     "hints_of_parts",
     "image",
+    "is_counted",
+    "may_be_costly",
     "merge_caches",
     "metered",
+    "progress_line",
     "prune_cache",
     "remembered_images",
 ]

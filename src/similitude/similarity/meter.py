@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
-from similitude.support import BudgetError
+from similitude.support import BudgetError, Result, check_integer
 
 
 class Meter:
@@ -79,6 +80,13 @@ class Meter:
             self.purpose = before
 
 
+def budgeted(max_calls: int | None) -> AbstractContextManager[Meter]:
+    """Validate a budget, and return a context in which calls of users' functions are counted and bounded by it."""
+    if max_calls is not None:
+        check_integer("max_calls", max_calls, otherwise="None")
+    return metered(Meter(max_calls))
+
+
 _meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
 
 
@@ -101,3 +109,86 @@ def spend(meters: tuple[Meter, ...], calls: int, price: float = 0.0) -> None:
     """Count calls on several meters; none is made if one of them refuses."""
     for meter in meters:
         meter.spend(calls, price)
+
+
+@dataclass(frozen=True)
+class Calls(Result):
+    """The calls of users' functions that something took, and what they cost.
+
+    Attributes
+    ----------
+    spent : int
+        Every attempt counts, and every repeat; values from a cache do not.
+    limit : int or None
+        The most that were allowed.
+    purposes : dict of str to int
+        What they were spent on.
+    price : float or None
+        What they cost, if the function states the cost of a call.
+    per_prediction : float or None
+        Mean calls of a prediction.
+    most_per_prediction : int or None
+        The most calls of a prediction.
+    price_per_prediction : float or None
+        The mean cost of a prediction.
+    noise : float or None
+        The variance of an answer, if the function is asked repeatedly.
+    """
+
+    spent: int
+    limit: int | None = None
+    purposes: dict[str, int] | None = None
+    price: float | None = None
+    per_prediction: float | None = None
+    most_per_prediction: int | None = None
+    price_per_prediction: float | None = None
+    noise: float | None = None
+
+    @classmethod
+    def of(cls, meter: Meter, cost: float | None, mean: float | None = None, most: int | None = None) -> Calls:
+        """Return what a meter counted; `cost` is that of a call, `mean` and `most` are the calls of a prediction."""
+        each = None if cost is None or mean is None else cost * mean
+        price = None if cost is None else meter.price
+        return cls(meter.spent, meter.limit, dict(meter.purposes), price, mean, most, each, meter.noise)
+
+    def __str__(self) -> str:
+        found = f"{self.spent:,} calls"
+        if self.limit is not None:
+            found = f"{self.spent:,} of {self.limit:,} calls"
+        if self.per_prediction is not None:
+            found += f" to fit, {_rounded(self.per_prediction)} a prediction"
+            if self.most_per_prediction is not None and self.most_per_prediction > self.per_prediction:
+                found += f" on average (at most {self.most_per_prediction:,})"
+        if self.price is not None:
+            found += f"; about {_money(self.price)}"
+            if self.price_per_prediction is not None:
+                found += f" to fit, {_money(self.price_per_prediction)} a prediction"
+        return found
+
+
+def _rounded(calls: float) -> str:
+    return f"{calls:,.0f}" if calls >= 100 or calls == int(calls) else f"{calls:.1f}"
+
+
+def _money(amount: float) -> str:
+    """Return an amount with two decimals, or with two digits if it is smaller than a cent.
+
+    >>> _money(3.1), _money(0.0042)
+    ('$3.10', '$0.0042')
+    """
+    return f"${amount:,.2f}" if amount >= 0.01 or amount == 0 else f"${amount:.2g}"
+
+
+def progress_line(meter: Meter) -> str:
+    """Return how many calls were made, of how many, and about how long the rest will take.
+
+    >>> meter = Meter(limit=200)
+    >>> meter.spent, meter.started = 50, meter.started - 60
+    >>> progress_line(meter)
+    '50 of 200 calls, about 3 min left'
+    """
+    if meter.limit is None or not meter.spent:
+        return f"{meter.spent:,} calls"
+    seconds = (time.monotonic() - meter.started) / meter.spent * (meter.limit - meter.spent)
+    left = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else ""
+    return f"{meter.spent:,} of {meter.limit:,} calls, about {left or f'{seconds / 3600:.1f} h'} left"

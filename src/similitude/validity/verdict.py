@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,8 +10,19 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Blocks, as_objects, check_objects, count, rows, take
-from similitude.similarity import Node, Normalized, Precomputed, Proof, Similarity, Symmetrized, as_similarity
-from similitude.support import Result, check_choice, generator
+from similitude.similarity import (
+    Node,
+    Normalized,
+    Precomputed,
+    Proof,
+    Similarity,
+    Symmetrized,
+    as_similarity,
+    budgeted,
+    calls_per_pair,
+    is_counted,
+)
+from similitude.support import BudgetError, Result, check_choice, generator
 from similitude.validity.elimination import smallest_negative_set
 from similitude.validity.search import search
 from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, negative_direction
@@ -87,6 +99,7 @@ def check_kernel(
     *,
     effort: str = "normal",
     mutate: Callable[..., Any] | None = None,
+    max_calls: int | None = None,
     random_state: Any = None,
 ) -> Validity:
     r"""Tell whether a similarity is a kernel: prove it, refute it, or report what was examined.
@@ -110,6 +123,9 @@ def check_kernel(
         High: larger samples, all triples of objects, ten times the search.
     mutate : callable, optional
         ``mutate(x, rng)`` or ``mutate(x)`` returns a changed object, for a search among strings, graphs, ….
+    max_calls : int, optional
+        The most calls of your own function. The sample is so small that all its pairs are within the budget, and the
+        search beyond it ends when the budget is spent.
     random_state : int, optional
         Seed for sampling and search.
 
@@ -143,7 +159,21 @@ def check_kernel(
         X = _default_sample(k, rng)
     if X is None:
         return Validity(UNKNOWN, proof, effort="the algebra of kernels only; pass objects X to examine more")
-    return _examine(k, proof, _SampledObjects.of(X, SAMPLE_SIZES[effort], rng), effort, mutate, rng)
+    with budgeted(max_calls):
+        limit = _affordable(k, SAMPLE_SIZES[effort], max_calls)
+        return _examine(k, proof, _SampledObjects.of(X, limit, rng), effort, mutate, rng)
+
+
+def _affordable(k: Similarity, most: int, max_calls: int | None) -> int:
+    """Return how many objects can all be compared with each other and themselves within a budget of calls."""
+    if max_calls is None or not is_counted(k):
+        return most
+    n = math.isqrt(max_calls // calls_per_pair(k))
+    n -= n * (n + 1) * calls_per_pair(k) > max_calls
+    if n < 2:
+        needed = 6 * calls_per_pair(k)
+        raise BudgetError(f"max_calls = {max_calls} does not suffice to compare two objects: {needed} calls are needed")
+    return min(n, most)
 
 
 def _default_sample(k: Similarity, rng: np.random.Generator) -> Any:
@@ -206,7 +236,10 @@ def _examine(
     seen = _or_stored(k, _judge(k, proof, sample, values, effort == "high"))
     if seen.verdict != UNKNOWN:
         return seen
-    beyond = search(k, sample.objects, mutate, effort, rng)
+    try:
+        beyond = search(k, sample.objects, mutate, effort, rng)
+    except BudgetError:
+        return replace(seen, effort=f"{sample}, and a search beyond them until the budget of calls was spent")
     tolerance = Tolerance.of(values, sample.precision(values))
     few = None if beyond.gram is None else smallest_negative_set(beyond.gram, tolerance, scan_triples=True)
     examined = f"{sample}, {beyond.effort}"

@@ -19,8 +19,8 @@ class Tabular(Similarity):
     Numbers and times are standardized; a few cells that are far beyond all others are moved to a limit before. With
     `ranks`, the normal score of their rank is added (numbers of more than ten different values). A missing number is
     the median, and a further number says that it was missing. Categories, texts and booleans in columns of objects have
-    an indicator each: the 40 most frequent ones that occur at least twice. With
-    features :math:`\phi` it is :math:`K(\phi(x), \phi(z))`, a kernel if K is one.
+    an indicator each: the 40 most frequent ones that occur at least twice. With features :math:`\phi` it is
+    :math:`K(\phi(x), \phi(z))`, a kernel if K is one.
 
     Parameters
     ----------
@@ -91,11 +91,13 @@ class Tabular(Similarity):
     def limits_outliers(X: np.ndarray) -> bool:
         """Tell whether some column of a matrix has outliers, which would be moved to a limit."""
         low, high = outlier_limits(X)
-        return bool(((low > X) | (high < X)).any())
+        return bool((low > X).any() or (high < X).any())
 
     def features(self, X: Any) -> np.ndarray:
-        """Return the numbers that the rows become, in double precision."""
-        return np.column_stack([part for _, part in self._parts(X)])
+        """Return the numbers that the rows become, in single precision for matrices in single precision."""
+        parts = [part for _, part in self._parts(X)]
+        single = _is_matrix(X) and X.dtype == np.float32
+        return np.concatenate(parts, axis=1, dtype=np.float32 if single else np.float64, casting="same_kind")
 
     def feature_columns(self, X: Any) -> tuple[list[str], np.ndarray]:
         """Return the names of the columns, and the position of the column that each feature belongs to."""

@@ -166,7 +166,7 @@ def bootstrap_counts(n: int, seed: int) -> np.ndarray:
     """Return how often each of n examples is drawn, in the sample itself (once) and in bootstrap samples, by column.
 
     >>> counts = bootstrap_counts(5, 0)
-    >>> counts.shape, counts[:, 0], set(counts.sum(axis=0))
+    >>> counts.shape, counts[:, 0], set(counts.sum(axis=0).tolist())
     ((5, 401), array([1., 1., 1., 1., 1.]), {5.0})
     """
     times = int(np.clip(REPLICATED // n, FEWEST_REPLICATES, REPLICATES))

@@ -118,7 +118,7 @@ def of_sparse_sums(out: Array, A: CSR, B: CSR, Bt: CSR, terms: str, *form: Any) 
             out[i, Bt[1][of_k]] += term(x, z) - (term(x, zero) + term(zero, z))
         if terms != "smaller":
             for j in np.flatnonzero(out[i] < 64 * np.sqrt(np.finfo(out.dtype).eps) * (a[i] + b)):
-                out[i, j] = _sum_of_pair(*A_rows[i], *B_rows[j], term)
+                out[i, j] = _sum_of_pair(values, columns, B_rows[j][0], B_rows[j][1], term)
     apply(out, *form)
 
 

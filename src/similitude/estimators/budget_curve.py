@@ -1,0 +1,139 @@
+"""cost_curve: how accuracy grows with the number of calls of a costly similarity, from one frugal fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import check_objects
+from similitude.estimators.cascade import decided
+from similitude.estimators.frugal import FrugalTask, fit_frugally
+from similitude.scikit import class_codes, encode_labels, read_labels
+from similitude.similarity import as_similarity, budgeted, calls_per_pair, cost_per_call
+from similitude.support import HELD_OUT, Curve, generator
+from similitude.theory import LEVEL, clopper_pearson
+
+JUDGING_SHARE = 0.3
+"""The share of rows that judge: more than in a fit, because the curve is all that is asked for."""
+
+DEFAULT_PER_ROW, DEFAULT_FURTHER = 40, 10_000
+"""The most calls without `max_calls`: these for each row, and some more."""
+
+
+@dataclass(frozen=True)
+class CostCurve(Curve):
+    """Accuracy on held-out rows by the number of calls that a fit makes.
+
+    Attributes
+    ----------
+    x : array
+        Calls to fit.
+    y, low, high : array
+        The share of held-out rows that are classified correctly, with intervals of Clopper and Pearson.
+    level, grade
+    landmarks : array of int
+        Landmarks after each stage.
+    per_prediction : array
+        Mean calls of a prediction.
+    cost : float or None
+        The cost of a call, if the function states one.
+    majority : float
+        The share of the most frequent class.
+    """
+
+    landmarks: np.ndarray
+    per_prediction: np.ndarray
+    cost: float | None
+    majority: float
+
+    def __str__(self) -> str:
+        money = self.cost is not None
+        lines = [
+            "     calls to fit  a prediction  landmarks  accuracy [95 %]" + ("        cost to fit" if money else "")
+        ]
+        for i, calls in enumerate(self.x):
+            interval = f"[{self.low[i]:.3f}, {self.high[i]:.3f}]"
+            line = (
+                f"{calls:17,.0f}  {self.per_prediction[i]:12.1f}  {self.landmarks[i]:9,d}  {self.y[i]:.3f} {interval}"
+            )
+            lines.append(line + (f"  ${calls * (self.cost or 0):,.2f}" if money else ""))
+        return "\n".join([*lines, f"always the most frequent class: {self.majority:.3f}"])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw accuracy against calls with its intervals, and return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots()
+        spread = np.stack([self.y - self.low, self.high - self.y])
+        ax.errorbar(self.x, self.y, spread, marker="o", capsize=3)
+        ax.axhline(self.majority, linestyle=":", color="gray", label="always the most frequent class")
+        ax.set(xlabel="calls to fit", ylabel="accuracy on held-out rows")
+        ax.legend(loc="lower right")
+        return ax
+
+
+def cost_curve(similarity: Any, X: Any, y: Any, *, max_calls: int | None = None, random_state: Any = None) -> CostCurve:
+    """Measure how accuracy grows with the calls that a fit makes, by one frugal fit whose stages are judged one by one.
+
+    The fit is that of `SimilarityClassifier` with `max_calls`: landmarks are bought in stages. Three tenths of the rows
+    take no part in it, and are predicted after every stage as new objects would be.
+
+    Parameters
+    ----------
+    similarity : Similarity, str or callable
+    X : sequence of objects
+    y : sequence of labels
+    max_calls : int, optional
+        The most calls, judging included. Default: 40 for each row, and 10,000.
+    random_state : int, optional
+
+    Returns
+    -------
+    CostCurve
+        It prints as a table, and ``curve.plot()`` draws it.
+
+    Examples
+    --------
+    >>> from similitude import cost_curve
+    >>> from similitude.datasets import promoters
+    >>> genes, labels = promoters()
+    >>> def agree(s, t):
+    ...     return sum(a == b for a, b in zip(s, t)) / len(s)
+    >>> curve = cost_curve(agree, genes, labels, max_calls=4_000, random_state=0)
+    >>> bool(curve.x[-1] <= 4_000), bool(curve.y[-1] > curve.majority)
+    (True, True)
+    """
+    k, n = as_similarity(similarity), check_objects(X)
+    classes, numbers = encode_labels(read_labels(y, n))
+    if len(classes) < 2:
+        raise ValueError("cost_curve needs two classes at least")
+    budget = DEFAULT_PER_ROW * n * calls_per_pair(k) + DEFAULT_FURTHER if max_calls is None else max_calls
+    rng = generator(random_state)
+    with budgeted(max_calls) as meter:
+        k, A = k.prepare(X, random_state)
+        Y, order = class_codes(numbers, len(classes)), rng.permutation(n)
+        task = FrugalTask(X, k, A, Y, np.ones(n), numbers, order, "auto", budget, meter, rng, JUDGING_SHARE)
+        fit = fit_frugally(task)
+    truth, judged = numbers[fit.judges], fit.judged
+    right = np.array([(decided(step.scores[judged]) == truth).sum() for step in fit.steps])
+    low, high = np.array([clopper_pearson(float(one), len(judged)) for one in right]).T
+    return CostCurve(
+        np.array([float(step.spent) for step in fit.steps]),
+        right / len(judged),
+        low,
+        high,
+        LEVEL,
+        HELD_OUT,
+        np.array([step.n for step in fit.steps]),
+        np.array([float(step.calls[judged].mean()) for step in fit.steps]),
+        cost_per_call(k),
+        float(np.bincount(truth).max()) / len(truth),
+    )
