@@ -15,7 +15,7 @@ from similitude.similarity import as_similarity, budgeted, calls_per_pair, cost_
 from similitude.support import HELD_OUT, Curve, generator
 from similitude.theory import LEVEL, clopper_pearson
 
-JUDGING_SHARE = 0.3
+CURVE_SHARE = 0.3
 """The share of rows that judge: more than in a fit, because the curve is all that is asked for."""
 
 DEFAULT_PER_ROW, DEFAULT_FURTHER = 40, 10_000
@@ -120,7 +120,7 @@ def cost_curve(similarity: Any, X: Any, y: Any, *, max_calls: int | None = None,
     with budgeted(max_calls) as meter:
         k, A = k.prepare(X, random_state)
         Y, order = class_codes(numbers, len(classes)), rng.permutation(n)
-        task = FrugalTask(X, k, A, Y, np.ones(n), numbers, order, "auto", budget, meter, rng, JUDGING_SHARE)
+        task = FrugalTask(X, k, A, Y, np.ones(n), numbers, order, "auto", budget, meter, rng, CURVE_SHARE)
         fit = fit_frugally(task)
     truth, judged = numbers[fit.judges], fit.judged
     right = np.array([(decided(step.scores[judged]) == truth).sum() for step in fit.steps])

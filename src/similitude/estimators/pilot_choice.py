@@ -33,7 +33,7 @@ MOST_PREDICTED = 2_500
 MOST_DOUBLINGS, STEEPEST = 2.0, 0.6
 """Doublings over which the loss is extrapolated at most, and the least share of it that may remain after each."""
 
-MOST_OUTPUTS = 32
+JUDGED_OUTPUTS = 32
 """Columns of targets up to which each is fitted; of more, as many random combinations."""
 
 UNIT_PENALTIES = 10.0 ** np.arange(-8.0, 1.51, 0.5)
@@ -121,10 +121,10 @@ def _few_outputs(Y: np.ndarray) -> np.ndarray:
     The squared length of a residual is that of its components in expectation, so that what is chosen takes the same
     time for any number of classes.
     """
-    if Y.shape[1] <= MOST_OUTPUTS:
+    if Y.shape[1] <= JUDGED_OUTPUTS:
         return Y
-    directions = np.random.default_rng(0).standard_normal((Y.shape[1], MOST_OUTPUTS))
-    return np.asarray(Y @ directions) / np.sqrt(MOST_OUTPUTS)
+    directions = np.random.default_rng(0).standard_normal((Y.shape[1], JUDGED_OUTPUTS))
+    return np.asarray(Y @ directions) / np.sqrt(JUDGED_OUTPUTS)
 
 
 @dataclass(eq=False)
@@ -241,11 +241,12 @@ class PenaltyTrials:
         p, rows, single = self.K.shape[1], self.rows, penalty >= SINGLE_FROM
         half = p // 2
         G = self.K[:p].astype(np.float32 if single else np.float64)
-        G[np.diag_indices(p)] += (penalty * rows.inverse_weights[:p]).astype(G.dtype)
+        np.fill_diagonal(G, G.diagonal() + penalty * rows.inverse_weights[:p])
         try:
             L = cholesky(G.T, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:  # the penalty is below rounding
-            return tuple(np.full((len(self.K) - a, rows.Y.shape[1]), np.inf) for a in (self.start, half))
+            n, outputs = len(self.K), rows.Y.shape[1]
+            return np.full((n - self.start, outputs), np.inf), np.full((n - half, outputs), np.inf)
         Y = rows.Y - rows.mean
         whole = cho_solve((L, True), Y[:p].astype(L.dtype), check_finite=False).astype(np.float64)
         first = cho_solve((L[:half, :half], True), Y[:half].astype(L.dtype), check_finite=False).astype(np.float64)
