@@ -54,7 +54,7 @@ class LearningFeatures:
         """Return the features of the rows of a table, or of vectors with ranks."""
         without_scale = table.with_params(k=Gaussian(1.0))
         table = table.with_params(columns=without_scale.resolve(X).columns)
-        made = table.features(X)
+        made = table.features(X).astype(np.float64, copy=False)
         return cls(made, np.ones(made.shape[1]), *table.feature_columns(X), table)
 
     @property

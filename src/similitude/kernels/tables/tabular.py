@@ -94,8 +94,10 @@ class Tabular(Similarity):
         return bool((low > X).any() or (high < X).any())
 
     def features(self, X: Any) -> np.ndarray:
-        """Return the numbers that the rows become, in double precision."""
-        return np.column_stack([part for _, part in self._parts(X)])
+        """Return the numbers that the rows become, in single precision for matrices in single precision."""
+        parts = [part for _, part in self._parts(X)]
+        single = _is_matrix(X) and X.dtype == np.float32
+        return np.concatenate(parts, axis=1, dtype=np.float32 if single else np.float64, casting="same_kind")
 
     def feature_columns(self, X: Any) -> tuple[list[str], np.ndarray]:
         """Return the names of the columns, and the position of the column that each feature belongs to."""
