@@ -243,6 +243,8 @@ class Blocks:
         fits = math.prod(WIDE_TILE) <= cells and self.engine.tile_edge == TILE_EDGE < m
         if fits and self.task.fills and not self.task.heavy:
             down, right = WIDE_TILE
+            if n <= down:  # one strip: as many tiles for each worker
+                right = math.ceil(m / (workers * math.ceil(m / (workers * right))))
         return list(itertools.product(pieces(n, down), pieces(m, right)))
 
     def _edge(self, size: int, cells: int, workers: int) -> int:

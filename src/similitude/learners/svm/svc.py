@@ -195,9 +195,10 @@ class KernelSVC(BaseSVC):
 
     Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i(\langle w, \phi(x_i)\rangle + b))`; with ``lam`` given,
     :math:`\lambda |w|^2 + \frac1m \sum_i \max(0, \dots)`, which is the same for :math:`C = 1/(2\lambda m)`. (Baros,
-    Kernel Methods, equations 10 and 27.) Several classes are classified one-vs-one. The solver optimizes about a
-    thousand variables per round, with kernel rows computed in tiles, by sequential minimal optimization with the
-    second-order rule of Fan, Chen and Lin (2005).
+    Kernel Methods, equations 10 and 27.) Several classes are classified one-vs-one. The solver starts from
+    the solution of every fourth example if there are many, and optimizes all free variables and the worst violators in
+    each round by sequential minimal optimization with the second-order rule of Fan, Chen and Lin (2005); rows of the
+    kernel are computed in tiles, for variables that move.
 
     Parameters
     ----------
