@@ -113,9 +113,7 @@ def compare(problem: Problem, number: int) -> np.ndarray:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "folder", type=Path, help="where text_sms_spam.csv.gz, sim_polblogs.npz and ts_GunPoint.npz are"
-    )
+    parser.add_argument("folder", type=Path, help="holds text_sms_spam.csv.gz, sim_polblogs.npz, ts_GunPoint.npz")
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--only", choices=list(PROBLEMS))
     given = parser.parse_args()

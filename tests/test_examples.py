@@ -81,6 +81,16 @@ def check_own_similarity(found):
     assert found["AgeLike"](years=10.0)({"age": 30}, {"age": 40}) == pytest.approx(np.exp(-1.0))
 
 
+def check_costly_judge(found):
+    assert found["model"].calls_.spent <= 6_000 and found["again"].calls_.spent == 0
+    assert found["curve"].y[-1] > 0.8
+
+
+def check_person_in_the_loop(found):
+    assert found["model"].calls_.spent <= 60
+    assert found["sorted_into"] == {"fix the door": "home", "send the invoice": "work"}
+
+
 FIGURES = {
     "kernels_in_the_plane": 3,
     "messages": 2,

@@ -147,11 +147,6 @@ class FrugalTask:
     judging: float = JUDGING
 
     @property
-    def left(self) -> int:
-        """Calls that may still be made."""
-        return self.budget - self.meter.spent
-
-    @property
     def n_classes(self) -> int:
         """The number of classes, or 1 for numbers."""
         return 1 if self.numbers is None else len(np.unique(self.numbers))
@@ -168,7 +163,8 @@ def fit_frugally(task: FrugalTask) -> FrugalFit:
     passed: list[FrugalStep] = []
     ended, reason = "", "their number reached the most that is tried"
     for size in _sizes(task.n_classes):
-        new, spare = _affordable(task, people, size - len(people.landmarks))
+        left = task.budget - bought.calls  # as if nothing were cached, so that a repeated fit makes the same choices
+        new, spare = _affordable(people, size - len(people.landmarks), left)
         if new < (2 if stages else task.n_classes):
             reason = "the budget of calls is spent"
             break
@@ -182,7 +178,7 @@ def fit_frugally(task: FrugalTask) -> FrugalFit:
         stage, trial = people.learn()
         stages.append(stage)
         trials.append(trial)
-        passed.append(people.step(task.meter.spent))
+        passed.append(people.step(bought.calls))
         ended = _ended(task, people, stage, trials)
         if ended:
             reason = ended
@@ -233,12 +229,12 @@ def _sizes(n_classes: int) -> list[int]:
     return sizes
 
 
-def _affordable(task: FrugalTask, people: FrugalRows, wanted: int) -> tuple[int, float]:
+def _affordable(people: FrugalRows, wanted: int, left: int) -> tuple[int, float]:
     """Return how many landmarks can be bought, and the calls that are spare for choosing them."""
     wanted = min(wanted, people.n - len(people.landmarks))
-    if people.price(wanted) > task.left:
-        wanted = int(task.left / (1 + SCREENING) / max(1, people.price(1)))
-    return wanted, min(SCREENING * people.price(wanted), task.left - people.price(wanted))
+    if people.price(wanted) > left:
+        wanted = int(left / (1 + SCREENING) / max(1, people.price(1)))
+    return wanted, min(SCREENING * people.price(wanted), left - people.price(wanted))
 
 
 def _ended(task: FrugalTask, people: FrugalRows, stage: Stage, trials: list[Trial]) -> str:
@@ -248,7 +244,7 @@ def _ended(task: FrugalTask, people: FrugalRows, stage: Stage, trials: list[Tria
         return GAINED_NOTHING
     if task.numbers is None:
         return ""
-    people.advance(stage.threshold, task.meter.spent >= ALL_ROWS * task.budget)
+    people.advance(stage.threshold, people.bought.calls >= ALL_ROWS * task.budget)
     learned = people.active[people.active < people.n]
     if len(learned) < FEWEST_UNCERTAIN or len(np.unique(task.numbers[people.places[learned]])) < 2:
         return "hardly any row is uncertain"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from similitude.compute import Encoding, count
-from similitude.similarity import SYMMETRIC, Similarity
+from similitude.similarity import SYMMETRIC, Similarity, calls_per_pair
 
 
 class Purchases:
@@ -16,11 +16,19 @@ class Purchases:
     k : Similarity
     A : encoding
         The training rows.
+
+    Attributes
+    ----------
+    symmetric : bool
+        Whether K(x, z) stands for K(z, x) as well.
+    calls : int
+        Calls that were made, or that a cache saved.
     """
 
     def __init__(self, k: Similarity, A: Encoding) -> None:
         self.k, self.A, self.n = k, A, count(A)
         self.symmetric = SYMMETRIC in k.claims
+        self.calls = 0
         self._known: dict[int, np.ndarray] = {}
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -34,6 +42,7 @@ class Purchases:
             order = np.argsort(at)  # rows in the order in which they were asked for
             known[new[order]] = self.k.values_at(self.A, self.A, i[at[order]], j[at[order]])
             self._store(different[new], known[new])
+            self.calls += len(new) * calls_per_pair(self.k)
         found: np.ndarray = known[back.ravel()]
         return found
 

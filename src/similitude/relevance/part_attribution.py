@@ -262,6 +262,8 @@ def _by_features(
     if weights is None or landmarks is None:
         return None
     alone = not isinstance(weights, list)
+    if alone and not len(weights) and len(landmarks):  # a frugal fit: scores are no weighted sums of similarities
+        return None
     weights = [weights] if alone else weights
     sets = [landmarks] if alone else landmarks
     known: Any = representation if isinstance(representation, tuple) else [representation]

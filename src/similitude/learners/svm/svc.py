@@ -8,24 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, itemsize, rows
+from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
-from similitude.learners.svm.dual import WORKING_SET, GramRows, Rows, SVMSolution, solve_svc
+from similitude.learners.svm.dual import GramRows, Rows, SVMSolution, solve_svc
 from similitude.learners.svm.hard_margin import solve_hard
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.linear import probabilities, temperature
 from similitude.scikit import (
+    CHECKED_OBJECTS,
     ScoreClassifier,
     all_or_nothing,
     check_class_weights,
     check_labels,
     check_weights,
     class_weights,
+    demand_valid,
     whole_gram,
 )
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, check_positive
+from similitude.validity import Validity, check_gram
 
 CALIBRATION_OBJECTS = 1000
 """Largest number of training objects that determine the scale of the probabilities of several classes."""
@@ -42,6 +45,9 @@ COMPARED_OBJECTS = 200
 ASYMMETRY = 1e-6
 """Relative difference between K(x, z) and K(z, x) that is put down to rounding."""
 
+MOST_AT_ONCE = 6000
+"""Number of objects up to which the whole Gram matrix is computed at once: of more, most rows may not be needed."""
+
 RowsOf = Callable[[np.ndarray], Rows]
 """A function from positions of training objects to the rows of their Gram matrix."""
 
@@ -57,6 +63,7 @@ class BaseSVM(KernelLearner):
     hard = False
     fit_intercept: bool
     tol: float
+    _gram: np.ndarray
 
     def _costs(self, weights: np.ndarray) -> np.ndarray:
         """Return the cost of each loss: its weight times C, or times 1 / (2 lam m) if lam is given."""
@@ -65,6 +72,14 @@ class BaseSVM(KernelLearner):
         if self.lam is not None:
             cost = 1 / (2 * check_positive("lam", self.lam) * weights.sum())
         return weights * cost
+
+    def _demand_kernel(self, k: Similarity, X: Any, A: Encoding, random_state: Any = None) -> Validity:
+        """Check the kernel; the Gram matrix of few objects is kept for the solver: no pair is computed twice."""
+        n = check_objects(X)
+        if k.proven or n > CHECKED_OBJECTS:
+            return super()._demand_kernel(k, X, A, random_state)
+        self._gram = as_numpy(whole_gram(k, A, self._engine))
+        return demand_valid(check_gram(k, self._gram, X, np.arange(n), n))
 
     def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool) -> tuple[RowsOf, ToPrediction]:
         """Return the rows for the solver as a function, and how its coefficients become those for prediction.
@@ -76,10 +91,13 @@ class BaseSVM(KernelLearner):
             A = in_single_precision(k, A, 0.1 * self.tol / costs.max())
         self.precision_ = f"float{8 * itemsize(A)}"
         n, engine, dtype = len(costs), self._engine, np.dtype(self.precision_)
-        if not (shared or n <= WORKING_SET) or n * n * dtype.itemsize > engine.budget // 2:
+        if "_gram" in vars(self):
+            gram = GramRows(self.__dict__.pop("_gram").astype(dtype, copy=False))
+        elif not (shared or n <= MOST_AT_ONCE) or n * n * dtype.itemsize > engine.budget // 2:
             return lambda members: KernelRows(k, rows(A, members), engine, dtype, members), np.asarray
-        gram = np.asarray(k.blocks(A, engine=engine).whole(), dtype=dtype)
-        return lambda members: GramRows(gram[np.ix_(members, members)]), np.asarray
+        else:
+            gram = GramRows(np.asarray(k.blocks(A, engine=engine).whole(), dtype=dtype))
+        return lambda members: gram if len(members) == n else GramRows(gram.square(members)), np.asarray
 
     def _set_figures(self, svms: list[SVMSolution]) -> None:
         """Set the figures of the solutions: scalars for one, arrays for several."""

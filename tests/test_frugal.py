@@ -1,0 +1,382 @@
+"""Similarities that cost money: budgets are kept exactly, few calls suffice, nothing that was paid for is lost."""
+
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from similitude import (
+    FromPairs,
+    SimilarityClassifier,
+    SimilarityRegressor,
+    assess,
+    check_kernel,
+    choose_kernel,
+    cost_curve,
+    load,
+    save,
+)
+from similitude.errors import BudgetError, PairError
+from similitude.estimators.cascade import Cascade, margins
+from similitude.estimators.frugal import most_telling
+from similitude.estimators.profile_ridge import PROFILE_WIDTHS, fit_profiles
+from similitude.estimators.purchases import Purchases
+from similitude.kernels import Gaussian
+from similitude.learners import KernelSVC, KernelSVR
+from similitude.maps import LandmarkMap, ProjectionMap
+from similitude.similarity import Meter, metered, progress_line
+
+rng = np.random.default_rng(0)
+
+
+class Counted:
+    """A Gaussian of points, as a function of pairs that counts its calls."""
+
+    def __init__(self, slope=0.0):
+        self.pairs, self.slope = [], slope
+
+    def __call__(self, x, z):
+        self.pairs.append((x.tobytes(), z.tobytes()))
+        return float(np.exp(-((x - z) ** 2).sum()) + self.slope * (x[0] - z[0]))
+
+    @property
+    def calls(self):
+        return len(self.pairs)
+
+
+def near(x, z):
+    return float(np.exp(-((x - z) ** 2).sum()))
+
+
+def rings(rng, n=200):
+    X = rng.standard_normal((n, 2))
+    return list(X), np.where((X**2).sum(axis=1) > 1.4, "out", "in")
+
+
+def test_a_function_of_pairs_is_called_seldom_without_being_asked():
+    X, y = rings(rng, 300)
+    f = Counted()
+    model = SimilarityClassifier(f, random_state=0).fit(X, y)
+    assert f.calls == model.calls_.spent == sum(model.calls_.purposes.values())
+    assert f.calls <= 40 * len(X) + 10_000 < len(X) ** 2
+    assert len(set(f.pairs)) == f.calls  # nothing is computed twice
+    new, truth = rings(rng, 300)
+    before = f.calls
+    assert model.score(new, truth) > 0.9
+    assert (f.calls - before) / len(new) <= model.calls_.most_per_prediction <= 320
+    assert any("cost=0" in note for note in model.notes_)
+
+
+def test_a_function_that_is_stated_to_be_cheap_is_fitted_thoroughly():
+    X, y = rings(rng)
+    model = SimilarityClassifier(FromPairs(near, cost=0), random_state=0).fit(X, y)
+    assert not isinstance(model._model, Cascade)
+
+
+@pytest.mark.parametrize("max_calls", [1201, 7777])
+@pytest.mark.parametrize("slope", [0.0, 0.3])
+def test_a_budget_is_never_exceeded(max_calls, slope):
+    X, y = rings(rng)
+    f = Counted(slope)
+    model = SimilarityClassifier(f, max_calls=max_calls, random_state=0).fit(X, y)
+    assert f.calls == model.calls_.spent <= max_calls
+    assert model.representation_.side == ("both" if slope else "left")
+
+
+def test_both_directions_are_not_bought_before_asymmetry_is_seen():
+    X, y = rings(rng)
+    f = Counted()
+    SimilarityClassifier(f, max_calls=5000, random_state=0).fit(X, y)
+    seen = set(f.pairs)
+    both = sum((z, x) in seen for x, z in seen if x != z)
+    assert both <= 2 * 50 < len(seen)  # those of the sample that looks for asymmetry
+
+
+def test_held_out_rows_judge_as_new_rows_do():
+    X, y = rings(rng, 400)
+    model = SimilarityClassifier(near, max_calls=14_000, random_state=0).fit(X, y)
+    new, truth = rings(rng, 1000)
+    error = 1 - model.score(new, truth)
+    assert model.held_out_error_.low - 0.02 <= error <= model.held_out_error_.high + 0.02
+
+
+def test_explanations_add_up_to_scores():
+    X, y = rings(rng)
+    model = SimilarityClassifier(near, max_calls=5000, random_state=0).fit(X, y)
+    new, _ = rings(rng, 20)
+    scores = model.decision_function(new)
+    for why, score in zip(model.explain(new), scores, strict=True):
+        assert why.base + why.influences.sum() == pytest.approx(why.score) == pytest.approx(abs(score))
+        assert why.counts.sum() == len(X)
+    with pytest.raises(ValueError, match="no weights of landmarks"):
+        model.explain(new, by="landmarks")
+
+
+def test_a_saved_cascade_predicts_alike(tmp_path):
+    X, y = rings(rng)
+    model = SimilarityClassifier(FromPairs(near), max_calls=5000, random_state=0).fit(X, y)
+    save(model, tmp_path / "model.sim")
+    again = load(tmp_path / "model.sim", functions={"near": near})
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert again.calls_ == model.calls_
+
+
+def test_numbers_are_predicted_within_a_budget():
+    X = list(rng.uniform(-2, 2, (200, 1)))
+    y = np.sin(np.ravel(X))
+    model = SimilarityRegressor(near, max_calls=6000, random_state=0).fit(X, y)
+    assert model.calls_.spent <= 6000 and model.score(X, y) > 0.9
+
+
+def test_weights_and_several_classes():
+    X = rng.standard_normal((240, 2))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    weights = rng.uniform(0.5, 2.0, 240)
+    model = SimilarityClassifier(near, max_calls=8000, random_state=0).fit(list(X), y, weights)
+    assert model.score(list(X), y) > 0.9 and model.predict_proba(list(X)).shape == (240, 3)
+
+
+def test_a_budget_for_less_than_two_landmarks_of_a_class_is_refused_before_the_first_call():
+    X, y = rings(rng)
+    f = Counted()
+    with pytest.raises(BudgetError, match="two landmarks of each class takes 800 calls"):
+        SimilarityClassifier(f, max_calls=799).fit(X, y)
+    with pytest.raises(ValueError, match="max_calls must be an integer"):
+        SimilarityClassifier(f, max_calls=0).fit(X, y)
+    assert not f.calls
+
+
+def test_a_fit_repeated_with_a_cache_makes_no_calls():
+    X, y = rings(rng)
+    f = Counted()
+    k = FromPairs(f).cached()
+    model = SimilarityClassifier(k, max_calls=5000, random_state=0)
+    first = model.fit(X, y).decision_function(X)
+    paid = f.calls
+    again = clone(model).fit(X, y)
+    np.testing.assert_array_equal(again.decision_function(X), first)
+    assert f.calls == paid and again.calls_.spent == 0
+
+
+def test_nothing_is_lost_when_a_call_fails():
+    X, y = rings(rng)
+    f, broken = Counted(), [True]
+
+    def fails(x, z):
+        if broken[0] and f.calls == 700:
+            raise RuntimeError("no answer")
+        return f(x, z)
+
+    k = FromPairs(fails).cached()
+    model = SimilarityClassifier(k, max_calls=5000, random_state=0)
+    with pytest.raises(PairError, match="no answer"):
+        model.fit(X, y)
+    broken[0] = False
+    model.fit(X, y)
+    assert f.calls == model.calls_.spent + 700 == len(set(f.pairs))
+
+
+def test_prices_and_noise_are_reported():
+    X, y = rings(rng)
+
+    def asked(x, z):
+        return near(x, z) + 0.1 * rng.standard_normal()
+
+    model = SimilarityClassifier(FromPairs(asked, cost=0.002, repeats=2), max_calls=8000, random_state=0).fit(X, y)
+    calls = model.calls_
+    assert calls.price == pytest.approx(0.002 * calls.spent)
+    assert f"${calls.price:.2f} to fit" in str(calls) and "a prediction" in str(calls)
+    assert calls.noise == pytest.approx(0.01, rel=0.2)
+    found = assess(FromPairs(asked, repeats=2), X[:40], y[:40])
+    assert any("answers vary with a standard deviation of 0.1" in note or "0.09" in note for note in found.notes)
+
+
+def test_noise_raises_the_penalty():
+    F, Y = rng.standard_normal((60, 3)), rng.standard_normal((60, 1))
+    quiet, _ = fit_profiles(F, 10 * F[:, :1], np.ones(60))
+    noisy, _ = fit_profiles(F, 10 * F[:, :1], np.ones(60), noise=5.0)
+    assert noisy.lam > quiet.lam and len(PROFILE_WIDTHS) == 5 and len(Y) == 60
+
+
+def test_left_out_rows_of_profiles_are_predicted_without_them():
+    F = rng.standard_normal((30, 4))
+    Y, weights = F[:, :1] + 0.3 * rng.standard_normal((30, 1)), rng.uniform(0.5, 2.0, 30)
+    ridge, trial = fit_profiles(F, Y, weights)
+    assert ridge.width is None
+    for i in range(5):
+        others = np.arange(30) != i
+        moved = replace(ridge, center=np.average(F[others], axis=0, weights=weights[others]))
+        alone = moved.refitted(F[others], Y[others], weights[others]).scores(F[i : i + 1])
+        assert alone[0] == pytest.approx(trial.scores[i])
+    shares, targets = ridge.influences(F)
+    np.testing.assert_allclose(shares @ targets + ridge.base, ridge.scores(F))
+
+
+def test_purchases_are_made_once():
+    f = Counted(0.3)
+    X = list(rng.standard_normal((6, 2)))
+    bought = Purchases(FromPairs(f), X)
+    left = bought.block(np.array([0, 1, 0]), np.array([2, 3]), "left")
+    assert f.calls == 4 and left.shape == (3, 1, 2)
+    both = bought.block(np.array([0, 1]), np.array([2, 3]), "both")
+    assert f.calls == 8
+    K = FromPairs(Counted(0.3)).gram(X)
+    np.testing.assert_array_equal(both[:, 0], K[np.ix_([0, 1], [2, 3])])
+    np.testing.assert_array_equal(both[:, 1], K[np.ix_([2, 3], [0, 1])].T)
+
+
+def test_the_most_telling_candidates_explain_the_residuals():
+    C = rng.standard_normal((80, 2, 12))
+    residuals = C[:, 0, [4]] - 2 * C[:, 1, [9]]
+    assert set(most_telling(C, residuals, 2).tolist()) == {4, 9}
+    assert len(most_telling(np.ones((20, 1, 3)), residuals[:20], 3)) == 3
+
+
+def test_stages_stop_where_the_margin_is_large():
+    X, y = rings(rng, 400)
+    model = SimilarityClassifier(near, max_calls=16_000, random_state=0).fit(X, y)
+    stages, asked = model._model.stages, []
+    scores = np.zeros((len(X), 1))
+
+    def take(stage, at, F):
+        asked.append(len(at))
+        scores[at] = stage.scores(F, scores[at])
+
+    calls = model._model.walk(X, take, lambda at: scores[at])
+    assert asked[0] == len(X) and (np.diff(asked) <= 0).all()
+    stopped = calls < stages[-1].n
+    assert stopped.any() and (margins(scores[stopped]) >= min(stage.threshold for stage in stages[:-1])).all()
+
+
+@pytest.mark.parametrize("max_calls", [6, 100, 999])
+def test_checks_stay_within_a_budget(max_calls):
+    X, _ = rings(rng, 80)
+    f = Counted()
+    check_kernel(f, X, max_calls=max_calls, random_state=0)
+    assert 0 < f.calls <= max_calls
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_assessments_choices_and_maps_stay_within_a_budget():
+    X, y = rings(rng, 120)
+    f = Counted()
+    assert len(assess(f, X, y, max_calls=2500, random_state=0).used) == 50
+    assert 0 < f.calls <= 2500
+    f = Counted()
+    choose_kernel({"f": f, "gaussian": "gaussian"}, np.array(X), y, max_calls=6000, random_state=0)
+    assert 0 < f.calls <= 6000
+    with pytest.raises(BudgetError, match="two landmarks"):
+        choose_kernel([f, near], X, y, max_calls=100)
+    with pytest.raises(BudgetError, match="two objects"):
+        check_kernel(f, X, max_calls=5)
+    f = Counted()
+    mapped = ProjectionMap(FromPairs(f, claims=["SYMMETRIC", "PSD"]), n_components=10, max_calls=500).fit(X)
+    assert f.calls == mapped.calls_.spent <= 500 and mapped.calls_.per_prediction == mapped.rank_
+    with pytest.raises(BudgetError, match="budget of 20 calls"):
+        ProjectionMap(FromPairs(f), n_components=10, max_calls=20).fit(X)
+    assert LandmarkMap(f, n_components=10).fit(X).calls_.per_prediction == 10
+
+
+def test_a_cost_curve_comes_from_one_run():
+    X, y = rings(rng, 300)
+    f = Counted()
+    curve = cost_curve(FromPairs(f, cost=0.01), X, y, max_calls=9000, random_state=0)
+    assert curve.x[-1] == f.calls <= 9000
+    assert (np.diff(curve.x) > 0).all() and (curve.low <= curve.y).all() and (curve.y <= curve.high).all()
+    assert curve.y[-1] > curve.majority + 0.2 and "$" in str(curve)
+    pytest.importorskip("matplotlib").use("Agg")
+    assert curve.plot().get_xlabel() == "calls to fit"
+    with pytest.raises(ValueError, match="two classes"):
+        cost_curve(f, X, ["same"] * len(X))
+
+
+@pytest.mark.parametrize("learner", [KernelSVC(tol=1e-4), KernelSVR(), KernelSVC(hard=True)])
+def test_a_support_vector_machine_calls_the_function_once_for_each_pair(learner):
+    X = list(rng.standard_normal((60, 2)))
+    f = Counted()
+    model = clone(learner).set_params(kernel=FromPairs(f)).fit(X, np.arange(60) % 2)
+    assert f.calls == len(set(f.pairs)) == 60**2
+    twin = clone(learner).set_params(kernel=Gaussian(sigma=0.5**0.5)).fit(np.array(X), np.arange(60) % 2)
+    np.testing.assert_allclose(model.predict(X), twin.predict(np.array(X)), atol=0.02)
+
+
+def test_progress_says_how_long_it_takes():
+    meter = Meter(limit=20_000)
+    meter.spent, meter.started = 12_400, time.monotonic() - 600
+    assert progress_line(meter) == "12,400 of 20,000 calls, about 6 min left"
+    with metered(Meter(limit=3)) as bound, pytest.raises(BudgetError, match="budget of 3 calls"):
+        FromPairs(near).gram(list(np.zeros((2, 1))))
+    assert bound.spent <= 3
+
+
+class Judge(BaseHTTPRequestHandler):
+    """A slow service that fails now and then and refuses more than a few requests at once."""
+
+    def do_POST(self):
+        server = self.server
+        with server.lock:
+            server.asked += 1
+            number, busy = server.asked, server.busy
+            server.busy += 1
+        try:
+            time.sleep(0.001)
+            x, z = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            status = 429 if busy >= server.most else 503 if number % 7 == 0 else 200
+            with server.lock:
+                server.answered += status == 200
+            body = json.dumps(float(np.exp(-((x - z) ** 2)))).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+        finally:
+            with server.lock:
+                server.busy -= 1
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def service():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Judge)
+    server.lock, server.asked, server.answered, server.busy, server.most = threading.Lock(), 0, 0, 0, 8
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+def test_a_service_that_is_slow_fails_and_limits(service, monkeypatch, tmp_path):
+    from similitude.similarity import calling
+
+    monkeypatch.setattr(calling, "FIRST_DELAY", 0.001)
+
+    def judged(x, z):
+        address = f"http://127.0.0.1:{service.server_address[1]}"
+        try:
+            with urllib.request.urlopen(address, json.dumps([x, z]).encode(), timeout=5) as answer:
+                return json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise ConnectionError(f"status {error.code}") from None
+
+    X = np.linspace(-2, 2, 40).tolist()
+    y = [x > 0 for x in X]
+    asked = FromPairs(judged, workers=4, retries=6, cost=0.001)
+    k = asked.cached(tmp_path / "pairs.sqlite", name="judge-1")
+    model = SimilarityClassifier(k, max_calls=800, random_state=0).fit(X, y)
+    assert service.asked == model.calls_.spent <= 800 and service.answered < service.asked
+    assert model.score(X, y) > 0.9
+    paid = service.asked
+    again = SimilarityClassifier(k, max_calls=800, random_state=0).fit(X, y)
+    assert service.asked == paid and again.calls_.spent == 0
