@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_objects, rows
-from similitude.estimators.cascade import Cascade, CascadeInfluence
+from similitude.estimators.cascade import CascadeInfluence
 from similitude.estimators.influence import GroupInfluence, Influence
 from similitude.estimators.model import LandmarkModel
 from similitude.support import Result, brief, number_of, plain
@@ -206,7 +206,7 @@ class Explanations(Sequence[Explanation], Result):
 
 
 def explain_by_examples(
-    model: LandmarkModel | Cascade,
+    model: Any,
     encodings: tuple[Encoding, ...],
     influence: Influence | CascadeInfluence,
     asked: Asked,
@@ -248,7 +248,9 @@ def explain_by_examples(
     return Explanations(found)
 
 
-def _items(influence: Influence, labels: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, list[Any], np.ndarray]:
+def _items(
+    influence: Influence | CascadeInfluence, labels: np.ndarray, u: np.ndarray
+) -> tuple[np.ndarray, list[Any], np.ndarray]:
     """Return what an explanation in the direction u lists: the groups, their labels, and how many rows they have.
 
     Groups that are not kept apart come last, as one: around the landmark of the largest of them.

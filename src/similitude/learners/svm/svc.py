@@ -89,7 +89,7 @@ class BaseSVM(KernelLearner):
         self.precision_ = f"float{8 * itemsize(A)}"
         n, engine, dtype = len(costs), self._engine, np.dtype(self.precision_)
         if "_gram" in vars(self):
-            known = vars(self).pop("_gram").astype(dtype, copy=False)
+            known = self.__dict__.pop("_gram").astype(dtype, copy=False)
             return lambda members: GramRows(known[np.ix_(members, members)]), np.asarray
         if not (shared or n <= WORKING_SET) or n * n * dtype.itemsize > engine.budget // 2:
             return lambda members: KernelRows(k, rows(A, members), engine, dtype, members), np.asarray
