@@ -27,12 +27,10 @@ def small_cells(monkeypatch):
     monkeypatch.setattr("similitude.estimators.cells.RIVAL_LANDMARKS", 40)
 
 
-def fitted_in_cells(X, y, labels=None, memory=2**30, weights=None):
-    Y = np.asarray(y, dtype=float)[:, None]
-    order = np.random.default_rng(0).permutation(len(Y))
-    choice = choose_automatically(X, Y, order[:600], isinstance(X, pd.DataFrame))
-    weights = np.ones(len(Y)) if weights is None else weights
-    return fit_in_cells(X, Y, weights, labels, choice, order, memory)
+def fitted_in_cells(X, y, memory=2**30):
+    order = np.random.default_rng(0).permutation(len(y))
+    choice = choose_automatically(X, y[:, None], order[:300])
+    return fit_in_cells(X, y[:, None], np.ones(len(y)), None, choice, order, memory)
 
 
 # The kernel.

@@ -570,3 +570,16 @@ def test_a_scheduler_that_is_gone_raises_and_the_fit_resumes_on_another(tmp_path
     model = classifier(DaskEngine(client, checkpoint=kept)).fit(*collection(str(again)))
     assert len(again.read_text().split()) == 3 * PARTS - rows // ROWS and not kept.exists()
     assert bits(model) == bits(classifier(DaskEngine(client)).fit(*collection()))
+
+
+@pytest.mark.deep
+def test_a_metric_is_learned_from_a_collection(client):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((26_000, 3))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(len(X))
+    spread = da.from_array(X, chunks=(6_500, 3)), da.from_array(y, chunks=6_500)
+    model = SimilarityRegressor(n_landmarks=100, random_state=0, engine=DaskEngine(client)).fit(*spread)
+    weights = np.abs(model.similarity_.metric) if np.ndim(model.similarity_.metric) == 1 else None
+    assert model.learned_.gain > 0.05 and (weights is None or weights[0] > 10 * weights[1:].max())
+    assert model.score(X[:500], y[:500]) > 0.95
+    assert any("exact fits in cells need all rows in memory" in note for note in model.notes_)

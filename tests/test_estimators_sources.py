@@ -450,3 +450,16 @@ def test_memory_does_not_grow_with_the_rows():
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(MEMORY)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 64  # the rows take 122 MiB
+
+
+def test_a_metric_is_learned_from_batches_as_in_memory(small_batches):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((26_000, 3))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(len(X))
+    one, other = (
+        SimilarityRegressor(n_landmarks=100, random_state=0).fit(*rows) for rows in ((X, y), (Source(X, y), None))
+    )
+    assert one.similarity_ == other.similarity_ and one.learned_.gain > 0.05
+    np.testing.assert_allclose(one.predict(X[:100]), other.predict(X[:100]), atol=1e-6)
+    assert "landmarks were asked for" in one.notes_[0]
+    assert "exact fits in cells need all rows in memory" in other.notes_[0]

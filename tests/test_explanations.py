@@ -280,6 +280,17 @@ def test_landmark_weights_come_with_a_warning_where_they_cancel():
         model.explain(line[:2] + 0.01)
 
 
+def test_a_model_without_influences_says_so(tmp_path):
+    model = SimilarityRegressor(KERNEL, n_landmarks=10, random_state=0).fit(X, X[:, 0])
+    assert str(model.explain(Z)[0]).startswith(f"{model.predict(Z)[0]:.4g}, the sum of")
+    del model._influence  # as in a file of an earlier version
+    save(model, tmp_path / "m.sim")
+    again = load(tmp_path / "m.sim")
+    with pytest.raises(ValueError, match=r"saved by a version without influences; explain\(X, by='landmarks'\)"):
+        again.explain(Z)
+    assert len(again.explain(Z, by="landmarks")) == len(Z)
+
+
 def test_a_constant_is_explained_by_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -36,6 +36,23 @@ def test_smo_finds_what_its_twin_finds(name, n, dtype, keep_sum):
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("shape", [(0, 5), (1, 1), (7, 3), (40, 2500)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pick_writes_what_its_twin_writes(name, shape, dtype):
+    local = np.random.default_rng(1)
+    rows = local.standard_normal(shape).astype(dtype)
+    which, columns = (local.integers(0, size, 7 * bool(size)) for size in shape)
+    expected = np.empty((len(which), len(columns)), dtype)
+    found = np.empty_like(expected)
+    reference_solvers.pick(rows, which, columns, expected)
+    with chosen(name) as these:
+        these.pick(rows, which, columns, found)
+    assert (found == expected).all() and (expected == rows[which][:, columns]).all()
+    with pytest.raises(ValueError, match="no such column"):
+        loops.pick(np.zeros((2, 3)), np.array([1]), np.array([3]), np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("shape", [(0, 5), (1, 1), (7, 3), (40, 2500)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_add_rows_adds_what_its_twin_adds(name, shape, dtype):
     rng = np.random.default_rng(0)
     rows = rng.standard_normal(shape).astype(dtype)

@@ -21,7 +21,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import InseparableError, NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Polynomial
 from similitude.learners import KernelSVC, KernelSVR, KreinSVC
-from similitude.learners.svm import dual
+from similitude.learners.svm import dual, row_cache, svc
 from similitude.learners.svm.dual import BoxProblem, GramRows, solve, solve_svc
 from similitude.learners.svm.svc import in_single_precision
 
@@ -67,6 +67,26 @@ def test_working_sets_of_every_size_agree(monkeypatch, size):
     model = KernelSVC(K3, C=3.0, tol=1e-5).fit(X, y)
     peer = SVC(C=3.0, gamma=0.3, tol=1e-6).fit(X, y)
     assert np.allclose(model.decision_function(X), peer.decision_function(X), atol=1e-3)
+
+
+@pytest.mark.parametrize(("learner", "peer"), [(KernelSVC, SVC), (KernelSVR, SVR)])
+def test_a_start_from_every_fourth_example_and_computed_rows_change_nothing(monkeypatch, learner, peer):
+    monkeypatch.setattr(dual, "SAMPLED_FROM", 40)
+    monkeypatch.setattr(dual, "WORKING_SET", 16)
+    monkeypatch.setattr(svc, "MOST_AT_ONCE", 16)
+    monkeypatch.setattr(row_cache, "CACHED_ROWS", 30)
+    monkeypatch.setattr(row_cache, "CACHE_BYTES", 0)
+    model = learner(K3, C=3.0, tol=1e-5).fit(X, y)
+    other = peer(C=3.0, gamma=0.3, tol=1e-6).fit(X, y)
+    scores = "decision_function" if learner is KernelSVC else "predict"
+    assert np.allclose(getattr(model, scores)(X), getattr(other, scores)(X), atol=1e-3)
+
+
+def test_computed_rows_without_bounded_variables(monkeypatch):
+    monkeypatch.setattr(svc, "MOST_AT_ONCE", 0)
+    Z = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 1.0]])
+    model = KernelSVC(K3, C=1e6).fit(Z, [0, 0, 1, 1])
+    assert (np.abs(model.dual_coef_) < 1e6).all() and model.score(Z, [0, 0, 1, 1]) == 1
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 50.0])

@@ -312,7 +312,7 @@ def test_nothing_has_values_before_it_is_learned():
     assert k.proven and repr(k) == f"{Spectrum(3)!r}.learned()"
     for use in (
         lambda: k.gram(["abc"]),
-        lambda: k("abc", "abd"),
+        lambda: k("abc", "abe"),
         lambda: SimilarityClassifier(Edit().learned()).fit(*dna(30)),
     ):
         with pytest.raises(

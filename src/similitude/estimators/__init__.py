@@ -4,8 +4,8 @@ from similitude.estimators.automatic import AUTO as AUTO
 from similitude.estimators.automatic import EVERY_ROW as EVERY_ROW
 from similitude.estimators.automatic import default_similarity as default_similarity
 from similitude.estimators.automatic import kind_of_objects as kind_of_objects
+from similitude.estimators.budget_curve import CostCurve, cost_curve
 from similitude.estimators.classifier import SimilarityClassifier
-from similitude.estimators.cost_curves import CostCurve, cost_curve
 from similitude.estimators.explanation import Explanation, Explanations
 from similitude.estimators.nested_folds import error_of_classes as error_of_classes
 from similitude.estimators.regressor import SimilarityRegressor

@@ -43,8 +43,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         Any measure of how similar two objects are. ``"auto"``: for vectors and tables, Gaussian, Laplace and Matern
         kernels, with and without ranks of columns and learned metrics (see `learn_kernel`), and a blend of two are
         compared on pilot rows, and ``notes_`` says what was chosen. Up to 5,000 rows the fit is then exact: every row
-        is a landmark; with more rows, landmarks are those of the learned kernel. For fewer than 60 rows, sparse vectors
-        and streams, and where landmarks or another loss are asked for, it is a Gaussian kernel; strings and sets have a
+        is a landmark. More rows in memory are split into cells, each with an exact fit (see `kernels.Partitioned`),
+        where that clearly beats landmarks of the learned kernel on held-out rows. For fewer than 60 rows, sparse
+        vectors and streams, and where another loss is asked for, it is a Gaussian kernel; strings and sets have a
         kernel of their own. ``"precomputed"``: X is the matrix K(train, train) in ``fit`` and
         K(new, train) afterwards. Several: their features are used side by side, each divided by its root mean square
         length (Balcan and Blum, Theorem 3). A scale left at ``"median"`` is chosen among a quarter, a half, one, two
@@ -57,7 +58,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     n_landmarks : int or "auto"
         ``"auto"``: starts at 100 (or 20 for each class, if that is more) and doubles while the held-out loss falls by
         more than one standard error, up to 2,400, up to half of the rows if there are many, and up to what fits into
-        memory.
+        memory. For a kernel of vectors with a unit diagonal and 1,000 to 20,000 rows, scale, penalty and number are
+        chosen on pilot rows instead: twice as many landmarks as do as well as all pilot rows; if none do, every row up
+        to 5,000 rows, and 2,400 with more.
     loss : {"auto", "squared", "logistic", "squared_hinge"}
         The loss of the linear model. ``"squared"``: least squares on the codes -1 and +1, in one pass over the
         similarities. ``"auto"``: squared, or squared hinge with ``penalty="l1"``.
@@ -105,12 +108,14 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     held_out_error_ : Estimate
         The error of the model on new rows. Up to 5,000 rows it comes from nested folds (three; two from 300 rows on):
         scale, number of landmarks and penalty are chosen without the rows that they are judged by, and equal rows are
-        in the same fold. With more rows it comes from a tenth of them, at most 2,500, on which no choice was made.
+        in the same fold. With more rows it comes from a tenth of them, at most 2,500, on which no choice was made; and
+        from a fifth of them if choices were made on pilot rows (see `n_landmarks`), each left out alone.
     constant_error_ : float
         The error of always predicting the most frequent class.
     suspects_ : array of int
         Positions of rows whose labels look wrong: nested folds give them a probability below 10 %; the least probable
-        first. Empty with more than 5,000 rows.
+        first. Only rows that ``held_out_error_`` comes from are looked at; none with more than 5,000 rows, except those
+        left out alone after choices on pilot rows.
     certificate_ : Estimate
         With `certify`: an upper bound on the error on new rows, from rows that were used for nothing else; it holds
         with probability 0.95 if the rows are independent draws. Its grade is PROVEN, or NONE without `certify`.

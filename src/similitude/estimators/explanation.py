@@ -110,7 +110,7 @@ class Explanation(Result):
     @property
     def title(self) -> str:
         """The prediction, and what it is compared with."""
-        return f"{self.prediction!r}" + ("" if self.against is None else f" against {self.against!r}")
+        return _label(self.prediction) + ("" if self.against is None else f" against {self.against!r}")
 
     def describe(self, i: int) -> str:
         """Return the i-th example in words: its label, how many rows it stands for, itself, where it is."""
@@ -148,17 +148,21 @@ class Explanation(Result):
         )
 
     def __str__(self) -> str:
-        found = [f"{self.title}: score {self.score:.4g}, the sum of"]
+        found = [f"{self.title}{self._score()}, the sum of"]
         for size, similarity, what in self.lines(SHOWN):
             near = "" if similarity is None else f", similarity {similarity:.3g}"
             found.append(f"  {size:+.4g}  {what}{near}")
         return "\n".join(found)
 
+    def _score(self) -> str:
+        """Return the score in words; a predicted number is its own score."""
+        return "" if self.prediction == self.score else f": score {self.score:.4g}"
+
     def _repr_html_(self) -> str:
         lines = list(self.lines(SHOWN_IN_HTML))
         largest = max([abs(size) for size, _, _ in lines]) or 1.0
         cells = "".join([_row(size / largest, f"{size:+.4g}", similarity, what) for size, similarity, what in lines])
-        head = f"<b>{html.escape(self.title)}</b>: score {self.score:.4g}"
+        head = f"<b>{html.escape(self.title)}</b>{self._score()}"
         return (
             f'<div style="margin:.6em 0">{head}<table style="border-collapse:collapse;font-size:90%">'
             '<thead><tr><th style="text-align:right">against</th><th style="text-align:left">for</th><th></th>'
@@ -220,7 +224,7 @@ def explain_by_examples(
     found = []
     for start in range(0, len(asked.scores), AT_ONCE):
         cut = slice(start, start + AT_ONCE)
-        terms, similarities = influence.terms(model, rows(encodings, cut))
+        terms, similarities = influence.terms(model, rows(encodings, cut))  # type: ignore[arg-type]
         for i, added, near in zip(range(start, start + AT_ONCE), terms, similarities, strict=False):
             u = asked.directions[i]
             score, base = float(asked.scores[i] @ u), float(influence.base @ u)

@@ -59,7 +59,7 @@ class LandmarkPredictor(LandmarkParameters):
     n_similarity_calls_: int
     intercept_: np.ndarray
     _model: LandmarkModel | Cascade
-    _influence: Influence | CascadeInfluence | None
+    _influence: Influence | CascadeInfluence | None = None  # models of versions without influences have none
     _mean_calls: float
 
     def _set_model(
@@ -197,7 +197,7 @@ class LandmarkPredictor(LandmarkParameters):
             return explain_by_landmarks(model, encodings, self.intercept_, asked)
         if self._influence is None:
             raise ValueError(
-                "a model of many rows that was fitted by products keeps no influence of training examples: "
-                "explain(X, by='landmarks') shows weights of landmarks"
+                "this model keeps no influence of training examples: it was fitted by products with many rows, or "
+                "saved by a version without influences; explain(X, by='landmarks') shows weights of landmarks"
             )
         return explain_by_examples(model, encodings, self._influence, asked, classes)

@@ -41,7 +41,8 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
         A rule (``uniform kmeans++ rpcholesky leverage diverse``) or the objects themselves. ``"auto"``: uniform.
     n_landmarks : int or "auto"
         ``"auto"``: starts at 100 and doubles while the held-out loss falls by more than one standard error, up to
-        2,400, up to half of the rows if there are many, and up to what fits into memory.
+        2,400, up to half of the rows if there are many, and up to what fits into memory; for kernels of vectors and
+        1,000 to 20,000 rows on pilot rows, as :class:`SimilarityClassifier` says.
     loss : {"auto", "squared", "huber"}
         ``"auto"``: squared; with ``penalty="l2"`` it takes one pass over the similarities. ``"huber"``: targets count
         as at most 1.345 robust standard deviations away from predictions by other rows, so that outliers have little

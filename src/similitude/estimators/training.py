@@ -32,6 +32,7 @@ from similitude.estimators.influence import influence_in_refit
 from similitude.estimators.learned_similarities import learn_similarities
 from similitude.estimators.nested_folds import Judged, judged_by_folds
 from similitude.estimators.options import RIDGE, FitOptions
+from similitude.estimators.piloted_fit import fit_by_pilot
 from similitude.estimators.rows import (
     PILOT,
     Sampling,
@@ -75,7 +76,7 @@ class LandmarkTrainer(FrugalTrainer):
             if isinstance(fit, ExactFit):
                 return self._keep_exact(fit, labels)
             why = fit
-        _, judge = self._train(X, Y, weights, sample_weight, labels, sampling, chosen, why)
+        _, judge = self._train(X, Y, weights, sample_weight, labels, sampling, chosen, why, by_pilot=True)
         return judge()
 
     def _fit_exactly(
@@ -178,10 +179,12 @@ class LandmarkTrainer(FrugalTrainer):
         sampling: Sampling | None = None,
         chosen: tuple[AutoChoice, np.ndarray] | None = None,
         why: str | None = None,
+        by_pilot: bool = False,
     ) -> tuple[Fitted, Callable[[], Judged]]:
         """Choose scale, landmarks and penalty, fit the linear model, and keep what prediction needs.
 
-        Return the fit, and a function that judges it by nested folds. For `chosen` and `why` see `_learned`.
+        Return the fit, and a function that judges it. For `chosen` and `why` see `_learned`. With `by_pilot`, choices
+        for a kernel of vectors are made on pilot rows, and every row of a few thousand may become a landmark.
         """
         sampling = sampling or Sampling(draw_seed(self.random_state))
         precomputed = self._precomputed
@@ -191,6 +194,10 @@ class LandmarkTrainer(FrugalTrainer):
         data = self._rows(X, Y, weights, sample_weight, similarities, sampling)
         again = learned and len(data.order) <= LEAVE_ONE_OUT  # in the folds that judge the fit
         options = self._options(X, tuple(self._similarities()) if again else similarities, labels)
+        piloted = fit_by_pilot(X, data, labels, options) if by_pilot and not learned else None
+        if piloted is not None:
+            self._complete(piloted.fitted, options, labels, piloted.n_choices)
+            return piloted.fitted, lambda: piloted.judged
         choice = choose_landmarks(X, data, labels, options)
         self.notes_ += [one for one in (choice.note, note) if one is not None]
         data, n_scales = choice.rows, 1
@@ -199,14 +206,19 @@ class LandmarkTrainer(FrugalTrainer):
         fitted = fit_ridge(data, choice, options)
         if (options.loss, options.penalty) != RIDGE:
             fitted = self._refit(fitted, data, options)
-        self.loss_, self.penalty_, self.landmark_curve_ = options.loss, options.penalty, fitted.curve
-        self.representation_ = fitted.representations[0] if len(fitted.representations) == 1 else fitted.representations
-        self.guarantee_ = guarantee_of_fit(fitted, options, labels, max(2, Y.shape[1]), n_scales * len(choice.sizes))
+        self._complete(fitted, options, labels, n_scales * len(choice.sizes))
         if learned:
             self.guarantee_ = guarantee_of_learned(labels)
-        self._keep(fitted, data.similarities)
-        self._calibrate(fitted.trial, *fitted.held_out)
         return fitted, partial(judged_by_folds, X, data, labels, options, choice, fitted, self._fit_linear)
+
+    def _complete(self, fitted: Fitted, options: FitOptions, labels: np.ndarray | None, n_choices: int) -> None:
+        """Keep a fit: what it is, what is promised of it, and what predictions and probabilities need."""
+        self.loss_, self.penalty_, self.landmark_curve_ = options.loss, options.penalty, fitted.curve
+        self.representation_ = fitted.representations[0] if len(fitted.representations) == 1 else fitted.representations
+        n_classes = max(2, fitted.held_out[0].shape[1])
+        self.guarantee_ = guarantee_of_fit(fitted, options, labels, n_classes, n_choices)
+        self._keep(fitted, tuple(one.similarity for one in fitted.features))
+        self._calibrate(fitted.trial, *fitted.held_out)
 
     def _rows(
         self,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
+from similitude.compute.engines import at_most_blas_threads
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import FIRST_FITTED_ROWS, PilotSplit, pilot_size, pilot_splits
@@ -24,6 +25,9 @@ MOST_RANKED = 300
 
 SMALL_SHARE = 0.1
 """Share of a blend below which a kernel is left out."""
+
+PILOT_THREADS = 8
+"""Most threads of BLAS for the matrices of pilot rows: with 16 a fit took twice as long as with 2 to 8."""
 
 MATERN = Matern()
 
@@ -78,6 +82,7 @@ class AutoChoice:
         return tuple(10.0**part.trial.setting.penalty for part in self.parts)
 
 
+@at_most_blas_threads(PILOT_THREADS)
 def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool = False) -> AutoChoice:
     """Choose kernels, metrics and their blend for vectors, or for the rows of a table.
 
@@ -153,18 +158,21 @@ def _chosen(gaussian: Fit, others: list[Fit]) -> Fit:
 
 
 def _average(gaussian: Fit, others: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
-    """Return the fits that are not clearly worse than the best, with equal weights: few rows cannot tell more.
+    """Return the fits that are not clearly worse than the best, weighted by the inverse of their losses.
 
-    An average that is not better than the Gaussian kernel alone is not taken.
+    Few rows cannot tell which is best, and errors of different kernels cancel in part. An average that is not better
+    than the Gaussian kernel alone is not taken.
     """
     fits = [gaussian, *others]
     best = min(fits, key=lambda one: one.loss)
     parts = tuple(one for one in fits if one is best or not clearly_better(one, best)[0])
-    predicted = np.mean([one.trial.predicted for one in parts], axis=0)
+    precisions = 1.0 / np.maximum([one.loss for one in parts], np.finfo(float).tiny)
+    weights = precisions / precisions.sum()
+    predicted = sum(weight * one.trial.predicted for weight, one in zip(weights, parts, strict=True))
     losses = ((predicted - gaussian.candidate.targets) ** 2).sum(axis=1)
     if not losses.mean() < gaussian.loss:
         return (gaussian,), (1.0,)
-    return parts, (1.0 / len(parts),) * len(parts)
+    return parts, tuple(map(float, weights))
 
 
 def _blend(fits: list[Fit], alone: Fit) -> tuple[tuple[Fit, ...], tuple[float, ...]]:

@@ -187,6 +187,6 @@ def ridge_factor(K: np.ndarray, penalty: Any) -> np.ndarray:
     while True:
         np.fill_diagonal(K, diagonal + np.asarray(penalty, K.dtype))
         try:
-            return np.asarray(cholesky(K, lower=True, check_finite=False))
+            return np.asarray(cholesky(K.T, lower=True, check_finite=False))  # K.T is in the order of LAPACK
         except LinAlgError:
             penalty, least = np.maximum(10 * np.asarray(penalty), least), 10 * least

@@ -56,6 +56,8 @@ from similitude.landmarks.projection import (
     factorize,
     not_projected,
     rounding_of,
+    solve_rows,
+    solver,
 )
 from similitude.landmarks.reservoir import Reservoir
 from similitude.landmarks.rules import RULES, Pool, check_positions, choose, interleaved

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from similitude.linear.l1_objective import TINY, L1Objective, L1Point, row_norms
 from similitude.linear.losses import Squared
 
 MOST_ROUNDS = 100
-"""Maximum number of rounds on one working set; about ten are usual."""
+"""Maximum number of rounds on one working set; a few are usual."""
 
 STEPS_PER_ROUND = 20
 """Steps of a round, after which the duality gap is computed."""
@@ -32,6 +33,9 @@ SETTLED = 20
 
 POLISHED = 4
 """Rounds after which Newton steps are tried for the first time, then after twice as many, and so on."""
+
+INVERTED = 500
+"""Features up to which the matrix of the quadratic is inverted: calls of a solver cost more than its work then."""
 
 RELAXED = 1.6
 """Over-relaxation (Boyd et al., section 3.4.3)."""
@@ -109,12 +113,13 @@ class ADMM:
         if not self.quadratic:
             self._sums = self._scored = None
         for _ in range(STEPS_PER_ROUND):
-            ratio = self._step()
+            fitted, before = self._step()
+        ratio = _residual_ratio(fitted[:-1], self.sparse, before, self.dual)
         V = np.vstack([self.sparse, np.zeros(self.sparse.shape[1])])
         return ratio, self.objective.at(V, self.features.scores(V))
 
-    def _step(self) -> float:
-        """Take a step; return the ratio of primal to dual residual."""
+    def _step(self) -> tuple[np.ndarray, np.ndarray]:
+        """Take a step; return the weights that fit, and the sparse weights before the step."""
         V = self._fit()
         if not self.quadratic:
             mixed = RELAXED * self._scores_of(V) + (1 - RELAXED) * self.scores + self.score_dual
@@ -123,15 +128,14 @@ class ADMM:
         mixed = RELAXED * V[:-1] + (1 - RELAXED) * self.sparse + self.dual
         sparse = _shrink(mixed, self.objective.penalty / (self.rho.weights * self.scale))
         self.dual = mixed - sparse
-        ratio = _residual_ratio(V[:-1], sparse, self.sparse, self.dual)
-        self.sparse = sparse
-        return ratio
+        before, self.sparse = self.sparse, sparse
+        return V, before
 
     def _fit(self) -> np.ndarray:
         """Return the weights that minimize the quadratic, given the sparse weights and the split scores."""
         right = self._sums_of_scores()
         V = np.empty_like(right)
-        V[:-1] = solve(self.factor, right[:-1] + self.ratio[:, None] * (self.sparse - self.dual))
+        V[:-1] = self._divide(right[:-1] + self.ratio[:, None] * (self.sparse - self.dual))
         V[-1] = right[-1] / self.features.total
         return V
 
@@ -159,7 +163,12 @@ class ADMM:
 
     def _factorize(self) -> None:
         self.ratio = self.rho.weights / self.rho.scores * self.scale
-        self.factor = factorize(self.features.gram, self.ratio)
+        factor = factorize(self.features.gram, self.ratio)
+        if len(factor) <= INVERTED:
+            inverse = solve(factor, np.eye(len(factor)))
+            self._divide = lambda right: inverse @ right
+        else:
+            self._divide = partial(solve, factor)
 
     def _adapt(self, ratio: float, point: L1Point, most: float) -> None:
         """Change rho, each part by at most a factor.

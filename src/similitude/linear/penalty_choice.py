@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,10 @@ FOLDS = 5
 """Cross-validation folds, where there are few rows."""
 
 PATH_PATIENCE = 2
-"""Penalties on a path that may be worse than the best one before it ends, where a part is held out."""
+"""Penalties that may be worse than the best one before a path ends: that of l1, or where a part is held out."""
+
+COMPARED_GAP = 1e-2
+"""Maximum duality gap, relative to the objective at w = 0, of models with an l1 penalty that are only compared."""
 
 
 def fit_classes(
@@ -66,22 +70,21 @@ def _fit(
     """
     n, fit_path = len(F), l1_path if penalty == "l1" else l2_path
     path, fitted = _path(loss, penalty, F, targets, weights), n_fitted(n)
-    total, tested, scores = np.zeros(len(path)), [], []
-    for train, test in _splits(n, fitted, generator(random_state), classes):
-        models = fit_path(F[train], targets[train], weights[train], path, loss)
+    compare_path = partial(l1_path, tolerance=COMPARED_GAP) if penalty == "l1" else l2_path
+    splits = list(_splits(n, fitted, generator(random_state), classes))
+    folds = []
+    for train, test in splits:
         chosen_on = weights[test].copy()
         if classes is not None:
             chosen_on[~np.isin(classes[test], classes[train])] = 0.0
         if fitted < n:
             chosen_on[len(test) - n_judged(n_held_out(n)) :] = 0.0
-        tried = list(_held_out(models, loss, F[test], targets[test], chosen_on, patient=fitted < n))
-        tested.append(test)
-        scores.append([one for one, _ in tried])
-        total += np.array([value for _, value in tried] + [np.inf] * (len(path) - len(tried)))
-    best = int(total.argmin())
+        models = compare_path(F[train], targets[train], weights[train], path, loss)
+        folds.append(_held_out(models, loss, F[test], targets[test], chosen_on))
+    best, held = _best_of_path(folds, patient=fitted < n or penalty == "l1")
     model = list(fit_path(F, targets, weights, path[: best + 1], loss))[-1]
     judged = slice(-n_judged(n_held_out(n)) if fitted < n else 0, None)
-    rows, held = np.concatenate(tested)[judged], np.concatenate([one[best] for one in scores])[judged]
+    rows, held = np.concatenate([test for _, test in splits])[judged], held[judged]
     losses = loss.value(targets[rows], held).sum(axis=1)
     return model, Trial.of_losses(float(path[best]), held, losses, weights[rows]), rows
 
@@ -97,17 +100,27 @@ def _path(loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.nda
 
 
 def _held_out(
-    models: Iterable[LinearModel], loss: Loss, F: Any, targets: np.ndarray, weights: np.ndarray, *, patient: bool
+    models: Iterable[LinearModel], loss: Loss, F: Any, targets: np.ndarray, weights: np.ndarray
 ) -> Iterator[tuple[np.ndarray, float]]:
-    """Yield held-out scores and their loss for each penalty; a patient search ends when it keeps getting worse."""
-    best, since = np.inf, 0
+    """Yield held-out scores and their loss for each penalty."""
     for model in models:
         scores = model.scores(F)
-        value = float(weights @ loss.value(targets, scores).sum(axis=1))
-        yield scores, value
-        best, since = (value, 0) if value < best else (best, since + 1)
-        if patient and since >= PATH_PATIENCE:
-            return
+        yield scores, float(weights @ loss.value(targets, scores).sum(axis=1))
+
+
+def _best_of_path(folds: list[Iterator[tuple[np.ndarray, float]]], *, patient: bool) -> tuple[int, np.ndarray]:
+    """Return which penalty has the smallest loss over all folds, and the held-out scores of all folds with it.
+
+    All folds go along the path together; a patient search ends when the loss keeps getting worse.
+    """
+    best, place, scores = np.inf, 0, np.empty(0)
+    for i, tried in enumerate(zip(*folds, strict=True)):
+        value = sum([one for _, one in tried])
+        if value < best or i == 0:
+            best, place, scores = value, i, np.concatenate([held for held, _ in tried])
+        if patient and i - place >= PATH_PATIENCE:
+            break
+    return place, scores
 
 
 def _splits(

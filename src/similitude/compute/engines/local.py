@@ -191,6 +191,17 @@ one_blas_thread = _OneBlasThread()
 """The context in which BLAS uses one thread; it may be entered by several threads at once."""
 
 
+@contextmanager
+def at_most_blas_threads(most: int) -> Iterator[None]:
+    """Limit the threads of BLAS, if it uses more: small matrices are factorized more slowly by many threads."""
+    libraries = _blas_libraries(len(sys.modules)).select(user_api="blas")
+    if all(one["num_threads"] <= most for one in libraries.info()):
+        yield
+        return
+    with libraries.limit(limits=most):
+        yield
+
+
 @functools.lru_cache(maxsize=1)
 def _blas_libraries(n_modules: int) -> Any:
     """Return the thread pools of all loaded libraries; cached until further modules are imported."""

@@ -62,6 +62,7 @@ worst_triple = _compiled.worst_triple
 hadamard = _compiled.hadamard
 smo = _compiled.smo
 add_rows = _compiled.add_rows
+pick = _compiled.pick
 
 
 def cos_sin(turns: Any, sines: Any, scale: float = 1.0) -> None:

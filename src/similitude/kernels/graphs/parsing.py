@@ -56,11 +56,19 @@ def parse_graph(i: int, graph: Any) -> ParsedGraph:
 
 def _from_networkx(i: int, graph: Any) -> ParsedGraph:
     _refuse_directed(i, graph.is_directed(), "graph.to_undirected()")
-    names = list(graph.nodes)
+    names = list(graph)
     labels = [label for _, label in graph.nodes(data="label")]
     number = {node: position for position, node in enumerate(names)}
-    edges = list(graph.edges(data="label"))
-    ends = np.array([(number[u], number[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
+    if graph.is_multigraph():
+        edges = [(number[u], number[v], label) for u, v, label in graph.edges(data="label")]
+    else:
+        edges = [
+            (u, v, data.get("label"))
+            for u, (_, neighbors) in enumerate(graph.adjacency())  # faster than edges, whose views count them first
+            for other, data in neighbors.items()
+            if u <= (v := number[other])
+        ]
+    ends = np.array([edge[:2] for edge in edges], np.int64).reshape(-1, 2)
     return ParsedGraph(len(names), ends, _if_any(labels), _if_any([label for *_, label in edges]), names)
 
 

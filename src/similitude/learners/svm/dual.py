@@ -9,14 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from similitude.compute.loops import add_rows, smo
+from similitude.compute.loops import add_rows, pick, smo
 from similitude.learners.svm.row_cache import KernelRows
 
-WORKING_SET = 1024
-"""Variables optimized at once: their rows are computed in tiles, and the block between them fits into the cache."""
+WORKING_SET = 4096
+"""Free variables that are optimized at once, or a twelfth of all if that is more; half as many others join them."""
 
 NEGLIGIBLE_GAIN = 4 * float(np.finfo(np.float64).eps)
 """A relative gain of the objective below this is rounding."""
+
+SAMPLED_FROM, SAMPLED_EVERY = 2048, 4
+"""Number of examples from which on a sample is solved first, and which of them are in it."""
 
 MAX_STEPS = 10_000_000
 """Total number of steps after which the solver gives up with a warning."""
@@ -32,7 +35,7 @@ class GramRows:
     """The rows of a Gram matrix that has been computed already, with the methods of KernelRows."""
 
     def __init__(self, K: np.ndarray) -> None:
-        self.K, self.room = K, len(K)
+        self.K, self.most_free = K, len(K) + WORKING_SET
 
     def __len__(self) -> int:
         return len(self.K)
@@ -40,6 +43,16 @@ class GramRows:
     def between(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) for i in `which` and j in `columns`."""
         return self.K[np.ix_(which, columns)]
+
+    def cached_first(self, which: np.ndarray) -> np.ndarray:
+        """Return the positions in `which`: all rows are there."""
+        return np.arange(len(which))
+
+    def square(self, which: np.ndarray) -> np.ndarray:
+        """Return K(x_i, x_j) for i and j in `which`."""
+        values = np.empty((len(which), len(which)), self.K.dtype)
+        pick(self.K, which, which, values)
+        return values
 
     def whole(self) -> np.ndarray:
         """Return the whole matrix in float64."""
@@ -70,6 +83,11 @@ class BoxProblem:
     example: np.ndarray  # the row of K that each variable belongs to; several variables may share one
     keep_sum: bool
 
+    def restricted(self, inside: np.ndarray, place: np.ndarray) -> BoxProblem:
+        """Return the problem of some variables, with the others at 0; `place` gives the new numbers of examples."""
+        example = place[self.example[inside]]
+        return BoxProblem(self.target[inside], self.low[inside], self.high[inside], example, self.keep_sum)
+
 
 @dataclass(frozen=True)
 class BoxSolution:
@@ -81,38 +99,46 @@ class BoxSolution:
     rounds: int  # number of working sets
 
 
-def solve(
-    problem: BoxProblem, K: Rows, tolerance: float, look: Callable[[np.ndarray, np.ndarray], None] | None = None
-) -> BoxSolution:
+Look = Callable[[np.ndarray, np.ndarray], None]
+
+
+def solve(problem: BoxProblem, K: Rows, tolerance: float, look: Look | None = None) -> BoxSolution:
     """Return the minimizer, to a violation of the optimality conditions of at most `tolerance`.
 
-    Each round takes half of the previous working set and the variables that violate optimality most, minimizes over
-    these alone, and updates every residual with the rows of the variables that moved. The solver stops early if only
-    rounding is left to gain, if `look`, called with beta and the residual after each round, raises, or with a warning
-    after ten million steps.
+    Where rows of K must be computed, the problem of every fourth example is solved first: its minimizer is the start,
+    so that few rows are computed of examples that turn out not to matter. The solver stops early if only rounding is
+    left to gain, if `look`, called with beta and the residual after each round, raises, or with a warning after ten
+    million steps.
     """
-    n, examples = len(problem.target), len(K)
-    beta, residual, change = np.zeros(n), problem.target.copy(), np.zeros(examples)
-    size, last = min(WORKING_SET, n, K.room), np.empty(0, np.int64)
-    steps, rounds, value = 0, 0, 0.0
+    start = np.zeros(len(problem.target))
+    if isinstance(K, KernelRows) and len(K) >= SAMPLED_FROM:
+        chosen = np.arange(0, len(K), SAMPLED_EVERY)
+        place = np.full(len(K), -1)
+        place[chosen] = np.arange(len(chosen))
+        inside = place[problem.example] >= 0
+        start[inside] = solve(problem.restricted(inside, place), K.of(chosen), tolerance).beta
+    return _descend(problem, K, tolerance, start, look)
+
+
+def _descend(problem: BoxProblem, K: Rows, tolerance: float, beta: np.ndarray, look: Look | None) -> BoxSolution:
+    """Return the minimizer, found from a start by rounds over working sets.
+
+    Each round minimizes over the free variables and those that violate optimality most, and updates every residual
+    with the rows of the variables that moved.
+    """
+    residual, size = problem.target.copy(), min(max(WORKING_SET, len(K) // 12), K.most_free)
+    _update(residual, problem, K, beta, np.arange(len(beta)))
     violation, intercept = _optimality(problem, beta, residual)
+    steps, rounds, value, keep_free = 0, 0, -np.inf, True
     while violation > tolerance:
-        working = _working_set(problem, beta, residual, last, size)
-        before = beta[working]
-        rows, place = np.unique(problem.example[working], return_inverse=True)
-        block = K.between(rows, rows)
-        if len(rows) < len(working) or not (place == np.arange(len(working))).all():
-            block = np.ascontiguousarray(block[np.ix_(place, place)])
         inner_tolerance = max(tolerance * 0.5, violation * 0.1)
-        moving, most = beta[working], STEPS_PER_VARIABLE * len(working)
-        low, high = problem.low[working], problem.high[working]
+        working = _working_set(problem, beta, residual - intercept, size, tolerance * 0.25, keep_free)
+        working = working[K.cached_first(problem.example[working])]
+        moving, low, high = beta[working], problem.low[working], problem.high[working]
+        block, most = _among(K, problem.example[working]), STEPS_PER_VARIABLE * len(working)
         steps += smo(block, residual[working], moving, low, high, inner_tolerance, most, problem.keep_sum)
+        _update(residual, problem, K, moving - beta[working], working)
         beta[working] = moving
-        moved = np.bincount(problem.example[working], beta[working] - before, minlength=examples)
-        which = np.flatnonzero(moved)
-        change[:] = 0.0
-        K.add_to(change, which, moved[which])
-        residual -= change[problem.example]
         violation, intercept = _optimality(problem, beta, residual)
         old, value = value, 0.5 * float(beta @ (problem.target + residual))  # t' beta - beta' K beta / 2
         rounds += 1
@@ -126,28 +152,50 @@ def solve(
                 stacklevel=2,
             )
             break
-        if value - old <= NEGLIGIBLE_GAIN * abs(value):
-            if not len(last):
-                break  # even the worst violators bring no gain
-            working = working[:0]
-        last = working
+        if value - old > NEGLIGIBLE_GAIN * abs(value):
+            keep_free = True
+        elif not keep_free:
+            break  # even the worst violators bring no gain
+        else:
+            keep_free = False
     return BoxSolution(beta, residual, intercept, rounds)
 
 
+def _among(K: Rows, examples: np.ndarray) -> np.ndarray:
+    """Return the block of K between variables of these examples; two variables may share one."""
+    each, first, place = np.unique(examples, return_index=True, return_inverse=True)
+    if len(each) == len(examples):
+        return K.square(examples)
+    order = np.argsort(first)
+    place = np.argsort(order)[place]
+    return np.ascontiguousarray(K.square(each[order])[np.ix_(place, place)])
+
+
+def _update(residual: np.ndarray, problem: BoxProblem, K: Rows, moved: np.ndarray, variables: np.ndarray) -> None:
+    """Update all residuals after these variables moved."""
+    per_example = np.bincount(problem.example[variables], moved, minlength=len(K))
+    which, change = np.flatnonzero(per_example), np.zeros(len(K))
+    K.add_to(change, which, per_example[which])
+    residual -= change[problem.example]
+
+
 def _working_set(
-    problem: BoxProblem, beta: np.ndarray, residual: np.ndarray, last: np.ndarray, size: int
+    problem: BoxProblem, beta: np.ndarray, slope: np.ndarray, size: int, enough: float, keep_free: bool
 ) -> np.ndarray:
-    """Return half of the last working set and the variables that violate optimality most."""
-    kept = last[-(size // 2) :] if size >= 4 else last[:0]
-    taken = np.zeros(len(beta), bool)
-    taken[kept] = True
-    rising = np.where((beta < problem.high) & ~taken, residual, -np.inf)
-    falling = np.where((beta > problem.low) & ~taken, -residual, -np.inf)
-    half = (size - len(kept) + 1) // 2
-    up = _largest(rising, half)
-    falling[up] = -np.inf
-    down = _largest(falling, size - len(kept) - len(up))
-    return np.concatenate([kept, up, down])
+    """Return at most `size` free variables, and half as many of those with the largest slopes above `enough`.
+
+    The slope of a variable, positive or negative, is what the objective gains as it rises.
+    """
+    can_rise, can_fall = beta < problem.high, beta > problem.low
+    free = np.flatnonzero(can_rise & can_fall) if keep_free else np.empty(0, np.int64)
+    if len(free) > size:
+        free = free[_largest(np.abs(slope[free]), size)]
+    can_rise[free] = can_fall[free] = False
+    rising = np.where(can_rise & (slope > enough), slope, -np.inf)
+    falling = np.where(can_fall & (slope < -enough), -slope, -np.inf)
+    most = max(1, size // 4)
+    up, down = _largest(rising, most), _largest(falling, most)
+    return np.sort(np.concatenate([free, up, down]))
 
 
 def _largest(values: np.ndarray, size: int) -> np.ndarray:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
-from similitude.compute import Encoding, check_fits, count, rows
+from similitude.compute import Blocks, Encoding, check_fits, count, rows
 from similitude.compute.engines import Engine, format_bytes
-from similitude.compute.loops import add_rows
+from similitude.compute.loops import add_rows, mirror, pick
 from similitude.similarity import Similarity
 from similitude.support import PairError
 
-CACHED_ROWS = 2048
-"""Number of rows cached regardless of their size: two working sets of the solver. More rows save little time."""
+CACHED_ROWS = 1024
+"""Number of rows cached regardless of their size."""
 
-CACHE_BYTES = 2**27
+CACHE_BYTES = 3 * 2**27
 """More rows are cached up to this size."""
 
 
 class KernelRows:
     """Rows of K(x_i, x_j) for a symmetric kernel, cached in at most half of the engine's memory.
 
-    `positions` are those of the objects in the user's X, for errors that name a pair.
+    `positions` are those of the objects in the user's X, for errors that name a pair; `most_free` is the number of free
+    variables for which a block between one and a half times as many takes a quarter of the memory.
     """
 
     def __init__(
@@ -40,6 +45,7 @@ class KernelRows:
                 f"two rows of {n:,} values do not fit into half of the memory budget of {format_bytes(budget)}: "
                 f"give the engine more memory"
             )
+        self.most_free = max(2, math.isqrt(budget // (9 * dtype.itemsize)))
         self.store = np.empty((self.room, n), dtype)
         self.slot = np.full(n, -1, np.int64)
         self.owner = np.full(self.room, -1, np.int64)
@@ -51,10 +57,34 @@ class KernelRows:
 
     def between(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) for i in `which` and j in `columns`."""
-        if len(which) > self.room:  # too many to cache: compute only these entries
-            few, others = rows(self.encoding, which), rows(self.encoding, columns)
-            return np.asarray(self.kernel.blocks(few, others, self.engine).whole())
-        return self.store[np.ix_(self.load(which), columns)]
+        if not (len(which) and len(columns)):
+            return np.empty((len(which), len(columns)), self.store.dtype)
+        return np.asarray(self._blocks(which, columns).whole())
+
+    def cached_first(self, which: np.ndarray) -> np.ndarray:
+        """Return the positions in `which` of rows that are cached, then those of the others."""
+        return np.argsort(self.slot[which] < 0, kind="stable")
+
+    def square(self, which: np.ndarray) -> np.ndarray:
+        """Return K(x_i, x_j) for i and j in `which`, where rows that are cached come first."""
+        values = np.empty((len(which), len(which)), self.store.dtype)
+        n = int(np.count_nonzero(self.slot[which] >= 0))
+        pick(self.store, self.slot[which[:n]], which, values[:n])
+        if n < len(which):
+            mirror(values[n:, :n], values[:n, n:])
+            self._blocks(which[n:]).whole(out=values[n:, n:])
+        return values
+
+    def _blocks(self, which: np.ndarray, columns: np.ndarray | None = None) -> Blocks:
+        """Return the blocks of some rows with some columns; of a Gram matrix without columns."""
+        few = rows(self.encoding, which)
+        others = None if columns is None else rows(self.encoding, columns)
+        return self.kernel.blocks(few, others, self.engine)
+
+    def of(self, which: np.ndarray) -> KernelRows:
+        """Return the rows of the Gram matrix of some of the objects."""
+        positions = which if self.positions is None else self.positions[which]
+        return KernelRows(self.kernel, rows(self.encoding, which), self.engine, self.store.dtype, positions)
 
     def whole(self) -> np.ndarray:
         """Return the whole matrix in float64; its size is checked first."""
@@ -66,10 +96,14 @@ class KernelRows:
         return np.asarray(self.kernel.diagonal(self.encoding), dtype=np.float64)
 
     def add_to(self, out: np.ndarray, which: np.ndarray, weights: np.ndarray) -> None:
-        """Add the sum of weights[k] K(x_which[k], x_j) to out[j], with as many rows at a time as the cache holds."""
-        for start in range(0, len(which), self.room):
-            some = slice(start, start + self.room)
-            add_rows(self.store, self.load(which[some]), weights[some], out)
+        """Add the sum of weights[k] K(x_which[k], x_j) to out[j]; rows that do not fit into the cache are not kept."""
+        missing = np.flatnonzero(self.slot[which] < 0)
+        rest = missing[self.room - len(which) + len(missing) :]
+        stored = np.setdiff1d(np.arange(len(which)), rest)
+        add_rows(self.store, self.load(which[stored]), weights[stored], out)
+        if len(rest):
+            with self._named_pairs(which[rest]):
+                out += self._rows(which[rest]).transposed_times(weights[rest])
 
     def prefetch(self, which: np.ndarray) -> None:
         """Compute those of these rows that are not cached as one block, at most half of the cache."""
@@ -95,14 +129,22 @@ class KernelRows:
         free = np.sort(np.argsort(self.used, kind="stable")[: len(missing)])  # never used, or least recently used
         self.slot[self.owner[free][self.owner[free] >= 0]] = -1
         self.slot[missing], self.owner[free], self.used[free] = free, missing, self.clock
-        blocks = self.kernel.blocks(rows(self.encoding, missing), self.encoding, self.engine)
-        try:
+        with self._named_pairs(missing):
             if free[-1] - free[0] + 1 == len(free):
-                blocks.whole(out=self.store[free[0] : free[-1] + 1])
+                self._rows(missing).whole(out=self.store[free[0] : free[-1] + 1])
             else:
-                self.store[free] = np.asarray(blocks.whole())
+                self.store[free] = np.asarray(self._rows(missing).whole())
+        return self.slot[which]
+
+    def _rows(self, which: np.ndarray) -> Blocks:
+        return self.kernel.blocks(rows(self.encoding, which), self.encoding, self.engine)
+
+    @contextmanager
+    def _named_pairs(self, which: np.ndarray) -> Iterator[None]:
+        """Let an error name a pair by its positions in the user's X."""
+        try:
+            yield
         except PairError as error:
-            i, j = missing[error.i], error.j
+            i, j = which[error.i], error.j
             i, j = (i, j) if self.positions is None else (self.positions[i], self.positions[j])
             raise PairError(int(i), int(j), error.problem) from error.__cause__
-        return self.slot[which]

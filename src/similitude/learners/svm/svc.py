@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
-from similitude.learners.svm.dual import WORKING_SET, GramRows, Rows, SVMSolution, solve_svc
+from similitude.learners.svm.dual import GramRows, Rows, SVMSolution, solve_svc
 from similitude.learners.svm.hard_margin import solve_hard
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.linear import probabilities, temperature
@@ -44,6 +44,9 @@ COMPARED_OBJECTS = 200
 
 ASYMMETRY = 1e-6
 """Relative difference between K(x, z) and K(z, x) that is put down to rounding."""
+
+MOST_AT_ONCE = 6000
+"""Number of objects up to which the whole Gram matrix is computed at once: of more, most rows may not be needed."""
 
 RowsOf = Callable[[np.ndarray], Rows]
 """A function from positions of training objects to the rows of their Gram matrix."""
@@ -89,12 +92,12 @@ class BaseSVM(KernelLearner):
         self.precision_ = f"float{8 * itemsize(A)}"
         n, engine, dtype = len(costs), self._engine, np.dtype(self.precision_)
         if "_gram" in vars(self):
-            known = self.__dict__.pop("_gram").astype(dtype, copy=False)
-            return lambda members: GramRows(known[np.ix_(members, members)]), np.asarray
-        if not (shared or n <= WORKING_SET) or n * n * dtype.itemsize > engine.budget // 2:
+            gram = GramRows(self.__dict__.pop("_gram").astype(dtype, copy=False))
+        elif not (shared or n <= MOST_AT_ONCE) or n * n * dtype.itemsize > engine.budget // 2:
             return lambda members: KernelRows(k, rows(A, members), engine, dtype, members), np.asarray
-        gram = np.asarray(k.blocks(A, engine=engine).whole(), dtype=dtype)
-        return lambda members: GramRows(gram[np.ix_(members, members)]), np.asarray
+        else:
+            gram = GramRows(np.asarray(k.blocks(A, engine=engine).whole(), dtype=dtype))
+        return lambda members: gram if len(members) == n else GramRows(gram.square(members)), np.asarray
 
     def _set_figures(self, svms: list[SVMSolution]) -> None:
         """Set the figures of the solutions: scalars for one, arrays for several."""

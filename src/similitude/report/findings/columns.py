@@ -94,6 +94,11 @@ class ColumnValues:
         return self.finding.kind in (NUMBER, CATEGORY, FLAG, DATE)
 
 
+def component_names(names: Sequence[str] | None, n: int) -> list[str]:
+    """Return the names of the components of vectors, which are numbered unless they are known."""
+    return [f"x{i}" for i in range(n)] if names is None else list(names)
+
+
 def columns_of(inputs: Inputs, kind: str, names: Sequence[str] | None) -> tuple[ColumnValues, ...]:
     """Return the columns of a table, or the components of vectors; none of other objects and of many components."""
     X = inputs.X
@@ -105,7 +110,7 @@ def columns_of(inputs: Inputs, kind: str, names: Sequence[str] | None) -> tuple[
     if kind != "vectors" or is_sparse(X) or len(np.shape(X)) != 2 or np.shape(X)[1] > MAX_COMPONENTS:
         return ()
     values = np.asarray(X, dtype=np.float64)
-    called = names or [f"x{i}" for i in range(values.shape[1])]
+    called = component_names(names, values.shape[1])
     spread = np.nan_to_num(np.nanvar(values, axis=0))
     shares = spread / (spread.sum() or 1.0)
     return tuple(_component(name, values[:, i], float(shares[i])) for i, name in enumerate(called))

@@ -10,6 +10,7 @@ import numpy as np
 
 from similitude.compute import as_objects, take
 from similitude.relevance import Attribution, attributions, kind_of_object, parts_of
+from similitude.report.findings.columns import component_names
 from similitude.report.findings.held_out import FoldModel
 from similitude.report.findings.inputs import Inputs, plain_label
 from similitude.support import Result
@@ -81,10 +82,13 @@ class Decision(Result):
         return f"{self.prediction}, score {self.score:.3g}: {listed}"
 
 
-def decisions(inputs: Inputs, indices: np.ndarray, models: Sequence[FoldModel]) -> dict[int, Decision]:
+def decisions(
+    inputs: Inputs, indices: np.ndarray, models: Sequence[FoldModel], names: Sequence[str] | None = None
+) -> dict[int, Decision]:
     """Explain the predictions of examples, each by the first model that was not fitted to it, or else by the last.
 
-    All are attributed to parts of the object; with a function of the user, which is slow, only the first ones.
+    All are attributed to parts of the object; with a function of the user, which is slow, only the first ones. `names`
+    are those of the components of vectors.
     """
     left, found = list(indices.tolist()), {}
     calls = np.inf if inputs.similarity.hints.threadsafe else float(MAX_ATTRIBUTED_CALLS)
@@ -93,14 +97,16 @@ def decisions(inputs: Inputs, indices: np.ndarray, models: Sequence[FoldModel]) 
         own = left if place == len(models) - 1 else [i for i in left if i in tested]
         if own:
             explained = one.model.explain(take(inputs.X, np.array(own)))
-            parts = _attributed(inputs, one.model, own, calls * len(own) / len(indices))
+            parts = _attributed(inputs, one.model, own, calls * len(own) / len(indices), names)
             for i, why, those in zip(own, explained, parts, strict=True):
                 found[i] = _decision(why, one.train, those)
         left = [i for i in left if i not in found]
     return found
 
 
-def _attributed(inputs: Inputs, model: Any, indices: list[int], calls: float) -> list[Attribution | None]:
+def _attributed(
+    inputs: Inputs, model: Any, indices: list[int], calls: float, names: Sequence[str] | None
+) -> list[Attribution | None]:
     """Attribute predictions to parts of the objects, of the first ones if each part calls a function of the user."""
     nothing: list[Attribution | None] = [None] * len(indices)
     if not model.n_similarity_calls_:
@@ -110,7 +116,8 @@ def _attributed(inputs: Inputs, model: Any, indices: list[int], calls: float) ->
         kind = kind_of_object(objects[0]) if inputs.similarity.objects == "any" else inputs.similarity.objects
         costs = np.cumsum([len(parts_of(kind, one).places) for one in objects]) * model.n_similarity_calls_
         some = int(np.searchsorted(costs, calls))
-        return [*attributions(model, objects[:some]), *nothing[some:]] if some else nothing
+        called = component_names(names, inputs.X.shape[1]) if kind == "vectors" else None
+        return [*attributions(model, objects[:some], names=called), *nothing[some:]] if some else nothing
     except (TypeError, ValueError):  # no parts are known of such objects
         return nothing
 

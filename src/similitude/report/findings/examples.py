@@ -113,6 +113,7 @@ def choose_examples(
     predictions: HeldOutPredictions,
     goodness: Goodness | None,
     doubted: np.ndarray,
+    names: Sequence[str] | None = None,
 ) -> tuple[ExampleFinding, ...]:
     """Return the examples to show; the last of the models is the one that is reported."""
     why: dict[int, list[str]] = {}
@@ -123,7 +124,7 @@ def choose_examples(
     indices = np.array(list(why))
     scores, probabilities = _predicted(inputs, models[-1].model, predictions, indices)
     margin = margins(scores, inputs.targets[indices])
-    decided = decisions(inputs, indices, models)
+    decided = decisions(inputs, indices, models, names)
     ranks = {} if goodness is None else {int(i): rank for rank, i in enumerate(goodness.hardest, 1)}
     found = []
     for at, index in enumerate(why):

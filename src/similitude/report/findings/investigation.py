@@ -20,7 +20,7 @@ from similitude.goodness import Goodness, assess, stratified
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
 from similitude.report.findings.column_importance import with_importance
-from similitude.report.findings.columns import ColumnFinding, column_notes, columns_of
+from similitude.report.findings.columns import ColumnFinding, column_notes, columns_of, component_names
 from similitude.report.findings.data_summary import About, summarize
 from similitude.report.findings.examples import ExampleFinding, choose_examples
 from similitude.report.findings.gram_matrix import Eigenvalues, GramSample, gram_of_sample
@@ -234,7 +234,7 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
         evaluated = evaluate(inputs, parts, model, predictions, columns, neighbors)
     with timed("examples"):
         doubted = _doubted(inputs, goodness, neighbors, evaluated.missed_by_all)
-        examples = choose_examples(inputs, folds, predictions, goodness, doubted)
+        examples = choose_examples(inputs, folds, predictions, goodness, doubted, about.names)
     notes = (*column_notes(columns), *_image_note(about), *_notes(inputs, gram, goodness, parts, model))
     notes = (*notes, *few_permuted, *_attribution_note(examples), *(blocks[-1].notes() if blocks else ()))
     return Findings(
@@ -339,11 +339,12 @@ def _is_frugal(model: Any) -> bool:
 def _learned(model: Any, about: About) -> LearnedSummary | None:
     """Return what the model learned, with the names of columns, if it has a similarity of its own making."""
     found: LearnedSummary | None = model.learned_
-    if found is None or about.names is None or len(found.importance.names) != len(about.names):
+    if found is None or about.kind != "vectors":
         return found
-    named = dict(zip(found.importance.names, about.names, strict=True))
+    names = component_names(about.names, len(found.importance.names))
+    named = dict(zip(found.importance.names, names, strict=True))
     directions = tuple(replace(one, columns=tuple(named[name] for name in one.columns)) for one in found.directions)
-    return replace(found, importance=replace(found.importance, names=list(about.names)), directions=directions)
+    return replace(found, importance=replace(found.importance, names=names), directions=directions)
 
 
 def _attribution_note(examples: Sequence[ExampleFinding]) -> tuple[str, ...]:

@@ -144,8 +144,13 @@ def summary(found: Findings) -> list[Answer]:
     tones = {"Yes": "good", "Hardly": "bad", "No": "bad"}
     word = good.partition(":")[0].partition(" ")[0]
     short = "Not defined" if found.goodness is None else word
-    wrong = len(_mistakes(found))
-    look = counted(wrong, "mistake") if wrong else "Close calls" if found.model.classes else "Largest errors"
+    look = (
+        counted(_n_wrong(found), "mistake")
+        if _mistakes(found)
+        else "Close calls"
+        if found.model.classes
+        else "Largest errors"
+    )
     return [
         Answer("Is it good for these labels?", short, tones.get(short, "open"), good, "good"),
         Answer("What to look at?", look, "open", what_to_look_at(found), "examples"),
@@ -178,7 +183,8 @@ def ahead(model: ModelFindings, one: Scores) -> str:
     """Say how a baseline compares with the model on the same examples."""
     if one.ahead is None:
         return ""
-    difference = f"{100 * abs(one.ahead.value):.1f} points" if model.classes else f"{abs(one.ahead.value):.3g}"
+    size = abs(one.ahead.value)
+    difference = f"{100 * size:.1f} points" if model.classes else f"{size:.3g} on average"
     if one.ahead.low > 0:
         return f"better by {difference}"
     if one.ahead.high < 0:
@@ -264,7 +270,9 @@ def on_the_map(found: Findings) -> str:
     some = "" if len(placed.indices) == found.about.n else f" of {found.about.n:,}"
     wrong = int(np.nansum(placed.error)) if found.model.classes else 0
     errors = f", {wrong:,} of them predicted wrongly" if wrong else ""
-    return f"{len(placed.indices):,}{some} objects, placed by similarity{errors}: color them by class, error or column."
+    by = ["class" if found.model.classes else "number", "error"]
+    ways = f"{', '.join(by)} or column" if len(placed.colorings) > len(by) else " or ".join(by)
+    return f"{len(placed.indices):,}{some} objects, placed by similarity{errors}: color them by {ways}."
 
 
 def threshold(model: ModelFindings) -> str:
@@ -335,7 +343,17 @@ def what_to_look_at(found: Findings) -> str:
         return f"One held-out example below is predicted wrongly, {pair}: open it to see what decided."
     worst = found.model.worst
     pair = f", most often {label_text(worst[0].label)} taken for {label_text(worst[0].predicted)}" if worst else ""
-    return f"{len(wrong)} held-out examples below are predicted wrongly{pair}: open them to see what decided."
+    which = f"{_n_wrong(found):,} held-out examples are predicted wrongly{pair}"
+    if _n_wrong(found) > len(wrong):
+        return f"{which}: open the {len(wrong)} of them that are below to see what decided."
+    return f"{which}: open them to see what decided."
+
+
+def _n_wrong(found: Findings) -> int:
+    """Return how many held-out examples are predicted wrongly; on average, if there were several rounds."""
+    confusion = found.model.confusion
+    wrong = 0 if confusion is None else round(float(confusion.sum() - np.trace(confusion)))
+    return max(wrong, len(_mistakes(found)))
 
 
 def _mistakes(found: Findings) -> list[ExampleFinding]:
@@ -347,11 +365,14 @@ def what_decided(one: ExampleFinding, classes: bool) -> str:
     """Say how to read what decided."""
     why = one.decision
     if not classes:
-        return "The predicted number is a sum over training examples: each pulls it up or down by its own number."
+        return (
+            "The predicted number is the mean and a sum over training examples: each pulls it up (blue) or down "
+            "(orange), toward its own number if the two are alike, away from it if the model tells them apart."
+        )
     against = "" if why.against is None else f" against {label_text(why.against)}"
     return (
         f"The score of {label_text(why.prediction)}{against} is a sum over training examples: blue ones speak for it, "
-        f"orange ones against it. One of another class speaks for it by being unlike."
+        f"orange ones against it. One of another class speaks for it where the model tells the two apart."
     )
 
 

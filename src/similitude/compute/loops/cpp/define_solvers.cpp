@@ -23,11 +23,33 @@ static void add_rows(const In<T> &rows, const InRow<std::int64_t> &which, const 
     functions<T>().add_rows(in<T>(rows), which.data(), weights.data(), count, result.data());
 }
 
+template <class T>
+static void pick(const In<T> &from, const InRow<std::int64_t> &which, const InRow<std::int64_t> &columns,
+                 const Out<T> &result) {
+    const Matrix<T> to = out<T>(result);
+    require(which.shape(0) == to.rows && columns.shape(0) == to.columns, "one row and one column for each of out");
+    for (std::size_t i = 0; i < to.rows; ++i)
+        require(which.data()[i] >= 0 && static_cast<std::size_t>(which.data()[i]) < from.shape(0), "no such row");
+    for (std::size_t j = 0; j < to.columns; ++j)
+        require(columns.data()[j] >= 0 && static_cast<std::size_t>(columns.data()[j]) < from.shape(1), "no such column");
+    const Matrix<const T> rows = in<T>(from);
+    const std::int64_t *at = columns.data();
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < to.rows; ++i) {
+        const T *row = rows.row(static_cast<std::size_t>(which.data()[i]));
+        T *entries = to.row(i);
+        for (std::size_t j = 0; j < to.columns; ++j)
+            entries[j] = row[at[j]];
+    }
+}
+
 template <class T> static void define(nb::module_ &m) {
     using nb::arg;
     m.def("smo", &smo<T>, arg("K").noconvert(), arg("u").noconvert(), arg("beta").noconvert(), arg("low").noconvert(),
           arg("high").noconvert(), arg("tolerance"), arg("most_steps"), arg("keep_sum"));
     m.def("add_rows", &add_rows<T>, arg("rows").noconvert(), arg("which").noconvert(), arg("weights").noconvert(),
+          arg("out").noconvert());
+    m.def("pick", &pick<T>, arg("rows").noconvert(), arg("which").noconvert(), arg("columns").noconvert(),
           arg("out").noconvert());
 }
 

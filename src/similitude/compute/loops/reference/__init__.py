@@ -4,7 +4,7 @@ from similitude.compute.loops.reference.graphs import graphlets, keyed_products,
 from similitude.compute.loops.reference.matrices import cos_sin, hadamard, mirror, worst_triple
 from similitude.compute.loops.reference.series import dtw, global_alignment, self_alignment
 from similitude.compute.loops.reference.sets import common_bits, count_bits, of_shared, shared_bits
-from similitude.compute.loops.reference.solvers import add_rows, perceptron_pass, smo
+from similitude.compute.loops.reference.solvers import add_rows, perceptron_pass, pick, smo
 from similitude.compute.loops.reference.strings import (
     levenshtein,
     neighbor_bags,
@@ -42,6 +42,7 @@ __all__ = [
     "of_sparse_sums",
     "of_sums",
     "perceptron_pass",
+    "pick",
     "self_alignment",
     "set_bits",
     "shared_bits",

@@ -77,6 +77,23 @@ def add_rows(rows: Array, which: NDArray[np.int64], weights: Doubles, out: Doubl
         out += weight * rows[row].astype(np.float64)
 
 
+def pick(rows: Array, which: NDArray[np.int64], columns: NDArray[np.int64], out: Array) -> None:
+    """Write some columns of some rows of a matrix into `out`.
+
+    Examples
+    --------
+    >>> out = np.zeros((1, 2))
+    >>> pick(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([1]), np.array([2, 0]), out)
+    >>> out
+    array([[6., 4.]])
+    """
+    if len(which) and not (which.min() >= 0 and which.max() < len(rows)):
+        raise ValueError("no such row")
+    if len(columns) and not (columns.min() >= 0 and columns.max() < rows.shape[1]):
+        raise ValueError("no such column")
+    out[...] = rows[np.ix_(which, columns)]
+
+
 def perceptron_pass(K: Array, y: Doubles, scores: Doubles, threshold: float = 0.0, strict: bool = False) -> Array:
     """Run a kernel perceptron over one chunk of examples; return which examples caused an update.
 

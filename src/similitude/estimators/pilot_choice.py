@@ -1,0 +1,286 @@
+r"""Scale, penalty and number of landmarks of a kernel, chosen on pilot rows by Cholesky factors.
+
+The kernel has a unit diagonal. A trial is exact ridge regression on p pilot rows. It is judged by the second half of
+these, or by all if there are few, each left out alone, and by the other pilot rows. With
+:math:`G = K + \lambda \operatorname{diag}(1/w) = L L^\top` the residual of row i in a fit without it is
+:math:`(G^{-1} y)_i / (G^{-1})_{ii}`, for which the last block of L suffices; and the first block is the factor of the
+first half of the rows, so that the losses of models of p/2 and of p rows come from one factor. With n rows, a narrower
+scale may be better than with p. So scales are compared by losses that are extrapolated to n rows: these are expected to
+fall as fast with each further doubling as with the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg.lapack import dtrtri, strtri
+
+from similitude.estimators.scales import MULTIPLES, scaled
+from similitude.landmarks import factor_of_landmarks, solve_rows, solver
+from similitude.linear import Moments, Ridge, downhill
+from similitude.similarity import Similarity, remembered_images
+
+SCALE_PILOT, PENALTY_PILOT = 700, 1_500
+"""Most rows that are fitted to compare scales, and penalties."""
+
+MOST_PREDICTED = 2_500
+"""Most pilot rows that are predicted besides."""
+
+MOST_DOUBLINGS, STEEPEST = 2.0, 0.6
+"""Doublings over which the loss is extrapolated at most, and the least share of it that may remain after each."""
+
+MOST_OUTPUTS = 32
+"""Columns of targets up to which each is fitted; of more, as many random combinations."""
+
+UNIT_PENALTIES = 10.0 ** np.arange(-8.0, 1.51, 0.5)
+"""Penalties that are tried."""
+
+FIRST_PENALTY = 12
+"""Which of them is tried first: 0.01."""
+
+SINGLE_FROM = 1e-3
+"""Penalty from which on single precision has enough digits."""
+
+FEWEST_LANDMARKS, LANDMARKS_FACTOR = 100, 2
+"""The number of landmarks that is tried first, and how many times the number that suffices for the pilot is used."""
+
+TIE = 1.001
+"""A larger penalty is preferred if its loss is at most this many times the smallest."""
+
+AS_GOOD = 0.1
+"""Standard errors of the loss, had it been that of all rows, that landmarks may lose against all pilot rows."""
+
+
+@dataclass(frozen=True)
+class PilotChoice:
+    """What pilot rows decide.
+
+    Attributes
+    ----------
+    similarity : Similarity
+        At the best scale.
+    penalty : float
+    n_scales : int
+        How many scales were compared.
+    sizes, losses, deviations : list
+        Numbers of landmarks that were compared, the last of which are all fitted pilot rows, with the loss of each and
+        its standard error.
+    enough : int or None
+        The first number that does as well as all pilot rows; None if none does.
+    """
+
+    similarity: Similarity
+    penalty: float
+    n_scales: int
+    sizes: list[int]
+    losses: list[float]
+    deviations: list[float]
+    enough: int | None
+
+
+def choose_on_pilot(
+    k: Similarity, scales: list[str], objects: Any, Y: np.ndarray, weights: np.ndarray, n: int
+) -> PilotChoice:
+    """Choose by the mean squared error of pilot rows, each predicted without its own target.
+
+    Parameters
+    ----------
+    k : Similarity
+        A kernel with a unit diagonal, resolved.
+    scales : list of str
+        The parameters that are multiplied; none if the scale was given.
+    objects : sequence
+        The pilot rows.
+    Y, weights : array
+        Their targets and weights.
+    n : int
+        The number of rows of the fit.
+    """
+    rows = PilotTargets(_few_outputs(Y), weights, n)
+    with remembered_images():
+        if scales:
+            few = ScaleTrials(k, scales, objects, rows, SCALE_PILOT, 2)
+            best = few.best((MULTIPLES.index(1.0), 0, len(MULTIPLES) - 1))
+            more = ScaleTrials(k, scales, objects, rows, PENALTY_PILOT, 1, few.penalties)
+            trials, place = more.found[more.best((best,))]
+        else:
+            trials = PenaltyTrials.of(k, objects, rows, PENALTY_PILOT)
+            place = trials.best(downhill(trials.loss, FIRST_PENALTY, 2), 1)
+    sizes, losses, deviations, enough = _numbers(trials, place)
+    n_scales = len(MULTIPLES) if scales else 1
+    return PilotChoice(trials.k, float(UNIT_PENALTIES[place]), n_scales, sizes, losses, deviations, enough)
+
+
+def _few_outputs(Y: np.ndarray) -> np.ndarray:
+    """Return targets, or, if there are many, their components in random directions.
+
+    The squared length of a residual is that of its components in expectation, so that what is chosen takes the same
+    time for any number of classes.
+    """
+    if Y.shape[1] <= MOST_OUTPUTS:
+        return Y
+    directions = np.random.default_rng(0).standard_normal((Y.shape[1], MOST_OUTPUTS))
+    return np.asarray(Y @ directions) / np.sqrt(MOST_OUTPUTS)
+
+
+@dataclass(eq=False)
+class ScaleTrials:
+    """The best penalty, and its loss, at each scale.
+
+    `step` is the stride between penalties, and `penalties` are positions from which to start, by scale, if known.
+    """
+
+    k: Similarity
+    scales: list[str]
+    objects: Any
+    rows: PilotTargets
+    n_fitted: int
+    step: int
+    penalties: dict[int, int] = field(default_factory=dict)
+    found: dict[int, tuple[PenaltyTrials, int]] = field(default_factory=dict)
+
+    def loss(self, i: int) -> float:
+        """Return the extrapolated loss at a scale, given its position; infinite if there is none there."""
+        if not 0 <= i < len(MULTIPLES):
+            return np.inf
+        if i not in self.found:
+            k = scaled(self.k, self.scales, MULTIPLES[i])
+            trials = PenaltyTrials.of(k, self.objects, self.rows, self.n_fitted)
+            nearest = min(self.penalties, key=lambda j: abs(j - i), default=None)
+            start = FIRST_PENALTY if nearest is None else self.penalties[nearest]
+            place = trials.best(start, self.step)
+            self.found[i], self.penalties = (trials, place), self.penalties | {i: place}
+        trials, place = self.found[i]
+        return trials.extrapolated(place)
+
+    def best(self, starts: tuple[int, ...]) -> int:
+        """Return the position of a scale better than its neighbors, downhill from the best of some."""
+        return downhill(self.loss, min(starts, key=self.loss), 1)
+
+
+@dataclass(frozen=True, eq=False)
+class PilotTargets:
+    """Targets and weights of pilot rows, and the number of rows of the fit."""
+
+    Y: np.ndarray
+    weights: np.ndarray
+    n: int
+
+    def first(self, n: int) -> PilotTargets:
+        """Return those of the first rows."""
+        return PilotTargets(self.Y[:n], self.weights[:n], self.n)
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """The weighted mean of the targets."""
+        return np.asarray(np.average(self.Y, axis=0, weights=self.weights))
+
+    @property
+    def inverse_weights(self) -> np.ndarray:
+        """What the penalty is multiplied by for each row."""
+        return np.asarray(self.weights.mean() / self.weights)
+
+    def loss(self, residuals: np.ndarray) -> float:
+        """Return the weighted mean of the squared errors of the last rows."""
+        return float(np.average(np.square(residuals).sum(axis=1), weights=self.weights[-len(residuals) :]))
+
+
+@dataclass(frozen=True, eq=False)
+class PenaltyTrials:
+    """The errors of pilot rows by penalty; see the module."""
+
+    k: Similarity
+    K: np.ndarray  # of all pilot rows with those that are fitted
+    rows: PilotTargets
+    tried: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, k: Similarity, objects: Any, rows: PilotTargets, most_fitted: int) -> PenaltyTrials:
+        """Compute the similarities."""
+        A = np.asarray(k.encode(objects), dtype=np.float64)[: most_fitted + MOST_PREDICTED]
+        return cls(k, np.asarray(k.block(A, A[:most_fitted])), rows.first(len(A)))
+
+    @property
+    def start(self) -> int:
+        """The first row that judges: of few rows all do, of many the second half of those that are fitted."""
+        p = self.K.shape[1]
+        return p // 2 if len(self.K) - p >= p // 2 else 0
+
+    def loss(self, place: int) -> float:
+        """Return the loss at a penalty, given its position; infinite if there is none there."""
+        return self.rows.loss(self.residuals(place)[0]) if 0 <= place < len(UNIT_PENALTIES) else np.inf
+
+    def best(self, start: int, step: int) -> int:
+        """Return the position of the best penalty, downhill from a start; of ties it is the largest."""
+        best = place = downhill(self.loss, start, step)
+        while self.loss(place + step) <= TIE * self.loss(best):
+            place += step
+        return place
+
+    def extrapolated(self, place: int) -> float:
+        """Return the loss at a penalty, extrapolated to the number of rows of the fit."""
+        left, without = self.residuals(place)
+        whole, half = self.rows.loss(left[-len(without) :]), self.rows.loss(without)
+        doublings = min(np.log2(self.rows.n / self.K.shape[1]), MOST_DOUBLINGS)
+        return (
+            self.loss(place) * float(np.clip(whole / half, STEEPEST, 1.0) ** doublings) if 0 < half < np.inf else whole
+        )
+
+    def residuals(self, place: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the residuals at a penalty under models of all fitted rows and of half of them."""
+        if place not in self.tried:
+            self.tried[place] = self._residuals(float(UNIT_PENALTIES[place]))
+        return self.tried[place]
+
+    def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the residuals under a model of all fitted rows, each left out alone, and of the first half of them."""
+        p, rows, single = self.K.shape[1], self.rows, penalty >= SINGLE_FROM
+        half = p // 2
+        G = self.K[:p].astype(np.float32 if single else np.float64)
+        G[np.diag_indices(p)] += (penalty * rows.inverse_weights[:p]).astype(G.dtype)
+        try:
+            L = cholesky(G.T, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:  # the penalty is below rounding
+            return tuple(np.full((len(self.K) - a, rows.Y.shape[1]), np.inf) for a in (self.start, half))
+        Y = rows.Y - rows.mean
+        whole = cho_solve((L, True), Y[:p].astype(L.dtype), check_finite=False).astype(np.float64)
+        first = cho_solve((L[:half, :half], True), Y[:half].astype(L.dtype), check_finite=False).astype(np.float64)
+        last = np.array(L[self.start :, self.start :], order="F")
+        inverse, _ = (strtri if single else dtrtri)(last, lower=1, overwrite_c=1)
+        own = np.einsum("ij,ij->j", inverse, inverse)  # zero above the diagonal, as the factor is
+        left = np.concatenate([whole[self.start :] / own[:, None], Y[p:] - self.K[p:] @ whole])
+        return left, Y[half:] - self.K[half:, :half] @ first
+
+
+def _numbers(trials: PenaltyTrials, place: int) -> tuple[list[int], list[float], list[float], int | None]:
+    """Return numbers of landmarks with their losses and standard errors, and the first one that is enough."""
+    rows, p = trials.rows, trials.K.shape[1]
+    residuals = [trials.residuals(place)[0]]
+    allowed = AS_GOOD * float(np.std(np.square(residuals[0]).sum(axis=1))) / np.sqrt(rows.n)
+    sizes, m, enough = [p], FEWEST_LANDMARKS, None
+    while enough is None and 2 * m <= p:
+        residuals.insert(-1, _with_landmarks(trials, m, float(UNIT_PENALTIES[place])))
+        sizes.insert(-1, m)
+        enough = m if rows.loss(residuals[-2]) <= rows.loss(residuals[-1]) + allowed else None
+        m *= 2
+    losses = [rows.loss(one) for one in residuals]
+    deviations = [float(np.std(np.square(one).sum(axis=1))) / np.sqrt(len(one)) for one in residuals]
+    return sizes, losses, deviations, enough
+
+
+def _with_landmarks(trials: PenaltyTrials, m: int, penalty: float) -> np.ndarray:
+    """Return the residuals of the same rows with the first of the fitted rows as landmarks."""
+    p, rows, start = trials.K.shape[1], trials.rows, trials.start
+    factor = factor_of_landmarks(trials.K[:m, :m], False)
+    assert factor is not None
+    F = solve_rows(np.ascontiguousarray(trials.K[:, factor.pivots]), solver(factor.U, factor.U.dtype))
+    lam = penalty * float(rows.weights.mean())
+    ridge = Ridge(Moments.of(F[:p], rows.Y[:p], rows.weights[:p]), lam)
+    left = ridge.left_out(F[start:p], rows.Y[start:p], rows.weights[start:p])(lam)
+    if left is None:
+        return np.full((len(F) - start, rows.Y.shape[1]), np.inf)
+    return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - rows.Y[start:]
