@@ -176,6 +176,7 @@ def estimators():
     yield "unlabeled", SimilarityClassifier(unlabeled=X[:20], n_landmarks=10).fit(X, TWO), X
     yield "own landmarks", SimilarityClassifier(landmarks=X[:5]).fit(X, TWO), X
     yield "words", SimilarityClassifier(FromPairs(shared)).fit(WORDS, STARTS), WORDS
+    yield "frugal", SimilarityClassifier(FromPairs(shared), max_calls=20 * len(WORDS)).fit(WORDS, STARTS), WORDS
     yield "frugal", SimilarityClassifier(FromPairs(shared), max_calls=900).fit(WORDS, STARTS), WORDS
     yield "spectrum", SimilarityClassifier(Spectrum(2) + 0.5 * Edit()).fit(WORDS, STARTS), WORDS
     yield "graphs", SimilarityClassifier(WeisfeilerLehman()).fit(GRAPHS, SHAPE), GRAPHS

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_objects, rows
-from similitude.estimators.cascade import Cascade, CascadeInfluence
+from similitude.estimators.cascade import CascadeInfluence
 from similitude.estimators.influence import GroupInfluence, Influence
 from similitude.estimators.model import LandmarkModel
 from similitude.support import Result, brief, number_of, plain
@@ -210,7 +210,7 @@ class Explanations(Sequence[Explanation], Result):
 
 
 def explain_by_examples(
-    model: LandmarkModel | Cascade,
+    model: Any,
     encodings: tuple[Encoding, ...],
     influence: Influence | CascadeInfluence,
     asked: Asked,
