@@ -114,7 +114,7 @@ def test_losses_of_pilot_rows_are_those_of_models_without_them():
 def test_many_outputs_are_judged_by_random_combinations_of_them():
     Y = np.random.default_rng(3).normal(size=(400, 100))
     few = pilot_choice._few_outputs(Y)
-    assert few.shape == (400, pilot_choice.MOST_OUTPUTS)
+    assert few.shape == (400, pilot_choice.JUDGED_OUTPUTS)
     assert np.square(few).sum() == pytest.approx(np.square(Y).sum(), rel=0.05)
 
 

@@ -241,7 +241,7 @@ class PenaltyTrials:
         p, rows, single = self.K.shape[1], self.rows, penalty >= SINGLE_FROM
         half = p // 2
         G = self.K[:p].astype(np.float32 if single else np.float64)
-        np.fill_diagonal(G, G.diagonal() + penalty * rows.inverse_weights[:p])
+        np.fill_diagonal(G, self.K.diagonal()[:p] + penalty * rows.inverse_weights[:p])
         try:
             L = cholesky(G.T, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:  # the penalty is below rounding
