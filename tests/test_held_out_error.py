@@ -6,7 +6,6 @@ import pytest
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
 from similitude.estimators.nested_folds import assign_folds, error_of_classes, error_of_numbers
-from similitude.estimators.rows import Sampling, draw_seed
 from similitude.kernels import Gaussian
 
 ONE = LocalEngine(threads=1)
@@ -146,16 +145,20 @@ def test_rows_that_judge_a_large_fit_take_part_in_no_choice(loss):
     y = (X[:, 0] + 0.5 * rng.normal(size=5200) > 0).astype(int)
 
     def fitted(labels):
-        return SimilarityClassifier(loss=loss, random_state=0, engine=ONE).fit(X, labels)
+        model = SimilarityClassifier(Gaussian(), landmarks="uniform", loss=loss, random_state=0, engine=ONE)
+        return model.fit(X, labels)
+            X, labels
+        )
 
     first = fitted(y)
-    codes = np.where(y, 1.0, -1.0)[:, None]
-    judged = first._fitted(X, codes, np.ones(5200), None, y, Sampling(draw_seed(0))).positions
+    fit, judge = first._train(X, np.where(y, 1.0, -1.0)[:, None], np.ones(5200), None, y)
+    judged = fit.samples[0].places[-520:]
     other = y.copy()
     other[judged] = 1 - y[judged]
     second = fitted(other)
     assert first.lam_ == second.lam_ and first.similarity_ == second.similarity_
-    assert len(judged) == 520
+    assert np.array_equal(first.landmark_curve_.y, second.landmark_curve_.y)
+    assert len(judge().Y) == 520
     assert first.held_out_error_.value == pytest.approx(1 - second.held_out_error_.value)
 
 

@@ -224,7 +224,7 @@ def explain_by_examples(
     found = []
     for start in range(0, len(asked.scores), AT_ONCE):
         cut = slice(start, start + AT_ONCE)
-        terms, similarities = influence.terms(model, rows(encodings, cut))  # type: ignore[arg-type]
+        terms, similarities = influence.terms(model, rows(encodings, cut))
         for i, added, near in zip(range(start, start + AT_ONCE), terms, similarities, strict=False):
             u = asked.directions[i]
             score, base = float(asked.scores[i] @ u), float(influence.base @ u)
