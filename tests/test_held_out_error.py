@@ -147,8 +147,6 @@ def test_rows_that_judge_a_large_fit_take_part_in_no_choice(loss):
     def fitted(labels):
         model = SimilarityClassifier(Gaussian(), landmarks="uniform", loss=loss, random_state=0, engine=ONE)
         return model.fit(X, labels)
-            X, labels
-        )
 
     first = fitted(y)
     fit, judge = first._train(X, np.where(y, 1.0, -1.0)[:, None], np.ones(5200), None, y)
