@@ -349,7 +349,7 @@ class Recorded:
         monkeypatch.setattr(penalty_choice, "l1_path", self.fit)
         monkeypatch.setattr(penalty_choice, "n_fitted", lambda n: fitted)
 
-    def fit(self, F, Y, weights, penalties, loss):
+    def fit(self, F, Y, weights, penalties, loss, tolerance=None):
         rows = np.array([int(np.flatnonzero((one == self.F).all(axis=1))[0]) for one in F])
         np.testing.assert_array_equal(self.weights[rows], weights)
         self.fits.append((rows, []))

@@ -216,7 +216,7 @@ ESTIMATORS = [
         X,
         Y,
         rows=[
-            ({"loss": "logistic"}, ValueError, "loss must be 'auto', 'squared', got 'logistic'"),
+            ({"loss": "logistic"}, ValueError, "loss must be 'auto', 'squared', 'huber', got 'logistic'"),
             ({"landmarks": "stratified"}, ValueError, "'stratified' needs classes"),
         ],
     ),

@@ -127,7 +127,7 @@ def check_precision_is_kept(k: Similarity, X: Any) -> None:
         diagonal = resolved.diag(X.astype(dtype)).dtype
         assert diagonal == dtype, f"{np.dtype(dtype)} vectors gave a {diagonal} diagonal"
     torch = sys.modules.get("torch")
-    if torch is not None:
+    if torch is not None and resolved.hints.on_tensors:
         tensor = torch.asarray(X.astype(np.float32))
         values = resolved.gram(tensor)
         assert isinstance(values, torch.Tensor) and values.dtype == torch.float32, f"tensors gave {type(values)}"

@@ -11,6 +11,7 @@ import numpy as np
 
 from similitude.compute import check_objects
 from similitude.compute.engines import Engine
+from similitude.goodness import sampling
 from similitude.goodness.alignments import estimated_alignments
 from similitude.goodness.class_means import WeakGoodness, weak_goodness
 from similitude.goodness.gaps import StrongGoodness, class_similarities, gaps, largest_gap
@@ -19,7 +20,6 @@ from similitude.goodness.permutation import SIGNIFICANT, PermutationTest, permut
 from similitude.goodness.resampling import band
 from similitude.goodness.sample_sizes import Size, sizes
 from similitude.goodness.sampling import (
-    PAIRS_LIMIT,
     AssessedSimilarity,
     Labels,
     SamplingPlan,
@@ -263,8 +263,8 @@ def assess(
 def _affordable(similarity: Any, max_calls: int | None) -> int:
     """Return the largest number of examples for which all pairs are within a budget of calls."""
     if max_calls is None or isinstance(similarity, str) or not is_counted(as_similarity(similarity)):
-        return PAIRS_LIMIT
-    return min(PAIRS_LIMIT, math.isqrt(max_calls // calls_per_pair(as_similarity(similarity))))
+        return sampling.PAIRS_LIMIT
+    return min(sampling.PAIRS_LIMIT, math.isqrt(max_calls // calls_per_pair(as_similarity(similarity))))
 
 
 def _on_calls(similarity: Any, meter: Meter, found: Similarities) -> list[str]:

@@ -188,20 +188,29 @@ def _permuted(X: Any, q: int, times: int, rng: np.random.Generator) -> Iterator[
 
 def _steepness(model: Any, X: Any) -> np.ndarray:
     """Return the squared derivatives of the score at each row, per standard deviation of each column."""
-    k: Any = getattr(model, "similarity_", None)
-    if not isinstance(k, STEEP) or getattr(getattr(model, "representation_", None), "normalized", True):
-        raise ValueError(
-            f"the derivative of {k!r} is not known: by='derivative' takes a model of one of the kernels "
-            f"{', '.join(kernel.__name__ for kernel in STEEP)}; by='permutation' takes any"
-        )
-    rows, landmarks, weights = np.asarray(X, dtype=float), np.asarray(model.landmarks_, float), model.landmark_weights_
-    if isinstance(k, Linear):
-        gradients = np.broadcast_to((landmarks.T @ weights).T, (len(rows), weights.shape[1], rows.shape[1]))
-    else:
-        gradients = model_gradients(k, k.encode(rows), k.encode(landmarks), weights)
-        metric = getattr(k, "metric", None)
-        if metric is not None:  # the chain rule: gradients are those in the coordinates under the metric
-            T = np.asarray(metric, dtype=float)
-            gradients = gradients * T if T.ndim == 1 else gradients @ T.T
+    several = isinstance(getattr(model, "similarity_", None), (list, tuple))
+    names = ("similarity_", "representation_", "landmarks_", "landmark_weights_")
+    parts = [getattr(model, name, None) if several else [getattr(model, name, None)] for name in names]
+    for k, representation in zip(*parts[:2], strict=True):
+        if not isinstance(k, STEEP) or getattr(representation, "normalized", True):
+            raise ValueError(
+                f"the derivative of {k!r} is not known: by='derivative' takes a model of the kernels "
+                f"{', '.join(kernel.__name__ for kernel in STEEP)}; by='permutation' takes any"
+            )
+    rows = np.asarray(X, dtype=float)
+    terms = [_gradients(k, rows, np.asarray(near, float), weights) for k, _, near, weights in zip(*parts, strict=True)]
+    gradients = np.sum(terms, axis=0)
     squares: np.ndarray = (gradients**2).mean(axis=1) * rows.var(axis=0)
     return squares
+
+
+def _gradients(k: Any, rows: np.ndarray, landmarks: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the gradients of a weighted sum of similarities to landmarks, of shape (rows, outputs, columns)."""
+    if isinstance(k, Linear):
+        return np.broadcast_to((landmarks.T @ weights).T, (len(rows), weights.shape[1], rows.shape[1]))
+    gradients = model_gradients(k, k.encode(rows), k.encode(landmarks), weights)
+    metric = getattr(k, "metric", None)
+    if metric is None:
+        return gradients
+    T = np.asarray(metric, dtype=float)  # the chain rule: gradients are those in the coordinates under the metric
+    return gradients * T if T.ndim == 1 else gradients @ T.T

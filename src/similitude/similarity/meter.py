@@ -40,6 +40,14 @@ class Meter:
         self.squares, self.freedom = 0.0, 0
         self._lock = threading.Lock()
 
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out the lock, and what shows progress: workers have none."""
+        return {**vars(self), "show": None, "_lock": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state)
+        self._lock = threading.Lock()
+
     @property
     def left(self) -> float:
         """The number of calls that may still be made."""

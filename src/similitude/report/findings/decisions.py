@@ -116,7 +116,7 @@ def _attributed(
         kind = kind_of_object(objects[0]) if inputs.similarity.objects == "any" else inputs.similarity.objects
         costs = np.cumsum([len(parts_of(kind, one).places) for one in objects]) * model.n_similarity_calls_
         some = int(np.searchsorted(costs, calls))
-        called = component_names(names, inputs.X.shape[1]) if kind == "vectors" else None
+        called = component_names(names, np.size(objects[0])) if kind == "vectors" else None
         return [*attributions(model, objects[:some], names=called), *nothing[some:]] if some else nothing
     except (TypeError, ValueError):  # no parts are known of such objects
         return nothing
