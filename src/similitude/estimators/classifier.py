@@ -281,7 +281,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         >>> from similitude.datasets import iris
         >>> said = SimilarityClassifier("gaussian", random_state=0).fit(*iris()).verdict()
         >>> print(said[: said.index(" by comparing")])
-        similar objects share labels: 95 % of new rows right
+        similar objects share labels: 96 % of new rows right
         """
         check_is_fitted(self)
         error, most = self.held_out_error_, self.constant_error_

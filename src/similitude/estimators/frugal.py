@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, take
+from similitude.compute.engines import format_bytes
 from similitude.estimators.cascade import Cascade, CascadeInfluence, Stage, decided, margins
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.profile_ridge import fit_profiles
@@ -186,6 +187,17 @@ def fit_frugally(task: FrugalTask) -> FrugalFit:
     if ended == GAINED_NOTHING:
         del stages[-1]
     return _fitted(task, people, stages, trials, passed, reason, symmetry)
+
+
+def check_memory(n: int, memory: int) -> None:
+    """Refuse rows whose equations and similarities, in both directions, do not fit into a memory budget."""
+    rows = min(n, MOST_COMPARED_ROWS)
+    needed = 8 * rows * (2 * rows + 2 * MOST_LANDMARKS)
+    if needed > memory:
+        raise MemoryError(
+            f"comparing {rows:,} rows with landmarks takes {format_bytes(needed)}, the memory budget is "
+            f"{format_bytes(memory)}: give fewer rows, or a larger budget"
+        )
 
 
 def check_budget(task: FrugalTask) -> None:

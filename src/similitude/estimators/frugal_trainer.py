@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.estimators.cascade import Cascade
-from similitude.estimators.frugal import FrugalTask, fit_frugally
+from similitude.estimators.frugal import FrugalTask, check_memory, fit_frugally
 from similitude.estimators.nested_folds import Judged
 from similitude.estimators.options import RIDGE
 from similitude.estimators.prediction import LandmarkPredictor
@@ -101,6 +101,7 @@ class FrugalTrainer(LandmarkPredictor):
         budget = self._budget(similarities[0], len(order))
         if budget is None:
             return None
+        check_memory(len(order), self._engine.budget)
         k, A = similarities[0].prepare(X, self.random_state)
         rng = generator(self.random_state)
         task = FrugalTask(X, k, A, Y, weights, labels, order, self.side, budget, self._meter, rng)

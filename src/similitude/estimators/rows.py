@@ -85,12 +85,15 @@ def draw_seed(random_state: Any) -> int:
 
 
 def groups_of_equals(A: Encoding, places: np.ndarray) -> np.ndarray:
-    """Return a number for each of some rows, the same for equal ones."""
+    """Return a number for each of some rows, the same for equal ones, in the order in which they first occur."""
     some = moved(rows(A, places), as_numpy)
     if isinstance(some, np.ndarray) and some.dtype.kind == "f" and some.ndim == 2 and some.shape[1]:
         bits = np.ascontiguousarray(some + 0)  # + 0: 0.0 and -0.0 are equal
-        return np.unique(bits.view(np.dtype((np.void, bits.itemsize * bits.shape[1]))), return_inverse=True)[1].ravel()
-    return np.unique(keys(some), return_inverse=True)[1]
+        named = bits.view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
+    else:
+        named = keys(some)
+    _, first, group = np.unique(named, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[group]
 
 
 def equals_judged_together(order: np.ndarray, groups: np.ndarray) -> np.ndarray:
