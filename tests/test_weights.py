@@ -334,6 +334,7 @@ def test_estimators_learn_inside_their_folds():
     assert numbers.held_out_error_.value < 0.2
 
 
+@pytest.mark.deep
 def test_choose_kernel_learns_inside_its_folds():
     X, y = dna(160)
     chosen = choose_kernel({"words": Spectrum(4).normalized(), "letters": Edit()}, X, y, learn=True, random_state=0)
