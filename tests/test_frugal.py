@@ -23,6 +23,7 @@ from similitude import (
     load,
     save,
 )
+from similitude.engines import LocalEngine
 from similitude.errors import BudgetError, PairError
 from similitude.estimators.cascade import Cascade, margins
 from similitude.estimators.frugal import most_telling
@@ -380,3 +381,16 @@ def test_a_service_that_is_slow_fails_and_limits(service, monkeypatch, tmp_path)
     paid = service.asked
     again = SimilarityClassifier(k, max_calls=800, random_state=0).fit(X, y)
     assert service.asked == paid and again.calls_.spent == 0
+
+
+def test_calls_in_other_processes_cannot_be_counted():
+    def never(x, z):
+        raise AssertionError("asked")
+
+    engine = LocalEngine(processes=2)
+    for call in (
+        lambda: SimilarityClassifier(never, max_calls=4000, engine=engine).fit(["a", "b", "c"] * 9, [0, 1, 1] * 9),
+        lambda: LandmarkMap(never, n_components=2, max_calls=4000, engine=engine).fit(["a", "b", "c"]),
+    ):
+        with pytest.raises(ValueError, match="max_calls counts the calls that this process makes"):
+            call()

@@ -23,13 +23,14 @@ from similitude.similarity import (
     Meter,
     Similarity,
     calls_per_pair,
+    check_max_calls,
     cost_per_call,
     is_counted,
     may_be_costly,
     metered,
     progress_line,
 )
-from similitude.support import Guarantee, check_integer, generator, pairs_at
+from similitude.support import Guarantee, generator, pairs_at
 
 CALLS_PER_ROW, FURTHER_CALLS = 40, 10_000
 """The most calls of a frugal fit without `max_calls`: these for each row, and some more."""
@@ -47,8 +48,7 @@ class FrugalTrainer(LandmarkPredictor):
 
     def _check_params(self) -> None:
         super()._check_params()
-        if self.max_calls is not None:
-            check_integer("max_calls", self.max_calls, otherwise="None")
+        check_max_calls(self.max_calls, self._engine)
 
     @contextmanager
     def _counting(self) -> Iterator[None]:

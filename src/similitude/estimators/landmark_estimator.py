@@ -30,6 +30,7 @@ from similitude.estimators.rows import (
 from similitude.estimators.targets import Targets
 from similitude.estimators.training import LandmarkTrainer
 from similitude.scikit import InputCheck, all_or_nothing
+from similitude.similarity import check_max_calls
 from similitude.support import Estimate
 
 
@@ -124,6 +125,7 @@ class LandmarkEstimator(LandmarkTrainer):
     def _fit_collection(self, X: Any, y: Any, sample_weight: Any) -> Judged:
         self._refuse_indices("collection")
         engine = distributed_engine(self._engine)
+        check_max_calls(self.max_calls, engine)
         with engine.session(), use_engine(engine) if self.engine is None else nullcontext():
             columns, check = engine.partitions(X, y, sample_weight), InputCheck(self, engine.memory)
             targets, seed = self._targets(), draw_seed(self.random_state)

@@ -251,7 +251,7 @@ def assess(
     who = plan(labels, landmarks, rng, _affordable(similarity, max_calls))
     left_out = _left_out(who)
     _warn(left_out)
-    with budgeted(max_calls) as meter:
+    with budgeted(max_calls, engine) as meter:
         found = assessed.similarities(X, who, random_state)
     left_out += _on_calls(similarity, meter, found)
     if _constant(found.K):

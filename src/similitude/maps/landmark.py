@@ -76,7 +76,7 @@ class LandmarkedMap(FeatureMap):
             Only used by ``landmarks="stratified"``.
         """
         ask = self._check_params()
-        with budgeted(self.max_calls) as meter, self._session(X):
+        with budgeted(self.max_calls, self._engine) as meter, self._session(X):
             given = self._fit_sample(X, y)
             X, y = self._checked(given.objects, reset=True), given.labels
             if y is not None:

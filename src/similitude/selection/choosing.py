@@ -134,7 +134,7 @@ def choose_kernel(
     seed = int(rng.integers(2**31)) if isinstance(cv, int) else 0
     data = SampledData(X, rows, sample_landmarks(len(rows), None, sizes.landmarks, rng))
     sizes.announce("choose_kernel")
-    with budgeted(max_calls), remembered_images():
+    with budgeted(max_calls, engine), remembered_images():
         named = distinct([one.resolved(X, random_state) for one in named])
         copies = _copies(named, data)
         folds = make_folds(cv, targets, rows, copies, seed)

@@ -34,7 +34,7 @@ from similitude.similarity.claims import (
     check_claims,
 )
 from similitude.similarity.contract import Similarity, image, remembered_images
-from similitude.similarity.meter import Calls, Meter, budgeted, current_meters, metered, progress_line
+from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls, current_meters, metered, progress_line
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
 from similitude.similarity.paying import calls_per_pair, cost_per_call, functions_of_pairs, is_counted, may_be_costly
@@ -79,6 +79,7 @@ __all__ = [
     "cache_information",
     "calls_per_pair",
     "check_claims",
+    "check_max_calls",
     "cost_per_call",
     "current_meters",
     "exported_pairs",

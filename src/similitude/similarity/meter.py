@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from similitude.compute.engines import DistributedEngine, Engine, current_engine
 from similitude.support import BudgetError, Result, check_integer
 
 
@@ -88,11 +89,23 @@ class Meter:
             self.purpose = before
 
 
-def budgeted(max_calls: int | None) -> AbstractContextManager[Meter]:
+def budgeted(max_calls: int | None, engine: Engine | None = None) -> AbstractContextManager[Meter]:
     """Validate a budget, and return a context in which calls of users' functions are counted and bounded by it."""
-    if max_calls is not None:
-        check_integer("max_calls", max_calls, otherwise="None")
+    check_max_calls(max_calls, engine)
     return metered(Meter(max_calls))
+
+
+def check_max_calls(max_calls: int | None, engine: Engine | None = None) -> None:
+    """Validate a budget: a positive integer, with an engine that calls functions in this process, or None."""
+    if max_calls is None:
+        return
+    check_integer("max_calls", max_calls, otherwise="None")
+    engine = engine or current_engine()
+    if isinstance(engine, DistributedEngine) or getattr(engine, "processes", None) is not None:
+        raise ValueError(
+            f"max_calls counts the calls that this process makes, and {type(engine).__name__} calls functions in other "
+            "processes: use LocalEngine() without processes; FromPairs(f, workers=...) makes several calls at once"
+        )
 
 
 _meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
