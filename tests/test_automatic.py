@@ -191,7 +191,9 @@ def test_outliers_of_targets_have_little_influence_with_hubers_loss():
     y[[5, 17, 60, 99]] = [1e6, -1e6, 1e9, 1e3]
     model = SimilarityRegressor("gaussian", loss="huber", random_state=0).fit(X[:120], y[:120])
     assert model.score(X[120:], y[120:]) > 0.5 and model.loss_ == "huber"
-    assert "limited" in model.notes_[-1]
+    assert "limited" in model.notes_[-1] and "from their median" in model.notes_[-1]
+    few = SimilarityRegressor("gaussian", loss="huber").fit(X[:4], y[:4])
+    assert few.loss_ == "squared" and "the squared loss was used" in few.notes_[-1]
     assert model.held_out_error_.value < 2 * model.constant_error_ < 10
 
 

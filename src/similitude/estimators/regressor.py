@@ -14,7 +14,7 @@ from similitude.compute import take
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.estimators.landmark_estimator import LandmarkEstimator
-from similitude.estimators.limited_targets import HUBER_THRESHOLD, limit_targets
+from similitude.estimators.limited_targets import FAR_TARGET, HUBER_THRESHOLD, limit_targets
 from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, error_of_numbers
 from similitude.estimators.options import FitOptions
 from similitude.estimators.rows import Sampling
@@ -136,14 +136,19 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         sampling: Sampling,
     ) -> Judged:
         """Fit; with Huber's loss to targets that are limited first, and judged by the folds that limit them."""
-        if self.loss != HUBER or np.count_nonzero(weights) < FEWEST_NESTED_ROWS:
-            return super()._fitted(X, Y, weights, sample_weight, labels, sampling)
+        few = np.count_nonzero(weights) < FEWEST_NESTED_ROWS
+        if self.loss != HUBER or few:
+            judged = super()._fitted(X, Y, weights, sample_weight, labels, sampling)
+            if self.loss == HUBER:
+                self.notes_.append(f"loss='huber' needs {FEWEST_NESTED_ROWS} rows: the squared loss was used")
+            return judged
         limited = limit_targets(partial(self._predicted, X, weights), Y, weights, self.random_state)
         judged = super()._fitted(X, limited.Y, weights, sample_weight, labels, sampling)
         self.loss_ = HUBER
         self.notes_.append(
             f"loss='huber' limited {limited.n_limited:,} of {len(Y):,} targets to {HUBER_THRESHOLD} robust standard "
-            "deviations from predictions by other rows"
+            "deviations from predictions by other rows; the held-out error is that of targets at most "
+            f"{FAR_TARGET:g} robust standard deviations from their median"
         )
         trial = Trial.of(judged.trial.lam, limited.predicted, limited.near, weights)
         return Judged(trial, limited.near, weights, np.arange(len(Y)))

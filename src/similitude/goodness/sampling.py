@@ -104,7 +104,7 @@ class SamplingPlan:
 
 
 def plan(labels: Labels, landmarks: Any, rng: np.random.Generator, most: int = PAIRS_LIMIT) -> SamplingPlan:
-    """Choose the examples, at most so many, and their roles."""
+    """Choose at most `most` examples, and their roles."""
     wanted = read_landmarks(landmarks, labels)
     many = np.flatnonzero(labels.codes >= 0)
     if len(many) > most < 2 * len(labels.classes_):
