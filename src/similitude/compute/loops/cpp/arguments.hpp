@@ -52,13 +52,19 @@ template <class T> Matrix<const T> in(const In<T> &A) {
     return {A.data(), A.shape(0), A.shape(1), static_cast<std::ptrdiff_t>(A.shape(1))};
 }
 
+/* Refuse rows with gaps between their entries. The strides of an array without entries mean nothing, and numpy sets them
+   freely. */
+template <class Array> void require_neighbors(const Array &A) {
+    require(A.size() == 0 || A.shape(1) == 1 || A.stride(1) == 1, "the entries of each row must be neighbors");
+}
+
 template <class T> Matrix<T> out(const Out<T> &A) {
-    require(A.shape(1) <= 1 || A.stride(1) == 1, "the entries of each row must be neighbors");
+    require_neighbors(A);
     return {A.data(), A.shape(0), A.shape(1), A.stride(0)};
 }
 
 template <class T> Matrix<const T> view(const InView<T> &A) {
-    require(A.shape(1) <= 1 || A.stride(1) == 1, "the entries of each row must be neighbors");
+    require_neighbors(A);
     return {A.data(), A.shape(0), A.shape(1), A.stride(0)};
 }
 
