@@ -19,6 +19,9 @@ from similitude.report import figures  # noqa: E402
 from similitude.report.render import charts  # noqa: E402
 
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
+
 def axes():
     return Figure(figsize=(5, 4)).add_subplot()
 

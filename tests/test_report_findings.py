@@ -20,6 +20,8 @@ from similitude.report.findings.landmark_importance import landmark_roles
 from similitude.results import Result
 from similitude.theory.intervals import clopper_pearson
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 RNG = np.random.default_rng(0)
 
 

@@ -17,6 +17,9 @@ from similitude.report.findings.neighbors import Neighbors
 from similitude.report.render.page import as_html
 
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
+
 def leaning(x, z):
     """Not symmetric, and no kernel."""
     return float(np.exp(-np.abs(x - z).sum()) + 0.3 * np.tanh(x[0] - z[0]))

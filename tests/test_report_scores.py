@@ -18,6 +18,9 @@ from similitude.report.findings.model_quality import Residuals
 from similitude.report.findings.scores import ahead_of, class_scores_of, scores
 
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
+
 @cache
 def iris_findings():
     return investigate("gaussian", *datasets.iris(), compare={"same": "gaussian", "edgy": "laplace"})
