@@ -20,3 +20,11 @@ def thin(*axes, together=1):
         missing -= shown[best]
     values = {cell: [axis[i] for axis, i in zip(axes, cell, strict=True)] for cell in cells}
     return [pytest.param(*values[cell], marks=() if cell in kept else pytest.mark.deep) for cell in cells]
+
+
+def examples(number):
+    """Return settings for a property that is tried on this number of examples, in `make deep` on as many as any."""
+    from hypothesis import settings  # the tests of a GPU do without
+
+    usual = settings().max_examples
+    return settings(max_examples=max(number, usual) if usual > 25 else number)

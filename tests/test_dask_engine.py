@@ -130,7 +130,17 @@ def test_contract(client):
     check_engine(DaskEngine(client))
 
 
-@pytest.mark.parametrize("name", SIMILARITIES)
+KEPT = {  # of each kind of objects, and of each way to pass them on
+    *("linear", "gaussian, float32", "gaussian, sparse", "partitioned", "jaccard, bits", "shares any", "ordinal"),
+    *("or missing", "columns", "spectrum, idf", "edit, unusual strings", "weisfeiler-lehman", "dtw", "pairs"),
+    *("global alignment, float32", "blocks", "precomputed, sparse", "sum", "normalized", "cached pairs"),
+    *("pullback, batched", "expression", "repaired", "tabular", "gower", "pairs of rows", "shifted, polars"),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in KEPT else [pytest.mark.deep]) for name in SIMILARITIES]
+)
 def test_every_similarity_is_that_of_one_thread(client, name):
     agree_on(DaskEngine(client), name)
 

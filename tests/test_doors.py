@@ -121,7 +121,9 @@ def test_a_door_without_a_list_of_public_names_exports_what_others_use(room):
 
 def test_every_door_exists_and_is_used():
     assert all(map(is_module, DOORS))
-    used = {(path.relative_to(PACKAGE).parts[0], name) for path, tree in modules().items() for _, name in imported(tree)}
+    used = {
+        (path.relative_to(PACKAGE).parts[0], name) for path, tree in modules().items() for _, name in imported(tree)
+    }
     assert {name for room, name in used if name in DOORS and name.split(".")[0] != room} == DOORS
 
 

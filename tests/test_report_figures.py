@@ -18,7 +18,6 @@ from matplotlib.figure import Figure  # noqa: E402
 from similitude.report import figures  # noqa: E402
 from similitude.report.render import charts  # noqa: E402
 
-
 pytestmark = pytest.mark.usefixtures("few_trees")
 
 
