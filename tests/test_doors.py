@@ -56,6 +56,12 @@ def imported(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield from ((node, f"{module}.{alias.name}".removeprefix(".")) for alias in node.names)
 
 
+@functools.cache
+def imports() -> dict[Path, list[tuple[ast.AST, str]]]:
+    """Return what every module imports from the package."""
+    return {path: list(imported(tree)) for path, tree in modules().items()}
+
+
 def is_module(name: str) -> bool:
     path = PACKAGE / Path(*name.split("."))
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
@@ -103,9 +109,9 @@ def strangers(tree: ast.AST) -> Iterator[ast.Attribute]:
 
 def test_rooms_are_entered_through_their_doors():
     bad = []
-    for path, tree in modules().items():
+    for path, names in imports().items():
         room = path.relative_to(PACKAGE).parts[0]
-        found = [(node, name) for node, name in imported(tree) if name.split(".")[0] in ROOMS - {room}]
+        found = [(node, name) for node, name in names if name.split(".")[0] in ROOMS - {room}]
         bad += [f"{place(path, node)} imports {name}" for node, name in found if not enters_by_a_door(name)]
     assert not bad, "\n".join(bad)
 
@@ -113,17 +119,14 @@ def test_rooms_are_entered_through_their_doors():
 @pytest.mark.parametrize("room", ["compute", "compute.engines", "kernels.vectors", "report.findings", "theory"])
 def test_a_door_without_a_list_of_public_names_exports_what_others_use(room):
     inside = PACKAGE / Path(*room.split("."))
-    outside = [tree for path, tree in modules().items() if inside not in path.parents]
-    used = {name for tree in outside for _, name in imported(tree)}
+    used = {name for path, names in imports().items() if inside not in path.parents for _, name in names}
     standard = {"Any", "TYPE_CHECKING"}
     assert not [name for name in exported(room) - standard if f"{room}.{name}" not in used]
 
 
 def test_every_door_exists_and_is_used():
     assert all(map(is_module, DOORS))
-    used = {
-        (path.relative_to(PACKAGE).parts[0], name) for path, tree in modules().items() for _, name in imported(tree)
-    }
+    used = {(path.relative_to(PACKAGE).parts[0], name) for path, names in imports().items() for _, name in names}
     assert {name for room, name in used if name in DOORS and name.split(".")[0] != room} == DOORS
 
 

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from grids import thin
 from objectives import OBJECTIVES
 
 from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, load, save
@@ -122,9 +123,8 @@ def test_groups_are_sums_of_examples(labels):
         assert why.base + why.influences.sum() == pytest.approx(why.score, abs=1e-9)
 
 
-@pytest.mark.parametrize("labels", LABELS)
 @pytest.mark.parametrize("n", [pytest.param(60, marks=pytest.mark.deep), 20])
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize(("objective", "labels"), thin(list(OBJECTIVES), list(LABELS)))
 def test_every_loss_and_penalty_is_a_sum_over_examples(objective, n, labels):
     y, n = LABELS[labels], n if OBJECTIVES[objective].get("penalty") != "l1" else n // 10
     model = SimilarityClassifier(KERNEL, n_landmarks=n, random_state=0, **OBJECTIVES[objective]).fit(X, y)
@@ -238,8 +238,7 @@ def test_a_saved_model_explains_the_same_and_stays_small(tmp_path):
         assert size <= max(1.3 * plain, plain + 256 * n)
 
 
-@pytest.mark.parametrize("n", [60, 20])
-@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize(("loss", "n"), thin(["logistic", "squared_hinge"], [60, 20]))
 def test_many_classes_stay_small_and_exact(loss, n, tmp_path):
     rng = np.random.default_rng(2)
     y = rng.integers(6, size=60)

@@ -43,7 +43,7 @@ def checked(k, X, Y, outputs, way, precision="float32", most=5e-6):
 for n, m, d in ((70, 130, 3), (5, 1, 20), (9, 2100, 1), (3, 5, 140)):
     X, Y = torch.randn(n, d, device=device) + 3, torch.randn(m, d, device=device) + 3
     for way, kernels in KERNELS.items():
-        for k in kernels[: 1 if m == 2100 and device == "cpu" else None]:  # which takes long where it is interpreted
+        for k in kernels[: 1 if n != 70 and device == "cpu" else None]:  # which takes long where it is interpreted
             checked(k, X, Y, 3 if n == 70 else 1, way)
     if d == 3:
         checked(Gaussian(0.1), X, Y, 1, "direct")
@@ -53,7 +53,7 @@ far_X[1], far_Y[2] = 1e4, 1e4
 checked(Gaussian(9.0), far_X, far_Y, 2, "fp16x3 and direct")
 checked(RationalQuadratic(1.3, 9.0), far_X, Y, 1, "fp16x3 and direct")
 for far in (10.0, 1e4, 1e6):  # two clusters: a center between them, or in one of them
-    for m in (40, 60):
+    for m in (40, 60)[: 1 if device == "cpu" and far != 1e4 else None]:
         cluster = torch.randn(100, 5, device=device)
         cluster[:m] += far
         for k in (Gaussian(3.0), RationalQuadratic(1.3, 3.0), Laplace(3.0), Matern(1.5, 3.0)):
