@@ -479,8 +479,8 @@ def test_maps_refuse_what_does_not_fit(client):
 def test_choose_kernel_spreads_its_fits(client):
     X, y = in_memory()
     candidates = [Linear(), Gaussian(sigma=1.0), Gaussian(sigma=3.0), Gaussian(sigma=0.01)]
-    chosen = choose_kernel(candidates, X[:600], y[:600], random_state=0, engine=DaskEngine(client))
-    alone = choose_kernel(candidates, X[:600], y[:600], random_state=0, engine=ONE)
+    chosen = choose_kernel(candidates, X[:200], y[:200], random_state=0, engine=DaskEngine(client))
+    alone = choose_kernel(candidates, X[:200], y[:200], random_state=0, engine=ONE)
     assert chosen.best == alone.best
     np.testing.assert_allclose([row.loss for row in chosen.table], [row.loss for row in alone.table], rtol=1e-6)
 

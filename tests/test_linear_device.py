@@ -109,7 +109,7 @@ def test_a_classifier_solves_on_the_device(monkeypatch, objective, pilot, device
     monkeypatch.setattr(
         classifier, "fit_classes", lambda loss, penalty, F, *rest: given.append(F) or usual(loss, penalty, F, *rest)
     )
-    X, new = vectors(300), vectors(50, seed=1)
+    X, new = vectors(120), vectors(50, seed=1)
     y = (X[:, 0] > X[:, 1]).astype(int) + (X[:, 2] > 1.2)
     wanted, found = (
         SimilarityClassifier(Gaussian(1.5), n_landmarks=15, **OBJECTIVES[objective], random_state=0, engine=engine).fit(
