@@ -343,7 +343,8 @@ def test_rows_of_a_label_are_taken_together_where_few_do_not_tell():
     assert np.mean(right) < 0.85  # what is to be cured
     for one, other in zip(single, told, strict=True):
         share = one.influences[:6].sum() / (one.score - one.base)
-        assert (share < 0.1) == bool(other.note) and not one.note and (one.counts == 1).all()
+        canceled = np.abs(one.influences).sum() > 6 * abs(one.score - one.base)
+        assert (share < 0.1 or canceled) == bool(other.note) and not one.note and (one.counts == 1).all()
         assert other.base + other.influences.sum() == pytest.approx(other.score, abs=1e-9)
         assert np.sign(other.influences[:6].sum()) == np.sign(other.score - other.base)
         if other.note:

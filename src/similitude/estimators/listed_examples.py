@@ -13,6 +13,9 @@ SHOWN = 6
 TELLING_SHARE = 0.1
 """Part of the score less its base that the shown examples have to account for."""
 
+MOST_CANCELED = 6.0
+"""How many times larger than the score less its base the sizes of influences may add up to."""
+
 NEAREST_ROWS = 10
 """Rows of each label that are taken together as the nearest ones."""
 
@@ -53,6 +56,11 @@ class ListedExamples:
         total = float(self.influences.sum())
         return float(self.influences[:SHOWN].sum()) / total if total else 1.0
 
+    def tells(self) -> bool:
+        """Tell whether the first ones account for a part of the whole sum, and whether little cancels in it."""
+        little = np.abs(self.influences).sum() <= MOST_CANCELED * abs(self.influences.sum())
+        return bool(little) and self.share() >= TELLING_SHARE
+
     def telling(self, middle: float | None = None) -> ListedExamples:
         """Return single examples if a few of them tell what decided, otherwise rows of the same label together.
 
@@ -60,17 +68,17 @@ class ListedExamples:
         the prediction. Then the nearest rows of each label are one item, and its other rows another one. Numbers
         above and below `middle`, the mean, are told apart instead of labels; the label of an item is their mean.
         """
-        share = self.share()
-        if len(self.influences) <= SHOWN or share >= TELLING_SHARE:
+        if len(self.influences) <= SHOWN or self.tells():
             return self
         sides = list(self.labels) if middle is None else [label > middle for label in self.labels]
         together = self._together(_nearest_and_others(sides, self.similarities, self.counts), middle is not None)
-        if together.share() <= share:
+        if not together.tells() and together.share() <= self.share():
             return self
         kind = "label" if middle is None else "side of the mean"
         note = (
-            f"the {SHOWN} most influential rows add up to {self.influences[:SHOWN].sum():+.3g} of "
-            f"{self.influences.sum():+.3g}, so that the {NEAREST_ROWS} nearest rows of each {kind} are taken together, "
+            f"of {self.influences.sum():+.3g}, the {SHOWN} most influential rows account for "
+            f"{self.influences[:SHOWN].sum():+.3g}, and the sizes of all influences add up to "
+            f"{np.abs(self.influences).sum():.3g}: so the {NEAREST_ROWS} nearest rows of each {kind} are taken together, "
             "and so are its other rows"
         )
         return replace(together, note=note)
