@@ -72,14 +72,14 @@ class ListedExamples:
             return self
         sides = list(self.labels) if middle is None else [label > middle for label in self.labels]
         together = self._together(_nearest_and_others(sides, self.similarities, self.counts), middle is not None)
-        if not together.tells() and together.share() <= self.share():
+        if together.share() < min(self.share(), TELLING_SHARE):  # of many labels
             return self
         kind = "label" if middle is None else "side of the mean"
         note = (
             f"of {self.influences.sum():+.3g}, the {SHOWN} most influential rows account for "
             f"{self.influences[:SHOWN].sum():+.3g}, and the sizes of all influences add up to "
-            f"{np.abs(self.influences).sum():.3g}: so the {NEAREST_ROWS} nearest rows of each {kind} are taken together, "
-            "and so are its other rows"
+            f"{np.abs(self.influences).sum():.3g}: so the {NEAREST_ROWS} nearest rows of each {kind} are taken "
+            "together, and so are its other rows"
         )
         return replace(together, note=note)
 
