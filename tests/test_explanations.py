@@ -302,7 +302,7 @@ def test_a_constant_is_explained_by_nothing():
 
 def test_explanations_are_shown_as_text_html_and_json():
     model = SimilarityClassifier(FromPairs(pairs, claims=("SYMMETRIC", "PSD")), n_landmarks=30, random_state=0)
-    why = model.fit(X, np.where(TWO == "a", "<a>", "b")).explain(Z[:3])
+    why = model.fit(X, np.where(TWO == "a", "<a>", "b")).explain(Z[:3], by="examples")
     assert isinstance(why, Explanations) and len(why) == 3 and len(why[1:]) == 2 and isinstance(why[1:], Explanations)
     text = str(why[0])
     assert text.startswith(f"{why[0].prediction!r} against {why[0].against!r}: score {why[0].score:.4g}")
