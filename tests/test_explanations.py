@@ -50,7 +50,7 @@ def test_influences_are_those_of_the_theory(labels):
     model = SimilarityClassifier(KERNEL, n_landmarks=60, random_state=0).fit(X, y)
     Y, scores = codes(y), model.decision_function(Z)
     h, mean = smoother(model.lam_), codes(y).mean(axis=0)
-    for i, why in enumerate(model.explain(Z, against=None)):
+    for i, why in enumerate(model.explain(Z, by="examples", against=None)):
         own = int(np.flatnonzero(model.classes_ == why.prediction)[0])
         column, sign = (0, 2 * own - 1) if labels == "two" else (own, 1)
         np.testing.assert_allclose(by_row(why), sign * h[i] * (Y[:, column] - mean[column]), atol=1e-9)
@@ -63,7 +63,7 @@ def test_influences_are_those_of_the_theory(labels):
 def test_changing_a_label_moves_the_prediction_by_what_its_influence_says():
     y = X[:, 0] ** 2 + X[:, 1]
     model = SimilarityRegressor(KERNEL, n_landmarks=60, random_state=0).fit(X, y)
-    why = model.explain(Z[:1])[0]
+    why = model.explain(Z[:1], by="examples")[0]
     first, lam = why.positions[0], model.lam_
     changed = y.copy()
     changed[first] = y.mean()  # had its label been average
@@ -129,7 +129,7 @@ def test_every_loss_and_penalty_is_a_sum_over_examples(objective, n, labels):
     y, n = LABELS[labels], n if OBJECTIVES[objective].get("penalty") != "l1" else n // 10
     model = SimilarityClassifier(KERNEL, n_landmarks=n, random_state=0, **OBJECTIVES[objective]).fit(X, y)
     scores, classes = model.decision_function(Z), model.classes_.tolist()
-    for i, why in enumerate(model.explain(Z)):
+    for i, why in enumerate(model.explain(Z, by="examples")):
         assert why.base + why.influences.sum() + why.rest == pytest.approx(why.score, abs=1e-9)
         assert why.rest == 0 or (model.penalty_ == "l1" and abs(why.rest) < 0.1 * np.abs(why.influences).sum())
         assert why.counts.sum() == 60
@@ -150,7 +150,7 @@ def test_weights_count_as_rows_do():
     ]
     h = smoother(models[0].lam_, weights=weights)
     assert h.sum(axis=1) == pytest.approx(np.zeros(len(Z)), abs=1e-9)
-    one, other = (model.explain(Z[:1])[0] for model in models)
+    one, other = (model.explain(Z[:1], by="examples")[0] for model in models)
     if models[0].lam_ == pytest.approx(models[1].lam_):
         assert sorted(one.influences) == pytest.approx(sorted(other.influences), abs=1e-6)
     assert one.counts.sum() == 60 and other.counts.sum() == 90
@@ -191,7 +191,7 @@ def test_one_pass_over_batches_keeps_the_same_groups():
     asked = {"n_landmarks": 40, "random_state": 0}
     here = SimilarityClassifier(KERNEL, **asked).fit(rows, y)
     there = SimilarityClassifier(KERNEL, **asked).fit(Source(rows, y))
-    whys = here.explain(Z), there.explain(Z)
+    whys = here.explain(Z, by="examples"), there.explain(Z, by="examples")
     same(*whys, 1e-9)
     assert whys[0][0].counts.sum() == 21_000
     small = [SimilarityClassifier(KERNEL, n_landmarks=40, random_state=0).fit(rows[:500], y[:500]) for _ in range(2)]
