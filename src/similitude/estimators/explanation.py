@@ -13,11 +13,9 @@ import numpy as np
 from similitude.compute import Encoding, as_objects, rows
 from similitude.estimators.cascade import CascadeInfluence
 from similitude.estimators.influence import GroupInfluence, Influence
+from similitude.estimators.listed_examples import SHOWN, ListedExamples
 from similitude.estimators.model import LandmarkModel
 from similitude.support import Result, brief, number_of, plain
-
-SHOWN = 6
-"""Examples that a printed explanation names."""
 
 SHOWN_IN_HTML = 8
 """Examples that an explanation in a notebook names."""
@@ -92,6 +90,9 @@ class Explanation(Result):
     by : {"examples", "landmarks"}
         ``landmarks``: the weights of landmarks times similarities instead of influences, with the intercept as the
         base.
+    note : str
+        Why rows of the same label are taken together, if they are: where labels are noisy, hundreds of rows have a
+        small influence each, and a few of them would not tell what decided.
     """
 
     prediction: Any
@@ -106,6 +107,7 @@ class Explanation(Result):
     counts: np.ndarray
     rest: float = 0.0
     by: str = "examples"
+    note: str = ""
 
     @property
     def title(self) -> str:
@@ -121,7 +123,7 @@ class Explanation(Result):
             return f"{one}{where}"
         if self.counts[i] == 1:
             return f"{label}: {one}{where}"
-        return f"{label}: {self.counts[i]:,} rows like {one}{where}"
+        return f"{label}: {self.counts[i]:,} rows such as {one}{where}"
 
     def others(self, shown: int) -> tuple[float, str] | None:
         """Return the sum of the influences that are not shown, and what they are; None if all are shown."""
@@ -152,7 +154,7 @@ class Explanation(Result):
         for size, similarity, what in self.lines(SHOWN):
             near = "" if similarity is None else f", similarity {similarity:.3g}"
             found.append(f"  {size:+.4g}  {what}{near}")
-        return "\n".join(found)
+        return "\n".join([*found, f"  note: {self.note}"] if self.note else found)
 
     def _score(self) -> str:
         """Return the score in words; a predicted number is its own score."""
@@ -167,7 +169,7 @@ class Explanation(Result):
             f'<div style="margin:.6em 0">{head}<table style="border-collapse:collapse;font-size:90%">'
             '<thead><tr><th style="text-align:right">against</th><th style="text-align:left">for</th><th></th>'
             '<th>similarity</th><th style="text-align:left">training rows</th></tr></thead>'
-            f"<tbody>{cells}</tbody></table></div>"
+            f"<tbody>{cells}</tbody></table>{f'<small>{html.escape(self.note)}</small>' if self.note else ''}</div>"
         )
 
 
@@ -215,8 +217,12 @@ def explain_by_examples(
     influence: Influence | CascadeInfluence,
     asked: Asked,
     classes: np.ndarray | None,
+    together: bool,
 ) -> Explanations:
-    """Explain the predictions for encoded objects by the influence of training examples."""
+    """Explain the predictions for encoded objects by training examples, taken together where few of them do not tell.
+
+    `together` allows that; `classes` are the labels that class numbers stand for.
+    """
     landmarks = model.parts[0].features.landmarks
     objects = as_objects(landmarks.objects) if len(landmarks) else []
     labels = influence.labels if classes is None or not len(influence.labels) else classes[influence.labels]
@@ -232,21 +238,23 @@ def explain_by_examples(
             which, told, counts = _items(influence, labels, u)
             if len(which) < len(added):  # the groups that are not kept apart are the last item
                 influences = np.append(influences[which[:-1]], influences[-1])
-            order = np.argsort(-np.abs(influences), kind="stable")
-            heads = which[order]
+            middle = float(influence.base[np.flatnonzero(u)[0]]) if classes is None else None
+            listed = ListedExamples(influences, told, counts, which, near[which]).in_order()
+            listed = listed.telling(middle) if together else listed
             found.append(
                 Explanation(
                     _item(asked.predictions[i]),
                     _item(asked.against[i]),
                     score,
                     base,
-                    [objects[influence.heads[j]] for j in heads],
-                    [told[j] for j in order],
-                    influences[order],
-                    near[heads],
-                    None if places is None else places[heads],
-                    counts[order],
+                    [objects[influence.heads[j]] for j in listed.landmarks],
+                    listed.labels,
+                    listed.influences,
+                    listed.similarities,
+                    None if places is None else places[listed.landmarks],
+                    listed.counts,
                     rest,
+                    note=listed.note,
                 )
             )
     return Explanations(found)
