@@ -44,7 +44,7 @@ def iris_findings():
 @cache
 def adult_findings():
     X, y = datasets.adult()
-    return investigate("gower", X.iloc[:160], y[:160])
+    return investigate("gower", X.iloc[:100], y[:100])
 
 
 @cache
