@@ -1,5 +1,6 @@
-"""Marks the tests that `make quick` runs, and holds a fixture for the tests of reports."""
+"""Marks the tests that `make quick` runs, and holds fixtures that save time."""
 
+import numpy as np
 import pytest
 import quick_tests
 
@@ -18,3 +19,9 @@ def few_trees():
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("similitude.report.findings.baselines.MAX_TREES", 10)
         yield
+
+
+@pytest.fixture
+def few_penalties(monkeypatch):
+    """Losses that are minimized step by step choose among three penalties, not ten, of which the smallest take long."""
+    monkeypatch.setattr("similitude.linear.penalty_choice.L2_PENALTIES", np.array([10.0, 0.1, 1e-3]))

@@ -292,6 +292,7 @@ ESTIMATORS = {name: rest for name, *rest in estimators_and_data()}
 LONG = [f"{k} {loss}" for k in ("lopsided", "indefinite") for loss in ("logistic", "squared_hinge")]
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize("labels", ["two", "three"])
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.deep] if name in LONG else []) for name in ESTIMATORS]
@@ -358,6 +359,7 @@ def test_landmarks_are_shown_as_the_objects_that_they_are():
 # Heads.
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize(
     ("objective", "labels", "similarity"),
     thin(L2_OBJECTIVES, ["two", "three"], [Gaussian(), INDEFINITE], together=2),
@@ -476,6 +478,7 @@ def arrays_in(thing, seen=None):
         yield from arrays_in(vars(thing), seen)
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize(("similarity", "objective"), thin([Gaussian(), LOPSIDED, "precomputed"], L2_OBJECTIVES))
 def test_the_model_keeps_landmarks_and_never_the_training_set(similarity, objective):
     n = 331
@@ -771,6 +774,7 @@ def test_the_unit_of_a_similarity_beside_others_does_not_matter():
 GIVEN = {"similarity": Gaussian(sigma=1.0), "landmark_indices": range(20)}
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize(("objective", "similarity"), thin(L2_OBJECTIVES, [Gaussian(sigma=1.0), LOPSIDED]))
 def test_a_weight_of_zero_is_no_example(objective, similarity):
     landmarks = X[:15]
@@ -818,6 +822,7 @@ def test_class_weights_move_the_decision():
     assert (strong.predict(X) == "rare").mean() > 0.5
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize("objective", L2_OBJECTIVES)
 def test_class_weights_reach_every_loss(objective):
     rare = np.where(X[:, 0] + 0.5 * np.sin(9 * X[:, 1]) > 1.0, 1, 0)
@@ -853,6 +858,7 @@ def test_a_stream_of_projected_features_is_kernel_ridge_regression(streaming):
     assert model.held_out_error_.value > 0
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize("objective", L2_OBJECTIVES)
 @pytest.mark.parametrize("similarity", ["gaussian", [Gaussian(), LOPSIDED]], ids=["one", "two"])
 def test_every_loss_learns_from_a_stream(streaming, objective, similarity):

@@ -42,6 +42,7 @@ def test_several_similarities_are_taken(kind):
     check_learner(SimilarityRegressor(similarity), objects, SAMPLE[:, 0])
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize(("kind", "objective"), thin(["sparse", "strings"], ["logistic", "squared_hinge"]))
 def test_every_loss_takes(kind, objective):
     similarity, objects = OBJECTS[kind]
@@ -111,6 +112,7 @@ def test_tables_remember_their_columns():
         model.predict(table[["c", "a", "b"]])
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize(
     ("similarity", "objective"), thin([Gaussian(), Linear(), Gaussian(sigma=8.0)], ["ridge", "logistic"]), ids=repr
 )
@@ -226,6 +228,7 @@ def test_engines_make_no_difference(similarity):
 # Similarities as they come.
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize("constant", [0.0, 1.0, -1.0, 3e7, 1e-9])
 @pytest.mark.parametrize("objective", ["ridge", "logistic", "squared_hinge", "l1"])
 def test_a_constant_similarity_predicts_the_majority(constant, objective):
@@ -256,6 +259,7 @@ def test_a_similarity_outside_its_range_is_taken_as_it_is(scale):
         assert model.guarantee_.grade == "NONE"
 
 
+@pytest.mark.usefixtures("few_penalties")
 def test_classes_with_one_example():
     y = np.array(["a"] * 58 + ["b", "c"])
     for objective in ("ridge", "logistic", "squared_hinge"):

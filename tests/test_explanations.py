@@ -123,6 +123,7 @@ def test_groups_are_sums_of_examples(labels):
         assert why.base + why.influences.sum() == pytest.approx(why.score, abs=1e-9)
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize("n", [pytest.param(60, marks=pytest.mark.deep), 20])
 @pytest.mark.parametrize(("objective", "labels"), thin(list(OBJECTIVES), list(LABELS)))
 def test_every_loss_and_penalty_is_a_sum_over_examples(objective, n, labels):
@@ -238,6 +239,7 @@ def test_a_saved_model_explains_the_same_and_stays_small(tmp_path):
         assert size <= max(1.3 * plain, plain + 256 * n)
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize(("loss", "n"), thin(["logistic", "squared_hinge"], [60, 20]))
 def test_many_classes_stay_small_and_exact(loss, n, tmp_path):
     rng = np.random.default_rng(2)
