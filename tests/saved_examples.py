@@ -167,7 +167,7 @@ def estimators():
     yield "ridge", SimilarityClassifier().fit(X, TWO), X
     yield "three", SimilarityClassifier("gaussian", class_weight="balanced", random_state=3).fit(X, THREE), X
     for objective in ("logistic", "squared_hinge", "l1"):
-        yield objective, SimilarityClassifier("gaussian", **OBJECTIVES[objective]).fit(X, THREE), X
+        yield objective, SimilarityClassifier("gaussian", n_landmarks=10, **OBJECTIVES[objective]).fit(X, THREE), X
     yield "lopsided", SimilarityClassifier(LOPSIDED, side="both").fit(X, TWO), X
     yield "several", SimilarityClassifier([Gaussian(), LOPSIDED, "linear"]).fit(X, THREE), X
     yield "precomputed", SimilarityClassifier("precomputed").fit(X @ X.T, TWO), X[:9] @ X.T
@@ -205,7 +205,7 @@ def estimators():
     yield "words one by one", perceptron.partial_fit(WORDS[20:], STARTS[20:]), WORDS
     yield "regressor", SimilarityRegressor("gaussian").fit(X, Y), X
     yield "automatic", SimilarityRegressor("auto", random_state=0).fit(X, Y), X
-    yield "several outputs", SimilarityRegressor(penalty="l1").fit(X, np.stack([Y, -Y], axis=1)), X
+    yield "several outputs", SimilarityRegressor(penalty="l1", n_landmarks=10).fit(X, np.stack([Y, -Y], axis=1)), X
     yield "regressor stream", in_batches(SimilarityRegressor(), Y), X
 
 

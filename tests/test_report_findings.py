@@ -62,17 +62,17 @@ def strings():
 
 def tables():
     X, y = datasets.adult()
-    return "gower", X.iloc[:80], y[:80]
+    return "gower", X.iloc[:50], y[:50]
 
 
 def series():
     X, y = datasets.vowels()
-    return "global_alignment", X[:80], y[:80]
+    return "global_alignment", X[::3], y[::3]
 
 
 def graphs():
     X, y = datasets.molecules()
-    return "weisfeiler_lehman", X[:80], y[:80]
+    return "weisfeiler_lehman", X[::4], y[::4]
 
 
 def sets():
@@ -87,7 +87,7 @@ def own_objects():
 
 
 def asymmetric():
-    X, codes = points(80)
+    X, codes = points(50)
     return leaning, X, codes
 
 
