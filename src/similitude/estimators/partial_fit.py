@@ -10,7 +10,7 @@ import numpy as np
 from similitude.compute import itemsize
 from similitude.compute.engines import Engine
 from similitude.estimators.fit import fit_with_held_out
-from similitude.estimators.influence import GroupInfluence
+from similitude.estimators.group_influence import GroupInfluence
 from similitude.estimators.passes import features_of
 from similitude.landmarks import FeatureUnion, Groups, LandmarkFeatures
 from similitude.linear import HELD_OUT_SHARE, MOST_HELD_OUT, LinearModel, Moments, Trial, n_judged
