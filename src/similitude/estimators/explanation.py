@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -240,10 +240,10 @@ def explain_by_examples(
         for i, added, near in zip(range(start, start + step), terms, similarities, strict=False):
             u = asked.directions[i]
             score, base = float(asked.scores[i] @ u), float(influence.base @ u)
-            items = _items(influence, labels, added @ u, u)
+            items = _items(influence, labels, added @ u, near, u)
             influences, rest = _settled(items.influences, score - base)
             middle = float(influence.base[np.flatnonzero(u)[0]]) if classes is None else None
-            listed = ListedExamples(influences, items.labels, items.counts, items.heads, near[items.heads]).in_order()
+            listed = replace(items, influences=influences).in_order()
             listed = listed.telling(middle) if together else listed
             found.append(
                 Explanation(
@@ -264,19 +264,9 @@ def explain_by_examples(
     return Explanations(found)
 
 
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """What an explanation lists: groups of rows, or single ones, by number, their labels, counts and influences."""
-
-    heads: np.ndarray
-    labels: list[Any]
-    counts: np.ndarray
-    influences: np.ndarray
-
-
 def _items(
-    influence: Influence | CascadeInfluence, labels: np.ndarray, influences: np.ndarray, u: np.ndarray
-) -> Listed:
+    influence: Influence | CascadeInfluence, labels: np.ndarray, influences: np.ndarray, near: np.ndarray, u: np.ndarray
+) -> ListedExamples:
     """Return what an explanation in the direction u lists.
 
     Groups that are not kept apart come last, as one: around the landmark of the largest of them.
@@ -284,20 +274,22 @@ def _items(
     every = np.arange(len(influence.heads))
     shown = labels[:, np.flatnonzero(u)[0]] if labels.ndim == 2 else labels
     if not isinstance(influence, GroupInfluence) or influence.columns is None:
-        return Listed(every, shown.tolist(), influence.counts, influences)
+        return ListedExamples(influences, shown.tolist(), influence.counts, every, near)
     kept = influence.kept_apart[:, u != 0]
     if kept.all():  # the others are nobody
-        return Listed(every, shown.tolist(), influence.counts, influences[:-1])
+        return ListedExamples(influences[:-1], shown.tolist(), influence.counts, every, near)
     apart = kept.any(axis=1)
     others = every[~(kept.all(axis=1) if apart.all() else apart)]
     counts = influence.counts[others]
     kind = OTHER_CLASSES if apart.any() else ALL_CLASSES
     label = float(shown[others] @ counts / counts.sum()) if labels.ndim == 2 else kind
-    return Listed(
-        np.append(every[apart], others[np.argmax(counts)]),
+    heads = np.append(every[apart], others[np.argmax(counts)])
+    return ListedExamples(
+        np.append(influences[:-1][apart], influences[-1]),
         [*shown[apart].tolist(), label],
         np.append(influence.counts[apart], counts.sum()),
-        np.append(influences[:-1][apart], influences[-1]),
+        heads,
+        near[heads],
     )
 
 
