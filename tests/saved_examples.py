@@ -166,6 +166,7 @@ def in_batches(model, labels, **options):
 def estimators():
     yield "ridge", SimilarityClassifier().fit(X, TWO), X
     yield "three", SimilarityClassifier("gaussian", class_weight="balanced", random_state=3).fit(X, THREE), X
+    yield "eight classes", SimilarityClassifier("gaussian", n_landmarks=10).fit(X, np.arange(len(X)) % 8), X
     for objective in ("logistic", "squared_hinge", "l1"):
         yield objective, SimilarityClassifier("gaussian", n_landmarks=10, **OBJECTIVES[objective]).fit(X, THREE), X
     yield "lopsided", SimilarityClassifier(LOPSIDED, side="both").fit(X, TWO), X

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from objectives import OBJECTIVES
 from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, load, save
 from similitude.estimators import Explanations
 from similitude.kernels import Gaussian, Spectrum
+from similitude.landmarks import LandmarkFeatures, Landmarks
+from similitude.linear import Moments, Ridge, Trial, newton_step
 from similitude.sources import Source
 
 RNG = np.random.default_rng(5)
@@ -259,6 +262,86 @@ def test_many_classes_stay_small_and_exact(loss, n, tmp_path):
     save(model, tmp_path / "m.sim")
     plain = (tmp_path / "m.sim").stat().st_size
     assert size <= max(1.3 * plain, plain + 256 * n)
+
+
+@pytest.mark.parametrize(("classes", "n"), [(26, 50), (60, 40), (100, 100), (300, 60)])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge"])
+def test_however_many_classes_stay_small_and_exact(loss, classes, n, tmp_path, monkeypatch):
+    def quickly(loss, penalty, F, numbers, n_classes, weights, random_state):
+        """Leave all of the loss to the last Newton step."""
+        Y = np.where(numbers[:, None] == np.arange(n_classes), 1.0, -1.0)
+        linear = Ridge(Moments.of(F, Y, weights)).fit(1.0)
+        return linear, Trial.of(1.0, linear.scores(F), Y, weights), np.arange(len(Y))
+
+    monkeypatch.setattr("similitude.estimators.classifier.fit_classes", quickly)
+    rng = np.random.default_rng(classes)
+    centers = rng.standard_normal((classes, 4)) * 3
+    y = np.tile(np.arange(classes), 3)
+    rows = centers[y] + rng.standard_normal((len(y), 4)) / 3
+    model = SimilarityClassifier(KERNEL, loss=loss, n_landmarks=n, random_state=0).fit(rows, y)
+    save(model, tmp_path / "m.sim")
+    again = load(tmp_path / "m.sim")
+    with_influences = (tmp_path / "m.sim").stat().st_size
+    scores = np.sort(again.decision_function(centers[:20]), axis=1)
+    for asked, expected in (({"against": None}, scores[:, -1]), ({}, scores[:, -1] - scores[:, -2])):
+        whys = again.explain(centers[:20], **asked)
+        for why, score in zip(whys, expected, strict=True):
+            assert why.base + why.influences.sum() == pytest.approx(score, abs=1e-9) and why.rest == 0
+            assert why.counts.sum() == len(y)
+        shown = np.mean([why.prediction in why.labels for why in whys])
+        assert shown == 1 if loss == "squared" or classes == 26 else shown > 0.4  # there is no room for all classes
+    model._influence = None
+    save(model, tmp_path / "m.sim")
+    plain = (tmp_path / "m.sim").stat().st_size
+    assert with_influences <= max(1.3 * plain, plain + 256 * n)
+
+
+def test_the_rows_of_a_class_add_what_their_examples_add_under_other_losses():
+    """What is kept of many classes is part of what the same step gives with every group kept."""
+    rng = np.random.default_rng(4)
+    centers = rng.standard_normal((60, 3)) * 3
+    y = np.tile(np.arange(60), 3)
+    rows = centers[y] + rng.standard_normal((180, 3)) / 3
+    F, Y = KERNEL.cross(rows, centers[:25]), np.where(y[:, None] == np.arange(60), 1.0, -1.0)
+    linear = Ridge(Moments.of(F, Y, np.ones(180))).fit(1.0)
+    given = "squared_hinge", "l2", F, Y, np.ones(180), linear, 1.0
+    few, every = newton_step(*given, None), newton_step(*given, Y.clip(0))
+    for one in (few, every):
+        np.testing.assert_allclose(one.group_weights.sum(axis=1), one.model.weights, atol=1e-9)
+    at = np.arange(60)
+    np.testing.assert_allclose(few.group_weights[:, 0], every.group_weights[:, at, at], atol=1e-9)
+    np.testing.assert_allclose(few.group_constants[0], every.group_constants[at, at], atol=1e-9)
+
+
+def test_weights_that_cancel_are_rounded_so_that_scores_keep_digits():
+    points = np.random.default_rng(0).standard_normal((200, 5))
+    k = Gaussian(sigma=10.0)  # nearly dependent similarities
+    U = np.linalg.cholesky(k.gram(points) + 1e-10 * np.eye(200)).T
+    features = LandmarkFeatures(k, Landmarks(points), factor=U, scale=2.0)
+    W = np.random.default_rng(1).standard_normal((200, 5))
+    rounded, exact, K = features.rounded_weights(W), features.similarity_weights(W), U.T @ U
+    assert np.abs(exact).max() > 1e4 and rounded.dtype == np.float32
+    errors = [np.abs(K @ (one.astype(float) - exact)).max() for one in (rounded, exact.astype(np.float32))]
+    assert 10 * errors[0] < errors[1] and errors[0] < 1e-2
+    np.testing.assert_array_equal(replace(features, factor=None).rounded_weights(W), (W / 2.0).astype(np.float32))
+
+
+@pytest.mark.parametrize("outputs", [3, 8, 60, 200])
+def test_many_numbers_stay_small_and_exact(outputs, tmp_path):
+    targets = np.sin(X @ RNG.standard_normal((3, outputs)))
+    model = SimilarityRegressor(KERNEL, n_landmarks=40, random_state=0).fit(X, targets)
+    save(model, tmp_path / "m.sim")
+    again, with_influences = load(tmp_path / "m.sim"), (tmp_path / "m.sim").stat().st_size
+    values = again.predict(Z)
+    for output in (0, outputs - 1):
+        for why, value in zip(again.explain(Z, output), values[:, output], strict=True):
+            assert why.base + why.influences.sum() == pytest.approx(value, abs=1e-9)
+            assert why.counts.sum() == 60 and (len(why.influences) > 1 or outputs > 40)
+            assert np.dot(why.labels, why.counts) / 60 == pytest.approx(targets[:, output].mean(), abs=1e-6)
+    model._influence = None
+    save(model, tmp_path / "m.sim")
+    plain = (tmp_path / "m.sim").stat().st_size
+    assert with_influences <= max(1.3 * plain, plain + 256 * 40)
 
 
 def test_several_similarities_share_the_sum():
