@@ -93,7 +93,8 @@ class Explanation(Result):
     counts : array of int
         How many training rows stand behind each.
     rest : float
-        What no example accounts for: with ``penalty="l1"`` what its solver left; otherwise 0.
+        What no example accounts for: what the solver left with ``penalty="l1"``, or with many landmarks on a device;
+        otherwise 0.
     by : {"examples", "landmarks"}
         ``landmarks``: the weights of landmarks times similarities instead of influences, with the intercept as the
         base.
@@ -145,7 +146,7 @@ class Explanation(Result):
         if others is not None:
             yield others[0], None, others[1]
         if self.rest:
-            yield self.rest, None, "left by the penalty and its solver"
+            yield self.rest, None, "left by the solver"
         yield (
             self.base,
             None,
