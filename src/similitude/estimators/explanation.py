@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_objects, rows
+from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.cascade import CascadeInfluence
 from similitude.estimators.group_influence import GroupInfluence
 from similitude.estimators.influence import Influence
@@ -276,6 +277,9 @@ def _listed(
     """
     every = np.arange(len(influence.heads))
     shown = labels[:, np.flatnonzero(u)[0]] if labels.ndim == 2 else labels
+    if isinstance(influence, BlendInfluence) and influences.any():  # rows of other cells have no part
+        every = np.flatnonzero(influences)
+        return Listed(every, shown[every].tolist(), influence.counts[every], influences[every])
     if not isinstance(influence, GroupInfluence) or influence.columns is None:
         return Listed(every, shown.tolist(), influence.counts, influences)
     kept = influence.kept_apart[:, u != 0]

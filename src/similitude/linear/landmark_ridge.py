@@ -282,8 +282,8 @@ class LandmarkRidge:
         if not precisely:
             sums = self.operator.transposed_times(in_precision(apart, self.operator.dtype))
             return sums - self._mean[:, None] * apart.sum(0)
-        sums, mean = xp.zeros((self.m, apart.shape[1]), dtype=apart.dtype, device=device), 0.0
-        weights = _double(self._weights)
+        sums = xp.zeros((self.m, apart.shape[1]), dtype=apart.dtype, device=device)
+        mean, weights = xp.zeros_like(sums[:, 0]), _double(self._weights)
         for cut, K in self._blocks(self.operator.A):
             sums += K.T @ apart[cut]
             mean = mean + weights[cut] @ K
