@@ -177,7 +177,7 @@ def test_many_rows_are_fitted_in_cells(model):
 
 def test_a_prediction_is_the_sum_of_the_influences_of_its_cell(model):
     model, X, _ = model
-    explained = model.explain(X[5200:5203])
+    explained = model.explain(X[5200:5203], by="examples")
     np.testing.assert_allclose([one.score for one in explained], model.predict(X[5200:5203]), rtol=1e-5)
     for one in explained:
         assert one.base + one.influences.sum() == pytest.approx(one.score, abs=1e-6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,9 @@ from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.cascade import CascadeInfluence
 from similitude.estimators.group_influence import GroupInfluence
 from similitude.estimators.influence import Influence
+from similitude.estimators.listed_examples import SHOWN, ListedExamples
 from similitude.estimators.model import LandmarkModel
 from similitude.support import Result, brief, number_of, plain
-
-SHOWN = 6
-"""Examples that a printed explanation names."""
 
 SHOWN_IN_HTML = 8
 """Examples that an explanation in a notebook names."""
@@ -99,6 +97,9 @@ class Explanation(Result):
     by : {"examples", "landmarks"}
         ``landmarks``: the weights of landmarks times similarities instead of influences, with the intercept as the
         base.
+    note : str
+        Why rows of the same label are taken together, if they are: where labels are noisy, hundreds of rows have a
+        small influence each, and a few of them would not tell what decided.
     """
 
     prediction: Any
@@ -113,6 +114,7 @@ class Explanation(Result):
     counts: np.ndarray
     rest: float = 0.0
     by: str = "examples"
+    note: str = ""
 
     @property
     def title(self) -> str:
@@ -128,7 +130,7 @@ class Explanation(Result):
             return f"{one}{where}"
         if self.counts[i] == 1:
             return f"{label}: {one}{where}"
-        return f"{label}: {self.counts[i]:,} rows like {one}{where}"
+        return f"{label}: {self.counts[i]:,} rows such as {one}{where}"
 
     def others(self, shown: int) -> tuple[float, str] | None:
         """Return the sum of the influences that are not shown, and what they are; None if all are shown."""
@@ -159,7 +161,7 @@ class Explanation(Result):
         for size, similarity, what in self.lines(SHOWN):
             near = "" if similarity is None else f", similarity {similarity:.3g}"
             found.append(f"  {size:+.4g}  {what}{near}")
-        return "\n".join(found)
+        return "\n".join([*found, f"  note: {self.note}"] if self.note else found)
 
     def _score(self) -> str:
         """Return the score in words; a predicted number is its own score."""
@@ -174,7 +176,7 @@ class Explanation(Result):
             f'<div style="margin:.6em 0">{head}<table style="border-collapse:collapse;font-size:90%">'
             '<thead><tr><th style="text-align:right">against</th><th style="text-align:left">for</th><th></th>'
             '<th>similarity</th><th style="text-align:left">training rows</th></tr></thead>'
-            f"<tbody>{cells}</tbody></table></div>"
+            f"<tbody>{cells}</tbody></table>{f'<small>{html.escape(self.note)}</small>' if self.note else ''}</div>"
         )
 
 
@@ -222,8 +224,12 @@ def explain_by_examples(
     influence: Influence | CascadeInfluence,
     asked: Asked,
     classes: np.ndarray | None,
+    together: bool,
 ) -> Explanations:
-    """Explain the predictions for encoded objects by the influence of training examples."""
+    """Explain the predictions for encoded objects by training examples, taken together where few of them do not tell.
+
+    `together` allows that; `classes` are the labels that class numbers stand for.
+    """
     landmarks = model.parts[0].features.landmarks
     objects = as_objects(landmarks.objects) if len(landmarks) else []
     labels = influence.labels if classes is None or not len(influence.labels) else classes[influence.labels]
@@ -236,41 +242,33 @@ def explain_by_examples(
         for i, added, near in zip(range(start, start + step), terms, similarities, strict=False):
             u = asked.directions[i]
             score, base = float(asked.scores[i] @ u), float(influence.base @ u)
-            listed = _listed(influence, labels, added @ u, u)
-            influences, rest = _settled(listed.influences, score - base)
-            order = np.argsort(-np.abs(influences), kind="stable")
-            heads = listed.heads[order]
+            items = _items(influence, labels, added @ u, near, u)
+            influences, rest = _settled(items.influences, score - base)
+            middle = float(influence.base[np.flatnonzero(u)[0]]) if classes is None else None
+            listed = replace(items, influences=influences).in_order()
+            listed = listed.telling(middle) if together else listed
             found.append(
                 Explanation(
                     _item(asked.predictions[i]),
                     _item(asked.against[i]),
                     score,
                     base,
-                    [objects[influence.heads[j]] for j in heads],
-                    [listed.labels[j] for j in order],
-                    influences[order],
-                    near[heads],
-                    None if places is None else places[heads],
-                    listed.counts[order].astype(np.intp),
+                    [objects[influence.heads[j]] for j in listed.landmarks],
+                    listed.labels,
+                    listed.influences,
+                    listed.similarities,
+                    None if places is None else places[listed.landmarks],
+                    listed.counts.astype(np.intp),
                     rest,
+                    note=listed.note,
                 )
             )
     return Explanations(found)
 
 
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """What an explanation lists: groups of rows, or single ones, by number, their labels, counts and influences."""
-
-    heads: np.ndarray
-    labels: list[Any]
-    counts: np.ndarray
-    influences: np.ndarray
-
-
-def _listed(
-    influence: Influence | CascadeInfluence, labels: np.ndarray, influences: np.ndarray, u: np.ndarray
-) -> Listed:
+def _items(
+    influence: Influence | CascadeInfluence, labels: np.ndarray, influences: np.ndarray, near: np.ndarray, u: np.ndarray
+) -> ListedExamples:
     """Return what an explanation in the direction u lists.
 
     Groups that are not kept apart come last, as one: around the landmark of the largest of them.
@@ -279,22 +277,24 @@ def _listed(
     shown = labels[:, np.flatnonzero(u)[0]] if labels.ndim == 2 else labels
     if isinstance(influence, BlendInfluence) and influences.any():  # rows of other cells have no part
         every = np.flatnonzero(influences)
-        return Listed(every, shown[every].tolist(), influence.counts[every], influences[every])
+        return ListedExamples(influences[every], shown[every].tolist(), influence.counts[every], every, near[every])
     if not isinstance(influence, GroupInfluence) or influence.columns is None:
-        return Listed(every, shown.tolist(), influence.counts, influences)
+        return ListedExamples(influences, shown.tolist(), influence.counts, every, near)
     kept = influence.kept_apart[:, u != 0]
     if kept.all():  # the others are nobody
-        return Listed(every, shown.tolist(), influence.counts, influences[:-1])
+        return ListedExamples(influences[:-1], shown.tolist(), influence.counts, every, near)
     apart = kept.any(axis=1)
     others = every[~(kept.all(axis=1) if apart.all() else apart)]
     counts = influence.counts[others]
     kind = OTHER_CLASSES if apart.any() else ALL_CLASSES
     label = float(shown[others] @ counts / counts.sum()) if labels.ndim == 2 else kind
-    return Listed(
-        np.append(every[apart], others[np.argmax(counts)]),
+    heads = np.append(every[apart], others[np.argmax(counts)])
+    return ListedExamples(
+        np.append(influences[:-1][apart], influences[-1]),
         [*shown[apart].tolist(), label],
         np.append(influence.counts[apart], counts.sum()),
-        np.append(influences[:-1][apart], influences[-1]),
+        heads,
+        near[heads],
     )
 
 

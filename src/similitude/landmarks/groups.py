@@ -97,13 +97,16 @@ class Groups:
 
     def _nearest(self, F: np.ndarray, basis: np.ndarray, offset: np.ndarray, own: np.ndarray | None) -> np.ndarray:
         """Return the nearest group of each row, among those of its class; single precision is enough to choose one."""
-        near = F[:, : basis.shape[1]].astype(np.float32, copy=False) @ basis.T.astype(np.float32)
-        near -= offset.astype(np.float32)
-        if own is not None:
-            assert self.classes is not None
-            kinds = np.arange(int(max(self.classes.max(), own.max(initial=0))) + 1)
-            near += np.where(kinds[:, None] == self.classes, np.float32(0), np.float32(-np.inf))[own.astype(np.intp)]
-        nearest: np.ndarray = near.argmax(1)
+        F, basis = F[:, : basis.shape[1]].astype(np.float32, copy=False), basis.astype(np.float32)
+        if own is None:
+            return _argmax(F @ basis.T - offset.astype(np.float32))
+        assert self.classes is not None
+        nearest, order = np.zeros(len(F), dtype=np.intp), np.argsort(own, kind="stable")
+        kinds, starts = np.unique(own[order], return_index=True)
+        for kind, rows in zip(kinds, np.split(order, starts[1:]), strict=True):
+            groups = np.flatnonzero(self.classes == kind)
+            if len(groups):
+                nearest[rows] = groups[_argmax(F[rows] @ basis[groups].T - offset[groups].astype(np.float32))]
         return nearest
 
     def nearness(self, features: LandmarkFeatures) -> tuple[np.ndarray, np.ndarray]:
@@ -123,3 +126,9 @@ class Groups:
         basis[self.landmarks[last], np.flatnonzero(last)] = 1.0
         used = int(np.flatnonzero(basis.any(axis=1)).max(initial=0)) + 1
         return basis[:used].T, (U**2).sum(axis=0) / (2 * features.scale)
+
+
+def _argmax(near: np.ndarray) -> np.ndarray:
+    """Return the position of the largest value of each row."""
+    found: np.ndarray = near.argmax(axis=1)
+    return found
