@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_LISTED = 6
 """Largest number of training examples in the table."""
 
-MISSING = ("nan", "None", "<NA>", "NaT")
+WITHOUT_VALUE = ("nan", "None", "<NA>", "NaT")
 """How cells without a value are written."""
 
 MAX_EDGES = 8
@@ -154,7 +154,7 @@ def in_short(value: Any, unlike: Any = None) -> str:
         return brief(value)
     other = unlike if isinstance(unlike, dict) else {}
     unlike_other = {name: cell for name, cell in value.items() if name not in other or str(other[name]) != str(cell)}
-    cells = [f"{name} {'missing' if str(cell) in MISSING else cell}" for name, cell in unlike_other.items()]
+    cells = [f"{name} {'missing' if str(cell) in WITHOUT_VALUE else cell}" for name, cell in unlike_other.items()]
     return ", ".join(cells) or "nowhere"
 
 
