@@ -4,7 +4,7 @@ For each data set, all with defaults, a model of one half explains the other hal
 median of the sum of sizes of influences over the size of score minus base: 1 if nothing cancels, a million if the terms
 mean nothing. *six* is the share of rows whose six largest influences have the sign of their sum. *exact* is the largest
 difference between the sum and the score. *file* is the size of a saved model over what is allowed, *time* the time of a
-fit over that without influences. ``--losses`` does the same for every loss.
+fit over that without influences. ``--losses`` does the same for every loss; names limit it to some data sets.
 """
 
 from __future__ import annotations
@@ -108,12 +108,15 @@ def main() -> int:
     """Print a table; return 1 if a gate is missed."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--losses", action="store_true", help="every loss, instead of the default")
+    options.add_argument("names", nargs="*", help="data sets, by the beginnings of their names; by default all")
     options.add_argument("--no-cost", action="store_true", help="do not measure sizes and times")
     asked = options.parse_args()
     losses = asked.losses
     missed = 0
     print(f"{'':34} ratio   six   exact   score   file   time", flush=True)
     for name, make, X, y in cases():
+        if asked.names and not name.startswith(tuple(asked.names)):
+            continue
         for loss, penalty in LOSSES if losses else [("auto", "l2")]:
             if losses and make is SimilarityRegressor and loss != "squared":
                 continue

@@ -177,11 +177,13 @@ def test_many_rows_are_fitted_in_cells(model):
 
 def test_a_prediction_is_the_sum_of_the_influences_of_its_cell(model):
     model, X, _ = model
-    explained = model.explain(X[5200:5203])
+    explained = model.explain(X[5200:5203], by="examples")
     np.testing.assert_allclose([one.score for one in explained], model.predict(X[5200:5203]), rtol=1e-5)
     for one in explained:
         assert one.base + one.influences.sum() == pytest.approx(one.score, abs=1e-6)
-        assert np.count_nonzero(one.influences) <= model.n_similarity_calls_
+        assert 0 < len(one.influences) <= model.n_similarity_calls_ and one.influences.all()
+        assert len(one.examples) == len(one.labels) == len(one.counts) == len(one.similarities) == len(one.influences)
+        assert len(one.positions) == len(set(one.positions)) < 5200  # rows of the other cell are not listed
 
 
 def test_a_model_in_cells_is_stored(model, tmp_path):

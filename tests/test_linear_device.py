@@ -9,7 +9,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
 from similitude.estimators import choose_landmarks, classifier
 from similitude.kernels import Gaussian, Linear, Polynomial, Spectrum
-from similitude.linear import nonlinear_cg
+from similitude.linear import Members, nonlinear_cg
 from similitude.linear.cholesky import ShiftedFactors
 from similitude.linear.features import Features
 from similitude.linear.l2_penalty import l2_path
@@ -198,6 +198,38 @@ def test_products_give_the_minimizer(k, device):
     direct = ridge.solve(both, ridge.factor(both, lam))
     np.testing.assert_allclose(K @ direct.weights + direct.intercept, F @ w + middle, atol=2e-6)
     np.testing.assert_array_equal(ridge.iterate(lam, factor, found).weights, found.weights)  # no further step
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_what_groups_of_rows_add_by_products(device):
+    X, lam, k, rng = points(200, d=2), 0.3, Gaussian(sigma=0.3), np.random.default_rng(0)
+    Y, s, members = (
+        rng.normal(size=(200, 2)),
+        rng.integers(0, 3, 200).astype(float),
+        Members(rng.integers(0, 4, 200), 4),
+    )
+    ridge = ridge_on(TorchEngine(device=device), k, X, X[:25], Y, s)
+    factor = ridge.factor(ridge.moments, lam)
+    model = ridge.solve(ridge.moments, factor)
+    of_all = ridge.of_groups(model, factor, members)
+    for group in range(4):  # ridge regression on targets that are zero outside of the group
+        T = np.where((members.group == group)[:, None], Y - s @ Y / s.sum(), 0.0)
+        alone = ridge_on(TorchEngine(device=device), k, X, X[:25], T, s)
+        wanted = alone.solve(alone.moments, factor)
+        np.testing.assert_allclose(of_all.weights[:, 2 * group : 2 * group + 2], wanted.weights, atol=1e-7)
+        level = s @ T / s.sum()  # by how much the group moves the mean
+        np.testing.assert_allclose(of_all.intercept[2 * group : 2 * group + 2], wanted.intercept - level, atol=1e-7)
+    some = np.arange(0, 200, 2)
+    part = ridge.only(some).moments
+    times = s.sum() / part.weight
+    factor = ridge.factor(part, lam / times)
+    found = ridge.iterate(lam, factor, model, steps=100, tolerance=1e-10)
+    of_some = ridge.of_groups(found, factor, members, some, times)
+    for added in (of_all, of_some):
+        np.testing.assert_allclose(added.weights.reshape(25, 4, 2).sum(axis=1), found.weights, atol=1e-6)
+        total = added.intercept.reshape(4, 2).sum(axis=0) + s @ Y / s.sum()
+        np.testing.assert_allclose(total, found.intercept, atol=1e-6)
+    assert np.abs(of_some.weights).sum() < 5 * np.abs(of_all.weights).sum()
 
 
 @pytest.mark.parametrize("device", DEVICES)

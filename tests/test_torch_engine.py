@@ -386,6 +386,37 @@ def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chose
         model.partial_fit(X, Y)
 
 
+@pytest.mark.parametrize("directly", [8, 1_000], ids=["steps", "directly"])
+@pytest.mark.parametrize("target", ["two", "three", "many", "numbers"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_fits_by_products_explain_themselves(monkeypatch, device, target, directly):
+    monkeypatch.setattr(choose_landmarks, "PILOT", 100)
+    monkeypatch.setattr(TorchEngine, "products_from", 20)
+    monkeypatch.setattr(landmark_ridge, "DIRECTLY", directly)
+    X = vectors(1_500, np.float64, d=2)
+    value = np.sin(2 * X[:, 0]) * X[:, 1]
+    kinds = {"two": [0.2], "three": [-0.3, 0.3], "many": np.quantile(value, np.arange(1, 12) / 12)}
+    kind = SimilarityRegressor if target == "numbers" else SimilarityClassifier
+    y = value if target == "numbers" else np.digitize(value, kinds[target])
+    how = {"n_landmarks": 30, "random_state": 0}
+    model = kind(Gaussian(sigma=1.0), **how, engine=TorchEngine(device=device)).fit(X, y)
+    asked = {} if target == "numbers" else {"against": None}
+    whys = model.explain(X[:40], **asked)
+    for why in whys:
+        assert why.base + why.influences.sum() + why.rest == pytest.approx(why.score, abs=1e-9)
+        assert why.counts.sum() == 1_500 and (target == "numbers" or why.prediction in why.labels)
+        assert abs(why.rest) <= (0.0 if directly == 1_000 else 0.02) * np.abs(why.influences).sum()
+    sizes = [np.abs(why.influences).sum() / abs(why.score - why.base) for why in whys]
+    assert np.median(sizes) < 6
+    if directly == 1_000 and target in (
+        "two",
+        "numbers",
+    ):  # the groups of a fit by sums, but for the choice of a penalty
+        plain = kind(Gaussian(sigma=1.0), **how, engine=LocalEngine()).fit(X, y)
+        counts = [dict(zip(w.positions, w.counts, strict=True)) for w in (whys[0], plain.explain(X[:1], **asked)[0])]
+        assert counts[0] == counts[1]
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_the_number_of_landmarks_is_chosen_by_products(monkeypatch, device):
     monkeypatch.setattr(choose_landmarks, "PILOT", 2_000)

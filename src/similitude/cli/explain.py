@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MAX_LISTED = 6
 """Largest number of training examples in the table."""
 
+WITHOUT_VALUE = ("nan", "None", "<NA>", "NaT")
+"""How cells without a value are written."""
+
 MAX_EDGES = 8
 """Largest number of edges of a graph that are listed."""
 
@@ -124,7 +127,7 @@ def _lines(row: Any, found: Explanation) -> list[tuple[str, ...]]:
         rows = () if found.labels is None else ("", f"{found.counts[MAX_LISTED:].sum():,}")
         cells.append((f"{size:+.3g}", *rows, "", "", what if found.labels is None else "all others"))
     if found.rest:
-        cells.append((f"{found.rest:+.3g}", *blank, "", "left by the penalty and its solver"))
+        cells.append((f"{found.rest:+.3g}", *blank, "", "left by the solver"))
     base = "intercept" if found.labels is None else "base: the score without any influence"
     return [*cells, (f"{found.base:+.3g}", *([""] * (len(cells[0]) - 2 if cells else len(blank) + 1)), base)]
 
@@ -138,6 +141,8 @@ def in_short(value: Any, unlike: Any = None) -> str:
 
     >>> in_short({"age": 30, "job": "cook"}, unlike={"age": 40, "job": "cook"})
     'age 30'
+    >>> in_short({"age": float("nan"), "job": "cook"})
+    'age missing, job cook'
     >>> in_short(frozenset({"b", "a"})), in_short(([[0, 1], [1, 2]], ["C", "C", "O"]))
     ("{'a', 'b'}", "3 nodes, edges 0-1, 1-2, labels ['C', 'C', 'O']")
     """
@@ -148,7 +153,8 @@ def in_short(value: Any, unlike: Any = None) -> str:
     if not isinstance(value, dict):
         return brief(value)
     other = unlike if isinstance(unlike, dict) else {}
-    cells = [f"{name} {cell}" for name, cell in value.items() if name not in other or str(other[name]) != str(cell)]
+    unlike_other = {name: cell for name, cell in value.items() if name not in other or str(other[name]) != str(cell)}
+    cells = [f"{name} {'missing' if str(cell) in WITHOUT_VALUE else cell}" for name, cell in unlike_other.items()]
     return ", ".join(cells) or "nowhere"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_objects, rows
+from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.cascade import CascadeInfluence
 from similitude.estimators.group_influence import GroupInfluence
 from similitude.estimators.influence import Influence
@@ -91,7 +92,8 @@ class Explanation(Result):
     counts : array of int
         How many training rows stand behind each.
     rest : float
-        What no example accounts for: with ``penalty="l1"`` what its solver left; otherwise 0.
+        What no example accounts for: what the solver left with ``penalty="l1"``, or with many landmarks on a device;
+        otherwise 0.
     by : {"examples", "landmarks"}
         ``landmarks``: the weights of landmarks times similarities instead of influences, with the intercept as the
         base.
@@ -147,7 +149,7 @@ class Explanation(Result):
         if others is not None:
             yield others[0], None, others[1]
         if self.rest:
-            yield self.rest, None, "left by the penalty and its solver"
+            yield self.rest, None, "left by the solver"
         yield (
             self.base,
             None,
@@ -273,6 +275,9 @@ def _items(
     """
     every = np.arange(len(influence.heads))
     shown = labels[:, np.flatnonzero(u)[0]] if labels.ndim == 2 else labels
+    if isinstance(influence, BlendInfluence) and influences.any():  # rows of other cells have no part
+        every = np.flatnonzero(influences)
+        return ListedExamples(influences[every], shown[every].tolist(), influence.counts[every], every, near[every])
     if not isinstance(influence, GroupInfluence) or influence.columns is None:
         return ListedExamples(influences, shown.tolist(), influence.counts, every, near)
     kept = influence.kept_apart[:, u != 0]

@@ -150,7 +150,8 @@ def _fit_by_products(
         if not tried:
             return None
     n = min(tried[-2:], key=lambda one: one[1].loss)[0] if tried else choice.sizes[0]
-    landmarks = sample.landmarks.only(np.arange(n))
+    landmarks, outputs = sample.landmarks.only(np.arange(n)), data.Y.shape[1]
+    groups = Groups.around(landmarks, outputs, classes=options.classes, numbers=outputs)
     found = solve_by_products(
         sample.k,
         data.encodings[0],
@@ -161,15 +162,16 @@ def _fit_by_products(
         (chosen_on, held),
         options.engine,
         tried[-1][1].lam if tried else None,
+        groups,
     )
     if found is None:
         return None
-    linear, trial = found
+    linear, trial, influence = found
     tried = tried or [(n, trial)]
     curve = LandmarkCurve.of([one for one, _ in tried], [one for _, one in tried], choice.limit, choice.sizes[-1])
     features = _relocated((LandmarkFeatures(sample.k, landmarks),), data)
     judged, drawn = (data.Y[held], data.weights[held]), choice.landmarks.only(np.arange(n))
-    return Fitted(features, (sample.representation,), linear, trial, judged, curve, drawn, [sample], None)
+    return Fitted(features, (sample.representation,), linear, trial, judged, curve, drawn, [sample], None, influence)
 
 
 def _numbers_tried(

@@ -18,7 +18,7 @@ import numpy as np
 from similitude.compute import Encoding
 from similitude.estimators.model import KeptLandmarks, LandmarkModel
 from similitude.landmarks import Groups, most_numbers
-from similitude.linear import NewtonStep, Ridge
+from similitude.linear import LinearModel, NewtonStep, Ridge
 from similitude.scikit import class_codes
 
 Terms = tuple[np.ndarray, np.ndarray]
@@ -105,7 +105,7 @@ class GroupInfluence:
         if groups.classes is not None:
             classes = groups.classes[filled]
             if n == k > 2:
-                return ClassInfluence.of(ridge, lam, heads, counts, classes)
+                return ClassInfluence.of(ridge.fit(lam), base, heads, counts, classes)
             found, codes = ridge.of_groups(lam), class_codes(classes, max(2, k))
             return cls(heads, counts, classes, base, (found.weights[:, filled],), found.intercept[filled], codes)
         found, totals = ridge.of_groups(lam), sums.targets.reshape(k + 1, n)[:, filled]
@@ -197,9 +197,10 @@ class ClassInfluence(GroupInfluence):
     """
 
     @classmethod
-    def of(cls, ridge: Ridge, lam: float, heads: np.ndarray, counts: np.ndarray, classes: np.ndarray) -> ClassInfluence:
-        """Return the influence of the classes that have rows."""
-        model, base = ridge.fit(lam), np.asarray(ridge.target_mean, dtype=np.float64)
+    def of(
+        cls, model: LinearModel, base: np.ndarray, heads: np.ndarray, counts: np.ndarray, classes: np.ndarray
+    ) -> ClassInfluence:
+        """Return the influence of the classes that have rows, by a landmark for each."""
         return cls(heads, counts, classes, base, (np.empty((len(model.weights), 0)),), model.intercept - base)
 
     def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:

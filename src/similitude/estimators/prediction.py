@@ -197,7 +197,7 @@ class LandmarkPredictor(LandmarkParameters):
             return explain_by_landmarks(model, encodings, self.intercept_, asked)
         if self._influence is None:
             raise ValueError(
-                "this model keeps no influence of training examples: it was fitted by products with many rows, or "
-                "saved by a version without influences; explain(X, by='landmarks') shows weights of landmarks"
+                "this model keeps no influence of training examples: it was saved by a version without influences; "
+                "explain(X, by='landmarks') shows weights of landmarks"
             )
         return explain_by_examples(model, encodings, self._influence, asked, classes, together=by == "auto")

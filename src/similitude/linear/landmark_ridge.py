@@ -6,6 +6,16 @@ preconditioner of conjugate gradients on all rows, of which only fused products 
 the condition number is at most about :math:`((1 + c^{-1/2}) / (1 - c^{-1/2}))^2`, 9 for c = 4, so that a few steps
 suffice. (Rudi, Carratino and Rosasco, "FALKON: an optimal large scale kernel method", 2017, where the rows are the
 landmarks themselves, c = 1, which mostly takes two to five times as many steps.)
+
+What groups of rows add to the model follows from one more pass. With the means :math:`\mu` of the similarities
+:math:`k_i` and residuals :math:`r_i`, the minimizer has :math:`\lambda G a = \sum_i s_i (k_i - \mu)\, r_i`, where G =
+K(L, L). The preconditioner is :math:`P = \rho \sum_{i \in S} s_i (k_i - \mu_S)(k_i - \mu_S)^\top + \lambda G`. With its
+first part added to both sides,
+
+.. math:: a = \sum_i P^{-1} \big[ s_i (k_i - \mu)\, r_i + \rho\, s_i [i \in S]\, (k_i - \mu_S)\,(f_i - \bar f_S) \big]
+
+is a sum over rows: those in S stand for all with their scores as targets, and the residuals of all correct them. If S
+is all rows, it is the sum over rows of ridge regression itself (`similitude.linear.ridge`).
 """
 
 from __future__ import annotations
@@ -22,7 +32,7 @@ from similitude.compute.engines import format_bytes
 from similitude.linear.cholesky import solve
 from similitude.linear.held_out import Trial
 from similitude.linear.model import LinearModel
-from similitude.linear.moments import Moments
+from similitude.linear.moments import Members, Moments
 from similitude.linear.ridge import PENALTIES, downhill
 
 DIRECTLY = 8
@@ -55,6 +65,9 @@ CG_PATIENCE = 8
 JITTER = {4: 1e-8, 8: 1e-15}
 """Added to the diagonal of K(L, L), relative to its trace, by the bytes of a value: anything smaller is rounding."""
 
+GROUP_JITTER = {4: 1e-9, 8: 0.0}
+"""Added to the preconditioner for sums over groups, relative to its diagonal: it must not enlarge their rounding."""
+
 DEVICE_MATRICES = 5
 """Matrices of m x m values in float64 that are on the device at once."""
 
@@ -72,8 +85,11 @@ def fit_by_products(
     order: np.ndarray,
     held: tuple[np.ndarray, np.ndarray],
     start: float | None = None,
-) -> tuple[LinearModel, Trial]:
+    members: Members | None = None,
+) -> tuple[LinearModel, Trial, LinearModel | None]:
     """Return the model of all rows with the penalty that is best for some held-out rows, and how the judged ones fared.
+
+    The third is what groups of rows add to it, if `members` names them: a column for each group and output.
 
     The operator is K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it. `order` holds the
     rows with a weight in random order; those on which the penalty is chosen and those judged, which no choice is made
@@ -99,8 +115,12 @@ def fit_by_products(
             lambda lam, _: ridge.solve(moments, ridge.factor(moments, lam)), trial_of, unit, start
         )
         moments += ridge.only(np.sort(last)).moments
-        return ridge.solve(moments, ridge.factor(moments, lam)), judged_by(lam, without)
-    moments = ridge.only(np.sort(learned[: PRECONDITIONED_BY * m])).moments
+        factor = ridge.factor(moments, lam)
+        model = ridge.solve(moments, factor)
+        added = None if members is None else ridge.of_groups(model, factor, members)
+        return model, judged_by(lam, without), added
+    some = np.sort(learned[: PRECONDITIONED_BY * m])
+    moments = ridge.only(some).moments
     part = ridge.only(np.sort(learned[: CHOSEN_ON * m]))
 
     def approximate(lam: float, nearest: LinearModel | None) -> LinearModel:
@@ -110,9 +130,15 @@ def fit_by_products(
     lam, without = _best_penalty(approximate, trial_of, ridge.spread * part.total, start)
     fitted = weights.copy()
     fitted[last] = 0.0
-    factor = ridge.factor(moments, lam * moments.weight / float(fitted.sum()))
+    times = float(fitted.sum()) / moments.weight
+    factor = ridge.factor(moments, lam / times)
     without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without)
-    return ridge.iterate(lam, factor, without), judged_by(lam, without)
+    model = ridge.iterate(lam, factor, without)
+    added = None
+    if members is not None:
+        factor = ridge.factor(moments, lam / times, GROUP_JITTER[operator.dtype.itemsize])
+        added = ridge.of_groups(model, factor, members, some, times)
+    return model, judged_by(lam, without), added
 
 
 def _best_penalty(
@@ -200,11 +226,14 @@ class LandmarkRidge:
         sums = roots @ with_one
         return Moments(float(sums[-1]), right[:, -1], sums[:-1], G, right[:, :-1])
 
-    def factor(self, moments: Moments, lam: float) -> Any:
-        """Return the upper Cholesky factor of the normal equations for a penalty, with the intercept eliminated."""
+    def factor(self, moments: Moments, lam: float, more: float = 0.0) -> Any:
+        """Return the upper Cholesky factor of the normal equations for a penalty, with the intercept eliminated.
+
+        The diagonal grows by `more` times its mean.
+        """
         M = moments.gram.add(self.gram, alpha=lam)  # type: ignore[attr-defined]
         M.addr_(moments.features, moments.features, alpha=-1.0 / moments.weight)
-        M.diagonal().add_(lam * self.jitter)
+        M.diagonal().add_(lam * self.jitter + more * float(M.diagonal().mean()))
         cholesky = namespace(M).linalg.cholesky_ex
         T, failed = cholesky(M.T)  # the lower triangle of M' is the upper triangle of M, where the values are
         jitter = 1e-15 * float(M.diagonal().sum())
@@ -221,6 +250,49 @@ class LandmarkRidge:
         means = moments.targets / moments.weight
         a = solve(factor, moments.cross - moments.features[:, None] * means)
         return LinearModel(as_numpy(a), as_numpy(means - moments.features @ a / moments.weight))
+
+    def of_groups(
+        self, model: LinearModel, factor: Any, members: Members, some: np.ndarray | None = None, times: float = 1.0
+    ) -> LinearModel:
+        """Return what groups of rows add to the model: a column for each group, and in it for each output.
+
+        The factor is that of the normal equations of some rows, or of all; their weights and the penalty times `times`
+        are those of all rows.
+        """
+        s, scores = self.weights, self.scores(model)
+        responses = scores if some is not None else self.Y
+        rows_of = np.arange(len(s)) if some is None else some
+        weights = times * s[rows_of]
+        own = weights[:, None] * (responses[rows_of] - weights @ responses[rows_of] / weights.sum())
+        R = self.only(rows_of)._sums_of_groups(own, members.group[rows_of], members.n_groups, precisely=True)
+        if some is not None:
+            R = R + self._sums_of_groups(s[:, None] * (self.Y - scores), members.group, members.n_groups)
+        W = as_numpy(solve(factor, R)) / times
+        return LinearModel(W, -(as_numpy(self._mean) @ W))
+
+    def _sums_of_groups(self, targets: np.ndarray, group: np.ndarray, n_groups: int, precisely: bool = False) -> Any:
+        """Return the sums of centered similarities times targets over the rows of each group, for each output.
+
+        `precisely` computes the similarities in float64.
+        """
+        values = _double(self.operator.move(targets))
+        xp, (n, outputs), device = namespace(values), values.shape, values.device
+        columns = self.operator.move(group)[:, None] * outputs + xp.arange(outputs, device=device)
+        apart = xp.zeros((n, n_groups * outputs), dtype=values.dtype, device=device).scatter_(1, columns, values)
+        if not precisely:
+            sums = self.operator.transposed_times(in_precision(apart, self.operator.dtype))
+            return sums - self._mean[:, None] * apart.sum(0)
+        sums = xp.zeros((self.m, apart.shape[1]), dtype=apart.dtype, device=device)
+        mean, weights = xp.zeros_like(sums[:, 0]), _double(self._weights)
+        for cut, K in self._blocks(self.operator.A):
+            sums += K.T @ apart[cut]
+            mean = mean + weights[cut] @ K
+        return sums - (mean / self.total)[:, None] * apart.sum(0)
+
+    @cached_property
+    def _mean(self) -> Any:
+        """The weighted means of the similarities."""
+        return self.operator.transposed_times(self._weights[:, None])[:, 0] / self.total
 
     @cached_property
     def total(self) -> float:
@@ -239,7 +311,7 @@ class LandmarkRidge:
         middle = (_double(s) @ Y) / self.total
         wanted = in_precision((Y - middle) * s[:, None], self.operator.dtype)
         right = self.operator.transposed_times(wanted) / self.total
-        return right, self.operator.transposed_times(s[:, None])[:, 0] / self.total, middle
+        return right, self._mean, middle
 
     def iterate(
         self, lam: float, factor: Any, start: LinearModel, steps: int = MOST_CG_STEPS, tolerance: float = CG_TOLERANCE

@@ -283,6 +283,11 @@ class KernelOperator:
         known = self.A if self._resident is None else self.a
         return KernelOperator(self.engine, self.similarity, rows(known, which), self.b)
 
+    def to_columns(self, which: np.ndarray) -> KernelOperator:
+        """Return the operator of some of the columns; rows on the device are not copied there again."""
+        known = self.A if self._resident is None else self.a
+        return KernelOperator(self.engine, self.similarity, known, rows(self.b, which))
+
     @cached_property
     def _resident(self) -> RowsOperator | None:
         """The operator of all rows if they fit on the device."""
