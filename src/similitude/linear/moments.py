@@ -241,7 +241,7 @@ def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray |
     if not isinstance(F, np.ndarray) or Y.shape[1] < FEWEST_CODES or not len(Y):
         return None
     own, low, high = Y.argmax(axis=1), Y.min(), Y.max()
-    if not (Y[np.arange(len(Y)), own] == high).all() or np.count_nonzero(Y == low) != Y.size - len(Y):
+    if not (Y[np.arange(len(Y)), own] == high).all() or np.count_nonzero(low == Y) != Y.size - len(Y):
         return None
     sums = _sums_of_groups(F, Members(own, Y.shape[1]), [weights]).T
     return F.dtype.type(high - low) * sums + F.dtype.type(low) * features[:, None]
