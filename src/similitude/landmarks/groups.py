@@ -15,8 +15,8 @@ MOST_NUMBERS, OF_FEW = 28, 12
 """Numbers that are kept of each landmark to explain predictions: groups, times the outputs if each has its own; and how
 many of them if there are few landmarks. In double precision, they take less than 256 bytes."""
 
-FEWEST_GROUPS = 4
-"""Groups of rows with several numbers as targets, however many these are."""
+FEWEST_GROUPS, OF_MANY = 4, 2
+"""Groups of rows with several numbers as targets; and of rows with so many of them that one takes all that is kept."""
 
 
 def most_numbers(n_landmarks: int) -> int:
@@ -60,7 +60,7 @@ class Groups:
         candidates = np.arange(len(landmarks)) if among is None else among
         most = most_numbers(len(landmarks))
         if not classes:
-            return cls(candidates[: max(FEWEST_GROUPS, most // numbers)])
+            return cls(candidates[: max(FEWEST_GROUPS if numbers <= most else OF_MANY, most // numbers)])
         n_classes = max(2, n_outputs)
         each, chosen, kinds = max(1, most // (n_classes * numbers)), [], []
         for one in range(n_classes):

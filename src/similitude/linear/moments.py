@@ -16,6 +16,9 @@ SAMPLED, SHIFTED_STRIP = 256, 2048
 """Rows by which it is decided whether features are far from centered, and rows that are then shifted at once."""
 
 
+FEW_GROUPED_ROWS = 1000
+"""Rows whose sums over groups are a product of dense matrices."""
+
 FEWEST_CODES = 32
 """Number of classes from which on sums over the rows of each are quicker than a product with their codes."""
 
@@ -222,9 +225,15 @@ class Moments:
 
 def _sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -> np.ndarray:
     """Return the sums of rows times each column over the rows of each group, in one sequential pass over F."""
+    n, several = members.n_groups, len(columns)
+    if len(F) < FEW_GROUPED_ROWS:
+        dense = np.zeros((len(F), several * n), dtype=F.dtype)
+        for i, one in enumerate(columns):
+            dense[np.arange(len(F)), members.group + i * n] = one
+        summed: np.ndarray = dense.T @ F
+        return summed
     from scipy.sparse import csc_array
 
-    n, several = members.n_groups, len(columns)
     chosen = csc_array((several * n, len(F)), dtype=F.dtype)  # its arrays are set without the checks of a constructor
     chosen.indptr = np.arange(0, several * len(F) + 1, several, dtype=np.int32)
     chosen.indices = (members.group[:, None] + n * np.arange(several)).ravel().astype(np.int32, copy=False)
