@@ -9,9 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from similitude.estimators.cascade import Cascade
-from similitude.estimators.frugal import FrugalTask, check_memory, fit_frugally
+from similitude.estimators.early_stops import EarlyStops
+from similitude.estimators.frugal import check_memory, fit_frugally
+from similitude.estimators.frugal_task import FrugalTask
 from similitude.estimators.nested_folds import Judged
 from similitude.estimators.options import RIDGE
 from similitude.estimators.prediction import LandmarkPredictor
@@ -72,11 +75,33 @@ class FrugalTrainer(LandmarkPredictor):
         if not counted:
             self.calls_ = Calls.of(meter, None, 0.0, 0)
             return
-        most = self.n_similarity_calls_ * _sides(self) * calls_per_pair(counted[0])
-        mean = self._mean_calls if isinstance(self._model, Cascade) else float(most)
+        frugal = isinstance(self._model, Cascade)  # which counts directions one by one
+        most = self.n_similarity_calls_ * (1 if frugal else _sides(self)) * calls_per_pair(counted[0])
+        mean = self._mean_calls if frugal else float(most)
         self.calls_ = Calls.of(meter, cost_per_call(counted[0]), mean, most)
         if meter.spent:
             self.notes_ = [*self.notes_, f"calls of your function: {self.calls_}"]
+
+    def early_stops(self, X: Any) -> EarlyStops:
+        """Predict objects, and return after how many landmarks each prediction stopped, and on what ground.
+
+        A stop is PROVEN if the similarity claims bounds (``BOUNDED``, or a kernel with ``UNIT_DIAGONAL``) and no values
+        within them could change the class that comparing with all landmarks gives. It is an ESTIMATE otherwise.
+
+        Parameters
+        ----------
+        X : sequence of objects
+
+        Returns
+        -------
+        EarlyStops
+        """
+        check_is_fitted(self)
+        model, encodings = self._asked(X)
+        if not isinstance(model, Cascade):
+            raise ValueError("predictions stop early after frugal fits only: this model compares with all landmarks")
+        _, walk = model.scored(encodings[0])
+        return EarlyStops(walk.calls, model.stages[-1].n, walk.settled, model.values.grade, model.values.reason)
 
     def _budget(self, k: Similarity, n: int) -> int | None:
         """Return the most calls of a frugal fit; None if a thorough fit costs no more than is allowed."""
