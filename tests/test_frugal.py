@@ -22,6 +22,7 @@ from similitude import (
     cost_curve,
     load,
     save,
+    write_report,
 )
 from similitude.engines import LocalEngine
 from similitude.errors import BudgetError, PairError
@@ -366,6 +367,42 @@ def test_assessments_choices_and_maps_stay_within_a_budget():
     with pytest.raises(BudgetError, match="budget of 20 calls"):
         ProjectionMap(FromPairs(f), n_components=10, max_calls=20).fit(X)
     assert LandmarkMap(f, n_components=10).fit(X).calls_.per_prediction == 10
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("slope", [0.0, 0.3])
+def test_a_report_stays_within_a_budget(slope, tmp_path):
+    X, y = waves(rng, 120, 2)
+    f = Counted(slope)
+    found = write_report(f, X, y, tmp_path / "page.txt", max_calls=2500, random_state=0, compare={"g": "gaussian"})
+    assert 0.6 * 2500 < f.calls <= 2500 and found.about.n == 44
+    assert any(f"{f.calls:,} of 2,500" in note for note in found.about.notes)
+    assert any("44 of 120 examples" in note for note in found.about.notes)
+    spent = f.calls
+    with pytest.raises(BudgetError, match="20 examples with each other"):
+        write_report(f, X, y, tmp_path / "page.txt", max_calls=499)
+    assert f.calls == spent
+    assert write_report("gaussian", np.array(X), y, tmp_path / "page.txt", max_calls=1).about.n == 120  # no calls
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.3])
+@pytest.mark.parametrize("max_calls", [2500, 7000])
+def test_a_certificate_is_paid_for_from_the_same_budget(max_calls, slope):
+    X, y = waves(rng, 200, 2)
+    f = Counted(slope)
+    model = SimilarityClassifier(f, max_calls=max_calls, certify=0.3, random_state=0).fit(X, y)
+    assert f.calls == model.calls_.spent <= max_calls and model.certificate_.grade == "PROVEN"
+    new, truth = waves(rng, 1000, 2)
+    assert 1 - model.score(new, truth) <= model.certificate_.high + 0.05
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_choice_among_similarities_spends_what_it_was_given():
+    X, y = rings(rng, 300)
+    for claims, slope in ((["SYMMETRIC"], 0.0), ([], 0.3)):
+        f = Counted(slope)
+        choose_kernel([FromPairs(f, claims=claims), "gaussian"], np.array(X), y, max_calls=9000, random_state=0)
+        assert 0.95 * 9000 < f.calls <= 9000
 
 
 def test_a_cost_curve_comes_from_one_run():

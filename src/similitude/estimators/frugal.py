@@ -100,7 +100,7 @@ def fit_frugally(task: FrugalTask) -> FrugalFit:
     if reason == SPENT:
         reason = ""
     while not reason:
-        reason = built.go_on(task.budget)
+        reason = built.go_on()
     return _fitted(task, people, built, trials, steps, reason, symmetry)
 
 
@@ -119,11 +119,11 @@ def _buy_for_all(task: FrugalTask, people: FrugalRows) -> tuple[list[FrugalStep]
         _, trial, people.scores = people.fit_all(len(people.landmarks))
         steps.append(people.step())
         trials.append(trial)
-        reason = _enough(task, people, trials)
+        reason = _enough(people, trials)
         if reason:
             return steps, trials, reason
         wanted = min(math.floor(GROWTH * len(people.landmarks) + 0.5), MOST_LANDMARKS) - len(people.landmarks)
-        found = _affordable(people, wanted, task.budget)
+        found = _affordable(people, wanted)
         if found is None:
             return steps, trials, SPENT
         new = found
@@ -131,18 +131,17 @@ def _buy_for_all(task: FrugalTask, people: FrugalRows) -> tuple[list[FrugalStep]
 
 def _first_landmarks(task: FrugalTask, people: FrugalRows) -> int:
     """Return the number of the first landmarks: one of each class at least, as far as the budget allows for two."""
-    affordable = (task.budget - people.bought.calls) // max(1, people.price(len(people.directions)))
+    affordable = people.left // max(1, people.price(len(people.directions)))
     return max(2, min(max(FIRST_STAGE, task.n_classes), affordable))
 
 
-def _enough(task: FrugalTask, people: FrugalRows, trials: list[Trial]) -> str:
+def _enough(people: FrugalRows, trials: list[Trial]) -> str:
     """Return why no further columns are bought for all rows, or nothing."""
     if len(people.landmarks) >= MOST_LANDMARKS:
         return "their number reached the most that is tried"
     if len(trials) > PATIENCE and not _gained(people, trials[-1 - PATIENCE], trials[-1]):
         return GAINED_NOTHING
-    left = task.budget - people.bought.calls
-    if people.numbers is None or people.price(len(people.landmarks)) <= left:
+    if people.numbers is None or people.price(len(people.landmarks)) <= people.left:
         return ""
     certain = 1 - len(people.uncertain(people.certain_margin())) / len(people.active)
     return SPENT if certain >= 0.5 else ""  # what is left goes to the uncertain rows
@@ -158,9 +157,9 @@ def _gained(people: FrugalRows, before: Trial, now: Trial) -> bool:
     return int((decided(now.scores) != numbers).sum()) < int((decided(before.scores) != numbers).sum())
 
 
-def _affordable(people: FrugalRows, wanted: int, budget: int) -> tuple[np.ndarray, np.ndarray] | None:
+def _affordable(people: FrugalRows, wanted: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Return up to as many new columns as wanted for the active rows; None if the budget is spent."""
-    left = budget - people.bought.calls  # as if nothing were cached, so that a repeated fit makes the same choices
+    left = people.left
     if people.price(wanted) > left / (1 + SCREENING):
         wanted = int(left / (1 + SCREENING) / max(1, people.price(1)))
     if wanted < 1 or not len(people.candidates()[0]):
@@ -184,7 +183,7 @@ def check_memory(n: int, memory: int) -> None:
 
 def check_budget(task: FrugalTask) -> None:
     """Refuse a budget that does not suffice for two landmarks of each class."""
-    rows = min(len(task.order), MOST_COMPARED_ROWS)
+    rows = min(len(task.order), MOST_COMPARED_ROWS) + task.later
     needed = 2 * max(2, task.n_classes) * rows * calls_per_pair(task.k)
     if task.budget < needed:
         raise BudgetError(
@@ -204,7 +203,7 @@ class _Built:
         self.scores: list[np.ndarray] = [scores for _, _, scores in fits]
         self.latest: list[float] = [np.inf] * len(fits)
 
-    def go_on(self, budget: int) -> str:
+    def go_on(self) -> str:
         """Compare the uncertain rows with further columns; return why that is not done, or nothing."""
         people = self.people
         self.latest[-1] = people.certain_margin()
@@ -215,7 +214,7 @@ class _Built:
         if len(learned) < FEWEST_UNCERTAIN or len(np.unique(people.numbers[learned])) < 2:
             return ALL_CERTAIN
         people.active = active
-        new = _affordable(people, max(2, len(people.landmarks) // 2), budget)
+        new = _affordable(people, max(2, len(people.landmarks) // 2))
         if new is None:
             return SPENT
         try:

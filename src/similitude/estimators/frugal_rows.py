@@ -64,6 +64,7 @@ class FrugalRows:
 
     def __init__(self, task: FrugalTask, bought: Purchases, directions: tuple[bool, ...]) -> None:
         self.bought, self.directions, self.meter, self.rng = bought, directions, task.meter, task.rng
+        self.budget, self.later = task.budget, task.later
         numbers, order = task.numbers, task.order
         some = order if numbers is None else order[interleaved(numbers[order], task.rng)]
         some = some[:MOST_COMPARED_ROWS]
@@ -82,9 +83,17 @@ class FrugalRows:
         found: np.ndarray = self.active[self.active < self.n]
         return found
 
+    @property
+    def left(self) -> int:
+        """The calls that are left to buy further columns; those are set aside that later predictions may take.
+
+        Pairs in a cache count, too, so that a repeated fit makes the same choices.
+        """
+        return self.budget - self.bought.calls - self.later * len(self.landmarks) * calls_per_pair(self.bought.k)
+
     def price(self, n_columns: int) -> int:
-        """Return the most calls that comparing the active rows with further columns takes."""
-        return n_columns * len(self.active) * calls_per_pair(self.bought.k)
+        """Return the most calls that comparing the active rows, and those predicted later, with columns takes."""
+        return n_columns * (len(self.active) + self.later) * calls_per_pair(self.bought.k)
 
     def candidates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return all columns that were not bought, as landmarks and whether they are turned, in mixed order."""

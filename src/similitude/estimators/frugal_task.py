@@ -35,6 +35,8 @@ class FrugalTask:
     rng : Generator
     judging : float
         The share of rows that judge.
+    later : int
+        The number of other rows that are predicted within the same budget.
     """
 
     X: Any
@@ -49,6 +51,7 @@ class FrugalTask:
     meter: Meter
     rng: np.random.Generator
     judging: float = JUDGING
+    later: int = 0
 
     @property
     def n_classes(self) -> int:

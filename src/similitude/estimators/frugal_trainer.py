@@ -103,10 +103,10 @@ class FrugalTrainer(LandmarkPredictor):
         _, walk = model.scored(encodings[0])
         return EarlyStops(walk.calls, model.stages[-1].n, walk.settled, model.values.grade, model.values.reason)
 
-    def _budget(self, k: Similarity, n: int) -> int | None:
+    def _budget(self, k: Similarity, n: int, later: int) -> int | None:
         """Return the most calls of a frugal fit; None if a thorough fit costs no more than is allowed."""
         rounds = 1.5 if SYMMETRIC in k.claims else 3.0  # both directions, and landmarks with each other
-        thorough = rounds * n * n * calls_per_pair(k)
+        thorough = rounds * n * (n + later) * calls_per_pair(k)
         if self.max_calls is not None:
             return None if not is_counted(k) or thorough <= self.max_calls else self.max_calls
         costly = may_be_costly(k) and thorough > THOROUGH_PER_ROW * n + FURTHER_CALLS
@@ -123,13 +123,13 @@ class FrugalTrainer(LandmarkPredictor):
         similarities, order = self._similarities(), sampling.order(np.flatnonzero(weights > 0))
         if len(similarities) > 1 or similarities[0].unresolved():
             return None
-        budget = self._budget(similarities[0], len(order))
+        budget = self._budget(similarities[0], len(order), sampling.later)
         if budget is None:
             return None
         check_memory(len(order), self._engine.budget)
         k, A = similarities[0].prepare(X, self.random_state)
         rng = generator(self.random_state)
-        task = FrugalTask(X, k, A, Y, weights, labels, order, self.side, budget, self._meter, rng)
+        task = FrugalTask(X, k, A, Y, weights, labels, order, self.side, budget, self._meter, rng, later=sampling.later)
         with pairs_at(sampling.places, sampling.places):
             fit = fit_frugally(task)
         self.loss_, self.penalty_, self.lam_ = *RIDGE, fit.trial.lam
