@@ -139,6 +139,8 @@ def _enough(people: FrugalRows, trials: list[Trial]) -> str:
     """Return why no further columns are bought for all rows, or nothing."""
     if len(people.landmarks) >= MOST_LANDMARKS:
         return "their number reached the most that is tried"
+    if len(trials) > 1 and not any(_wrong(people, one) for one in trials[-2:]):
+        return ALL_CERTAIN
     if len(trials) > PATIENCE and not _gained(people, trials[-1 - PATIENCE], trials[-1]):
         return GAINED_NOTHING
     if people.numbers is None or people.price(len(people.landmarks)) <= people.left:
@@ -149,12 +151,14 @@ def _enough(people: FrugalRows, trials: list[Trial]) -> str:
 
 def _gained(people: FrugalRows, before: Trial, now: Trial) -> bool:
     """Tell whether fewer rows are wrong than before, or scores are closer."""
-    if now.loss < before.loss:
-        return True
+    return now.loss < before.loss or _wrong(people, now) < _wrong(people, before)
+
+
+def _wrong(people: FrugalRows, trial: Trial) -> float:
+    """Return the number of rows left out of the fit that get another class; for numbers, their loss."""
     if people.numbers is None:
-        return False
-    numbers = people.numbers[: people.n]
-    return int((decided(now.scores) != numbers).sum()) < int((decided(before.scores) != numbers).sum())
+        return trial.loss
+    return float((decided(trial.scores) != people.numbers[: people.n]).sum())
 
 
 def _affordable(people: FrugalRows, wanted: int) -> tuple[np.ndarray, np.ndarray] | None:
