@@ -164,7 +164,7 @@ class Cascade:
         Bounds of the scores that all landmarks would give follow from bounds of the similarities.
         """
         start = max(i for i, stage in enumerate(self.stages) if not stage.adds)  # the last one that begins anew
-        low, high = (scores, scores) if k >= start else (0.0, 0.0)
+        low = high = scores if k >= start else np.zeros_like(scores)
         for stage in self.stages[max(start, k + 1) :]:
             least, most = stage.ridge.score_range(F, *self.values.of_rest(F, stage.n))
             low, high = low + least, high + most
