@@ -1,5 +1,6 @@
 """Settings of every test run: threads, workers, hypothesis profiles, and modules that cannot be imported here."""
 
+import gc
 import os
 import signal
 from importlib.util import find_spec
@@ -20,6 +21,9 @@ settings.register_profile("default", deadline=None, derandomize=True, max_exampl
 settings.register_profile("deep", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+# Nothing is garbage while tests are collected, and what was collected stays: looking through it takes seconds.
+gc.disable()
+
 # A shell starts a background job with Ctrl-C ignored, and the programs that tests interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -36,6 +40,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.name == "README.md":
             item.add_marker("quick")
+
+
+def pytest_collection_finish():
+    """Collect garbage again, of what tests make alone."""
+    gc.freeze()
+    gc.enable()
 
 
 RNG_STATES = {}

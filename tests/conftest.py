@@ -1,5 +1,6 @@
-"""Marks the tests that `make quick` runs."""
+"""Marks the tests that `make quick` runs, and holds fixtures that save time."""
 
+import numpy as np
 import pytest
 import quick_tests
 
@@ -10,3 +11,17 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if (item.path.name, getattr(item, "originalname", None)) in quick:
             item.add_marker(pytest.mark.quick)
+
+
+@pytest.fixture(scope="module")
+def few_trees():
+    """Reports compare with boosting of ten trees, not a hundred, which would take half of their time."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("similitude.report.findings.baselines.MAX_TREES", 10)
+        yield
+
+
+@pytest.fixture
+def few_penalties(monkeypatch):
+    """Losses that are minimized step by step choose among three penalties, not ten, of which the smallest take long."""
+    monkeypatch.setattr("similitude.linear.penalty_choice.L2_PENALTIES", np.array([10.0, 0.1, 1e-3]))

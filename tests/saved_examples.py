@@ -165,9 +165,10 @@ def in_batches(model, labels, **options):
 
 def estimators():
     yield "ridge", SimilarityClassifier().fit(X, TWO), X
-    yield "three", SimilarityClassifier(class_weight="balanced", random_state=3).fit(X, THREE), X
+    yield "three", SimilarityClassifier("gaussian", class_weight="balanced", random_state=3).fit(X, THREE), X
+    yield "eight classes", SimilarityClassifier("gaussian", n_landmarks=10).fit(X, np.arange(len(X)) % 8), X
     for objective in ("logistic", "squared_hinge", "l1"):
-        yield objective, SimilarityClassifier(**OBJECTIVES[objective]).fit(X, THREE), X
+        yield objective, SimilarityClassifier("gaussian", n_landmarks=10, **OBJECTIVES[objective]).fit(X, THREE), X
     yield "lopsided", SimilarityClassifier(LOPSIDED, side="both").fit(X, TWO), X
     yield "several", SimilarityClassifier([Gaussian(), LOPSIDED, "linear"]).fit(X, THREE), X
     yield "precomputed", SimilarityClassifier("precomputed").fit(X @ X.T, TWO), X[:9] @ X.T
@@ -194,18 +195,18 @@ def estimators():
     yield "polars", SimilarityClassifier(Gower()).fit(pl.from_pandas(TABLE.reset_index(drop=True)), HALVES), None
     yield (
         "pandas",
-        SimilarityClassifier().fit(pd.DataFrame(X, columns=list("abc")), TWO),
+        SimilarityClassifier("gaussian").fit(pd.DataFrame(X, columns=list("abc")), TWO),
         pd.DataFrame(X, columns=list("abc")),
     )
     yield "sparse", SimilarityClassifier().fit(sp.csr_array(X), TWO), sp.csr_array(X)
-    yield "float32", SimilarityClassifier().fit(X.astype(np.float32), TWO), X.astype(np.float32)
+    yield "float32", SimilarityClassifier("gaussian").fit(X.astype(np.float32), TWO), X.astype(np.float32)
     yield "papers", SimilarityClassifier(SharesAny().pullback(topics)).fit(PAPERS, HALVES), PAPERS
     yield "people", SimilarityClassifier(Ages()).fit(PEOPLE, [p.age > 40 for p in PEOPLE]), PEOPLE
     perceptron = KernelPerceptron(FromPairs(shared)).partial_fit(WORDS[:20], STARTS[:20], classes=[False, True])
     yield "words one by one", perceptron.partial_fit(WORDS[20:], STARTS[20:]), WORDS
-    yield "regressor", SimilarityRegressor().fit(X, Y), X
+    yield "regressor", SimilarityRegressor("gaussian").fit(X, Y), X
     yield "automatic", SimilarityRegressor("auto", random_state=0).fit(X, Y), X
-    yield "several outputs", SimilarityRegressor(penalty="l1").fit(X, np.stack([Y, -Y], axis=1)), X
+    yield "several outputs", SimilarityRegressor(penalty="l1", n_landmarks=10).fit(X, np.stack([Y, -Y], axis=1)), X
     yield "regressor stream", in_batches(SimilarityRegressor(), Y), X
 
 
@@ -277,7 +278,7 @@ def maps():
 
 
 def results():
-    model = SimilarityClassifier().fit(X, TWO)
+    model = SimilarityClassifier("gaussian").fit(X, TWO)
     yield check_kernel(Gaussian())
     yield check_kernel(FromPairs(shared), WORDS)
     yield check_kernel(LOPSIDED, X)

@@ -10,7 +10,8 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from grids import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from similitude import FromPairs, Precomputed, Similarity
@@ -277,7 +278,7 @@ trees = st.recursive(
 )
 
 
-@settings(max_examples=400)
+@examples(150)
 @given(trees, st.integers(0, 3))
 def test_random_expressions_have_the_right_values_and_only_true_claims(tree, seed):
     k, oracle = tree
@@ -302,7 +303,7 @@ def test_random_expressions_have_the_right_values_and_only_true_claims(tree, see
         np.testing.assert_allclose(np.diag(K), 1, atol=1e-9)
 
 
-@settings(max_examples=200)
+@examples(80)
 @given(trees)
 def test_random_expressions_are_written_proven_copied_and_pickled(tree):
     from similitude import kernels

@@ -120,7 +120,7 @@ def test_too_little_memory_is_one_line(monkeypatch):
         ("similitude ch", {"check"}),
         ("similitude check {file} --similarity gra", {"graphlet"}),
         ("similitude fit {file} --label sp", {"species"}),
-        ("similitude fit {file} -o m.sim --object x", {"x0", "x1", "x2", "x3"}),
+        pytest.param("similitude fit {file} -o m.sim --object x", {"x0", "x1", "x2", "x3"}, marks=pytest.mark.deep),
         ("similitude fit missing.csv --label s", set()),
     ],
 )

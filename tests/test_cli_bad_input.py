@@ -167,7 +167,9 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of
 
 
 @posix
-@pytest.mark.parametrize("what", ["predict", "kernels", "info", "explain"])
+@pytest.mark.parametrize(
+    "what", ["predict", "kernels", *(pytest.param(one, marks=pytest.mark.deep) for one in ("info", "explain"))]
+)
 def test_a_closed_pipe_ends_quietly(genes, model, what):
     arguments = {
         "predict": ["predict", str(model), str(genes)],

@@ -38,10 +38,18 @@ def test_every_learner_is_in_the_list():
     assert listed == {one for one in public if isinstance(one, type) and issubclass(one, BaseEstimator)}
 
 
+def marks(learner, kind):
+    """Mark the quick cells, and those of the regressor that differ from the classifier's in their targets only."""
+    if isinstance(learner, similitude.SimilarityRegressor) and kind not in ("vectors", "strings", "pandas"):
+        return pytest.mark.deep
+    return pytest.mark.quick if kind == "vectors" else ()
+
+
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=pytest.mark.quick if kind == "vectors" else ()) for kind in KINDS]
+    ("learner", "y", "kind"),
+    [pytest.param(one, y, kind, marks=marks(one, kind)) for kind in KINDS for ones, y in TARGETS for one in ones],
+    ids=named,
 )
-@pytest.mark.parametrize(("learner", "y"), [(one, y) for ones, y in TARGETS for one in ones], ids=named)
 def test_learners_take(learner, y, kind):
     similarity, X = KINDS[kind]
     keeps_the_contract(with_similarity(learner, similarity), X, y)

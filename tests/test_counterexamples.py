@@ -416,7 +416,7 @@ def many_objects(kind, n, seed):
     return Edit().gram(["".join(rng.choice(list("acgt"), size=rng.integers(20, 60))) for _ in range(n)])
 
 
-@pytest.mark.parametrize("n", [80, pytest.param(150, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("n", [50, *(pytest.param(n, marks=pytest.mark.deep) for n in (80, 150))])
 @pytest.mark.parametrize("kind", ["noise", "power", "words"])
 def test_witnesses_among_many_objects_are_not_larger_than_backward_elimination(kind, n):
     for seed in range(2 if n < 100 else 5):

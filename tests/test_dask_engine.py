@@ -130,7 +130,17 @@ def test_contract(client):
     check_engine(DaskEngine(client))
 
 
-@pytest.mark.parametrize("name", SIMILARITIES)
+KEPT = {  # of each kind of objects, and of each way to pass them on
+    *("linear", "gaussian, float32", "gaussian, sparse", "partitioned", "jaccard, bits", "shares any", "ordinal"),
+    *("or missing", "columns", "spectrum, idf", "edit, unusual strings", "weisfeiler-lehman", "dtw", "pairs"),
+    *("global alignment, float32", "blocks", "precomputed, sparse", "sum", "normalized", "cached pairs"),
+    *("pullback, batched", "expression", "repaired", "tabular", "gower", "pairs of rows", "shifted, polars"),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in KEPT else [pytest.mark.deep]) for name in SIMILARITIES]
+)
 def test_every_similarity_is_that_of_one_thread(client, name):
     agree_on(DaskEngine(client), name)
 
@@ -469,8 +479,8 @@ def test_maps_refuse_what_does_not_fit(client):
 def test_choose_kernel_spreads_its_fits(client):
     X, y = in_memory()
     candidates = [Linear(), Gaussian(sigma=1.0), Gaussian(sigma=3.0), Gaussian(sigma=0.01)]
-    chosen = choose_kernel(candidates, X[:600], y[:600], random_state=0, engine=DaskEngine(client))
-    alone = choose_kernel(candidates, X[:600], y[:600], random_state=0, engine=ONE)
+    chosen = choose_kernel(candidates, X[:200], y[:200], random_state=0, engine=DaskEngine(client))
+    alone = choose_kernel(candidates, X[:200], y[:200], random_state=0, engine=ONE)
     assert chosen.best == alone.best
     np.testing.assert_allclose([row.loss for row in chosen.table], [row.loss for row in alone.table], rtol=1e-6)
 

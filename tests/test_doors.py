@@ -4,6 +4,7 @@ Everything is read from the source by ``ast``, so a failure names the file and t
 """
 
 import ast
+import functools
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,6 @@ import pytest
 import similitude
 
 PACKAGE = Path(similitude.__file__).parent
-MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 ROOMS = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
 
 DOORS = {
@@ -35,6 +35,12 @@ NAMED_TUPLE = {"_asdict", "_fields", "_make", "_replace"}
 """Public methods and attributes of named tuples, whose underscore avoids clashes with field names."""
 
 
+@functools.cache
+def modules() -> dict[Path, ast.Module]:
+    """Return every module of the package by its path, read once and not before a test asks: that takes a second."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
 def place(path: Path, node: ast.AST) -> str:
     return f"{path.relative_to(PACKAGE)}:{node.lineno}"
 
@@ -50,6 +56,12 @@ def imported(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield from ((node, f"{module}.{alias.name}".removeprefix(".")) for alias in node.names)
 
 
+@functools.cache
+def imports() -> dict[Path, list[tuple[ast.AST, str]]]:
+    """Return what every module imports from the package."""
+    return {path: list(imported(tree)) for path, tree in modules().items()}
+
+
 def is_module(name: str) -> bool:
     path = PACKAGE / Path(*name.split("."))
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
@@ -57,7 +69,7 @@ def is_module(name: str) -> bool:
 
 def exported(room: str) -> set[str]:
     """Return the names that a door imports."""
-    tree = MODULES[PACKAGE / Path(*room.split(".")) / "__init__.py"]
+    tree = modules()[PACKAGE / Path(*room.split(".")) / "__init__.py"]
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     return {alias.asname or alias.name for node in imports for alias in node.names}
 
@@ -69,13 +81,13 @@ def enters_by_a_door(name: str) -> bool:
 
 
 def classes() -> Iterator[tuple[str, str]]:
-    for path, tree in MODULES.items():
+    for path, tree in modules().items():
         yield from ((node.name, place(path, node)) for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
 
 
 def constants() -> Iterator[tuple[str, str]]:
     """Yield names in capitals that a module assigns; type variables are no constants."""
-    for path, tree in MODULES.items():
+    for path, tree in modules().items():
         for node in tree.body:
             targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
             if isinstance(getattr(node, "value", None), ast.Call) and ast.unparse(node.value.func) == "TypeVar":
@@ -97,9 +109,9 @@ def strangers(tree: ast.AST) -> Iterator[ast.Attribute]:
 
 def test_rooms_are_entered_through_their_doors():
     bad = []
-    for path, tree in MODULES.items():
+    for path, names in imports().items():
         room = path.relative_to(PACKAGE).parts[0]
-        found = [(node, name) for node, name in imported(tree) if name.split(".")[0] in ROOMS - {room}]
+        found = [(node, name) for node, name in names if name.split(".")[0] in ROOMS - {room}]
         bad += [f"{place(path, node)} imports {name}" for node, name in found if not enters_by_a_door(name)]
     assert not bad, "\n".join(bad)
 
@@ -107,15 +119,14 @@ def test_rooms_are_entered_through_their_doors():
 @pytest.mark.parametrize("room", ["compute", "compute.engines", "kernels.vectors", "report.findings", "theory"])
 def test_a_door_without_a_list_of_public_names_exports_what_others_use(room):
     inside = PACKAGE / Path(*room.split("."))
-    outside = [tree for path, tree in MODULES.items() if inside not in path.parents]
-    used = {name for tree in outside for _, name in imported(tree)}
+    used = {name for path, names in imports().items() if inside not in path.parents for _, name in names}
     standard = {"Any", "TYPE_CHECKING"}
     assert not [name for name in exported(room) - standard if f"{room}.{name}" not in used]
 
 
 def test_every_door_exists_and_is_used():
     assert all(map(is_module, DOORS))
-    used = {(path.relative_to(PACKAGE).parts[0], name) for path, tree in MODULES.items() for _, name in imported(tree)}
+    used = {(path.relative_to(PACKAGE).parts[0], name) for path, names in imports().items() for _, name in names}
     assert {name for room, name in used if name in DOORS and name.split(".")[0] != room} == DOORS
 
 
@@ -130,7 +141,7 @@ def test_a_name_is_defined_once(names):
 
 def test_private_attributes_are_used_in_the_module_of_their_class():
     bad = [
-        f"{place(path, node)} uses {ast.unparse(node)}" for path, tree in MODULES.items() for node in strangers(tree)
+        f"{place(path, node)} uses {ast.unparse(node)}" for path, tree in modules().items() for node in strangers(tree)
     ]
     assert not bad, "\n".join(bad)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from grids import thin
 from market import KINDS, LONGER_WORDS, SAMPLE, alike
 from objectives import OBJECTIVES
 
@@ -41,8 +42,8 @@ def test_several_similarities_are_taken(kind):
     check_learner(SimilarityRegressor(similarity), objects, SAMPLE[:, 0])
 
 
-@pytest.mark.parametrize("objective", ["logistic", "squared_hinge"])
-@pytest.mark.parametrize("kind", ["sparse", "strings"])
+@pytest.mark.usefixtures("few_penalties")
+@pytest.mark.parametrize(("kind", "objective"), thin(["sparse", "strings"], ["logistic", "squared_hinge"]))
 def test_every_loss_takes(kind, objective):
     similarity, objects = OBJECTS[kind]
     check_learner(SimilarityClassifier(similarity, **OBJECTIVES[objective], n_landmarks=5), objects, LABELS)
@@ -83,32 +84,38 @@ LABEL_KINDS = {
 }
 
 
+@pytest.fixture(scope="module")
+def plain():
+    return SimilarityClassifier("gaussian").fit(X, X[:, 0] > 0)
+
+
 @pytest.mark.parametrize("kind", LABEL_KINDS)
-def test_labels_of_any_kind(kind):
+def test_labels_of_any_kind(plain, kind):
     y = LABEL_KINDS[kind]
-    plain = SimilarityClassifier().fit(X, X[:, 0] > 0)
-    model = SimilarityClassifier().fit(X, y)
+    model = SimilarityClassifier("gaussian").fit(X, y)
     np.testing.assert_allclose(np.abs(model.decision_function(X)), np.abs(plain.decision_function(X)))
     answers = model.predict(X)
     assert set(answers.tolist()) <= set(np.asarray(y).tolist())
     assert model.score(X, y) > 0.9
     assert answers.dtype.kind == np.asarray(y).dtype.kind
-    streamed = SimilarityClassifier().partial_fit(X, y)
+    streamed = SimilarityClassifier("gaussian").partial_fit(X, y)
     assert streamed.classes_.tolist() == model.classes_.tolist()
     assert streamed.score(X, y) > 0.9
 
 
 def test_tables_remember_their_columns():
     table = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = SimilarityClassifier().fit(table, TWO)
+    model, plain = (SimilarityClassifier("gaussian").fit(one, TWO) for one in (table, X))
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
-    np.testing.assert_allclose(model.decision_function(table), SimilarityClassifier().fit(X, TWO).decision_function(X))
+    np.testing.assert_allclose(model.decision_function(table), plain.decision_function(X))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(table[["c", "a", "b"]])
 
 
-@pytest.mark.parametrize("objective", ["ridge", "logistic"])
-@pytest.mark.parametrize("similarity", [Gaussian(), Linear(), Gaussian(sigma=8.0)], ids=repr)
+@pytest.mark.usefixtures("few_penalties")
+@pytest.mark.parametrize(
+    ("similarity", "objective"), thin([Gaussian(), Linear(), Gaussian(sigma=8.0)], ["ridge", "logistic"]), ids=repr
+)
 def test_single_precision_is_close_to_double(similarity, objective):
     double = SimilarityClassifier(similarity, **OBJECTIVES[objective], landmark_indices=range(30)).fit(X, TWO)
     single = SimilarityClassifier(similarity, **OBJECTIVES[objective], landmark_indices=range(30)).fit(
@@ -221,6 +228,7 @@ def test_engines_make_no_difference(similarity):
 # Similarities as they come.
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize("constant", [0.0, 1.0, -1.0, 3e7, 1e-9])
 @pytest.mark.parametrize("objective", ["ridge", "logistic", "squared_hinge", "l1"])
 def test_a_constant_similarity_predicts_the_majority(constant, objective):
@@ -251,10 +259,11 @@ def test_a_similarity_outside_its_range_is_taken_as_it_is(scale):
         assert model.guarantee_.grade == "NONE"
 
 
+@pytest.mark.usefixtures("few_penalties")
 def test_classes_with_one_example():
     y = np.array(["a"] * 58 + ["b", "c"])
     for objective in ("ridge", "logistic", "squared_hinge"):
-        model = SimilarityClassifier(**OBJECTIVES[objective]).fit(X, y)
+        model = SimilarityClassifier("gaussian", **OBJECTIVES[objective]).fit(X, y)
         assert model.classes_.tolist() == ["a", "b", "c"]
         assert model.predict_proba(X).shape == (60, 3)
         alone = SimilarityClassifier(**OBJECTIVES[objective]).fit(X[:3], ["a", "b", "c"])
@@ -274,7 +283,7 @@ def test_classes_with_one_example():
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=["classifier", "regressor"])
 def test_objects_that_make_no_sense(estimator):
     y = TWO if estimator is SimilarityClassifier else Y
-    model = estimator().fit(X, y)
+    model = estimator("gaussian").fit(X, y)
     with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :2])
     with pytest.raises(ValueError, match="features"):

@@ -93,8 +93,8 @@ def test_choices_are_those_of_the_rows_in_memory():
 
 
 def test_few_rows_are_fitted_in_memory(mapped):
-    whole = SimilarityClassifier().fit(X[:300], TWO[:300])
-    same(whole, SimilarityClassifier().fit(in_batches(70, X[:300], TWO[:300])), atol=0)
+    whole = SimilarityClassifier("gaussian").fit(X[:300], TWO[:300])
+    same(whole, SimilarityClassifier("gaussian").fit(in_batches(70, X[:300], TWO[:300])), atol=0)
 
 
 @pytest.mark.parametrize("rule", ["stratified", "kmeans++"])

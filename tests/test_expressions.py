@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from grids import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -116,7 +117,7 @@ python = st.recursive(
 WORDS = {"G": Gaussian(1.5), "L": Linear(), "C": Cosine()}
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(python)
 def test_signs_bind_as_in_python(text):
     try:
@@ -216,7 +217,6 @@ TABLES = st.one_of(
 
 @pytest.mark.parametrize("leaf", [*KINDS, TABLES])
 def test_what_is_printed_can_be_read(leaf):
-    @settings(max_examples=60, deadline=None)
     @given(similarities(leaf))
     def check(k):
         assert parse(repr(k)) == k
@@ -541,7 +541,7 @@ def read_or_refused(text):
         assert isinstance(similarity, Similarity)
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(st.text())
 def test_any_text_is_a_similarity_or_an_expression_error(text):
     read_or_refused(text)
@@ -564,7 +564,7 @@ PIECES += [
 ]
 
 
-@settings(max_examples=600)
+@examples(200)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_any_row_of_pieces_is_a_similarity_or_an_expression_error(text):
     read_or_refused(text)
@@ -577,7 +577,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=600)
+@examples(200)
 @given(st.sampled_from(sorted(NAMES)), st.lists(values, max_size=3))
 def test_any_arguments_make_a_similarity_or_an_expression_error(name, arguments):
     read_or_refused(f"{name}({', '.join(map(repr, arguments))})")

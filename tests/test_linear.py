@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from grids import thin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -258,9 +259,9 @@ def test_conditions_of_karush_kuhn_and_tucker(model, seed, n, d, part):
     assert np.abs(of_intercepts).max() <= 1e-8 * s.sum()
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
+@pytest.mark.parametrize(
+    ("loss", "classes", "kind"), thin(["squared", "squared_hinge"], [2, 3], [np.float32, np.float64], together=2)
+)
 def test_many_features_that_resemble_each_other(loss, classes, kind):
     """Similarities to 400 landmarks, most of which never enter a working set."""
     rng = np.random.default_rng(29)

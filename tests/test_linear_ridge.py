@@ -69,6 +69,15 @@ def test_moments_are_the_sums_that_they_say(n, d, k, seed, weighted):
     np.testing.assert_allclose(cross, (s[:, None] * (F - mean)).T @ (Y - middle), atol=1e-10)
 
 
+def test_moments_of_codes_of_many_classes_are_sums_over_classes():
+    F, _, weights = problem(3, n=90, d=5)
+    codes = np.where(np.arange(40) == np.random.default_rng(0).integers(40, size=90)[:, None], 1.0, -1.0)
+    found = Moments.of(F, codes, weights)
+    np.testing.assert_allclose(found.cross, F.T @ (weights[:, None] * codes), atol=1e-11)
+    codes[3] = 0.5  # no code of a class: the sums would be wrong
+    np.testing.assert_allclose(Moments.of(F, codes, weights).cross, F.T @ (weights[:, None] * codes), atol=1e-11)
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(2, 12), st.integers(0, 2**32 - 1))
 def test_moments_of_parts_add_up_to_those_of_the_whole(n, seed):

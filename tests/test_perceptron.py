@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -113,7 +113,6 @@ def per_epoch(mistakes, epochs):
 # Mistake by mistake.
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(2, 90),
     SEEDS,
@@ -143,7 +142,6 @@ def test_mistakes_are_those_of_the_perceptron_on_explicit_features(n, seed, size
     assert (model.predict(P) == np.where(explicit_map(k, P) @ w >= 0, 1, -1)).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(2, 60), SEEDS, SIZES, TIES, st.integers(1, 3))
 def test_ties_fall_as_on_explicit_features(n, seed, sizes, tie, epochs):
     local = np.random.default_rng(seed)
@@ -156,7 +154,6 @@ def test_ties_fall_as_on_explicit_features(n, seed, sizes, tie, epochs):
     assert (model.dual_coef_ @ model.support_objects_ == w).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(3, 60),
     SEEDS,
@@ -180,7 +177,6 @@ def test_several_classes_against_a_naive_loop(n, seed, sizes, tie, epochs, whole
         assert (model.predict(P) == (P @ W.T).argmax(axis=1)).all()
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.integers(2, 60),
     SEEDS,
@@ -232,6 +228,8 @@ def test_a_single_positive_point():
 
 # Bounds.
 
+PROBLEMS = pytest.mark.parametrize("problems", [60, pytest.param(200, marks=pytest.mark.deep)])
+
 
 def separable(seed):
     """Return examples in a ball, labels, and a margin that some separator has."""
@@ -244,10 +242,11 @@ def separable(seed):
     return P, y, float(np.abs(P @ u).min())
 
 
+@PROBLEMS
 @pytest.mark.parametrize("tie", ["le0", "ge0"])
-def test_mistakes_keep_the_bound_on_200_problems(tie):
+def test_mistakes_keep_the_bound_on_many_problems(tie, problems):
     known = 0
-    for seed in range(200):
+    for seed in range(problems):
         P, y, gamma = separable(seed)
         if len(set(y)) < 2:
             continue
@@ -260,11 +259,12 @@ def test_mistakes_keep_the_bound_on_200_problems(tie):
             assert model.mistakes_ <= bound.value
             assert bound.radius == pytest.approx(R) and bound.value == int((bound.radius / bound.margin) ** 2)
             assert bound.margin >= gamma / 3 * (1 - 1e-9)
-    assert known > 150
+    assert known > 0.75 * problems
 
 
-def test_margin_perceptrons_keep_their_lemma_on_200_problems():
-    for seed in range(200):
+@PROBLEMS
+def test_margin_perceptrons_keep_their_lemma_on_many_problems(problems):
+    for seed in range(problems):
         P, y, _ = separable(seed)
         if len(set(y)) < 2:
             continue
@@ -357,7 +357,6 @@ def test_a_margin_perceptron_tells_several_classes_from_the_rest():
 # Streams.
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     SEEDS,
     st.sampled_from([2, 3]),

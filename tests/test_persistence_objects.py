@@ -15,7 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from similitude import load, save
@@ -133,7 +133,6 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(values)
 def test_any_nested_value(tmp_path_factory, value):
     assert same(round_trip(value, tmp_path_factory.getbasetemp()), value)

@@ -16,11 +16,12 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+    pytest.mark.usefixtures("few_trees"),
+]
 
 ATTACK = "\"'></script><img src=x onerror=window.__pwned=1><svg onload=window.__pwned=1>"
-
-WIDTHS = (1280, 360)
 
 
 def confused():
@@ -163,7 +164,7 @@ def test_every_chart_is_drawn_and_nothing_hangs_over(visit, name, width):
         assert charts.nth(i).bounding_box()["height"] > 50
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.deep), 360])
 def test_details_open_and_close_by_click_and_by_key_and_give_the_focus_back(visit, width):
     page = visit("strings", width)
     page.keyboard.press("Tab")
@@ -208,7 +209,7 @@ def _keyboard(page):
     assert page.locator("th[aria-sort=ascending]").count() == 1
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [1280, pytest.param(360, marks=pytest.mark.deep)])
 def test_examples_are_sorted_and_filtered(visit, width):
     page = visit("strings", width)
     scores = "[...document.querySelectorAll('[data-key=score]')].map(one => Number(one.dataset.value))"

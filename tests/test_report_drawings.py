@@ -317,7 +317,7 @@ def test_a_waterfall_ends_at_the_score_and_shows_small_influences_on_large_numbe
     bars = steps(Decision(157.0, None, 157.0, 150.0, (example,), 1.0, 20))
     assert [bar.name for bar in bars] == [
         "base: the mean of all training numbers",
-        "mean 90, example 3 and 16 rows like it",
+        "mean 90, example 3 and 16 other rows",
         "20 other rows",
         "predicted number",
     ]

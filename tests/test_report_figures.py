@@ -18,6 +18,8 @@ from matplotlib.figure import Figure  # noqa: E402
 from similitude.report import figures  # noqa: E402
 from similitude.report.render import charts  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def axes():
     return Figure(figsize=(5, 4)).add_subplot()
@@ -28,7 +30,7 @@ def found(name):
     rng = np.random.default_rng(0)
     if name == "adult":
         X, y = datasets.adult()
-        return investigate("gower", X.iloc[:160], y[:160])
+        return investigate("gower", X.iloc[:100], y[:100])
     X = rng.normal(size=(120, 3))
     if name == "numbers":
         return investigate("gaussian", X, X[:, 0] ** 2)

@@ -20,6 +20,8 @@ from similitude.report.findings.landmark_importance import landmark_roles
 from similitude.results import Result
 from similitude.theory.intervals import clopper_pearson
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 RNG = np.random.default_rng(0)
 
 
@@ -42,7 +44,7 @@ def iris_findings():
 @cache
 def adult_findings():
     X, y = datasets.adult()
-    return investigate("gower", X.iloc[:160], y[:160])
+    return investigate("gower", X.iloc[:100], y[:100])
 
 
 @cache
@@ -60,17 +62,17 @@ def strings():
 
 def tables():
     X, y = datasets.adult()
-    return "gower", X.iloc[:80], y[:80]
+    return "gower", X.iloc[:50], y[:50]
 
 
 def series():
     X, y = datasets.vowels()
-    return "global_alignment", X[:80], y[:80]
+    return "global_alignment", X[::3], y[::3]
 
 
 def graphs():
     X, y = datasets.molecules()
-    return "weisfeiler_lehman", X[:80], y[:80]
+    return "weisfeiler_lehman", X[::4], y[::4]
 
 
 def sets():
@@ -85,7 +87,7 @@ def own_objects():
 
 
 def asymmetric():
-    X, codes = points(80)
+    X, codes = points(50)
     return leaning, X, codes
 
 

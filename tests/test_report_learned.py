@@ -16,6 +16,8 @@ from similitude.report.findings.landmark_blocks import LandmarkBlocks
 from similitude.report.findings.neighbors import Neighbors
 from similitude.report.render.page import as_html
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 def leaning(x, z):
     """Not symmetric, and no kernel."""

@@ -1,6 +1,7 @@
 """The page: self-contained, escaped, readable for machines and for people who do not see it."""
 
 import base64
+import functools
 import gzip
 import hashlib
 import importlib
@@ -25,6 +26,8 @@ from similitude.report.render import charts, sentences
 from similitude.report.render.gram_image import GramImage
 from similitude.report.render.page import as_html, as_json, charts_of
 from similitude.report.render.vega import vega_lite
+
+pytestmark = pytest.mark.usefixtures("few_trees")
 
 ATTACK = "\"'></script><img src=x onerror=window.__pwned=1><svg onload=window.__pwned=1>{{7*7}}<!--\u2028"
 
@@ -158,11 +161,16 @@ class Outline(HTMLParser):
         return [attributes for name, attributes, _ in self.elements if name == tag]
 
 
+@functools.cache
+def outline_of(name):
+    return Outline(page(name))
+
+
 @every_case
 def test_a_page_is_small_whole_and_fetches_nothing(name):
     source = page(name)
     assert len(source.encode()) < LIMIT
-    outline = Outline(source)
+    outline = outline_of(name)
     assert outline.open == [] and source.startswith("<!doctype html>")
     assert not outline.all("link") and not outline.all("iframe") and not outline.all("base")
     for _, attributes, _ in outline.elements:
@@ -174,7 +182,7 @@ def test_a_page_is_small_whole_and_fetches_nothing(name):
 
 @every_case
 def test_nothing_from_users_is_markup(name):
-    outline = Outline(page(name))
+    outline = outline_of(name)
     data = [one for one, _ in outline.scripts if one.get("type") == "application/json"]
     assert len(outline.scripts) == len(data) + 2  # one that runs, and the packed library
     assert all(attributes.get("alt") is not None for attributes in outline.all("img"))
@@ -206,7 +214,7 @@ def test_labels_that_say_that_they_are_html_are_not_believed():
 
 @every_case
 def test_only_the_scripts_of_the_page_may_run(name):
-    outline = Outline(page(name))
+    outline = outline_of(name)
     policy = next(one["content"] for one in outline.all("meta") if one.get("http-equiv"))
     allowed = re.search(r"script-src ([^;]*);", policy).group(1)
     assert "unsafe" not in allowed and policy.startswith("default-src 'none'")
@@ -219,7 +227,7 @@ def test_only_the_scripts_of_the_page_may_run(name):
 
 @every_case
 def test_the_page_can_be_read_without_seeing_it(name):
-    outline = Outline(page(name))
+    outline = outline_of(name)
     assert outline.headings[0] == 1 and outline.headings.count(1) == 1
     assert all(b - a <= 1 for a, b in zip(outline.headings, outline.headings[1:], strict=False))
     names = [one["id"] for _, one, _ in outline.elements if "id" in one]

@@ -17,6 +17,8 @@ from similitude.report.findings.inputs import validated
 from similitude.report.findings.model_quality import Residuals
 from similitude.report.findings.scores import ahead_of, class_scores_of, scores
 
+pytestmark = pytest.mark.usefixtures("few_trees")
+
 
 @cache
 def iris_findings():

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from grids import thin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -417,8 +418,7 @@ def test_several_targets_are_learned_one_by_one():
 # Landmarks.
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge", OWN_HINGE])
-@pytest.mark.parametrize("regularizer", ["squared_norm", "norm"])
+@pytest.mark.parametrize(("loss", "regularizer"), thin(["logistic", "hinge", OWN_HINGE], ["squared_norm", "norm"]))
 def test_landmarks_that_span_everything_change_nothing(loss, regularizer):
     Z, y = make_classification(120, 4, n_redundant=0, random_state=0)
     common = {"loss": loss, "lam": 0.01, "regularizer": regularizer, "tol": 1e-9}

@@ -190,18 +190,18 @@ def test_single_precision_gives_nearly_the_same():
         RepeatedKFold(n_splits=3, n_repeats=4, random_state=0),
         ShuffleSplit(5, test_size=0.3, random_state=0),
         TimeSeriesSplit(4),
-        PredefinedSplit(np.r_[-np.ones(20, int), np.zeros(20, int), np.ones(20, int)]),
+        PredefinedSplit(np.r_[-np.ones(10, int), np.zeros(10, int), np.ones(10, int)]),
         LeaveOneOut(),
     ],
     ids=lambda cv: type(cv).__name__,
 )
 def test_any_splitter_equals_explicit_loops(cv):
     rng = np.random.default_rng(0)
-    X = rng.uniform(-2, 2, (60, 2))
-    y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(60)
+    X = rng.uniform(-2, 2, (30, 2))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(30)
     row = choose_kernel([Gaussian(sigma=1.0)], X, y, cv=cv).table[0]
-    folds, sums, times = list(cv.split(X)), np.zeros(60), np.zeros(60)
-    scores = by_loops(projected(row.similarity.gram(X), np.arange(60)), folds, y[:, None], row.penalty)
+    folds, sums, times = list(cv.split(X)), np.zeros(30), np.zeros(30)
+    scores = by_loops(projected(row.similarity.gram(X), np.arange(30)), folds, y[:, None], row.penalty)
     for S, (_, test) in zip(scores, folds, strict=True):
         sums[test] += (S[:, 0] - y[test]) ** 2
         times[test] += 1
@@ -430,12 +430,13 @@ def fold_models(X, y, landmarks, folds, kernel, penalty, Z):
     return [Ridge(alpha=penalty).fit(F[train], y[train]).predict(new @ basis) for train, _ in folds]
 
 
-def test_intervals_cover_the_errors_of_the_models_on_new_examples():
+@pytest.mark.parametrize("runs", [30, pytest.param(200, marks=pytest.mark.deep)])
+def test_intervals_cover_the_errors_of_the_models_on_new_examples(runs):
     """The models of all folds are made again, so the truth is known by new examples."""
-    rng, covered, runs = np.random.default_rng(1), np.zeros(2), 60
+    rng, covered = np.random.default_rng(1), np.zeros(2)
     noise = [lambda n: rng.random(n) < 0.15, lambda n: np.zeros(n, bool)]
     for run in range(runs):
-        X, Z = rng.standard_normal((100, 2)), rng.standard_normal((4000, 2))
+        X, Z = rng.standard_normal((100, 2)), rng.standard_normal((2000, 2))
         y, z = ((A[:, 0] + A[:, 1] ** 2 > 0.7) ^ noise[run % 2](len(A)) for A in (X, Z))
         folds = list(KFold(4).split(X))
         chosen = choose_kernel([Linear(), Gaussian(sigma=1.5)], X, y, cv=folds)

@@ -178,7 +178,7 @@ def can_be_separated(X, y, **params):
 @pytest.mark.parametrize(("d", "n_classes", "fit_intercept"), [(1, 2, True), (2, 2, False), (4, 2, True), (3, 4, True)])
 def test_conflicts_are_few_and_every_one_is_needed(d, n_classes, fit_intercept, store):
     rng = np.random.default_rng(d)
-    for _ in range(5):
+    for _ in range(2):
         X, y = rng.standard_normal((60, d)), rng.integers(0, n_classes, 60)
         with pytest.raises(InseparableError) as caught:
             SeparatorLP(fit_intercept=fit_intercept).fit(store(X), y)

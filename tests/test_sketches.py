@@ -32,6 +32,10 @@ KERNELS = [
     (3.0 * Cosine() + 2.0) * 0.5,
 ]
 every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
+LIKE_OTHERS = (KERNELS[1], KERNELS[2], KERNELS[6], KERNELS[7])
+telling_kernel = pytest.mark.parametrize(
+    "kernel", [pytest.param(k, marks=[pytest.mark.deep] if k in LIKE_OTHERS else []) for k in KERNELS], ids=str
+)
 X = np.random.default_rng(7).normal(size=(12, 4))
 X[3] = 0.0
 X.setflags(write=False)
@@ -182,7 +186,7 @@ def approximations(kernel, width, seeds, X=X):
     return np.array([F @ F.T for F in (m.fit_transform(X) for m in maps)])
 
 
-@every_kernel
+@telling_kernel
 def test_the_mean_over_seeds_is_the_kernel_and_the_variance_as_promised(kernel):
     got, K = approximations(kernel, 50, range(300)), kernel.gram(X)
     errors, standard = got.mean(axis=0) - K, got.std(axis=0) / math.sqrt(len(got)) + 1e-12
@@ -194,7 +198,7 @@ def test_the_mean_over_seeds_is_the_kernel_and_the_variance_as_promised(kernel):
     assert made.grade == PROVEN and far.mean(axis=0).max() <= 0.05
 
 
-@every_kernel
+@telling_kernel
 def test_error_falls_like_one_over_the_root_of_the_number_of_features(kernel):
     Z = np.random.default_rng(8).normal(size=(12, 60)) / 6
     errors = [((approximations(kernel, width, range(30), Z) - kernel.gram(Z)) ** 2).mean() for width in (32, 512)]

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -273,10 +274,16 @@ def examples(cls, X):
     return numbers if cls in (SimilarityRegressor, KernelRidge, SimilarityKNeighborsRegressor) else classes
 
 
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", PRECISIONS)
-@pytest.mark.parametrize("name", MODELS)
-def test_every_model_is_that_of_the_local_engine(name, dtype, device):
+LONG = {("logistic loss", np.float32), ("hinge loss", np.float64)}
+ON_THE_CPU = [
+    pytest.param(*one, "cpu", marks=[pytest.mark.deep] if one in LONG else []) for one in product(MODELS, PRECISIONS)
+]
+ON_A_CARD = [pytest.param(*one, "cuda", marks=pytest.mark.gpu) for one in product(MODELS, PRECISIONS)]
+
+
+@pytest.mark.parametrize(("name", "dtype", "device"), [*ON_THE_CPU, *ON_A_CARD])
+def test_every_model_is_that_of_the_local_engine(name, dtype, device, monkeypatch):
+    monkeypatch.setattr("similitude.linear.penalty_choice.L2_PENALTIES", np.array([10.0, 0.1, 1e-3]))  # to save time
     how, cls, parameters = MODELS[name]
     X, new = vectors(40 if name in ("logistic loss", "hinge loss") else 120, dtype), vectors(25, dtype, seed=1)
     y = examples(cls, X)

@@ -42,8 +42,8 @@ def checked(k, X, Y, outputs, way, precision="float32", most=5e-6):
 
 for n, m, d in ((70, 130, 3), (5, 1, 20), (9, 2100, 1), (3, 5, 140)):
     X, Y = torch.randn(n, d, device=device) + 3, torch.randn(m, d, device=device) + 3
-    for way, kernels in KERNELS.items():
-        for k in kernels[: 1 if m == 2100 and device == "cpu" else None]:  # which takes long where it is interpreted
+    for way, kernels in list(KERNELS.items())[: 2 if m == 2100 and device == "cpu" else None]:
+        for k in kernels[: 1 if n != 70 and device == "cpu" else None]:  # which takes long where it is interpreted
             checked(k, X, Y, 3 if n == 70 else 1, way)
     if d == 3:
         checked(Gaussian(0.1), X, Y, 1, "direct")
@@ -53,7 +53,7 @@ far_X[1], far_Y[2] = 1e4, 1e4
 checked(Gaussian(9.0), far_X, far_Y, 2, "fp16x3 and direct")
 checked(RationalQuadratic(1.3, 9.0), far_X, Y, 1, "fp16x3 and direct")
 for far in (10.0, 1e4, 1e6):  # two clusters: a center between them, or in one of them
-    for m in (40, 60):
+    for m in (40, 60)[: 1 if device == "cpu" and far != 1e4 else None]:
         cluster = torch.randn(100, 5, device=device)
         cluster[:m] += far
         for k in (Gaussian(3.0), RationalQuadratic(1.3, 3.0), Laplace(3.0), Matern(1.5, 3.0)):
@@ -61,8 +61,8 @@ for far in (10.0, 1e4, 1e6):  # two clusters: a center between them, or in one o
             found, wanted = engine.operator(k, cluster, cluster).times(V), k.block(cluster.double(), cluster.double())
             error = (found - wanted @ V.double()).abs().max() / (wanted @ V.double()).abs().max()
             assert error < 2e-6, (k, far, m, error)
-wide = torch.randn(20, 3000, device=device)
-checked(Polynomial(3, scale=1 / 3000), wide, wide, 1, "fp16x3")
+wide = torch.randn(20, 3000 if device == "cuda" else 600, device=device)
+checked(Polynomial(3, scale=1 / wide.shape[1]), wide, wide, 1, "fp16x3")
 checked(Gaussian(9.0), X, Y, 66, "fp16x3")  # so many that blocks are stored
 uneven = torch.cat([X, 1e-5 * X])
 checked(Polynomial(2, scale=0.1), uneven, Y, 1, "tf32x3")

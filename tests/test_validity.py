@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from grids import thin
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,9 +80,9 @@ def test_no_false_alarm_after_a_long_search(f, X):
     assert check_kernel(f, X, effort="high").verdict == "UNKNOWN"
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("offset", [0.0, 1e3])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("scale", "offset", "dtype"), thin([1e-6, 1.0, 1e6], [0.0, 1e3], [np.float32, np.float64], together=2)
+)
 def test_no_false_alarm_from_rounding(scale, offset, dtype):
     X = (scale * (rng.standard_normal((80, 3)) + offset)).astype(dtype)
     X[40:] = X[:40]

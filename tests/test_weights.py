@@ -354,6 +354,8 @@ def test_labels_without_meaning_are_not_flattered():
         X, _ = dna(80, seed)
         y = np.random.default_rng(50 + seed).permutation(80) % 2
         k = Spectrum(3).normalized()
-        errors.append(choose_kernel([k], X, y, learn=True, random_state=seed).held_out_error.value)
-        errors.append(SimilarityClassifier(k.learned(), random_state=seed).fit(X, y).held_out_error_.value)
+        if seed % 2:
+            errors.append(choose_kernel([k], X, y, learn=True, random_state=seed).held_out_error.value)
+        else:
+            errors.append(SimilarityClassifier(k.learned(), random_state=seed).fit(X, y).held_out_error_.value)
     assert 0.44 < np.mean(errors) < 0.6

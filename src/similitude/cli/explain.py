@@ -24,8 +24,12 @@ MAX_EDGES = 8
 
 Row = Annotated[int, typer.Option("--row", min=0, metavar="NUMBER", help="The row of the file, counted from 0.")]
 By = Annotated[
-    Literal["examples", "landmarks"],
-    typer.Option("--by", help="The training examples that decided, or weights of landmarks, which may cancel."),
+    Literal["auto", "examples", "landmarks"],
+    typer.Option(
+        "--by",
+        help="The training examples that decided, by default taken together where few of them do not tell; or weights "
+        "of landmarks, which may cancel.",
+    ),
 ]
 
 
@@ -38,7 +42,7 @@ Parts = Annotated[
 ]
 
 
-def explain(given: ModelOptions, row: Row, by: By = "examples", parts: Parts = True, *, run: Computation) -> None:
+def explain(given: ModelOptions, row: Row, by: By = "auto", parts: Parts = True, *, run: Computation) -> None:
     """Show which training examples decided one prediction, with their labels, and what in the row mattered."""
     from similitude.compute import as_objects
     from similitude.relevance import text_of
@@ -66,6 +70,8 @@ def explain(given: ModelOptions, row: Row, by: By = "examples", parts: Parts = T
         if by == "landmarks":
             del columns["label"], columns["rows"]
         terminal.table({**columns, title: "fold"}, _lines(shown, explanation))
+        if explanation.note:
+            terminal.say(explanation.note)
         if mattered is not None:
             sums = "" if mattered.base is None else f"; with a base of {mattered.base:.3g} it sums to the score"
             terminal.say(f"What in the row mattered{sums}:")

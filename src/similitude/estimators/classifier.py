@@ -336,7 +336,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """
         return self._predictions(X, "predict_proba", lambda s: probabilities(_decision(s), self.temperature_))
 
-    def explain(self, X: Any, *, by: str = "examples", against: Any = "runner-up") -> Explanations:
+    def explain(self, X: Any, *, by: str = "auto", against: Any = "runner-up") -> Explanations:
         r"""Return for every object which training examples decided its class, with their labels.
 
         A score is an exact sum over training examples (see ``docs/theory``): their influences. Where every row is a
@@ -345,8 +345,11 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         Parameters
         ----------
         X : sequence of objects
-        by : {"examples", "landmarks"}
-            ``"landmarks"``: weights of landmarks times similarities, which may cancel; there is a warning if they do.
+        by : {"auto", "examples", "landmarks"}
+            ``"auto"``: by examples, or groups of them; where the six most influential ones do not tell what decided,
+            the nearest rows of each label are taken together, and so are its other rows, with a note. ``"examples"``:
+            never together. ``"landmarks"``: weights of landmarks times similarities, which may cancel; there is a
+            warning if they do.
         against : label or None
             With more than two classes: the class that the predicted one is compared with. ``"runner-up"``: the one
             with the second largest score, which is also taken where the given class is the predicted one. None: the

@@ -5,19 +5,18 @@ from __future__ import annotations
 import html
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import Encoding, as_objects, rows
 from similitude.estimators.cascade import CascadeInfluence
-from similitude.estimators.influence import GroupInfluence, Influence
+from similitude.estimators.group_influence import GroupInfluence
+from similitude.estimators.influence import Influence
+from similitude.estimators.listed_examples import SHOWN, ListedExamples
 from similitude.estimators.model import LandmarkModel
 from similitude.support import Result, brief, number_of, plain
-
-SHOWN = 6
-"""Examples that a printed explanation names."""
 
 SHOWN_IN_HTML = 8
 """Examples that an explanation in a notebook names."""
@@ -25,11 +24,14 @@ SHOWN_IN_HTML = 8
 AT_ONCE = 256
 """Objects that are explained at once."""
 
+MOST_TERMS = 2**24
+"""Numbers that are held at once: objects times examples times outputs; but for one object."""
+
 SUM_ROUNDING = 1e-5
 """The part of the influences that their sum may differ from the score by rounding; it is spread over all of them."""
 
-OTHER_CLASSES = "other classes"
-"""The label of rows of several classes that are not kept apart."""
+OTHER_CLASSES, ALL_CLASSES = "other classes", "all classes"
+"""The label of rows of several classes that are not kept apart; of all of them where none is."""
 
 CANCELING = 100.0
 """How many times larger than the score the sizes of landmark weights add up to when a warning is due."""
@@ -78,7 +80,8 @@ class Explanation(Result):
         The training examples, or the landmark of each group.
     labels : list
         The label of each example; of the rows of a group, which share it; or the mean of their numbers. With many
-        classes and losses other than the squared one, rows of those that matter least are ``"other classes"``.
+        classes and losses other than the squared one, rows of those that are not kept apart are ``"other classes"``,
+        and ``"all classes"`` if the predicted one is among them.
     influences : array of float
         What each adds to the score.
     similarities : array of float
@@ -92,6 +95,9 @@ class Explanation(Result):
     by : {"examples", "landmarks"}
         ``landmarks``: the weights of landmarks times similarities instead of influences, with the intercept as the
         base.
+    note : str
+        Why rows of the same label are taken together, if they are: where labels are noisy, hundreds of rows have a
+        small influence each, and a few of them would not tell what decided.
     """
 
     prediction: Any
@@ -106,6 +112,7 @@ class Explanation(Result):
     counts: np.ndarray
     rest: float = 0.0
     by: str = "examples"
+    note: str = ""
 
     @property
     def title(self) -> str:
@@ -121,7 +128,7 @@ class Explanation(Result):
             return f"{one}{where}"
         if self.counts[i] == 1:
             return f"{label}: {one}{where}"
-        return f"{label}: {self.counts[i]:,} rows like {one}{where}"
+        return f"{label}: {self.counts[i]:,} rows such as {one}{where}"
 
     def others(self, shown: int) -> tuple[float, str] | None:
         """Return the sum of the influences that are not shown, and what they are; None if all are shown."""
@@ -152,7 +159,7 @@ class Explanation(Result):
         for size, similarity, what in self.lines(SHOWN):
             near = "" if similarity is None else f", similarity {similarity:.3g}"
             found.append(f"  {size:+.4g}  {what}{near}")
-        return "\n".join(found)
+        return "\n".join([*found, f"  note: {self.note}"] if self.note else found)
 
     def _score(self) -> str:
         """Return the score in words; a predicted number is its own score."""
@@ -167,7 +174,7 @@ class Explanation(Result):
             f'<div style="margin:.6em 0">{head}<table style="border-collapse:collapse;font-size:90%">'
             '<thead><tr><th style="text-align:right">against</th><th style="text-align:left">for</th><th></th>'
             '<th>similarity</th><th style="text-align:left">training rows</th></tr></thead>'
-            f"<tbody>{cells}</tbody></table></div>"
+            f"<tbody>{cells}</tbody></table>{f'<small>{html.escape(self.note)}</small>' if self.note else ''}</div>"
         )
 
 
@@ -215,60 +222,75 @@ def explain_by_examples(
     influence: Influence | CascadeInfluence,
     asked: Asked,
     classes: np.ndarray | None,
+    together: bool,
 ) -> Explanations:
-    """Explain the predictions for encoded objects by the influence of training examples."""
+    """Explain the predictions for encoded objects by training examples, taken together where few of them do not tell.
+
+    `together` allows that; `classes` are the labels that class numbers stand for.
+    """
     landmarks = model.parts[0].features.landmarks
     objects = as_objects(landmarks.objects) if len(landmarks) else []
     labels = influence.labels if classes is None or not len(influence.labels) else classes[influence.labels]
     places = None if landmarks.positions is None else landmarks.positions[influence.heads]
     found = []
-    for start in range(0, len(asked.scores), AT_ONCE):
-        cut = slice(start, start + AT_ONCE)
+    step = max(1, min(AT_ONCE, MOST_TERMS // max(1, len(influence.heads) * len(influence.base))))
+    for start in range(0, len(asked.scores), step):
+        cut = slice(start, start + step)
         terms, similarities = influence.terms(model, rows(encodings, cut))
-        for i, added, near in zip(range(start, start + AT_ONCE), terms, similarities, strict=False):
+        for i, added, near in zip(range(start, start + step), terms, similarities, strict=False):
             u = asked.directions[i]
             score, base = float(asked.scores[i] @ u), float(influence.base @ u)
-            influences, rest = _settled(added @ u, score - base)
-            which, told, counts = _items(influence, labels, u)
-            if len(which) < len(added):  # the groups that are not kept apart are the last item
-                influences = np.append(influences[which[:-1]], influences[-1])
-            order = np.argsort(-np.abs(influences), kind="stable")
-            heads = which[order]
+            items = _items(influence, labels, added @ u, near, u)
+            influences, rest = _settled(items.influences, score - base)
+            middle = float(influence.base[np.flatnonzero(u)[0]]) if classes is None else None
+            listed = replace(items, influences=influences).in_order()
+            listed = listed.telling(middle) if together else listed
             found.append(
                 Explanation(
                     _item(asked.predictions[i]),
                     _item(asked.against[i]),
                     score,
                     base,
-                    [objects[influence.heads[j]] for j in heads],
-                    [told[j] for j in order],
-                    influences[order],
-                    near[heads],
-                    None if places is None else places[heads],
-                    counts[order],
+                    [objects[influence.heads[j]] for j in listed.landmarks],
+                    listed.labels,
+                    listed.influences,
+                    listed.similarities,
+                    None if places is None else places[listed.landmarks],
+                    listed.counts.astype(np.intp),
                     rest,
+                    note=listed.note,
                 )
             )
     return Explanations(found)
 
 
 def _items(
-    influence: Influence | CascadeInfluence, labels: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, list[Any], np.ndarray]:
-    """Return what an explanation in the direction u lists: the groups, their labels, and how many rows they have.
+    influence: Influence | CascadeInfluence, labels: np.ndarray, influences: np.ndarray, near: np.ndarray, u: np.ndarray
+) -> ListedExamples:
+    """Return what an explanation in the direction u lists.
 
     Groups that are not kept apart come last, as one: around the landmark of the largest of them.
     """
     every = np.arange(len(influence.heads))
-    if isinstance(influence, GroupInfluence) and influence.columns is not None:
-        kept = influence.columns[:, u != 0] >= 0
-        apart = kept.any(axis=1)
-        others = every[~(kept.all(axis=1) if apart.all() else apart)]
-        largest = others[np.argmax(influence.counts[others])]
-        counts = np.append(influence.counts[apart], influence.counts[others].sum())
-        return np.append(every[apart], largest), [*labels[apart].tolist(), OTHER_CLASSES], counts
     shown = labels[:, np.flatnonzero(u)[0]] if labels.ndim == 2 else labels
-    return every, shown.tolist(), influence.counts
+    if not isinstance(influence, GroupInfluence) or influence.columns is None:
+        return ListedExamples(influences, shown.tolist(), influence.counts, every, near)
+    kept = influence.kept_apart[:, u != 0]
+    if kept.all():  # the others are nobody
+        return ListedExamples(influences[:-1], shown.tolist(), influence.counts, every, near)
+    apart = kept.any(axis=1)
+    others = every[~(kept.all(axis=1) if apart.all() else apart)]
+    counts = influence.counts[others]
+    kind = OTHER_CLASSES if apart.any() else ALL_CLASSES
+    label = float(shown[others] @ counts / counts.sum()) if labels.ndim == 2 else kind
+    heads = np.append(every[apart], others[np.argmax(counts)])
+    return ListedExamples(
+        np.append(influences[:-1][apart], influences[-1]),
+        [*shown[apart].tolist(), label],
+        np.append(influence.counts[apart], counts.sum()),
+        heads,
+        near[heads],
+    )
 
 
 def explain_by_landmarks(

@@ -17,7 +17,8 @@ from similitude.compute import as_numpy, rows
 from similitude.compute.engines import remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.choose_landmarks import LandmarkChoice
-from similitude.estimators.influence import GroupInfluence, Influence, influence_in_ridge
+from similitude.estimators.group_influence import GroupInfluence
+from similitude.estimators.influence import Influence, influence_in_ridge
 from similitude.estimators.landmark_count import LandmarkCurve, Level, SampleFeatures, Validation, doubled
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.passes import check_features_fit, features_of

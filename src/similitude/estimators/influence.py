@@ -29,111 +29,17 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from similitude.compute import Encoding, as_numpy, beside, itemsize
 from similitude.estimators.blend_influence import BlendInfluence
+from similitude.estimators.group_influence import GroupInfluence, Terms, some_columns
 from similitude.estimators.landmark_count import rows_of
 from similitude.estimators.model import LandmarkModel, WeightedLandmarks
 from similitude.estimators.options import FitOptions
-from similitude.landmarks import Groups, LandmarkFeatures, most_numbers
+from similitude.landmarks import Groups, LandmarkFeatures
 from similitude.linear import GroupMoments, LinearModel, Ridge, is_coupled, newton_step
 from similitude.scikit import class_codes
 from similitude.similarity import Precomputed
 
 Solved = tuple[np.ndarray, float, Callable[[np.ndarray], np.ndarray]]
 """Mean inner products, their mean, and a function that divides by the equations of an output."""
-
-Terms = tuple[np.ndarray, np.ndarray]
-"""What each example adds to each output, (rows, examples, outputs), and the similarity to each, (rows, examples)."""
-
-
-@dataclass(frozen=True, eq=False)
-class GroupInfluence:
-    """What groups of training rows add to the scores: weights of the similarities for each group.
-
-    Attributes
-    ----------
-    heads : array of int
-        The landmark of each group, by its position among those of the first similarity.
-    counts : array of int
-        How many training rows are in each group.
-    labels : array
-        The class number of the rows of each group, or the means of their targets, one column per output.
-    base : array of shape (outputs,)
-        What the influences are added to: the weighted mean of the targets, or of the working responses.
-    weights : tuple of arrays of shape (similarities, columns)
-        One for each similarity; a column is a group, or a group and an output.
-    constants : array of shape (columns,)
-        Added to the weighted sums of the similarities.
-    codes : array of shape (groups, outputs), or None
-        The codes of its class, less the base: what the column of a group is multiplied by for each output; None if
-        each output has columns of its own.
-    columns : array of shape (groups, outputs), or None
-        With many classes: the column of a group for each output, or -1 where it is not kept apart from others; what
-        these add together is what the others leave of the score. None if all are kept, one group after the other.
-    other_constants : array of shape (outputs,), or None
-        Constants of what is not kept apart.
-    """
-
-    heads: np.ndarray
-    counts: np.ndarray
-    labels: np.ndarray
-    base: np.ndarray
-    weights: tuple[np.ndarray, ...]
-    constants: np.ndarray
-    codes: np.ndarray | None = None
-    columns: np.ndarray | None = None
-    other_constants: np.ndarray | None = None
-
-    @classmethod
-    def none(cls, base: np.ndarray, n_features: int) -> GroupInfluence:
-        """Return the influence in a constant model, which no group has."""
-        nobody = np.empty(0, dtype=np.intp)
-        weights, codes = np.empty((n_features, 0)), np.empty((0, len(base)), dtype=np.int8)
-        return cls(nobody, nobody, nobody, base, (weights,), np.empty(0), codes)
-
-    @classmethod
-    def of_ridge(cls, ridge: Ridge, lam: float, groups: Groups) -> GroupInfluence:
-        """Return the influence of groups in ridge regression; `weights` are still those of the features."""
-        found, sums, base = ridge.of_groups(lam), ridge.moments.groups, np.asarray(ridge.target_mean, dtype=np.float64)
-        assert sums is not None
-        n, k = len(groups), len(base)
-        filled = np.flatnonzero(sums.counts[:n] > 0)
-        counts, heads = np.rint(sums.counts[filled]).astype(np.intp), groups.landmarks[filled]
-        W, b = found.weights, found.intercept
-        if groups.classes is not None:
-            classes = groups.classes[filled]
-            codes = class_codes(classes, max(2, k))
-            return cls(heads, counts, classes, base, (W[:, filled],), b[filled], codes)
-        totals = sums.targets.reshape(k + 1, n)[:, filled]
-        W, b = W.reshape(-1, k + 1, n)[:, :, filled], b.reshape(k + 1, n)[:, filled]
-        W, b = W[:, 1:] - base[:, None] * W[:, :1], b[1:] - base[:, None] * b[:1]
-        columns, constants = W.transpose(0, 2, 1).reshape(len(W), -1), b.T.ravel()
-        return cls(heads, counts, (totals[1:] / totals[0]).T, base, (columns,), constants)
-
-    def with_columns(self, most: int) -> GroupInfluence:
-        """Keep some groups apart from others: of each output first its own class, then those that add most to it."""
-        W, b = self.weights[0], self.constants.reshape(-1, len(self.base))
-        sizes = np.sqrt((W**2).sum(axis=0)).reshape(b.shape)
-        own = self.labels[:, None] == np.arange(len(self.base))
-        ranks = np.where(own, -np.inf, -sizes).argsort(axis=0, kind="stable").argsort(axis=0)
-        kept = np.sort(np.lexsort((-sizes.ravel(), ranks.ravel()))[:most])
-        columns = np.full(b.shape, -1, dtype=np.int16)
-        columns.ravel()[kept] = np.arange(len(kept))
-        others = np.where(columns < 0, b, 0.0).sum(axis=0)
-        return replace(self, weights=(W[:, kept],), constants=b.ravel()[kept], columns=columns, other_constants=others)
-
-    def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
-        """Return what each group adds to each output, and the similarity to its landmark; last what others add."""
-        blocks = [part.blocks(A) for part, A in zip(model.parts, encodings, strict=True)]
-        n, near = len(blocks[0][0]), blocks[0][0][:, self.heads]
-        added = sum([K @ W for (_, K), W in zip(blocks, self.weights, strict=True)], self.constants)
-        if self.codes is not None:
-            return added[:, :, None] * (self.codes - self.base), near
-        if self.columns is None:
-            return added.reshape(n, -1, len(self.base)), near
-        terms = np.where(self.columns >= 0, added[:, self.columns], 0.0)
-        scores = sum([K @ part.weights for (_, K), part in zip(blocks, model.parts, strict=True)])
-        kept = np.where(self.columns >= 0, self.constants[self.columns], 0.0).sum(axis=0)
-        others = scores - (terms.sum(axis=1) - kept) + self.other_constants
-        return np.concatenate([terms, others[:, None]], axis=1), near
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,12 +174,12 @@ def weighted_landmarks(
         by_features = np.split(influence.weights[0], np.cumsum(list(map(len, pieces)))[:-1])
     heads = [np.empty(0, dtype=np.intp)] * n
     if influence is not None:
-        heads = [influence.heads] * (1 if isinstance(influence, GroupInfluence) else n) + heads[1:]
-    made = list(map(WeightedLandmarks.of, features, pieces, by_features, heads))
+        heads = [influence.heads, *heads[1:]] if isinstance(influence, GroupInfluence) else [influence.heads] * n
+    precision = influence.precision if isinstance(influence, GroupInfluence) else np.float64
+    made = [WeightedLandmarks.of(*one, precision) for one in zip(features, pieces, by_features, heads, strict=True)]
     if isinstance(influence, GroupInfluence):
-        kept = np.searchsorted(made[0][2], influence.heads)
-        influence = replace(influence, heads=kept, weights=tuple([weights for _, weights, _ in made]))
-    return tuple([part for part, _, _ in made]), influence
+        influence = influence.stored(np.searchsorted(made[0].used, influence.heads), made)
+    return tuple([one.part for one in made]), influence
 
 
 def influence_in_ridge(
@@ -347,17 +253,18 @@ def influence_in_refit(
     members = (group[:, None] == np.arange(len(groups))).astype(float)
     counts = np.rint((weights > 0) @ members).astype(np.intp)
     filled = counts > 0
+    heads, counts = groups.landmarks[filled], counts[filled]
+    if groups.classes is not None and outputs > some_columns(len(used)):
+        done = step(None)
+        return done.model, GroupInfluence.of_own_classes(heads, counts, groups.classes[filled], done, len(used))
     done = step(members[:, filled])
     W, b = done.group_weights, done.group_constants
     if groups.classes is not None:
         kinds = groups.classes[filled]
     else:
         kinds = (members[:, filled] * weights[:, None]).T @ Y / (weights @ members[:, filled])[:, None]
-    found = GroupInfluence(
-        groups.landmarks[filled], counts[filled], kinds, done.base, (W.reshape(len(W), -1),), b.ravel()
-    )
-    most = max(outputs, most_numbers(n))
-    return done.model, found.with_columns(most) if classes and b.size > most else found
+    found = GroupInfluence(heads, counts, kinds, done.base, (W.reshape(len(W), -1),), b.ravel())
+    return done.model, found.with_columns(len(used))
 
 
 def class_numbers(scores: np.ndarray) -> np.ndarray:

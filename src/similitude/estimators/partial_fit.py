@@ -10,10 +10,10 @@ import numpy as np
 from similitude.compute import itemsize
 from similitude.compute.engines import Engine
 from similitude.estimators.fit import fit_with_held_out
-from similitude.estimators.influence import GroupInfluence
+from similitude.estimators.group_influence import GroupInfluence
 from similitude.estimators.passes import features_of
 from similitude.landmarks import FeatureUnion, Groups, LandmarkFeatures
-from similitude.linear import HELD_OUT_SHARE, MOST_HELD_OUT, LinearModel, Moments, Trial, n_judged
+from similitude.linear import HELD_OUT_SHARE, MOST_HELD_OUT, GroupMoments, LinearModel, Moments, Trial, n_judged
 from similitude.support import generator
 
 MOST_OF_STREAM = 3_000
@@ -31,7 +31,7 @@ class Stream:
     groups : Groups
         Of rows whose sums are kept apart, to explain predictions.
     sums : Moments or None
-        Over all rows that are not held out.
+        Over all rows that are not held out; those of groups over all rows.
     held_out : tuple of (features, targets, weights)
         One for each batch that held out rows: the penalty is chosen on the first half of all, the others judge.
     """
@@ -51,8 +51,12 @@ class Stream:
         """Return the stream after a further batch, of which some rows are held out."""
         encodings = tuple(one.similarity.encode_checked(X, "X") for one in self.features)
         size = max(map(itemsize, encodings))
-        F = features_of(FeatureUnion.of(self.features, size), encodings, engine, size)
-        sums = self._moments(F[~held], Y[~held], weights[~held])
+        union = FeatureUnion.of(self.features, size, self.groups)
+        F = features_of(union, encodings, engine, size)
+        sums = Moments.of(F[~held], Y[~held], weights[~held])
+        members = union.members(F, Y)
+        assert members is not None
+        sums.groups = GroupMoments.precisely(F, members, weights)
         kept = ((F[held], Y[held], weights[held]),) if held.any() else ()
         return replace(self, sums=sums if self.sums is None else self.sums + sums, held_out=self.held_out + kept)
 
@@ -65,14 +69,9 @@ class Stream:
         """Return the model of all rows, the influence of groups, the trial of rows that judge it, and their targets."""
         assert self.sums is not None
         F, Y, weights = (np.concatenate(parts) for parts in zip(*self.held_out, strict=True))
-        moments = self._moments(F, Y, weights)
-        ridge, trial = fit_with_held_out(self.sums, moments, F, Y, weights, n_judged(len(Y)))
+        ridge, trial = fit_with_held_out(self.sums, Moments.of(F, Y, weights), F, Y, weights, n_judged(len(Y)))
         influence = GroupInfluence.of_ridge(ridge, trial.lam, self.groups)
         return ridge.fit(trial.lam), influence, trial, Y[len(Y) - len(trial.losses) :]
-
-    def _moments(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Moments:
-        """Return the sums over some rows."""
-        return FeatureUnion(self.features, self.groups).moments(F, Y, weights)
 
 
 def held_out_of_batch(weights: np.ndarray, known: int, random_state: Any) -> np.ndarray:

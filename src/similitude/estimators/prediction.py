@@ -184,7 +184,7 @@ class LandmarkPredictor(LandmarkParameters):
 
     def _explain(self, X: Any, by: str, asked: Asked) -> Explanations:
         """Explain the predictions for some objects; see `explain` of the subclasses."""
-        check_choice("by", by, ("examples", "landmarks"))
+        check_choice("by", by, ("auto", "examples", "landmarks"))
         if looks_like_source(X) and not isinstance(X, np.ndarray):
             raise TypeError("explain takes objects in memory: give it one batch of a source, for instance")
         model, encodings = self._asked(X)
@@ -200,4 +200,4 @@ class LandmarkPredictor(LandmarkParameters):
                 "this model keeps no influence of training examples: it was fitted by products with many rows, or "
                 "saved by a version without influences; explain(X, by='landmarks') shows weights of landmarks"
             )
-        return explain_by_examples(model, encodings, self._influence, asked, classes)
+        return explain_by_examples(model, encodings, self._influence, asked, classes, together=by == "auto")

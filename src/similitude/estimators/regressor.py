@@ -220,7 +220,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         """
         return self._predictions(X, "predict", lambda scores: scores[:, 0] if self._one_output else scores)
 
-    def explain(self, X: Any, output: int = 0, *, by: str = "examples") -> Explanations:
+    def explain(self, X: Any, output: int = 0, *, by: str = "auto") -> Explanations:
         """Return for every object which training examples decided the predicted number, with their numbers.
 
         See :meth:`SimilarityClassifier.explain`.
@@ -230,7 +230,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         X : sequence of objects
         output : int
             Which output, if there are several.
-        by : {"examples", "landmarks"}
+        by : {"auto", "examples", "landmarks"}
 
         Returns
         -------

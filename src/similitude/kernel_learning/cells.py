@@ -13,7 +13,7 @@ import numpy as np
 
 from similitude.kernel_learning.exact import ExactRidge
 from similitude.kernel_learning.gradients import gradient_rows, is_city_block, metric_of, model_gradients
-from similitude.kernel_learning.trials import apply_metric, median_distance
+from similitude.kernel_learning.trials import apply_metric, median_distance_of_rows
 
 CELL_ROWS = 2_000
 """Number of rows of a cell, up to a factor of the square root of 2."""
@@ -197,7 +197,7 @@ class CellFit:
         T = metric_of((G**2).mean(axis=0) if diagonal else G.T @ G / len(rows))
         if not diagonal:  # as many coordinates as before: those along which nothing changes are zero
             T = np.pad(T, ((0, 0), (0, A.shape[1] - T.shape[1])))
-        T *= median_distance(self.k, A) / median_distance(self.k, apply_metric(A, T))
+        T *= median_distance_of_rows(self.k, A) / median_distance_of_rows(self.k, apply_metric(A, T))
         return T
 
 

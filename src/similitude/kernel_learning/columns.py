@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.kernel_learning.importance import GradientImportance
-from similitude.kernel_learning.trials import apply_metric, at_scale, median_distance
+from similitude.kernel_learning.trials import apply_metric, at_scale, median_distance_of_rows
 from similitude.kernels import Gaussian, Tabular
 from similitude.similarity import Similarity
 
@@ -64,7 +64,7 @@ class LearningFeatures:
 
     def kernel(self, k: Any, metric: np.ndarray, multiple: float = 1.0) -> Similarity:
         """Return a kernel of the original objects, at a multiple of the median distance under a metric."""
-        median = median_distance(k, apply_metric(self.X, metric))
+        median = median_distance_of_rows(k, apply_metric(self.X, metric))
         scaled = metric * self.scale if metric.ndim == 1 else metric * self.scale[:, None]
         kernel: Similarity = at_scale(k, multiple * median).with_params(metric=scaled)
         return kernel if self.table is None else self.table.with_params(k=kernel)

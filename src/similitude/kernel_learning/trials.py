@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg import get_lapack_funcs
 
 from similitude.kernel_learning.gradients import gradient_rows, is_city_block, model_gradients
 from similitude.kernel_learning.pilot import PilotSplit
@@ -75,6 +75,7 @@ class Candidate:
     splits: tuple[PilotSplit, ...]
     metrics: tuple[np.ndarray, ...]
     tried: dict[Setting, RidgeTrial] = field(default_factory=dict)
+    distances: dict[int, np.ndarray] = field(default_factory=dict)  # of each split, during a walk
 
     @cached_property
     def mapped(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -85,7 +86,7 @@ class Candidate:
     @cached_property
     def medians(self) -> list[float]:
         """The median distance of the rows of each split."""
-        return [median_distance(self.k, A) for A, _ in self.mapped]
+        return [median_distance(self.k, self._distances_in(i)) for i in range(len(self.splits))]
 
     def kernel(self, setting: Setting, split: int) -> Any:
         """Return the kernel of mapped rows at a setting, for one split."""
@@ -102,9 +103,17 @@ class Candidate:
 
     def _one_trial(self, setting: Setting, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the predictions for one split's judged rows, and the dual coefficients of its model."""
-        k, split, (A, B) = self.kernel(setting, i), self.splits[i], self.rows_of(setting, i)
-        coefficients = solve_ridge(k.block(A, A), split.fitted.Y, 10.0**setting.penalty)
-        return (k.block(B, A) @ coefficients).astype(np.float64), coefficients
+        Y = self.splits[i].fitted.Y
+        K = self.kernel(setting, i).of_distances(self._distances_in(i).astype(precision(setting)))
+        coefficients = solve_ridge(K[: len(Y)], Y, 10.0**setting.penalty)
+        return (K[len(Y) :] @ coefficients).astype(np.float64), coefficients
+
+    def _distances_in(self, i: int) -> np.ndarray:
+        """Return the distances of one split's rows, first those that are fitted, to those that are fitted."""
+        if i not in self.distances:
+            A, B = self.mapped[i]
+            self.distances[i] = self.k.distances(np.concatenate([A, B]), A)
+        return self.distances[i]
 
     @property
     def targets(self) -> np.ndarray:
@@ -113,9 +122,8 @@ class Candidate:
 
     def rows_of(self, setting: Setting, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Return one split's mapped rows, fitted and judged, in single precision if the penalty allows it."""
-        dtype = np.float32 if setting.penalty >= SINGLE_PRECISION_FROM else np.float64
         A, B = self.mapped[i]
-        return A.astype(dtype, copy=False), B.astype(dtype, copy=False)
+        return A.astype(precision(setting), copy=False), B.astype(precision(setting), copy=False)
 
     def best(self, start: Setting, moves: Steps = BOTH) -> RidgeTrial:
         """Return the best trial on a walk from a start along penalties and widths, as long as the loss falls."""
@@ -129,6 +137,7 @@ class Candidate:
                     if not trial.loss < at.loss * (1 - 1e-3):
                         break
                     at, moved = trial, True
+        self.distances.clear()
         return at
 
     def _moved(self, setting: Setting, move: tuple[float, float]) -> Setting | None:
@@ -153,6 +162,11 @@ class Candidate:
         return outer, np.concatenate(squares)
 
 
+def precision(setting: Setting) -> type:
+    """Return single precision if the penalty leaves it enough digits, otherwise double."""
+    return np.float32 if setting.penalty >= SINGLE_PRECISION_FROM else np.float64
+
+
 def apply_metric(X: np.ndarray, T: np.ndarray) -> np.ndarray:
     """Return rows under a metric."""
     return X * T if T.ndim == 1 else X @ T
@@ -165,17 +179,26 @@ def at_scale(k: Any, scale: float) -> Any:
     return k.with_params(**{name: math.sqrt(scale) if squared else scale})
 
 
-def median_distance(k: Any, A: np.ndarray) -> float:
-    """Return the median distance of the first rows, or the mean positive one if that is zero."""
+def median_distance_of_rows(k: Any, A: np.ndarray) -> float:
+    """Return the median distance of the first rows of a matrix."""
     some = A[:MEDIAN_ROWS]
-    distances = k.distances(some, some)[np.triu_indices(len(some), 1)]
+    return median_distance(k, k.distances(some, some))
+
+
+def median_distance(k: Any, D: np.ndarray) -> float:
+    """Return the median of the first of given distances, or the mean positive one if that is zero."""
+    n = min(D.shape[1], MEDIAN_ROWS)
+    distances = D[:n, :n][~np.tri(n, dtype=bool)]
     median = float(np.median(distances if is_city_block(k) else np.sqrt(distances)))
     return median if median > 0 else float(distances[distances > 0].mean() if (distances > 0).any() else 1.0)
 
 
 def solve_ridge(K: np.ndarray, Y: np.ndarray, penalty: float) -> np.ndarray:
     """Return (K + penalty I)^-1 Y; K is overwritten."""
-    return np.asarray(cho_solve((ridge_factor(K, penalty), True), Y.astype(K.dtype), check_finite=False))
+    factor = ridge_factor(K, penalty)
+    (solve,) = get_lapack_funcs(("potrs",), (factor,))
+    found, _ = solve(factor, Y.astype(K.dtype), lower=True)
+    return np.asarray(found)
 
 
 def ridge_factor(K: np.ndarray, penalty: Any) -> np.ndarray:
@@ -183,10 +206,11 @@ def ridge_factor(K: np.ndarray, penalty: Any) -> np.ndarray:
 
     If rounding leaves the matrix indefinite, the penalty is raised.
     """
+    (factor,) = get_lapack_funcs(("potrf",), (K,))  # without the checks of SciPy, which take longer than few rows
     diagonal, least = K.diagonal().copy(), 1e-7
     while True:
         np.fill_diagonal(K, diagonal + np.asarray(penalty, K.dtype))
-        try:
-            return np.asarray(cholesky(K.T, lower=True, check_finite=False))  # K.T is in the order of LAPACK
-        except LinAlgError:
-            penalty, least = np.maximum(10 * np.asarray(penalty), least), 10 * least
+        found, failed = factor(K.T, lower=True)  # K.T is in the order of LAPACK
+        if not failed:
+            return np.asarray(found)
+        penalty, least = np.maximum(10 * np.asarray(penalty), least), 10 * least

@@ -184,6 +184,20 @@ class LandmarkFeatures:
         solution: np.ndarray = solve_triangular(self.factor, W, check_finite=False)
         return solution / self.scale
 
+    def rounded_weights(self, W: np.ndarray) -> np.ndarray:
+        """Return the weight of every similarity in single precision.
+
+        Weights of nearly dependent similarities are large and cancel, so that rounding each of them costs digits of the
+        scores. They are found one after the other, by back substitution, and each is rounded before the next, which
+        makes up for it as far as it can.
+        """
+        if self.factor is None:
+            return self.similarity_weights(W).astype(np.float32)
+        right, found = W / self.scale, np.zeros(W.shape, dtype=np.float32)
+        for j in reversed(range(len(W))):
+            found[j] = (right[j] - self.factor[j, j + 1 :] @ found[j + 1 :].astype(np.float64)) / self.factor[j, j]
+        return found
+
     # As the second encoding of a task: landmarks stay whole on every tile.
 
     def __len__(self) -> int:

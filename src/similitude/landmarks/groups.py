@@ -15,8 +15,8 @@ MOST_NUMBERS, OF_FEW = 28, 12
 """Numbers that are kept of each landmark to explain predictions: groups, times the outputs if each has its own; and how
 many of them if there are few landmarks. In double precision, they take less than 256 bytes."""
 
-FEWEST_GROUPS = 4
-"""Groups of rows with several numbers as targets, however many these are."""
+FEWEST_GROUPS, OF_MANY = 4, 2
+"""Groups of rows with several numbers as targets; and of rows with so many of them that one takes all that is kept."""
 
 
 def most_numbers(n_landmarks: int) -> int:
@@ -60,7 +60,7 @@ class Groups:
         candidates = np.arange(len(landmarks)) if among is None else among
         most = most_numbers(len(landmarks))
         if not classes:
-            return cls(candidates[: max(FEWEST_GROUPS, most // numbers)])
+            return cls(candidates[: max(FEWEST_GROUPS if numbers <= most else OF_MANY, most // numbers)])
         n_classes = max(2, n_outputs)
         each, chosen, kinds = max(1, most // (n_classes * numbers)), [], []
         for one in range(n_classes):
@@ -97,13 +97,16 @@ class Groups:
 
     def _nearest(self, F: np.ndarray, basis: np.ndarray, offset: np.ndarray, own: np.ndarray | None) -> np.ndarray:
         """Return the nearest group of each row, among those of its class; single precision is enough to choose one."""
-        near = F[:, : basis.shape[1]].astype(np.float32, copy=False) @ basis.T.astype(np.float32)
-        near -= offset.astype(np.float32)
-        if own is not None:
-            assert self.classes is not None
-            kinds = np.arange(int(max(self.classes.max(), own.max(initial=0))) + 1)
-            near += np.where(kinds[:, None] == self.classes, np.float32(0), np.float32(-np.inf))[own.astype(np.intp)]
-        nearest: np.ndarray = near.argmax(1)
+        F, basis = F[:, : basis.shape[1]].astype(np.float32, copy=False), basis.astype(np.float32)
+        if own is None:
+            return _argmax(F @ basis.T - offset.astype(np.float32))
+        assert self.classes is not None
+        nearest, order = np.zeros(len(F), dtype=np.intp), np.argsort(own, kind="stable")
+        kinds, starts = np.unique(own[order], return_index=True)
+        for kind, rows in zip(kinds, np.split(order, starts[1:]), strict=True):
+            groups = np.flatnonzero(self.classes == kind)
+            if len(groups):
+                nearest[rows] = groups[_argmax(F[rows] @ basis[groups].T - offset[groups].astype(np.float32))]
         return nearest
 
     def nearness(self, features: LandmarkFeatures) -> tuple[np.ndarray, np.ndarray]:
@@ -123,3 +126,9 @@ class Groups:
         basis[self.landmarks[last], np.flatnonzero(last)] = 1.0
         used = int(np.flatnonzero(basis.any(axis=1)).max(initial=0)) + 1
         return basis[:used].T, (U**2).sum(axis=0) / (2 * features.scale)
+
+
+def _argmax(near: np.ndarray) -> np.ndarray:
+    """Return the position of the largest value of each row."""
+    found: np.ndarray = near.argmax(axis=1)
+    return found

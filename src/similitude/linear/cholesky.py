@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import dpotrs
 
 from similitude.compute import as_numpy, namespace
 
@@ -85,8 +86,7 @@ def upper_factor(matrix: Any, diagonal: Any) -> Any:
 def solve(factor: Any, B: Any) -> Any:
     """Return the inverse of U'U times B, for an upper factor U."""
     if isinstance(factor, np.ndarray):
-        half = solve_triangular(factor, B, trans="T", check_finite=False)
-        return solve_triangular(factor, half, overwrite_b=True, check_finite=False)
+        return dpotrs(factor, B)[0].reshape(B.shape)  # SciPy's checks would take longer than small systems
     triangular = namespace(factor).linalg.solve_triangular
     columns = B if B.ndim == 2 else B[:, None]
     found = triangular(factor, triangular(factor.T, columns, upper=False), upper=True)

@@ -11,7 +11,7 @@ from scipy.linalg.blas import dsyrk
 from similitude.compute import as_numpy, beside, in_precision, itemsize, namespace
 from similitude.linear.cholesky import ShiftedFactors
 from similitude.linear.model import LinearModel
-from similitude.linear.strips import OFF_CENTER, products, strips, zeros
+from similitude.linear.strips import OFF_CENTER, STRIP_BYTES, products, strips, zeros
 
 
 class Features:
@@ -85,8 +85,17 @@ class Features:
         far = self.total * self.mean**2 > OFF_CENTER * self.spread
         return self.mean if bool(far.any()) else None
 
+    @cached_property
+    def centered(self) -> np.ndarray | None:
+        """The centered rows in float64, if they are one small strip of a NumPy array; products then need no strips."""
+        if not isinstance(self.F, np.ndarray) or 8 * self.F.size > STRIP_BYTES:
+            return None
+        return self.F - self.mean
+
     def scores(self, V: Any, *, rough: bool = False) -> Any:
         """Return (x - m)' w + b for each row; roughly, with products in the precision of the rows."""
+        if self.centered is not None:
+            return self.centered @ V[:-1] + V[-1]
         answer = products(self.F, V[:-1], self.off_center, rough=rough)
         answer += V[-1] if self.off_center is not None else V[-1] - self.mean @ V[:-1]
         return answer
@@ -96,6 +105,11 @@ class Features:
 
         Roughly, each strip is summed in the precision of the rows, and strips are added in float64.
         """
+        if self.centered is not None:
+            answer = np.empty((self.F.shape[1] + 1, R.shape[1]))
+            np.matmul(self.centered.T, R, out=answer[:-1])
+            np.add.reduce(R, axis=0, out=answer[-1])
+            return answer
         answer = zeros((self.F.shape[1] + 1, R.shape[1]), self.F)
         narrow = in_precision(R, self.F.dtype) if rough else R
         for rows, strip in strips(self.F, self.off_center, rough=rough):
@@ -110,6 +124,8 @@ class Features:
         few = object.__new__(Features)
         few.F, few.weights, few.total = self.F.take(chosen, axis=1), self.weights, self.total
         few.mean, few.spread = self.mean[chosen], self.spread[chosen]
+        if self.centered is not None:
+            few.centered = self.centered.take(chosen, axis=1)
         return few
 
     def model(self, V: Any, gap: float) -> LinearModel:

@@ -31,7 +31,9 @@ def line_minimum(derivatives: Line, start: np.ndarray, flat: float, floor: np.nd
         low, high = xp.where(slope < 0, t, low), xp.where(slope > 0, t, high)
         newton = t - xp.where(curve > 0, slope / xp.where(curve > 0, curve, 1.0), np.nan)
         inside = (newton > low) & (newton < high)
-        t = xp.where(going, xp.where(inside, newton, _between(low, high)), t)
+        if not inside.all():
+            newton = xp.where(inside, newton, _between(low, high))
+        t = xp.where(going, newton, t)
     return t
 
 

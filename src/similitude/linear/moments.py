@@ -16,6 +16,12 @@ SAMPLED, SHIFTED_STRIP = 256, 2048
 """Rows by which it is decided whether features are far from centered, and rows that are then shifted at once."""
 
 
+FEW_GROUPED_ROWS = 1000
+"""Rows whose sums over groups are a product of dense matrices."""
+
+FEWEST_CODES = 32
+"""Number of classes from which on sums over the rows of each are quicker than a product with their codes."""
+
 GROUP_PREFIX = "group_"
 """Of the names of arrays that belong to groups."""
 
@@ -134,8 +140,10 @@ class Moments:
     def _of(cls, F: Any, Y: Any, weights: Any, members: Members | None) -> Moments:
         xp = namespace(F)
         weighted = weights[:, None] * Y
-        cross = F.T @ _cast(weighted, F.dtype)
         features = _cast(weights, F.dtype) @ F
+        cross = _cross_of_codes(F, Y, weights, features)
+        if cross is None:
+            cross = F.T @ _cast(weighted, F.dtype)
         groups = None if members is None else GroupMoments.of(F, members, weights)
         if bool((weights != 1.0).any()):
             F = F * _cast(xp.sqrt(weights), F.dtype)[:, None]
@@ -217,15 +225,35 @@ class Moments:
 
 def _sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -> np.ndarray:
     """Return the sums of rows times each column over the rows of each group, in one sequential pass over F."""
+    n, several = members.n_groups, len(columns)
+    if len(F) < FEW_GROUPED_ROWS:
+        dense = np.zeros((len(F), several * n), dtype=F.dtype)
+        for i, one in enumerate(columns):
+            dense[np.arange(len(F)), members.group + i * n] = one
+        summed: np.ndarray = dense.T @ F
+        return summed
     from scipy.sparse import csc_array
 
-    n, several = members.n_groups, len(columns)
     chosen = csc_array((several * n, len(F)), dtype=F.dtype)  # its arrays are set without the checks of a constructor
     chosen.indptr = np.arange(0, several * len(F) + 1, several, dtype=np.int32)
     chosen.indices = (members.group[:, None] + n * np.arange(several)).ravel().astype(np.int32, copy=False)
     chosen.data = np.stack([_cast(one, F.dtype) for one in columns], axis=1).ravel()
     found: np.ndarray = chosen @ F
     return found
+
+
+def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray | None:
+    """Return the sum of s_i f_i y_i' if the targets are codes of many classes, by sums over classes; otherwise None.
+
+    The target of a row is high in the column of its class, and low in all others.
+    """
+    if not isinstance(F, np.ndarray) or Y.shape[1] < FEWEST_CODES or not len(Y):
+        return None
+    own, low, high = Y.argmax(axis=1), Y.min(), Y.max()
+    if not (Y[np.arange(len(Y)), own] == high).all() or np.count_nonzero(low == Y) != Y.size - len(Y):
+        return None
+    sums = _sums_of_groups(F, Members(own, Y.shape[1]), [weights]).T
+    return F.dtype.type(high - low) * sums + F.dtype.type(low) * features[:, None]
 
 
 def _cast(array: Any, dtype: Any) -> Any:

@@ -15,6 +15,7 @@ probabilities themselves bound the curvature from above, and each output takes a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +71,7 @@ def newton_step(
     weights: np.ndarray,
     model: LinearModel,
     lam: float,
-    members: np.ndarray,
+    members: np.ndarray | None,
 ) -> NewtonStep:
     """Take a Newton step from a model that nearly minimizes its objective, and keep it if it lowers the objective.
 
@@ -85,8 +86,9 @@ def newton_step(
         With ``penalty="l1"`` it is kept in any case: its solver stops farther from the minimum.
     lam : float
         The penalty.
-    members : array of shape (n, groups)
-        1 for the rows of a group, which are in no other group.
+    members : array of shape (n, groups), or None
+        1 for the rows of a group, which are in no other group. None: of each output, the rows of its own class are
+        the first group, and all others the second.
     """
     coupled = is_coupled(loss, Y.shape[1])
     made: Loss = MultinomialLogistic() if coupled else LOSSES[loss]()
@@ -100,9 +102,10 @@ def newton_step(
         curvatures = _short(_curvatures(data, scores, slack))
         sums = _short(curvatures * scores - data.slopes(scores))
         base = sums.sum(axis=0) / curvatures.sum(axis=0)
-        W, b = _of_groups(features, curvatures, sums - curvatures * base, members, used, penalties)
+        targets = sums - curvatures * base
+        W, b = _of_groups(features, curvatures, targets, lambda k: _groups(Y, members, k), used, penalties)
         if coupled:
-            W, b, base = (one - one.mean(axis=-1, keepdims=True) for one in (W, b, base))
+            W, b, base = _centered(W, members is None), _centered(b, members is None), base - base.mean()
         after = LinearModel(W.sum(axis=1), b.sum(axis=0) + base, model.gap)
         if penalty == "l1":
             break
@@ -132,6 +135,22 @@ def _short(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float32).astype(np.float64)
 
 
+def _groups(Y: np.ndarray, members: np.ndarray | None, output: int) -> np.ndarray:
+    """Return the rows of each group; without members, those of an output's own class, and all others."""
+    if members is not None:
+        return members
+    own = (Y[:, output] > 0).astype(float)
+    return np.stack([own, 1.0 - own], axis=1)
+
+
+def _centered(added: np.ndarray, own_apart: bool) -> np.ndarray:
+    """Make outputs, the last axis, sum to zero: in each group, or by the second one if the first is each one's own."""
+    if not own_apart:
+        return added - added.mean(axis=-1, keepdims=True)
+    own, others = added[..., 0, :], added[..., 1, :]
+    return np.stack([own, others - (own + others).mean(axis=-1, keepdims=True)], axis=-2)
+
+
 def is_coupled(loss: str, outputs: int) -> bool:
     """Tell whether the outputs are those of multinomial logistic regression, which sum to zero."""
     return loss == "logistic" and outputs > 1
@@ -141,12 +160,12 @@ def _of_groups(
     features: Features,
     curvatures: np.ndarray,
     targets: np.ndarray,
-    members: np.ndarray,
+    members: Callable[[int], np.ndarray],
     used: np.ndarray,
     penalties: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return weights and constants of least squares on the targets of each group, one output after the other."""
-    d, n_groups, outputs = features.F.shape[1], members.shape[1], targets.shape[1]
+    d, n_groups, outputs = features.F.shape[1], members(0).shape[1], targets.shape[1]
     weights, constants = np.zeros((d, n_groups, outputs)), np.zeros((n_groups, outputs))
     if not len(used):
         return weights, constants
@@ -154,7 +173,7 @@ def _of_groups(
     shift = few.placed(np.append(penalties, 0.0))
     for output in range(outputs):
         factor = factorize(few.hessian(few.placed(curvatures[:, output])), shift)
-        R = members * targets[:, output, None]
+        R = members(output) * targets[:, output, None]
         V = as_numpy(solve(factor, few.combine(few.placed(R))))
         level = R.sum(axis=0) / curvatures[:, output].sum()  # by how much a group moves the mean of all scores
         weights[used, :, output], constants[:, output] = V[:-1], V[-1] - as_numpy(few.mean) @ V[:-1] - level

@@ -22,14 +22,15 @@ L2_PENALTIES = 10.0 ** np.arange(1.0, -8.01, -1.0)
 L1_PENALTIES = 10.0 ** np.arange(-0.25, -4.01, -0.25)
 """Strengths of the l1 penalty, relative to the one at which all weights are zero."""
 
-FOLDS = 5
-"""Cross-validation folds, where there are few rows."""
+FEW_VALIDATED_ROWS, FOLDS, FEWER_FOLDS = 300, 5, 3
+"""Cross-validation folds up to this many rows, and with more, where models of fewer rows lose less."""
 
 PATH_PATIENCE = 2
-"""Penalties that may be worse than the best one before a path ends: that of l1, or where a part is held out."""
+"""Penalties that may be worse than the best one before a path ends. With folds and an l2 penalty it does not end while
+the strongest penalty is the best: of several fits to few rows, the next ones may all be worse by chance."""
 
-COMPARED_GAP = 1e-2
-"""Maximum duality gap, relative to the objective at w = 0, of models with an l1 penalty that are only compared."""
+COMPARED_GAPS = {"l1": 1e-2, "l2": 1e-4}
+"""Tolerances of models that are only compared: they differ by less than the folds make them differ."""
 
 
 def fit_classes(
@@ -69,8 +70,8 @@ def _fit(
     no penalty could predict it.
     """
     n, fit_path = len(F), l1_path if penalty == "l1" else l2_path
+    compare_path = partial(fit_path, tolerance=COMPARED_GAPS[penalty])
     path, fitted = _path(loss, penalty, F, targets, weights), n_fitted(n)
-    compare_path = partial(l1_path, tolerance=COMPARED_GAP) if penalty == "l1" else l2_path
     splits = list(_splits(n, fitted, generator(random_state), classes))
     folds = []
     for train, test in splits:
@@ -81,7 +82,7 @@ def _fit(
             chosen_on[len(test) - n_judged(n_held_out(n)) :] = 0.0
         models = compare_path(F[train], targets[train], weights[train], path, loss)
         folds.append(_held_out(models, loss, F[test], targets[test], chosen_on))
-    best, held = _best_of_path(folds, patient=fitted < n or penalty == "l1")
+    best, held = _best_of_path(folds, at_once=fitted < n or penalty == "l1")
     model = list(fit_path(F, targets, weights, path[: best + 1], loss))[-1]
     judged = slice(-n_judged(n_held_out(n)) if fitted < n else 0, None)
     rows, held = np.concatenate([test for _, test in splits])[judged], held[judged]
@@ -108,17 +109,18 @@ def _held_out(
         yield scores, float(weights @ loss.value(targets, scores).sum(axis=1))
 
 
-def _best_of_path(folds: list[Iterator[tuple[np.ndarray, float]]], *, patient: bool) -> tuple[int, np.ndarray]:
+def _best_of_path(folds: list[Iterator[tuple[np.ndarray, float]]], *, at_once: bool) -> tuple[int, np.ndarray]:
     """Return which penalty has the smallest loss over all folds, and the held-out scores of all folds with it.
 
-    All folds go along the path together; a patient search ends when the loss keeps getting worse.
+    All folds go along the path together, which ends when the loss keeps getting worse; `at_once`: also
+    if it has never been better than at first.
     """
     best, place, scores = np.inf, 0, np.empty(0)
     for i, tried in enumerate(zip(*folds, strict=True)):
         value = sum([one for _, one in tried])
         if value < best or i == 0:
             best, place, scores = value, i, np.concatenate([held for held, _ in tried])
-        if patient and i - place >= PATH_PATIENCE:
+        if i - place >= PATH_PATIENCE and (at_once or place > 0):
             break
     return place, scores
 
@@ -133,7 +135,8 @@ def _splits(
     order = rng.permutation(n)
     if classes is not None:
         order = order[np.argsort(classes[order], kind="stable")]
+    n_folds = min(FOLDS if n <= FEW_VALIDATED_ROWS else FEWER_FOLDS, n)
     place = np.empty(n, dtype=np.intp)
-    place[order] = np.arange(n) % min(FOLDS, n)
-    for fold in range(min(FOLDS, n)):
+    place[order] = np.arange(n) % n_folds
+    for fold in range(n_folds):
         yield np.flatnonzero(place != fold), np.flatnonzero(place == fold)

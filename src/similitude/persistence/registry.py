@@ -22,7 +22,8 @@ data.datasets.toy_similarities: FewObjects
 estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityRegressor
 estimators.blend_influence: BlendInfluence
 estimators.cascade: Cascade CascadeInfluence Stage
-estimators.influence: ExampleInfluence GroupInfluence
+estimators.group_influence: ClassInfluence GroupInfluence
+estimators.influence: ExampleInfluence
 estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks
 estimators.partial_fit: Stream

@@ -112,7 +112,7 @@ def _by_influence(inputs: Inputs, parts: Split, model: Any) -> LandmarkRoles:
     """Measure the importance of training examples by what they add to scores."""
     some = np.sort(inputs.rng().permutation(parts.tested)[:MAX_EXPLAINED])
     sizes, n = np.zeros(inputs.n), 0
-    for why in model.explain(take(inputs.X, some)):
+    for why in model.explain(take(inputs.X, some), by="examples"):
         np.add.at(sizes, parts.learned[why.positions], np.abs(why.influences))
         n += 1
     several = isinstance(model.landmarks_, list) and isinstance(model.landmark_indices_, list)

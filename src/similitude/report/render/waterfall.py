@@ -56,7 +56,7 @@ def _bars(why: Decision) -> Iterator[tuple[str, float, float, str, str]]:
     at = why.base
     for one in why.deciding:
         who = "" if one.index is None else f", example {one.index}"
-        rows = f" and {counted(one.count - 1, 'row')} like it" if one.count > 1 else ""
+        rows = f" and {counted(one.count - 1, 'other row')}" if one.count > 1 else ""
         mean = "mean " if of_numbers and one.count > 1 else ""
         yield (
             f"{mean}{label_text(one.label)}{who}{rows}",
