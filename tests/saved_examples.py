@@ -291,6 +291,7 @@ def results():
     yield combine([Gaussian(), Linear()], X, TWO)
     yield learn_kernel(Gaussian(), X, Y)
     yield cost_curve(FromPairs(shared), WORDS, STARTS)
+    yield SimilarityClassifier(FromPairs(shared), max_calls=900).fit(WORDS, STARTS).early_stops(WORDS)
     yield model.explain(X[:2])
     yield from (model.representation_, model.guarantee_, model.landmark_curve_)
     yield Gaussian().proof()

@@ -312,11 +312,12 @@ def test_kills_lose_no_pair_that_was_committed(tmp_path, kills):
     np.testing.assert_array_equal(values, np.add.outer(1000.0 * np.array(finished), np.arange(100)))
 
 
-def test_reading_many_pairs_costs_little_more_than_the_select(tmp_path):
+@pytest.mark.parametrize("n", [300, pytest.param(1000, marks=pytest.mark.deep)])
+def test_reading_many_pairs_costs_little_more_than_the_select(tmp_path, n):
     k = FromPairs(lambda x, z: pytest.fail("called")).cached(tmp_path / "a.sqlite", name="v1")
-    A = k.encode(list(range(300)))
+    A = k.encode(list(range(n)))
     a, b = np.meshgrid(*[k.store.numbers(A[1].tolist())] * 2, indexing="ij")
-    k.store.add(k._function(), a.ravel().tolist(), b.ravel().tolist(), np.arange(90_000.0).tolist())
+    k.store.add(k._function(), a.ravel().tolist(), b.ravel().tolist(), np.arange(float(n * n)).tolist())
     k.store.flush()
     other = sqlite3.connect(tmp_path / "a.sqlite")
 

@@ -12,7 +12,7 @@ import typer
 import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, TrainingOptions, check_not_read, parsed
-from similitude.cli.options import Seed
+from similitude.cli.options import MaxCalls, Seed
 from similitude.cli.output import Computation, Terminal
 
 PageOut = Annotated[
@@ -36,6 +36,7 @@ def report(
     compare: Compare = None,
     image_shape: ImageShape = None,
     map: MapKind = "pca",
+    max_calls: MaxCalls = None,
     seed: Seed = 0,
     *,
     run: Computation,
@@ -56,6 +57,7 @@ def report(
         "--title": title,
         "--image-shape": image_shape,
         "--map": None if map == "pca" else map,
+        "--max-calls": None if max_calls is None else str(max_calls),
         "--seed": str(seed),
     }
     with run.computing(), run.working("investigating"):
@@ -71,6 +73,7 @@ def report(
             compare=others,
             image_shape=shape,
             embedding=map,
+            max_calls=max_calls,
             random_state=seed,
         )
 

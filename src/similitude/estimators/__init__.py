@@ -6,6 +6,7 @@ from similitude.estimators.automatic import default_similarity as default_simila
 from similitude.estimators.automatic import kind_of_objects as kind_of_objects
 from similitude.estimators.budget_curve import CostCurve, cost_curve
 from similitude.estimators.classifier import SimilarityClassifier
+from similitude.estimators.early_stops import EarlyStops
 from similitude.estimators.explanation import Explanation, Explanations
 from similitude.estimators.nested_folds import error_of_classes as error_of_classes
 from similitude.estimators.regressor import SimilarityRegressor
@@ -13,6 +14,7 @@ from similitude.landmarks import Representation
 
 __all__ = [
     "CostCurve",
+    "EarlyStops",
     "Explanation",
     "Explanations",
     "Representation",

@@ -12,7 +12,11 @@ from similitude.compute import Encoding, as_numpy, count, rows
 from similitude.compute.engines import Engine
 from similitude.estimators.model import WeightedLandmarks
 from similitude.estimators.profile_ridge import ProfileRidge
+from similitude.estimators.value_range import ValueRange
 from similitude.landmarks import LandmarkFeatures
+
+ROUND_OFF = 1e-9
+"""By how much bounds of scores have to be apart, so that rounding does not matter."""
 
 
 def margins(scores: np.ndarray) -> np.ndarray:
@@ -65,6 +69,27 @@ class Stage:
 
 
 @dataclass(frozen=True, eq=False)
+class Walk:
+    """How objects went through a cascade.
+
+    Attributes
+    ----------
+    calls : array of int
+        The comparisons of each.
+    settled : array of bool
+        Whether the other similarities cannot change its class, if they are within their bounds.
+    """
+
+    calls: np.ndarray
+    settled: np.ndarray
+
+    @classmethod
+    def of(cls, n: int) -> Walk:
+        """Return that of n objects before the first stage."""
+        return cls(np.zeros(n, dtype=np.intp), np.zeros(n, dtype=bool))
+
+
+@dataclass(frozen=True, eq=False)
 class Cascade:
     """The fitted model of a frugal fit, in the place of a `LandmarkModel`.
 
@@ -73,55 +98,94 @@ class Cascade:
     features : LandmarkFeatures
         The similarities to all landmarks, in the order in which they are asked for.
     stages : tuple of Stage
+    turned : array of bool
+        Whether K(l, x) is asked for instead of K(x, l), for each landmark; one may occur twice.
+    values : ValueRange
+        What similarities that were not asked for can be.
+    classes : bool
+        Whether scores are those of classes. Numbers are predicted with all landmarks.
     """
 
     features: LandmarkFeatures
     stages: tuple[Stage, ...]
+    turned: np.ndarray
+    values: ValueRange
+    classes: bool
 
     @property
     def parts(self) -> tuple[WeightedLandmarks, ...]:
         """The landmarks, without weights: scores are no weighted sums of similarities."""
         return (WeightedLandmarks(self.features, np.empty((0, len(self.stages[0].ridge.base)))),)
 
-    @property
-    def sides(self) -> int:
-        """Similarity calls for each landmark."""
-        return 2 if self.features.side == "both" else 1
-
     def scores(self, encodings: Sequence[Encoding], engine: Engine, itemsize: int) -> np.ndarray:
         """Return the scores of encoded objects."""
-        scores = np.zeros((count(encodings[0]), len(self.stages[0].ridge.base)))
+        return self.scored(encodings[0])[0]
+
+    def scored(self, A: Encoding) -> tuple[np.ndarray, Walk]:
+        """Return the scores of encoded objects, and how they went through the stages."""
+        scores = np.zeros((count(A), len(self.stages[0].ridge.base)))
 
         def take(stage: Stage, at: np.ndarray, F: np.ndarray) -> None:
             scores[at] = stage.scores(F, scores[at])
 
-        self.walk(encodings[0], take, lambda at: scores[at])
-        return scores
+        walk = self.walk(A, take, lambda at: scores[at])
+        return scores, walk
 
     def walk(
         self,
         A: Encoding,
         take: Callable[[Stage, np.ndarray, np.ndarray], None],
         scores: Callable[[np.ndarray], np.ndarray],
-    ) -> np.ndarray:
-        """Compare objects with landmarks, stage by stage; return the number of comparisons of each.
+    ) -> Walk:
+        """Compare objects with landmarks, stage by stage, until they are decided.
 
         ``take(stage, at, F)`` gets the profiles of those that reach a stage, by position; ``scores(at)`` returns what
         it made of them.
         """
-        at, done, calls = np.arange(count(A)), 0, np.zeros(count(A), dtype=np.intp)
-        F = np.empty((len(at), self.sides, 0))
-        for stage in self.stages:
-            new = self.features.only(np.arange(done, stage.n))
-            K = as_numpy(new.similarities(rows(A, at))).astype(np.float64)
-            F = np.concatenate([F, K.reshape(len(at), self.sides, stage.n - done)], axis=2)
-            calls[at], done = self.sides * stage.n, stage.n
-            take(stage, at, F.reshape(len(at), self.sides * done))
-            stay = margins(scores(at)) < stage.threshold
+        at, done, walk = np.arange(count(A)), 0, Walk.of(count(A))
+        F = np.empty((len(at), 0))
+        for k, stage in enumerate(self.stages):
+            F = np.concatenate([F, self.similarities(rows(A, at), done, stage.n)], axis=1)
+            walk.calls[at], done = stage.n, stage.n
+            take(stage, at, F)
+            if k + 1 == len(self.stages):
+                break
+            settled = self.settled(k, F, scores(at)) if self.classes else np.zeros(len(at), dtype=bool)
+            walk.settled[at] = settled
+            stay = ~settled & (margins(scores(at)) < stage.threshold)
             at, F = at[stay], F[stay]
             if not len(at):
                 break
-        return calls
+        return walk
+
+    def settled(self, k: int, F: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Tell for which objects, after the k-th stage, no values of the other similarities change the class.
+
+        Bounds of the scores that all landmarks would give follow from bounds of the similarities.
+        """
+        start = max(i for i, stage in enumerate(self.stages) if not stage.adds)  # the last one that begins anew
+        low = high = scores if k >= start else np.zeros_like(scores)
+        for stage in self.stages[max(start, k + 1) :]:
+            least, most = stage.ridge.score_range(F, *self.values.of_rest(F, stage.n))
+            low, high = low + least, high + most
+        if scores.shape[1] == 1:
+            found: np.ndarray = np.where(scores[:, 0] > 0, low[:, 0] > ROUND_OFF, high[:, 0] < -ROUND_OFF)
+            return found
+        ahead, own = decided(scores), np.arange(len(scores))
+        rivals = np.array(high)
+        rivals[own, ahead] = -np.inf
+        found = low[own, ahead] > rivals.max(axis=1) + ROUND_OFF
+        return found
+
+    def similarities(self, A: Encoding, start: int, stop: int) -> np.ndarray:
+        """Return the similarities of encoded objects to some of the landmarks, each in its direction."""
+        found = np.empty((count(A), stop - start))
+        for side, turned in (("left", False), ("right", True)):
+            at = np.flatnonzero(self.turned[start:stop] == turned)
+            if len(at):
+                asked = replace(self.features, side=side).only(start + at)
+                found[:, at] = as_numpy(asked.similarities(A))
+        return found
 
     def with_similarity(self, k: Any) -> Cascade:
         """Return the same for another precomputed matrix."""

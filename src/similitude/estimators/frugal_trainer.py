@@ -9,9 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from similitude.estimators.cascade import Cascade
-from similitude.estimators.frugal import FrugalTask, check_memory, fit_frugally
+from similitude.estimators.early_stops import EarlyStops
+from similitude.estimators.frugal import check_memory, fit_frugally
+from similitude.estimators.frugal_task import FrugalTask
 from similitude.estimators.nested_folds import Judged
 from similitude.estimators.options import RIDGE
 from similitude.estimators.prediction import LandmarkPredictor
@@ -72,16 +75,38 @@ class FrugalTrainer(LandmarkPredictor):
         if not counted:
             self.calls_ = Calls.of(meter, None, 0.0, 0)
             return
-        most = self.n_similarity_calls_ * _sides(self) * calls_per_pair(counted[0])
-        mean = self._mean_calls if isinstance(self._model, Cascade) else float(most)
+        frugal = isinstance(self._model, Cascade)  # which counts directions one by one
+        most = self.n_similarity_calls_ * (1 if frugal else _sides(self)) * calls_per_pair(counted[0])
+        mean = self._mean_calls if frugal else float(most)
         self.calls_ = Calls.of(meter, cost_per_call(counted[0]), mean, most)
         if meter.spent:
             self.notes_ = [*self.notes_, f"calls of your function: {self.calls_}"]
 
-    def _budget(self, k: Similarity, n: int) -> int | None:
+    def early_stops(self, X: Any) -> EarlyStops:
+        """Predict objects, and return after how many landmarks each prediction stopped, and on what ground.
+
+        A stop is PROVEN if the similarity claims bounds (``BOUNDED``, or a kernel with ``UNIT_DIAGONAL``) and no values
+        within them could change the class that comparing with all landmarks gives. It is an ESTIMATE otherwise.
+
+        Parameters
+        ----------
+        X : sequence of objects
+
+        Returns
+        -------
+        EarlyStops
+        """
+        check_is_fitted(self)
+        model, encodings = self._asked(X)
+        if not isinstance(model, Cascade):
+            raise ValueError("predictions stop early after frugal fits only: this model compares with all landmarks")
+        _, walk = model.scored(encodings[0])
+        return EarlyStops(walk.calls, model.stages[-1].n, walk.settled, model.values.grade, model.values.reason)
+
+    def _budget(self, k: Similarity, n: int, later: int) -> int | None:
         """Return the most calls of a frugal fit; None if a thorough fit costs no more than is allowed."""
         rounds = 1.5 if SYMMETRIC in k.claims else 3.0  # both directions, and landmarks with each other
-        thorough = rounds * n * n * calls_per_pair(k)
+        thorough = rounds * n * (n + later) * calls_per_pair(k)
         if self.max_calls is not None:
             return None if not is_counted(k) or thorough <= self.max_calls else self.max_calls
         costly = may_be_costly(k) and thorough > THOROUGH_PER_ROW * n + FURTHER_CALLS
@@ -98,13 +123,13 @@ class FrugalTrainer(LandmarkPredictor):
         similarities, order = self._similarities(), sampling.order(np.flatnonzero(weights > 0))
         if len(similarities) > 1 or similarities[0].unresolved():
             return None
-        budget = self._budget(similarities[0], len(order))
+        budget = self._budget(similarities[0], len(order), sampling.later)
         if budget is None:
             return None
         check_memory(len(order), self._engine.budget)
         k, A = similarities[0].prepare(X, self.random_state)
         rng = generator(self.random_state)
-        task = FrugalTask(X, k, A, Y, weights, labels, order, self.side, budget, self._meter, rng)
+        task = FrugalTask(X, k, A, Y, weights, labels, order, self.side, budget, self._meter, rng, later=sampling.later)
         with pairs_at(sampling.places, sampling.places):
             fit = fit_frugally(task)
         self.loss_, self.penalty_, self.lam_ = *RIDGE, fit.trial.lam

@@ -86,7 +86,7 @@ class LandmarkEstimator(LandmarkTrainer):
             )
         some = None if sample_weight is None else np.asarray(sample_weight)[inside]
         known = None if labels is None else labels[inside]
-        sampling = Sampling(draw_seed(self.random_state), inside)
+        sampling = Sampling(draw_seed(self.random_state), inside, later=len(outside))
         self._judge(self._fitted(take(X, inside), Y[inside], weights[inside], some, known, sampling))
         model, encodings = self._encoded(take(X, outside))
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_

@@ -63,6 +63,24 @@ class ProfileRidge:
         found: np.ndarray = self.kernel(F) @ self.dual + self.base
         return found
 
+    def score_range(self, F: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return bounds of the predictions for profiles of which the first entries are known, the others bounded."""
+        known = F.shape[1]
+        if self.width is None:
+            slopes = (self.profiles - self.center).T @ self.dual
+            fixed = (F - self.center[:known]) @ slopes[:known] + self.base
+            rest = [(bound - self.center[known:])[:, :, None] * slopes[known:] for bound in (low, high)]
+            return fixed + np.minimum(*rest).sum(axis=1), fixed + np.maximum(*rest).sum(axis=1)
+        apart = _squared_distances(F, self.profiles[:, :known])
+        nearest, farthest = apart.copy(), apart
+        for j in range(low.shape[1]):  # distances along one entry after the other
+            below, above = low[:, j, None] - self.profiles[:, known + j], self.profiles[:, known + j] - high[:, j, None]
+            nearest += np.maximum(np.maximum(below, above), 0.0) ** 2
+            farthest = farthest + np.maximum(below**2, above**2)
+        most, least = np.exp(-nearest / self.width), np.exp(-farthest / self.width)
+        up, down = np.maximum(self.dual, 0.0), np.minimum(self.dual, 0.0)
+        return least @ up + most @ down + self.base, most @ up + least @ down + self.base
+
     def influences(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what each training row's target counts in the predictions for profiles, and targets less their mean.
 

@@ -46,15 +46,15 @@ class Purchases:
         found: np.ndarray = known[back.ravel()]
         return found
 
-    def block(self, rows: np.ndarray, columns: np.ndarray, side: str) -> np.ndarray:
-        """Return the similarities of rows to columns as an array of shape (rows, sides, columns)."""
-        i, j = np.repeat(rows, len(columns)), np.tile(columns, len(rows))
-        sides = [self.pairs(i, j)] if side != "right" else []
-        if side != "left":
-            sides.append(self.pairs(j, i))
-        shaped = [one.reshape(len(rows), 1, len(columns)) for one in sides]
-        found: np.ndarray = np.concatenate(shaped, axis=1)
-        return found
+    def columns(self, rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> np.ndarray:
+        """Return the similarities of rows to landmarks: K(x, l), or K(l, x) where a landmark is turned."""
+        i, j = _directed(rows, landmarks, turned)
+        return self.pairs(i.ravel(), j.ravel()).reshape(i.shape)
+
+    def known(self, rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> np.ndarray:
+        """Return those of these similarities that were bought, and NaN for the others."""
+        i, j = _directed(rows, landmarks, turned)
+        return self._lookup(self._keys(i.ravel(), j.ravel())).reshape(i.shape)
 
     def _keys(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         if self.symmetric:
@@ -77,3 +77,9 @@ class Purchases:
             at = row == one
             known = self._known.setdefault(one, np.full(self.n, np.nan))
             known[column[at]] = values[at]
+
+
+def _directed(rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and second objects of all pairs of a row and a landmark."""
+    here, there = np.broadcast_arrays(rows[:, None], landmarks[None])
+    return np.where(turned, there, here), np.where(turned, here, there)

@@ -66,12 +66,15 @@ class Sampling:
         How many rows with a weight precede each one among all rows; None if they are all rows.
     all_rows : AllRows or None
         All rows, if there are more than these.
+    later : int
+        The number of rows that the model predicts within the same budget of calls.
     """
 
     seed: int
     places: np.ndarray | None = None
     ranks: np.ndarray | None = None
     all_rows: AllRows | None = None
+    later: int = 0
 
     def order(self, weighted: np.ndarray) -> np.ndarray:
         """Return the positions of rows with a weight in random order, which depends on seed and ranks alone."""

@@ -19,7 +19,7 @@ TABLE = """
 data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
-estimators: CostCurve Explanation Explanations SimilarityClassifier SimilarityRegressor
+estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityRegressor
 estimators.blend_influence: BlendInfluence
 estimators.cascade: Cascade CascadeInfluence Stage
 estimators.group_influence: ClassInfluence GroupInfluence
@@ -28,6 +28,7 @@ estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks
 estimators.partial_fit: Stream
 estimators.profile_ridge: ProfileRidge
+estimators.value_range: ValueRange
 goodness: Goodness Margin MarginCurve
 goodness.class_means: WeakGoodness
 goodness.gaps: StrongGoodness

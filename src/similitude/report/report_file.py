@@ -28,6 +28,7 @@ def write_report(
     compare: Any = (),
     image_shape: tuple[int, int] | None = None,
     embedding: str = "pca",
+    max_calls: int | None = None,
     random_state: Any = None,
     engine: Engine | None = None,
 ) -> Findings:
@@ -35,7 +36,7 @@ def write_report(
 
     Parameters
     ----------
-    similarity, X, y, names, title, task, command, compare, image_shape, embedding, random_state, engine
+    similarity, X, y, names, title, task, command, compare, image_shape, embedding, max_calls, random_state, engine
         See :func:`investigate`.
     path : str or path
         The file to write; its folder must exist.
@@ -70,6 +71,7 @@ def write_report(
         compare=compare,
         embedding=embedding,
         image_shape=image_shape,
+        max_calls=max_calls,
         random_state=random_state,
         engine=engine,
     )

@@ -12,7 +12,7 @@ from similitude.compute.engines import Engine, format_bytes
 from similitude.goodness import stratified
 from similitude.landmarks import interleaved
 from similitude.selection.targets import SelectionTargets
-from similitude.similarity import Similarity, calls_per_pair, is_counted
+from similitude.similarity import SYMMETRIC, Similarity, calls_per_pair, is_counted
 from similitude.support import BudgetError
 
 MIN_LANDMARKS = 20
@@ -64,20 +64,20 @@ def affordable(n: int, rows: int, landmarks: int, cost: Callable[[int, int], int
 
 
 def within_calls(sizes: SampleSizes, similarities: Sequence[Similarity], max_calls: int | None) -> SampleSizes:
-    """Return sizes at which comparing examples with landmarks, in both directions, is within a budget of calls."""
-    per_pair = sum(calls_per_pair(k) for k in similarities if is_counted(k))
+    """Return the largest sizes at which comparing examples with landmarks is within a budget of calls.
+
+    A similarity that is not claimed to be symmetric may have to be computed in both directions.
+    """
+    per_pair = sum(calls_per_pair(k) * (1 if SYMMETRIC in k.claims else 2) for k in similarities if is_counted(k))
     if max_calls is None or not per_pair:
         return sizes
-    pairs, r = max_calls // (2 * per_pair), sizes.rows
-    m = min(sizes.landmarks, pairs // (r + sizes.landmarks) or 1)
-    m = min(sizes.landmarks, pairs // (r + m))  # landmarks are also compared with each other
-    while m < min(MIN_LANDMARKS, r // 2) and r > MIN_SIZE:
-        r = max(r // 2, MIN_SIZE)
-        m = min(sizes.landmarks, pairs // (2 * r))
+    pairs = max_calls // per_pair
+    r = max(min(sizes.rows, pairs // MIN_LANDMARKS), min(sizes.rows, MIN_SIZE))
+    m = min(sizes.landmarks, r, pairs // r)
     if m < 2:
         raise BudgetError(
             f"max_calls = {max_calls:,} does not suffice: comparing {r:,} examples with two landmarks takes "
-            f"{4 * (r + 2) * per_pair:,} calls for all candidates together"
+            f"{2 * r * per_pair:,} calls for all candidates together"
         )
     return SampleSizes(r, m, (*sizes.notes, f"{r:,} examples and {m:,} landmarks are within max_calls"))
 

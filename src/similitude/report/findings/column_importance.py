@@ -39,6 +39,8 @@ def with_importance(
     tests = [one for one in models if len(one.test)][: max(1, MAX_PREDICTIONS // passes)]
     landmarks = max(one.model.n_similarity_calls_ for one in tests)
     most = MAX_CALLS if inputs.similarity.hints.threadsafe else MAX_CALLS_OF_A_FUNCTION
+    if inputs.spare is not None:
+        most = min(most, inputs.spare // 4)  # a quarter: landmarks may be compared in both directions
     rows = most // max(1, passes * landmarks * len(tests))
     sizes = [min(rows, len(one.test), MAX_PERMUTED) for one in tests]
     if not columns or not landmarks or sum(sizes) < MIN_PERMUTED:

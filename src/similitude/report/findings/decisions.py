@@ -92,6 +92,8 @@ def decisions(
     """
     left, found = list(indices.tolist()), {}
     calls = np.inf if inputs.similarity.hints.threadsafe else float(MAX_ATTRIBUTED_CALLS)
+    if inputs.spare is not None:
+        calls = min(calls, inputs.spare / 4)  # a quarter: landmarks may be compared in both directions
     for place, one in enumerate(models):
         tested = set(one.test.tolist())
         own = left if place == len(models) - 1 else [i for i in left if i in tested]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,11 +14,14 @@ from similitude.estimators import AUTO, default_similarity, kind_of_objects
 from similitude.goodness import stratified
 from similitude.scikit import encode_labels, read_labels
 from similitude.selection import CLASSIFICATION, REGRESSION
-from similitude.similarity import Precomputed, Similarity, as_similarity
-from similitude.support import Result, brief, check_choice, generator
+from similitude.similarity import Cached, Precomputed, Similarity, as_similarity, calls_per_pair, is_counted
+from similitude.support import BudgetError, Result, brief, check_choice, generator
 
 MAX_INTEGER_CLASSES = 100
 """Integers with at most this many distinct values are classes, if each has two examples on average."""
+
+PAIRS_SHARE, FEWEST_EXAMPLES = 0.8, 20
+"""The share of a budget of calls for pairs of examples, the rest is for changed examples; and the fewest examples."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ class Inputs:
     The similarity is as given, possibly with parameters that depend on data; ``y`` holds labels, or numbers in float64;
     ``codes`` is the class of each example as a position in ``classes`` (zeros and no classes for regression); ``notes``
     say what was inferred about the labels; ``label`` is the name of y, if it has one; ``automatic`` tells whether the
-    model learns its similarity: until then, the similarity is one to start with.
+    model learns its similarity: until then, the similarity is one to start with; ``spare`` is the most calls of a
+    user's function that questions about changed objects may take, None without a budget.
     """
 
     similarity: Similarity
@@ -52,6 +57,7 @@ class Inputs:
     notes: tuple[str, ...]
     label: str = ""
     automatic: bool = False
+    spare: int | None = None
 
     @property
     def asked(self) -> Any:
@@ -117,6 +123,48 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
         labels = labels.astype(str)  # estimators would take fractional numbers for numbers to predict
     classes, codes = _classes(labels)
     return Inputs(k, X, labels, task, classes, codes, seed, notes, label, automatic)
+
+
+def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None) -> tuple[Inputs, dict[str, Any]]:
+    """Return the inputs and other similarities such that no more than a number of calls of users' functions are made.
+
+    As many examples are kept as can be compared with each other for most of the budget; every pair is paid for once.
+    """
+    counted = {name: as_similarity(one) for name, one in others.items() if not isinstance(one, str)}
+    counted = {name: one for name, one in counted.items() if is_counted(one)}
+    own = [inputs.similarity] if is_counted(inputs.similarity) else []
+    per_pair = sum(calls_per_pair(one) for one in (*own, *counted.values()))
+    if max_calls is None or not per_pair:
+        return inputs, others
+    size = math.isqrt(int(PAIRS_SHARE * max_calls) // per_pair)
+    least = max(FEWEST_EXAMPLES, 4 * len(inputs.classes))
+    if size < least and inputs.n > size:
+        needed = math.ceil(least**2 * per_pair / PAIRS_SHARE)
+        raise BudgetError(
+            f"max_calls = {max_calls:,} does not suffice: a report compares {least:,} examples with each other at "
+            f"least, which takes {needed:,} calls"
+        )
+    some = inputs.sample(size)
+    note = (
+        f"within max_calls = {max_calls:,}, {len(some):,} of {inputs.n:,} examples are investigated"
+        if len(some) < inputs.n
+        else f"at most {max_calls:,} calls are made"
+    )
+    kept = replace(
+        inputs,
+        similarity=_remembered(inputs.similarity) if own else inputs.similarity,
+        X=take(inputs.X, some),
+        y=inputs.y[some],
+        codes=inputs.codes[some],
+        notes=(*inputs.notes, note),
+        spare=max_calls - len(some) ** 2 * per_pair,
+    )
+    return kept, {**others, **{name: _remembered(one) for name, one in counted.items()}}
+
+
+def _remembered(k: Similarity) -> Similarity:
+    """Return a similarity that computes each pair once."""
+    return k if isinstance(k, Cached) else k.cached()
 
 
 def _task(labels: np.ndarray, task: str | None) -> tuple[str, tuple[str, ...]]:

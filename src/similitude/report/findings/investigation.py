@@ -32,7 +32,7 @@ from similitude.report.findings.held_out import (
     similarity_of,
     split,
 )
-from similitude.report.findings.inputs import Inputs, validated
+from similitude.report.findings.inputs import Inputs, validated, within_budget
 from similitude.report.findings.landmark_blocks import LandmarkBlocks
 from similitude.report.findings.landmark_curve import LearningCurve, learning_curve
 from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles, most_important
@@ -40,6 +40,7 @@ from similitude.report.findings.model_quality import ModelFindings, evaluate
 from similitude.report.findings.neighbors import Neighbors
 from similitude.report.findings.object_map import PCA, ObjectMap, object_map
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
+from similitude.similarity import budgeted, check_max_calls
 from similitude.support import Result, brief, pairs_at, plain
 from similitude.validity import Validity, check_kernel
 
@@ -141,6 +142,7 @@ def investigate(
     compare: Any = (),
     embedding: str = PCA,
     image_shape: tuple[int, int] | None = None,
+    max_calls: int | None = None,
     random_state: Any = None,
     engine: Engine | None = None,
 ) -> Findings:
@@ -172,6 +174,9 @@ def investigate(
         How objects are placed on the map: by kernel principal components, or by t-SNE, which keeps near objects near.
     image_shape : (int, int), optional
         Draw vectors as images with this many rows and columns. Default: guessed.
+    max_calls : int, optional
+        The most calls of your own functions. As many examples are investigated as can be compared with each other for
+        four fifths of it; each pair is paid for once. The library's similarities are free.
     random_state : int, optional
     engine : Engine, optional
 
@@ -190,10 +195,16 @@ def investigate(
     inputs = validated(similarity, X, y, task, random_state)
     if image_shape is not None:
         _check_image_shape(image_shape, inputs.X)
-    others = named_similarities(compare)
+    engine = current_engine() if engine is None else engine
+    check_max_calls(max_calls, engine)
+    inputs, others = within_budget(inputs, named_similarities(compare), max_calls)
     about = summarize(inputs, title, names, image_shape)
-    with use_engine(current_engine() if engine is None else engine):
-        return _findings(inputs, about, command, embedding, others)
+    with use_engine(engine), budgeted(max_calls, engine) as meter:
+        found = _findings(inputs, about, command, embedding, others)
+    if max_calls is None or not meter.spent:
+        return found
+    spent = f"calls of your functions: {meter.spent:,} of {max_calls:,}"
+    return replace(found, about=replace(found.about, notes=(*found.about.notes, spent)))
 
 
 def _findings(inputs: Inputs, about: About, command: str | None, embedding: str, others: dict[str, Any]) -> Findings:
