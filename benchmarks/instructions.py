@@ -162,6 +162,12 @@ def add_rows() -> Callable[[], Any]:
     return lambda: loops.add_rows(rows, np.arange(100), weights, np.zeros(1000))
 
 
+def pick() -> Callable[[], Any]:
+    """Count 100 x 300 entries of scattered rows and columns."""
+    rows, out = matrix(400, 1000, "float32"), np.empty((100, 300), "float32")
+    return lambda: loops.pick(rows, np.arange(0, 400, 4), np.arange(0, 900, 3), out)
+
+
 # To count another loop, add a line: its name, and what makes a call of it on fixed input.
 LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
     "apply gaussian float32": partial(apply, "float32"),
@@ -186,6 +192,7 @@ LOOPS: dict[str, Callable[[], Callable[[], Any]]] = {
     "cos_sin": cos_sin,
     "smo": smo,
     "add_rows": add_rows,
+    "pick": pick,
     "worst_triple": worst_triple,
 }
 

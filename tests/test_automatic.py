@@ -46,7 +46,7 @@ def test_it_beats_a_gaussian_kernel_where_few_columns_matter():
 
 
 def test_columns_of_a_frame_of_numbers_are_called_by_their_names():
-    X, y = relevant(300, d=4)
+    X, y = relevant(150, d=4)
     frame = pd.DataFrame(X, columns=["hour", "wind", "noise", "day"])
     model = SimilarityRegressor(random_state=0).fit(frame, y)
     assert "mostly hour" in model.notes_[0]

@@ -1,6 +1,7 @@
 """Landmarks chosen among all partitions: the laws of the rules in memory, on an engine that needs no cluster."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -95,9 +96,9 @@ def test_the_law_is_that_of_draws_one_by_one(rule):
     for i in range(5):
         left = 1 - K[i] ** 2 if rule == "rpcholesky" else 2 - 2 * K[i]
         law[i] = left / left.sum() / 5
-    counts = np.zeros((5, 5))
+    counts, collection = np.zeros((5, 5)), whole([X[:2], X[2:2], X[2:]])
     for seed in range(n):
-        i, j = choose_among_all(rule, k, whole([X[:2], X[2:2], X[2:]], seed), 2)[1]
+        i, j = choose_among_all(rule, k, replace(collection, seed=seed), 2)[1]
         counts[i, j] += 1
     off = ~np.eye(5, dtype=bool)
     assert (counts[~off] == 0).all() and chisquare(counts[off], n * law[off]).pvalue > 1e-3

@@ -116,6 +116,7 @@ def test_weights_of_examples_and_classes(small_batches):
     np.testing.assert_allclose(whole.predict(NEW), fewer.predict(NEW), atol=1e-5)
 
 
+@pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize("objective", ["logistic", "l1"])
 def test_losses_that_need_all_features(objective, small_batches):
     ask = {**GIVEN, **OBJECTIVES[objective], "n_landmarks": 6}

@@ -15,6 +15,7 @@ SLOW = {
     "plot_vowels",
     "plot_no_map_without_data",
     "plot_messages",
+    "plot_own_function",
 }
 """Pages that take seconds: `make docs` runs them, `make deep` also compares what they find with what they say."""
 

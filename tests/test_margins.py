@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from grids import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -154,6 +155,7 @@ def test_a_bias_is_two_hulls_and_the_homogeneous_one_is_one():
         assert found.intercept == pytest.approx(0.0, abs=1e-9)
 
 
+@examples(10)
 @given(st.integers(0, 10**6))
 def test_invariances(seed):
     rng = np.random.default_rng(seed)

@@ -30,9 +30,15 @@ def exact():
 
 def smoother(model, X, y, weights, keep):
     """Return predictions for all rows by ridge regression on some, without any shortcut."""
-    K, mean = model.similarity_.gram(X), np.average(y, weights=weights)
-    G = K[np.ix_(keep, keep)] + np.diag(model.lam_ / weights[keep])
-    return mean + K[:, keep] @ np.linalg.solve(G, (y - mean)[keep])
+    K = model.similarity_.gram(X)
+    a, b = with_constant(K[np.ix_(keep, keep)] + np.diag(model.lam_ / weights[keep]), y[keep])
+    return b + K[:, keep] @ a
+
+
+def with_constant(G, y):
+    """Return a and b with G a + b = y, where a sums to zero: ridge regression with an unpenalized constant."""
+    solved = np.linalg.solve(np.block([[G, np.ones((len(y), 1))], [np.ones(len(y)), 0.0]]), np.append(y, 0.0))
+    return solved[:-1], solved[-1]
 
 
 def test_a_function_of_many_waves_is_fitted_exactly(exact):
@@ -100,15 +106,28 @@ def test_losses_of_pilot_rows_are_those_of_models_without_them():
     rows = pilot_choice.PilotTargets(y[:, None], np.ones(300), 1000)
     trials = pilot_choice.PenaltyTrials.of(Gaussian(0.7), X, rows, 120)
     left, half = trials.residuals(12)
-    K, Y, lam = Gaussian(0.7).gram(X), y - y.mean(), pilot_choice.UNIT_PENALTIES[12]
+    K, lam = Gaussian(0.7).gram(X), pilot_choice.UNIT_PENALTIES[12]
 
     def residual(row, keep):
-        return Y[row] - K[row, keep] @ np.linalg.solve(K[np.ix_(keep, keep)] + lam * np.eye(len(keep)), Y[keep])
+        a, b = with_constant(K[np.ix_(keep, keep)] + lam * np.eye(len(keep)), y[keep])
+        return y[row] - b - K[row, keep] @ a
 
     assert trials.start == 60 and len(left) == len(half) == 240
     assert left[10, 0] == pytest.approx(residual(70, np.delete(np.arange(120), 70)), rel=1e-3)
     assert left[-1, 0] == pytest.approx(residual(299, np.arange(120)), rel=1e-3)
     assert half[10, 0] == pytest.approx(residual(70, np.arange(60)), rel=1e-3)
+
+
+def test_a_scale_far_from_the_median_is_found_between_two_octaves():
+    """A wave along one column that all others, wider but without meaning, hide from the median distance."""
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.uniform(size=(1000, 1)), 0.01 * rng.normal(size=(1000, 3))]
+    y = np.sin(60 * X[:, 0])[:, None]
+    k = Gaussian().resolve(X)
+    chosen = pilot_choice.choose_on_pilot(k, ["sigma"], X, y, np.ones(1000), 1000)
+    multiple = chosen.similarity.sigma / k.sigma
+    assert multiple < 0.25 and np.isclose(pilot_choice.PILOT_MULTIPLES, multiple).any()
+    assert chosen.losses[-1] < 0.02
 
 
 def test_many_outputs_are_judged_by_random_combinations_of_them():

@@ -32,6 +32,10 @@ SHORT = [one for one in ALL if one.short is not None]
 LONG = {"smallest_projection_0.1_0.2", "enough_projection_0.1_0.2"}  # other figures of the same theorems are quicker
 KINDS = {(one.tried, *sorted(one.spoilt)): one.name for one in reversed(SHORT) if one.name not in LONG}
 FIRST = set(KINDS.values())  # of experiments that differ in their figures only
+LONG_BROKEN = {
+    *("calibrated_means", "enough_projection_0.2_0.5", "too_few_projection_0.1_0.2", "compact_gaussian_0.2_0.5"),
+    *("perceptron_le0", "vote_hard", "margin_perceptron", "coverage_two_clouds", "sample_landmarks_0.5"),
+}  # others that are broken in the same way take less time
 TINY_X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.6, 0.8], [0.8, -0.6]])
 TINY_Y = np.array([1, 1, -1, 1, 1])
 
@@ -50,7 +54,7 @@ def test_the_promise_holds(experiment):
     assert finding.holds is True, finding
 
 
-@pytest.mark.parametrize("experiment", with_marks(lambda name: () if name in FIRST else pytest.mark.deep))
+@pytest.mark.parametrize("experiment", with_marks(lambda name: () if name in FIRST - LONG_BROKEN else pytest.mark.deep))
 def test_a_broken_promise_is_noticed(experiment):
     assert experiment.spoilt
     finding = experiment.run_spoilt()
@@ -236,7 +240,7 @@ def test_every_bound_and_interval_has_mutants(mutants):
     assert len(mutants) > 1100
 
 
-SAMPLE = [  # formulas that were once halved and tilted without anyone noticing, then one of every 80 mutants
+SAMPLE = [  # formulas that were once halved and tilted without anyone noticing; `make deep` tries every mutant
     ("bounds.landmarks:", ": 8 -> 4"),
     ("bounds.landmarks:", ": 8 -> 16"),
     ("bounds.votes:", ": 8 -> 4"),
@@ -253,10 +257,9 @@ SAMPLE = [  # formulas that were once halved and tilted without anyone noticing,
 ]
 
 
-def test_a_sample_of_mutants_is_noticed(mutants):
-    some = [named(mutants, *parts) for parts in SAMPLE]
-    some += [one for one in mutants.values() if one.why_equivalent is None][::200]
-    found = list(outcomes(some, EXACT))
+@pytest.mark.parametrize("some", [SAMPLE[:4], pytest.param(SAMPLE[4:], marks=pytest.mark.deep)], ids=["few", "others"])
+def test_a_sample_of_mutants_is_noticed(mutants, some):
+    found = list(outcomes([named(mutants, *parts) for parts in some], EXACT))
     assert [one.mutant.name for one in found if one.survives] == []
 
 

@@ -30,7 +30,7 @@ class BlendInfluence:
     weights : array of shape (n,)
         Of the rows.
     base : array of shape (outputs,)
-        The weighted mean of the targets.
+        What scores are without any row: the weighted mean of the targets, or an unpenalized constant.
     penalties, shares : tuple of float
         The penalty of each model, and its weight in the blend.
     """

@@ -4,28 +4,32 @@ The kernel has a unit diagonal. A trial is exact ridge regression on p pilot row
 these, or by all if there are few, each left out alone, and by the other pilot rows. With
 :math:`G = K + \lambda \operatorname{diag}(1/w) = L L^\top` the residual of row i in a fit without it is
 :math:`(G^{-1} y)_i / (G^{-1})_{ii}`, for which the last block of L suffices; and the first block is the factor of the
-first half of the rows, so that the losses of models of p/2 and of p rows come from one factor. With n rows, a narrower
-scale may be better than with p. So scales are compared by losses that are extrapolated to n rows: these are expected to
-fall as fast with each further doubling as with the last.
+first half of the rows, so that the losses of models of p/2 and of p rows come from one factor. (An unpenalized constant
+is added; see `best_constant`.) With n rows, a narrower scale or another penalty may be better than with p. So both are
+compared by losses that are extrapolated to n rows: these are expected to fall as fast with each further doubling as
+with the last. The last step is a parabola through the losses at neighbors.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 from scipy.linalg.lapack import dtrtri, strtri
 
-from similitude.estimators.scales import MULTIPLES, scaled
+from similitude.estimators.scales import scaled
 from similitude.landmarks import factor_of_landmarks, solve_rows, solver
 from similitude.linear import Moments, Ridge, downhill
 from similitude.similarity import Similarity, remembered_images
 
-SCALE_PILOT, PENALTY_PILOT = 700, 1_500
-"""Most rows that are fitted to compare scales, and penalties."""
+SCALE_PILOT, SECOND_PILOT, PENALTY_PILOT = 700, 1_000, 1_500
+"""Most rows that are fitted to compare scales, then those near the best one, and then penalties."""
+
+PILOT_MULTIPLES, MEDIAN_SCALE, OCTAVE = 2.0 ** np.arange(-4.0, 4.01, 0.25), 16, 4
+"""Multiples of the median scale, the position of the median among them, and the stride of trials: a factor of 2."""
 
 MOST_PREDICTED = 2_500
 """Most pilot rows that are predicted besides."""
@@ -104,15 +108,17 @@ def choose_on_pilot(
     with remembered_images():
         if scales:
             few = ScaleTrials(k, scales, objects, rows, SCALE_PILOT, 2)
-            best = few.best((MULTIPLES.index(1.0), 0, len(MULTIPLES) - 1))
-            more = ScaleTrials(k, scales, objects, rows, PENALTY_PILOT, 1, few.penalties)
-            trials, place = more.found[more.best((best,))]
+            best = few.best((MEDIAN_SCALE, MEDIAN_SCALE - 2 * OCTAVE, MEDIAN_SCALE + 2 * OCTAVE))
+            more = ScaleTrials(k, scales, objects, rows, SECOND_PILOT, 1, few.penalties)
+            chosen, start = more.found[more.between(more.best((best,)))]
+            trials = PenaltyTrials.of(chosen.k, objects, rows, PENALTY_PILOT)
+            place = trials.best(start, 1)
         else:
             trials = PenaltyTrials.of(k, objects, rows, PENALTY_PILOT)
             place = trials.best(downhill(trials.loss, FIRST_PENALTY, 2), 1)
     sizes, losses, deviations, enough = _numbers(trials, place)
-    n_scales = len(MULTIPLES) if scales else 1
-    return PilotChoice(trials.k, float(UNIT_PENALTIES[place]), n_scales, sizes, losses, deviations, enough)
+    n_scales = len(PILOT_MULTIPLES) if scales else 1
+    return PilotChoice(trials.k, trials.extrapolated_penalty(place), n_scales, sizes, losses, deviations, enough)
 
 
 def _few_outputs(Y: np.ndarray) -> np.ndarray:
@@ -145,10 +151,10 @@ class ScaleTrials:
 
     def loss(self, i: int) -> float:
         """Return the extrapolated loss at a scale, given its position; infinite if there is none there."""
-        if not 0 <= i < len(MULTIPLES):
+        if not 0 <= i < len(PILOT_MULTIPLES):
             return np.inf
         if i not in self.found:
-            k = scaled(self.k, self.scales, MULTIPLES[i])
+            k = scaled(self.k, self.scales, float(PILOT_MULTIPLES[i]))
             trials = PenaltyTrials.of(k, self.objects, self.rows, self.n_fitted)
             nearest = min(self.penalties, key=lambda j: abs(j - i), default=None)
             start = FIRST_PENALTY if nearest is None else self.penalties[nearest]
@@ -158,8 +164,13 @@ class ScaleTrials:
         return trials.extrapolated(place)
 
     def best(self, starts: tuple[int, ...]) -> int:
-        """Return the position of a scale better than its neighbors, downhill from the best of some."""
-        return downhill(self.loss, min(starts, key=self.loss), 1)
+        """Return the position of a scale better than half and twice as much, downhill from the best of some."""
+        return downhill(self.loss, min(starts, key=self.loss), OCTAVE)
+
+    def between(self, i: int) -> int:
+        """Return the position of a scale near the i-th, where the parabola through its neighbors is least, or i."""
+        j = i + round(OCTAVE * _vertex(*(self.loss(i + by) for by in (-OCTAVE, 0, OCTAVE))))
+        return min((i, j), key=self.loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,13 +232,26 @@ class PenaltyTrials:
             place += step
         return place
 
-    def extrapolated(self, place: int) -> float:
+    def extrapolated_penalty(self, start: int) -> float:
+        """Return the penalty with the smallest extrapolated loss, between positions by a parabola, from a start.
+
+        The penalty that is best for the pilot rows may be too small or too large for all rows.
+        """
+        place = downhill(self._further, start, 1)
+        steps = _vertex(*(self._further(place + by) for by in (-1, 0, 1)))
+        return float(UNIT_PENALTIES[place] * (UNIT_PENALTIES[1] / UNIT_PENALTIES[0]) ** steps)
+
+    def _further(self, place: int) -> float:
+        """Return the extrapolated loss at a position; infinite if there is none there."""
+        return self.extrapolated(place, 0.0) if 0 <= place < len(UNIT_PENALTIES) else np.inf
+
+    def extrapolated(self, place: int, steepest: float = STEEPEST) -> float:
         """Return the loss at a penalty, extrapolated to the number of rows of the fit."""
         left, without = self.residuals(place)
         whole, half = self.rows.loss(left[-len(without) :]), self.rows.loss(without)
         doublings = min(np.log2(self.rows.n / self.K.shape[1]), MOST_DOUBLINGS)
         return (
-            self.loss(place) * float(np.clip(whole / half, STEEPEST, 1.0) ** doublings) if 0 < half < np.inf else whole
+            self.loss(place) * float(np.clip(whole / half, steepest, 1.0) ** doublings) if 0 < half < np.inf else whole
         )
 
     def residuals(self, place: int) -> tuple[np.ndarray, np.ndarray]:
@@ -248,13 +272,59 @@ class PenaltyTrials:
             n, outputs = len(self.K), rows.Y.shape[1]
             return np.full((n - self.start, outputs), np.inf), np.full((n - half, outputs), np.inf)
         Y = rows.Y - rows.mean
-        whole = cho_solve((L, True), Y[:p].astype(L.dtype), check_finite=False).astype(np.float64)
-        first = cho_solve((L[:half, :half], True), Y[:half].astype(L.dtype), check_finite=False).astype(np.float64)
+        both = np.column_stack([Y[:p], np.ones(p)]).astype(L.dtype)
+        whole = best_constant(cho_solve((L, True), both, check_finite=False).astype(np.float64))
+        first = best_constant(cho_solve((L[:half, :half], True), both[:half], check_finite=False).astype(np.float64))
         last = np.array(L[self.start :, self.start :], order="F")
         inverse, _ = (strtri if single else dtrtri)(last, lower=1, overwrite_c=1)
         own = np.einsum("ij,ij->j", inverse, inverse)  # zero above the diagonal, as the factor is
-        left = np.concatenate([whole[self.start :] / own[:, None], Y[p:] - self.K[p:] @ whole])
-        return left, Y[half:] - self.K[half:, :half] @ first
+        judged = np.arange(self.start, p)
+        left = whole.left_out(whole.of_targets[judged] / own[:, None], whole.of_ones[judged] / own[:, None], judged)
+        others = Y[p:] - whole.constant - self.K[p:] @ whole.coefficients
+        return np.concatenate([left, others]), Y[half:] - first.constant - self.K[half:, :half] @ first.coefficients
+
+
+class WithConstant(NamedTuple):
+    """The solution of ridge regression with an unpenalized constant; see `best_constant`."""
+
+    of_targets: np.ndarray
+    of_ones: np.ndarray
+    constant: np.ndarray
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """The coefficients of the kernel, which sum to zero."""
+        found: np.ndarray = self.of_targets - self.of_ones * self.constant
+        return found
+
+    def left_out(self, targets: np.ndarray, ones: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return the residuals of rows left out alone, given those for targets and for ones without a constant."""
+        share = ones * self.of_ones[rows] / self.of_ones.sum()
+        found: np.ndarray = (targets - ones * self.constant) / (1.0 - share)
+        return found
+
+
+def best_constant(solved: np.ndarray) -> WithConstant:
+    r"""Return ridge regression with a constant, given :math:`G^{-1} y` and, in the last column, :math:`G^{-1} 1`.
+
+    The constant is :math:`1^\top G^{-1} y / 1^\top G^{-1} 1`, and a row that is left out has the residual
+    :math:`r_i / (1 - q_i)`, where r is that without it at the same constant, and :math:`q_i = (G^{-1} 1)_i^2 /
+    ((G^{-1})_{ii}\, 1^\top G^{-1} 1)`.
+    """
+    targets, ones = solved[:, :-1], solved[:, -1:]
+    return WithConstant(targets, ones, targets.sum(axis=0) / ones.sum())
+
+
+def _vertex(before: float, here: float, after: float) -> float:
+    """Return where, at most half a step away, the parabola through the logarithms of three losses is least.
+
+    >>> _vertex(np.e**4, 1.0, np.e**4), _vertex(np.e**2, 1.0, np.e), _vertex(np.inf, 1.0, 2.0)
+    (0.0, 0.16666666666666666, 0.0)
+    """
+    if not (min(before, here, after) > 0 and np.isfinite(before + here + after)):
+        return 0.0
+    fall, rise = np.log(before / here), np.log(after / here)
+    return float(np.clip(0.5 * (fall - rise) / (fall + rise), -0.5, 0.5)) if fall + rise > 0 else 0.0
 
 
 def _numbers(trials: PenaltyTrials, place: int) -> tuple[list[int], list[float], list[float], int | None]:

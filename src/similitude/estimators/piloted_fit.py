@@ -21,7 +21,7 @@ from similitude.estimators.landmark_count import LandmarkCurve, SampleFeatures
 from similitude.estimators.nested_folds import Judged
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.passes import features_of
-from similitude.estimators.pilot_choice import LANDMARKS_FACTOR, PilotChoice, choose_on_pilot
+from similitude.estimators.pilot_choice import LANDMARKS_FACTOR, PilotChoice, best_constant, choose_on_pilot
 from similitude.estimators.rows import PILOT, TrainingRows, groups_of_equals
 from similitude.estimators.scales import open_scales
 from similitude.landmarks import PROJECTION, FeatureUnion, LandmarkFeatures, Landmarks, Representation
@@ -118,11 +118,15 @@ class _Problem:
 
         landmarks, Y, weights = self._landmarks(self.rows), *self._targets()
         k, penalty, mean = self.choice.similarity, self.choice.penalty, np.average(Y, axis=0, weights=weights)
-        model = ExactRidge.fit(k, landmarks.encoding, Y - mean, weights, penalty, self.judging)
-        trial = self._trial(mean + model.left_out)
+        both = np.column_stack([Y - mean, np.ones(len(Y))])
+        model = ExactRidge.fit(k, landmarks.encoding, both, weights, penalty, self.judging)
+        solved = best_constant(model.coefficients)
+        constant, left = mean + solved.constant, both[self.judging] - model.left_out
+        residuals = solved.left_out(left[:, :-1], left[:, -1:], self.judging)
+        trial = self._trial(Y[self.judging] - residuals)
         known = Y if landmarks.labels is None else landmarks.labels
-        influence = BlendInfluence(known, weights, mean, (penalty,), (1.0,))
-        linear = LinearModel(model.coefficients, mean)
+        influence = BlendInfluence(known, weights, constant, (penalty,), (1.0,))
+        linear = LinearModel(solved.coefficients, constant)
         curve = self._curve([*self.choice.sizes, len(self.rows)], trial, EVERY_ROW)
         return self._fit(LandmarkFeatures(k, landmarks), linear, trial, curve, influence)
 
