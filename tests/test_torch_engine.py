@@ -400,7 +400,7 @@ def test_fits_by_products_explain_themselves(monkeypatch, device, target, direct
     y = value if target == "numbers" else np.digitize(value, kinds[target])
     how = {"n_landmarks": 30, "random_state": 0}
     model = kind(Gaussian(sigma=1.0), **how, engine=TorchEngine(device=device)).fit(X, y)
-    asked = {} if target == "numbers" else {"against": None}
+    asked = {"by": "examples"} if target == "numbers" else {"by": "examples", "against": None}
     whys = model.explain(X[:40], **asked)
     for why in whys:
         assert why.base + why.influences.sum() + why.rest == pytest.approx(why.score, abs=1e-9)
