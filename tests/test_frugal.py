@@ -378,6 +378,7 @@ def test_a_report_stays_within_a_budget(slope, tmp_path):
     assert 0.6 * 2500 < f.calls <= 2500 and found.about.n == 44
     assert any(f"{f.calls:,} of 2,500" in note for note in found.about.notes)
     assert any("44 of 120 examples" in note for note in found.about.notes)
+    assert "max_calls=2500, " in found.reproduce.code and "--max-calls 2500 " in found.reproduce.command
     spent = f.calls
     with pytest.raises(BudgetError, match="20 examples with each other"):
         write_report(f, X, y, tmp_path / "page.txt", max_calls=499)

@@ -44,7 +44,7 @@ class Inputs:
     ``codes`` is the class of each example as a position in ``classes`` (zeros and no classes for regression); ``notes``
     say what was inferred about the labels; ``label`` is the name of y, if it has one; ``automatic`` tells whether the
     model learns its similarity: until then, the similarity is one to start with; ``spare`` is the most calls of a
-    user's function that questions about changed objects may take, None without a budget.
+    user's function that questions about changed objects may take, None without a budget; ``max_calls`` is that budget.
     """
 
     similarity: Similarity
@@ -58,6 +58,7 @@ class Inputs:
     label: str = ""
     automatic: bool = False
     spare: int | None = None
+    max_calls: int | None = None
 
     @property
     def asked(self) -> Any:
@@ -158,6 +159,7 @@ def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None)
         codes=inputs.codes[some],
         notes=(*inputs.notes, note),
         spare=max_calls - len(some) ** 2 * per_pair,
+        max_calls=max_calls,
     )
     return kept, {**others, **{name: _remembered(one) for name, one in counted.items()}}
 

@@ -53,9 +53,12 @@ def how_to_reproduce(inputs: Inputs, seconds: dict[str, float], command: str | N
     used = sorted(set(re.findall(r"[A-Z]\w+", text)) & set(kernels.__all__))
     given = f"from similitude.kernels import {', '.join(used)}" if readable else f"similarity = ...  # your own: {text}"
     arguments = f'{text if readable else "similarity"}, X, y, "report.html"'
-    call = f'write_report({arguments}, task="{inputs.task}", random_state={inputs.seed})'
+    budget, limit = "", ""
+    if inputs.max_calls is not None:
+        budget, limit = f", max_calls={inputs.max_calls}", f" --max-calls {inputs.max_calls}"
+    call = f'write_report({arguments}, task="{inputs.task}"{budget}, random_state={inputs.seed})'
     return Reproduce(
-        command=command or f"similitude report FILE --label COLUMN {options} -o report.html",
+        command=command or f"similitude report FILE --label COLUMN {options}{limit} -o report.html",
         code="\n".join(["from similitude import write_report", *[given] * (not inputs.automatic), call]),
         versions={**core_versions(), "loops": IN_USE},
         seed=inputs.seed,
