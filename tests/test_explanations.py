@@ -434,7 +434,20 @@ def test_rows_of_a_label_are_taken_together_where_few_do_not_tell():
         if other.note:
             assert sorted(other.labels) == ["no", "no", "yes", "yes"] and other.counts.sum() == 300
             check_nearest(one, other)
-    assert "10 rows such as" in str(next(one for one in told if one.note))
+    noted = next(one for one in told if one.note)
+    assert "10 rows such as" in str(noted) and "the 10 nearest rows of each label" in noted.note
+
+
+def test_groups_are_taken_together_and_called_groups():
+    rows, y = noisy_labels()
+    model = SimilarityClassifier(KERNEL, n_landmarks=60, random_state=0).fit(rows[:300], y[:300])
+    groups, told = model.explain(rows[300:], by="examples"), model.explain(rows[300:])
+    some = [(one, other) for one, other in zip(groups, told, strict=True) if other.note]
+    assert some
+    for one, other in some:
+        assert "most influential groups of rows" in other.note and "nearest rows" not in other.note
+        assert len(other.counts) == 4 and (other.counts >= 10).all() and other.counts.sum() == one.counts.sum() == 300
+        assert other.influences.sum() == pytest.approx(one.influences.sum(), abs=1e-9)
 
 
 def check_nearest(single, told):

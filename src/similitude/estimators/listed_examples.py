@@ -74,14 +74,19 @@ class ListedExamples:
         together = self._together(_nearest_and_others(sides, self.similarities, self.counts), middle is not None)
         if together.share() < min(self.share(), TELLING_SHARE):  # of many labels
             return self
-        kind = "label" if middle is None else "side of the mean"
-        note = (
-            f"of {self.influences.sum():+.3g}, the {SHOWN} most influential rows account for "
+        return replace(together, note=self._why_together("label" if middle is None else "side of the mean"))
+
+    def _why_together(self, side: str) -> str:
+        """Return in words why rows of each side are taken together."""
+        single = int(self.counts.max()) == 1
+        items = "rows" if single else "groups of rows"
+        nearest = f"{NEAREST_ROWS} nearest rows" if single else f"nearest groups with {NEAREST_ROWS} rows or more"
+        return (
+            f"of {self.influences.sum():+.3g}, the {SHOWN} most influential {items} account for "
             f"{self.influences[:SHOWN].sum():+.3g}, and the sizes of all influences add up to "
-            f"{np.abs(self.influences).sum():.3g}: so the {NEAREST_ROWS} nearest rows of each {kind} are taken "
-            "together, and so are its other rows"
+            f"{np.abs(self.influences).sum():.3g}: so the {nearest} of each {side} are taken together, and so are its "
+            f"other {items}"
         )
-        return replace(together, note=note)
 
     def _together(self, groups: list[np.ndarray], numbers: bool) -> ListedExamples:
         """Return one item for each group, shown by the member that adds most to its sum."""
@@ -98,7 +103,7 @@ class ListedExamples:
 
 
 def _nearest_and_others(sides: list[Any], similarities: np.ndarray, counts: np.ndarray) -> list[np.ndarray]:
-    """Return the positions of the nearest items of each side, with at least so many rows, and of its other items."""
+    """Split the items of each side into the nearest ones, which hold `NEAREST_ROWS` rows or more, and all others."""
     members: dict[Any, list[int]] = {}
     for i, side in enumerate(sides):
         members.setdefault(side, []).append(i)
