@@ -340,6 +340,15 @@ def test_chance_is_called_chance():
     assert nothing.goodness.p_value.value > 0.05 and "chance explains" in sentences.is_good(nothing)
 
 
+def test_details_say_why_rows_are_taken_together():
+    rng = np.random.default_rng(0)
+    found = investigate("gaussian", rng.standard_normal((80, 3)), rng.integers(0, 2, 80), random_state=0)
+    notes = {one.decision.note for one in found.examples} - {""}
+    assert notes
+    page = as_html(found)
+    assert all(f"A note: {note}." in page for note in notes)
+
+
 def test_regression_says_why_there_is_no_goodness():
     assert "This cannot be assessed" in page("regression") and "residuals" in charts_of(found("regression"))
 

@@ -66,6 +66,8 @@ class Decision(Result):
         How many training rows stand behind these.
     attribution : Attribution or None
         What the parts of the object add to the score; None if that is not known or would take too long.
+    note : str
+        Why rows of the same label are taken together; empty if they are not.
     """
 
     prediction: Any
@@ -76,6 +78,7 @@ class Decision(Result):
     others: float
     n_others: int
     attribution: Attribution | None = None
+    note: str = ""
 
     def __str__(self) -> str:
         listed = ", ".join(f"{one.influence:+.3g} (X[{one.index}], {one.label})" for one in self.deciding[:3])
@@ -142,4 +145,4 @@ def _decision(why: Any, train: np.ndarray, parts: Attribution | None) -> Decisio
     n_others = int(why.counts[N_DECIDING:].sum())
     prediction = plain_label(why.prediction)
     score, base = float(why.score), float(why.base)
-    return Decision(prediction, plain_label(why.against), score, base, deciding, others, n_others, parts)
+    return Decision(prediction, plain_label(why.against), score, base, deciding, others, n_others, parts, why.note)
