@@ -55,11 +55,11 @@ template <class T> void of_sums(Matrix<T> out, Matrix<const T> A, Matrix<const T
     with_function<T>(form, [&](auto f) {
         switch (sum) {
         case Sum::squared_difference:
-            return sums<T, SquaredDifference<T>>(out, A, B, f);
+            return write_sums<T>(out, TermByTerm<T, SquaredDifference<T>>{A, B}, f);
         case Sum::absolute_difference:
-            return sums<T, AbsoluteDifference<T>>(out, A, B, f);
+            return absolute_sums<T>(out, A, B, f);
         case Sum::smaller:
-            return sums<T, Smaller<T>>(out, A, B, f);
+            return write_sums<T>(out, TermByTerm<T, Smaller<T>>{A, B}, f);
         }
     });
 }

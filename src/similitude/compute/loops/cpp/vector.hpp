@@ -130,6 +130,18 @@ template <class T> SIMD_INLINE T least(Vector<T> v) {
     return found;
 }
 
+// Whether a comparison holds in all lanes.
+template <class T> SIMD_INLINE bool every(Mask<T> holds) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    return _mm256_testc_si256(bits<__m256i>(holds), bits<__m256i>(~Mask<T>{}));
+#else
+    Integer<T> all_hold = holds[0];
+    for (std::size_t lane = 1; lane < lanes<T>; ++lane)
+        all_hold &= holds[lane];
+    return all_hold != 0;
+#endif
+}
+
 template <class T> SIMD_INLINE Vector<T> root(Vector<T> v) {
     for (std::size_t lane = 0; lane < lanes<T>; ++lane)
         v[lane] = __builtin_sqrt(v[lane]);
