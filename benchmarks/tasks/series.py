@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.gates import faster
 from benchmarks.nouns import OURS, Check, Data, Dataset, Gate, Settings, Task
 
 SIGMA = 12.0
@@ -43,14 +44,14 @@ def gun_point(settings: Settings, dtype: str) -> Dataset:
     return Dataset(f"GunPoint n={n} L=150 {dtype}", make, needs="ts_GunPoint.npz")
 
 
-def walks(n: int, dtype: str) -> Dataset:
+def walks(n: int, dtype: str, length: int = 150) -> Dataset:
     """Return smooth random walks of mean 0 and variance 1."""
 
     def make(rng: np.random.Generator) -> Data:
-        X = rng.standard_normal((n, 150)).cumsum(1)
+        X = rng.standard_normal((n, length)).cumsum(1)
         return {"X": ((X - X.mean(1, keepdims=True)) / X.std(1, keepdims=True)).astype(dtype)}
 
-    return Dataset(f"walks n={n} L=150 {dtype}", make)
+    return Dataset(f"walks n={n} L={length} {dtype}", make)
 
 
 def matrices(settings: Settings) -> list[Dataset]:
@@ -118,10 +119,14 @@ WARPING = Task(
     name="dtw",
     computes="the dynamic time warping distances of series with each other",
     operation="dtw",
-    datasets=matrices,
+    datasets=lambda settings: [*matrices(settings), walks(settings.size(60, 20), "float64", 427)],
     check=near,
     truth=warping,
-    gates=(*both(6.0, "aeon", 10.0, "float64"), *both(10.0, "aeon", 20.0, "float32")),
+    gates=(
+        *both(6.0, "aeon", 10.0, "float64"),
+        *both(10.0, "aeon", 20.0, "float32"),
+        faster(20.0, "aeon", where="L=427"),
+    ),
     in_child=False,
 )
 

@@ -33,8 +33,8 @@ from similitude.support import PairError, brief
 T = TypeVar("T")
 
 WIDE_TILE = (2048, 4096)
-"""Most rows and columns of a tile that is written in place and not mirrored: the loops then fill long pieces of rows, and
-matrix products of many rows rearrange the columns less often."""
+"""Most rows and columns of a tile that is written in place and not mirrored: the loops then fill long pieces of rows,
+and matrix products of many rows rearrange the columns less often."""
 
 HEAVY_TILE_EDGE = 64
 """The smallest edge of a tile of a similarity with expensive values, which several workers share."""

@@ -31,8 +31,8 @@ CENTERED_BY = 256
 """Number of rows whose mean is the origin of distances, about: any point near the vectors will do."""
 
 TILE = (2048, 4096)
-"""Rows and columns that go through the matrix product and then through a loop. With fewer rows, the product rearranges the
-columns more often than a cache that holds the whole tile would save."""
+"""Rows and columns that go through the matrix product and then through a loop. With fewer rows, the product rearranges
+the columns more often than a cache that holds the whole tile would save."""
 
 MEDIAN_SAMPLE = 1000
 """The largest number of vectors whose pairwise distances enter a median; of more, a sample is drawn."""

@@ -105,19 +105,33 @@ template <class T> SIMD_INLINE Vector<T> smaller(Vector<T> a, Vector<T> b) { ret
 template <class T> SIMD_INLINE Vector<T> larger(Vector<T> a, Vector<T> b) { return a > b ? a : b; }
 #endif
 
-// sum + x, by an instruction that also multiplies: processors with units for sums alone keep those for other sums.
+// x * y + z, rounded once where the processor can.
 #if defined(__FMA__)
-template <class T> SIMD_INLINE Vector<T> added(Vector<T> sum, Vector<T> x) {
-    Vector<T> one = all<T>(1);
-    asm("" : "+v"(one)); // the compiler must not know, or it adds
+template <class T> SIMD_INLINE Vector<T> multiply_add(Vector<T> x, Vector<T> y, Vector<T> z) {
     if constexpr (sizeof(T) == 4)
-        return bits<Vector<T>>(SIMD_INTRINSIC(fmadd, ps)(x, one, sum));
+        return bits<Vector<T>>(SIMD_INTRINSIC(fmadd, ps)(x, y, z));
     else
-        return bits<Vector<T>>(SIMD_INTRINSIC(fmadd, pd)(x, one, sum));
+        return bits<Vector<T>>(SIMD_INTRINSIC(fmadd, pd)(x, y, z));
+}
+
+// 1, unknown to the compiler, which would not multiply by it.
+template <class T> SIMD_INLINE Vector<T> hidden_one() {
+    Vector<T> one = all<T>(1);
+    asm("" : "+v"(one));
+    return one;
 }
 #else
-template <class T> SIMD_INLINE Vector<T> added(Vector<T> sum, Vector<T> x) { return sum + x; }
+template <class T> SIMD_INLINE Vector<T> multiply_add(Vector<T> x, Vector<T> y, Vector<T> z) { return x * y + z; }
+template <class T> SIMD_INLINE Vector<T> hidden_one() { return all<T>(1); }
 #endif
+
+// sum + x and x - y by an instruction that also multiplies: processors with units for sums alone keep those for others.
+template <class T> SIMD_INLINE Vector<T> added(Vector<T> sum, Vector<T> x) {
+    return multiply_add<T>(x, hidden_one<T>(), sum);
+}
+template <class T> SIMD_INLINE Vector<T> without(Vector<T> x, Vector<T> y) {
+    return multiply_add<T>(x, hidden_one<T>(), -y);
+}
 
 template <class T> SIMD_INLINE Vector<T> magnitude(Vector<T> v) {
     return bits<Vector<T>>(bits<Mask<T>>(v) & std::numeric_limits<Integer<T>>::max());
