@@ -56,6 +56,7 @@ ALL: tuple[Contender, ...] = (
     Ours(),
     matrices.OursBlock(),
     matrices.OursKernels(),
+    matrices.OursEstimator(),
     streams.OursInMemory(),
     streams.OursWithCheckpoints(),
     cluster.OneWorker(),
