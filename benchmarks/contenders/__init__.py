@@ -75,6 +75,7 @@ ALL: tuple[Contender, ...] = (
     strings.RapidFuzz(),
     TsLearn(),
     series.Aeon(),
+    series.OneGram(),
     graphs.OursFromEdges(),
     graphs.OursFromNetworkx(),
     graphs.GraKeL(),

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.gates import faster
+from benchmarks.gates import at_most, faster
 from benchmarks.nouns import OURS, Check, Data, Dataset, Gate, Settings, Task
 
 SIGMA = 12.0
 """About the median distance of entries times the root of the length, for standardized series of length 150."""
+GRAM = "one Gram matrix"
 CHECKED = 4
 """Rows of a matrix that are compared with the truth."""
 
@@ -177,6 +178,29 @@ ACCURACY = Task(
     datasets=lambda settings: [split(name, settings) for name in (NAMES[1:3] if settings.quick else NAMES)],
     check=accuracy,
     gates=(right(0.97, "GunPoint"), right(0.82, "ArrowHead"), right(0.945, "ItalyPowerDemand")),
+    threads=(1,),
+    in_child=False,
+)
+
+
+def labeled_walks(n: int, length: int) -> Dataset:
+    """Return random walks, half of them with a wave added."""
+
+    def make(rng: np.random.Generator) -> Data:
+        y = np.arange(n) % 2
+        X = rng.standard_normal((n, length)).cumsum(1) + np.outer(y, 3 * np.sin(np.arange(length) / 10))
+        return {"X": (X - X.mean(1, keepdims=True)) / X.std(1, keepdims=True), "y": y}
+
+    return Dataset(f"walks n={n} L={length}", make)
+
+
+FIT = Task(
+    name="series_fit",
+    computes="a SimilarityClassifier with the global alignment kernel at its defaults, beside one Gram matrix",
+    operation="series_fit",
+    datasets=lambda settings: [labeled_walks(settings.size(200, 60), settings.size(427, 100))],
+    check=lambda data, result, truth: Check(float(result), f"accuracy {result:.3f} on its rows", result > 0.5),
+    gates=(at_most(4.0, GRAM, goal=2.0),),
     threads=(1,),
     in_child=False,
 )
