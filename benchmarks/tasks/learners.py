@@ -132,7 +132,7 @@ SVC_PREDICT = Task(
         even_and_odd(settings.size(10_000, 2_000), settings, predict=True),
     ],
     check=accuracy,
-    gates=(faster(10.0, "scikit-learn"),),
+    gates=(faster(10.0, "scikit-learn"), faster(1.3, INTELEX, where="mnist")),
     in_child=False,
 )
 

@@ -46,9 +46,16 @@ template <> struct Constants<double> {
         -0.000037081069215442333853, 0.000012209921790162781662, -2.4388316314720878041e-6};
 };
 
-// The terms of even and of odd degree each wait for the one before, but not for each other.
 template <class T, std::size_t n> SIMD_INLINE Vector<T> polynomial(Vector<T> x, const T (&terms)[n]) {
-    const Vector<T> square = x * x;
+    Vector<T> value = all<T>(terms[n - 1]);
+    for (std::size_t k = n - 1; k-- > 0;)
+        value = value * x + terms[k];
+    return value;
+}
+
+// The same in two chains, for many terms: those of even and of odd degree do not wait for each other.
+template <class T, std::size_t n>
+SIMD_INLINE Vector<T> long_polynomial(Vector<T> x, Vector<T> square, const T (&terms)[n]) {
     Vector<T> last = all<T>(terms[n - 1]), before = all<T>(terms[n - 2]);
     for (std::size_t k = n - 2; k-- > 0;) {
         const Vector<T> next = last * square + terms[k];
@@ -88,7 +95,8 @@ template <class T> SIMD_INLINE Vector<T> exponential(Vector<T> x) {
     x = smaller<T>(all<T>(C::highest), larger<T>(all<T>(C::lowest), x)); // in this order NaN stays NaN
     const Vector<T> n = (x * T(1.442695040888963407359925) + C::round) - C::round;
     const Vector<T> r = (x - n * C::ln2_high) - n * C::ln2_low;
-    return scaled<T>(polynomial<T>(r, C::exp_terms) * (r * r) + r + T(1), n);
+    const Vector<T> square = r * r;
+    return scaled<T>(long_polynomial<T>(r, square, C::exp_terms) * square + r + T(1), n);
 }
 
 #if defined(__AVX512F__)

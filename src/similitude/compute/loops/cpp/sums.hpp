@@ -90,13 +90,22 @@ template <class T> struct RowTotals {
 
     RowTotals(Matrix<const T> A, std::size_t more) : sum(A.rows + more), small(A.rows + more) {
         for (std::size_t i = 0; i < A.rows; ++i)
-            for (std::size_t k = 0; k < A.columns; ++k) {
-                const T entry = A.row(i)[k];
-                sum[i] += entry;
-                small[i] += (entry < 0 ? -entry : entry) * T(0.125);
-            }
+            add_up(A.row(i), A.columns, sum[i], small[i]);
         for (std::size_t i = A.rows; i < A.rows + more; ++i)
             sum[i] = -std::numeric_limits<T>::infinity();
+    }
+
+    static void add_up(const T *row, std::size_t d, T &sum, T &small) {
+        Vector<T> sums{}, sizes{};
+        for (std::size_t k = 0; k < d; k += lanes<T>) {
+            const Vector<T> entries = k + lanes<T> <= d ? load<T>(row + k) : load<T>(row + k, d - k);
+            sums += entries;
+            sizes += magnitude<T>(entries);
+        }
+        for (std::size_t lane = 0; lane < lanes<T>; ++lane) {
+            sum += sums[lane];
+            small += sizes[lane] * T(0.125);
+        }
     }
 };
 
@@ -132,19 +141,21 @@ template <class T> struct AbsoluteByLarger {
     }
 };
 
-// Writes f of the sums of the block at row i and column j.
+// Writes f of the sums of the block of these rows, the first of which is i, and of the columns from j on.
 template <class T, class Sums, class F>
-[[gnu::noinline]] void write_block(Matrix<T> out, const Sums &sums, const T *packed, std::size_t i, std::size_t j,
-                                   F f) {
+[[gnu::noinline]] void write_block(Matrix<T> out, const Sums &sums, const BlockRows<T> &of, const T *packed,
+                                   std::size_t i, std::size_t j, F f) {
     const std::size_t rows = fewer(block_rows, out.rows - i), columns = fewer(block_columns<T>, out.columns - j);
-    Block<T> block = sums(BlockRows<T>(sums.A, i), packed, j);
+    Block<T> block = sums(of, packed, j);
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < block_rows * block_vectors; ++v)
         block.of[v] = f(block.of[v]);
-    for (std::size_t r = 0; r < rows; ++r)
-        if (columns == block_columns<T>)
-            std::memcpy(out.row(i + r) + j, block.of + r * block_vectors, sizeof(T) * block_columns<T>);
-        else
+    if (rows == block_rows && columns == block_columns<T>)
+#pragma GCC unroll 16
+        for (std::size_t v = 0; v < block_rows * block_vectors; ++v)
+            store<T>(out.row(i + v / block_vectors) + j + v % block_vectors * lanes<T>, block.of[v]);
+    else
+        for (std::size_t r = 0; r < rows; ++r)
             std::memcpy(out.row(i + r) + j, block.of + r * block_vectors, sizeof(T) * columns);
 }
 
@@ -161,9 +172,11 @@ template <class T, class Sums, class F> void write_sums(Matrix<T> out, const Sum
         const std::size_t end = fewer(B.rows, first + panels * width);
         for (std::size_t j = first, p = 0; j < end; j += width, ++p)
             pack<T>(B, j, packed.begin() + p * panel);
-        for (std::size_t i = 0; i < A.rows; i += block_rows)
+        for (std::size_t i = 0; i < A.rows; i += block_rows) {
+            const BlockRows<T> of(A, i);
             for (std::size_t j = first, p = 0; j < end; j += width, ++p)
-                write_block<T>(out, sums, packed.begin() + p * panel, i, j, f);
+                write_block<T>(out, sums, of, packed.begin() + p * panel, i, j, f);
+        }
     }
 }
 
