@@ -21,9 +21,12 @@ from similitude.estimators.rows import Sampling
 from similitude.estimators.targets import NumberTargets
 from similitude.linear import LinearModel, Trial, fit_numbers
 from similitude.scikit import all_or_nothing, check_targets, check_weights
-from similitude.support import Estimate, number_of
+from similitude.support import Estimate, number_of, outlying_rows
 
 HUBER = "huber"
+
+NAMED_OUTLIERS = 3
+"""Most outlying targets that a note names."""
 
 
 class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
@@ -139,6 +142,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         few = np.count_nonzero(weights) < FEWEST_NESTED_ROWS
         if self.loss != HUBER or few:
             judged = super()._fitted(X, Y, weights, sample_weight, labels, sampling)
+            self.notes_ += _notes_on_outliers(Y)
             if self.loss == HUBER:
                 self.notes_.append(f"loss='huber' needs {FEWEST_NESTED_ROWS} rows: the squared loss was used")
             return judged
@@ -243,3 +247,15 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         directions = np.zeros_like(scores)
         directions[:, output] = 1.0
         return self._explain(X, by, Asked(scores[:, output], scores, directions, [None] * len(scores)))
+
+
+def _notes_on_outliers(Y: np.ndarray) -> list[str]:
+    """Return a note that names targets far beyond all others; none where there are none."""
+    far = outlying_rows(Y)
+    if not len(far):
+        return []
+    named = ", ".join(map(str, far[:NAMED_OUTLIERS])) + (", ..." if len(far) > NAMED_OUTLIERS else "")
+    return [
+        f"{number_of(len(far), 'target')} far beyond all others (row {named}), and squared errors let few such rows "
+        "decide: loss='huber' gives them little influence"
+    ]
