@@ -120,12 +120,13 @@ class FrugalTrainer(LandmarkPredictor):
         chosen = isinstance(self.landmarks, str) and self.landmarks == "auto" and self.landmark_indices is None
         if self._precomputed or not plain or not chosen or sampling.all_rows is not None:
             return None
-        similarities, order = self._similarities(), sampling.order(np.flatnonzero(weights > 0))
+        similarities, weighted = self._similarities(), np.flatnonzero(weights > 0)
         if len(similarities) > 1 or similarities[0].unresolved():
             return None
-        budget = self._budget(similarities[0], len(order), sampling.later)
+        budget = self._budget(similarities[0], len(weighted), sampling.later)
         if budget is None:
             return None
+        order = sampling.order(weighted)
         check_memory(len(order), self._engine.budget)
         k, A = similarities[0].prepare(X, self.random_state)
         rng = generator(self.random_state)
