@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -264,7 +265,7 @@ def _final(
         BlendInfluence(Y if labels is None else labels, weights, targets.mean, penalties, blend.shares),
         trial,
         (Y[rows.chosen_on], weights[rows.chosen_on]),
-        Judged(judged, Y[rows.judged], weights[rows.judged]),
+        partial(Judged, judged, Y[rows.judged], weights[rows.judged]),
         f"{in_words(learned)}; {blend.in_words()}; {compared}",
     )
 
