@@ -89,7 +89,7 @@ def test_a_table_with_categories_and_missing_values(table, tmp_path):
 
 
 def test_several_classes_and_several_outputs():
-    X = points(200, 3)
+    X = points(120, 3)
     labels = np.select([X[:, 0] > 0.5, X[:, 1] > 0], ["a", "b"], "c")
     assert SimilarityClassifier("auto", random_state=0).fit(X, labels).score(X, labels) > 0.9
     Y = np.column_stack([X[:, 0], X[:, 1] * X[:, 2]])
@@ -98,10 +98,10 @@ def test_several_classes_and_several_outputs():
 
 
 def test_weights_of_zero_are_as_if_the_rows_were_not_there():
-    X, y = relevant(200, d=4)
-    weights = np.r_[np.ones(150), np.zeros(50)]
+    X, y = relevant(100, d=4)
+    weights = np.r_[np.ones(75), np.zeros(25)]
     one = SimilarityRegressor("auto", random_state=0).fit(X, y, weights).predict(X)
-    y[150:] = 1e6
+    y[75:] = 1e6
     np.testing.assert_allclose(one, SimilarityRegressor("auto", random_state=0).fit(X, y, weights).predict(X))
 
 

@@ -274,7 +274,7 @@ def examples(cls, X):
     return numbers if cls in (SimilarityRegressor, KernelRidge, SimilarityKNeighborsRegressor) else classes
 
 
-LONG = {("logistic loss", np.float32), ("hinge loss", np.float64)}
+LONG = {("logistic loss", np.float32), ("logistic loss", np.float64), ("hinge loss", np.float64)}
 ON_THE_CPU = [
     pytest.param(*one, "cpu", marks=[pytest.mark.deep] if one in LONG else []) for one in product(MODELS, PRECISIONS)
 ]
@@ -437,10 +437,10 @@ def test_fits_by_products_explain_themselves(monkeypatch, device, target, direct
 def test_the_number_of_landmarks_is_chosen_by_products(monkeypatch, device):
     monkeypatch.setattr(choose_landmarks, "PILOT", 2_000)
     monkeypatch.setattr(TorchEngine, "products_from", 20)
-    X = vectors(6_000, np.float64, d=3)
-    rough = np.sin(6 * X[:, 0]) + np.cos(5 * X[:, 1]) + 0.1 * np.random.default_rng(0).normal(size=6_000)
+    X = vectors(4_000, np.float64, d=3)
+    rough = np.sin(6 * X[:, 0]) + np.cos(5 * X[:, 1]) + 0.1 * np.random.default_rng(0).normal(size=4_000)
     numbers = []
-    for y in (X[:, 0] + 0.3 * np.random.default_rng(1).normal(size=6_000), rough):
+    for y in (X[:, 0] + 0.3 * np.random.default_rng(1).normal(size=4_000), rough):
         model = SimilarityRegressor(Gaussian(sigma=0.7), random_state=0, engine=TorchEngine(device=device)).fit(X, y)
         plain = SimilarityRegressor(Gaussian(sigma=0.7), random_state=0, engine=LocalEngine()).fit(X, y)
         assert model.held_out_error_.value < 2 * plain.held_out_error_.value
