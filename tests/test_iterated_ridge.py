@@ -60,16 +60,16 @@ def test_what_groups_add_sums_to_the_model(first_penalty):
     assert np.allclose(total, model.scores(F), atol=1e-10)
 
 
-def test_if_all_rows_are_in_the_preconditioner_groups_add_what_they_do_in_ridge_regression():
+def test_groups_add_what_they_do_in_ridge_regression():
     K, U, F, Y, weights = problem()
     members = Members(np.random.default_rng(2).integers(0, 5, len(Y)), 5, Y)
     exact, base = Ridge(Moments.of(F, Y, weights)), np.average(Y, axis=0, weights=weights)
     exact.moments.groups = GroupMoments.precisely(F, members, weights)
     W = exact.of_groups(LAM).weights.reshape(-1, 3, 5)
     expected = (W[:, 1:] - base[:, None] * W[:, :1]).transpose(0, 2, 1).reshape(len(W), -1)
-    ridge = IteratedRidge(K, U, np.arange(len(Y)), F, weights, LAM)
-    found = ridge.of_groups(exact.fit(LAM), Y, weights, LAM, members)
-    assert np.allclose(F @ found.weights, F @ expected, atol=1e-8)
+    ridge = IteratedRidge(K, U, np.arange(200), F[:200], weights, LAM)
+    found = ridge.of_groups(exact.fit(LAM), Y, weights, LAM, members, tolerance=1e-8)
+    assert np.allclose(F @ found.weights, F @ expected, atol=1e-6)
 
 
 def test_a_preconditioner_below_rounding_still_serves():

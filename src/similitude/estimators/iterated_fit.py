@@ -11,11 +11,14 @@ from similitude.compute import Blocks
 from similitude.estimators.group_influence import ClassInfluence, GroupInfluence
 from similitude.estimators.landmark_pilot import working_precision
 from similitude.estimators.options import FitOptions
-from similitude.landmarks import Groups, LandmarkFeatures, solve_rows, solver
+from similitude.landmarks import Groups, LandmarkFeatures, most_numbers, solve_rows, solver
 from similitude.linear import IteratedRidge, LinearModel, Trial
 
 PENALTY_STEP = 10.0**0.5
 """The ratio of penalties that are compared."""
+
+MOST_SOLVED = 14
+"""About how many groups of rows are kept apart, times the number of outputs: each costs a solution."""
 
 COMPARED_AT = 1e-2
 """The accuracy with which penalties are compared."""
@@ -111,7 +114,8 @@ def _influence(
 ) -> GroupInfluence:
     """Return what groups of rows add to the scores; `weights` of it are those of the features."""
     outputs, m, base = Y.shape[1], len(features.landmarks), weights @ Y / weights.sum()
-    groups = Groups.around(features.landmarks, outputs, classes=classes, numbers=outputs)
+    numbers = outputs * max(1, round(most_numbers(m) / MOST_SOLVED))
+    groups = Groups.around(features.landmarks, outputs, classes=classes, numbers=numbers)
     near: Any = replace(features, factor=None)  # the nearest landmark is the most similar one
     members = groups.members(*groups.nearness(near), ridge.K, Y)
     counts = np.bincount(members.group, weights > 0, len(groups)).astype(np.intp)

@@ -5,13 +5,9 @@ computed but for some rows S, whose weighted, centered Gram matrix, enlarged to 
 preconditioner :math:`P = \rho \sum_{i \in S} s_i (f_i - m_S)(f_i - m_S)^\top + \lambda`. Then a step costs two products
 with the similarities, and about ten steps suffice, where the Gram matrix of all rows would take as long as hundreds.
 
-The minimizer has :math:`\lambda w = \sum_i s_i (f_i - m)\, r_i` with residuals r. With the first part of P added to
-both sides,
-
-.. math:: w = \sum_i P^{-1} \big[ s_i (f_i - m)\, r_i + \rho\, s_i [i \in S]\, (f_i - m_S)\,(t_i - \bar t_S) \big]
-
-is a sum over rows, where t are the scores: what groups of rows add to the model follows from it. The same
-preconditioner serves for other penalties nearby; the first part is then multiplied by the ratio of both.
+The model is linear in the targets, so that what groups of rows add to it are the minimizers for the targets of one
+group each, less the mean, and zero elsewhere. Their steps are those of a block of columns. The same preconditioner
+serves for other penalties nearby.
 """
 
 from __future__ import annotations
@@ -27,6 +23,9 @@ from similitude.linear.moments import Members, sums_of_groups
 
 STEP_TOLERANCE, MOST_STEPS = 4e-3, 60
 """Steps end at a gradient this small relative to that at zero, in the norm of the preconditioner, or after so many."""
+
+GROUP_TOLERANCE = 2e-2
+"""The same for what groups of rows add to a model."""
 
 FEW_COLUMNS = 4
 """Number of outputs up to which products with vectors are faster than products of matrices."""
@@ -61,11 +60,9 @@ class IteratedRidge:
     def __init__(
         self, K: np.ndarray, U: np.ndarray, some: np.ndarray, F: np.ndarray, weights: np.ndarray, lam: float
     ) -> None:
-        self.K, self.U, self.lam, self.some = K, np.asfortranarray(U), lam, some
-        self.times = float(weights.sum() / weights[some].sum())
-        s = weights[some]
+        self.K, self.U, self.lam, s = K, np.asfortranarray(U), lam, weights[some]
         centered = F - (s @ F / s.sum()).astype(F.dtype)
-        centered *= np.sqrt(self.times * s).astype(F.dtype)[:, None]
+        centered *= np.sqrt(weights.sum() / s.sum() * s).astype(F.dtype)[:, None]
         self.factor = _factor(centered.T @ centered, lam)
 
     def fit(
@@ -77,15 +74,20 @@ class IteratedRidge:
         tolerance: float = STEP_TOLERANCE,
     ) -> LinearModel:
         """Return the minimizer for rows of which some may have no weight, and a penalty, from a start."""
-        s, total = weights[:, None], weights.sum()
-        mean = weights @ Y / total
-        first = self._adjoint(s * (Y - mean))
-        W, G = np.zeros_like(first), first
+        mean = weights @ Y / weights.sum()
+        right = self._adjoint(weights[:, None] * (Y - mean))
+        W = self._solve(right, weights, lam, None if start is None else start.weights, tolerance)
+        return LinearModel(W, mean - weights @ self.images(W) / weights.sum())
+
+    def _solve(
+        self, right: np.ndarray, weights: np.ndarray, lam: float, start: np.ndarray | None, tolerance: float
+    ) -> np.ndarray:
+        """Solve the normal equations for the columns of a right-hand side by conjugate gradients."""
+        W, G = np.zeros_like(right), right
         if start is not None:
-            W = start.weights.copy()
-            G = first - self._times(W, weights, lam)
+            W, G = start, right - self._times(start, weights, lam)
         Z = self._precondition(G)
-        D, size, goal = Z, _products(G, Z), tolerance**2 * _products(first, self._precondition(first))
+        D, size, goal = Z, _products(G, Z), tolerance**2 * _products(right, self._precondition(right))
         for _ in range(MOST_STEPS):
             if (size <= goal).all():
                 break
@@ -95,7 +97,7 @@ class IteratedRidge:
             Z = self._precondition(G)
             before, size = size, _products(G, Z)
             D = Z + _quotients(size, before) * D
-        return LinearModel(W, mean - weights @ self.images(W) / total)
+        return W
 
     def images(self, W: np.ndarray) -> np.ndarray:
         """Return the scores of all rows for weights of the features, without an intercept."""
@@ -105,32 +107,31 @@ class IteratedRidge:
         return np.column_stack([self.K @ column for column in V.T]).astype(np.float64)
 
     def of_groups(
-        self, model: LinearModel, Y: np.ndarray, weights: np.ndarray, lam: float, members: Members
+        self,
+        model: LinearModel,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        lam: float,
+        members: Members,
+        tolerance: float = GROUP_TOLERANCE,
     ) -> LinearModel:
         """Return what groups of rows add to the model: a column for each group, and in it for each output.
 
-        They add up to the model less the mean target: what steps and rounding leave is added in proportion to the
-        weights of the groups.
+        They add up to the model less the mean target: what the steps leave is added in proportion to the weights of the
+        groups.
         """
         n, outputs, total = members.n_groups, Y.shape[1], weights.sum()
-        scores = self.images(model.weights)
-        own = self.lam / lam * weights[:, None] * (Y - model.intercept - scores)
-        of_some, s = np.zeros_like(own), weights[self.some]
-        of_some[self.some] = self.times * s[:, None] * (scores[self.some] - s @ scores[self.some] / s.sum())
-        R = self._sums_of_groups(own + of_some, members).reshape(-1, outputs, n)
-        in_group = members.group[:, None] == np.arange(n)
-        in_some = np.zeros(len(Y))
-        in_some[self.some] = s
-        means = self._sums(np.column_stack([weights / total, in_some / s.sum()])).T
-        for mean, part in zip(means, (own, of_some), strict=True):
-            R = R - mean[:, None, None] * (part.T @ in_group)
-        W = self._precondition(_divided(self.U, R.reshape(len(R), -1), transposed=True))
-        W, share = W.reshape(-1, outputs, n), weights @ in_group / total
+        inside = members.group[:, None] == np.arange(n)
+        mean, share = weights @ Y / total, weights @ inside / total
+        targets = weights[:, None] * (Y - mean)
+        middle = self._sums(weights[:, None] / total)
+        sums = self._sums_of_groups(targets, members) - middle * (targets.T @ inside).ravel()
+        W = self._solve(_divided(self.U, sums, transposed=True), weights, lam, None, tolerance)
+        W = W.reshape(-1, outputs, n)
         W = W + (model.weights - W.sum(axis=2))[:, :, None] * share
-        middle = _divided(self.U, means[0][:, None], transposed=True)[:, 0]
-        constants = -np.tensordot(middle, W, 1)
-        constants = constants + (model.intercept - weights @ Y / total - constants.sum(axis=1))[:, None] * share
-        return LinearModel(W.transpose(0, 2, 1).reshape(len(R), -1), constants.T.ravel())
+        constants = -np.tensordot(_divided(self.U, middle, transposed=True)[:, 0], W, 1)
+        constants = constants + (model.intercept - mean - constants.sum(axis=1))[:, None] * share
+        return LinearModel(W.transpose(0, 2, 1).reshape(len(W), -1), constants.T.ravel())
 
     def _times(self, W: np.ndarray, weights: np.ndarray, lam: float) -> np.ndarray:
         """Return the product with the normal equations."""
