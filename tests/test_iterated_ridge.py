@@ -125,7 +125,7 @@ def many():
 
 
 def test_many_rows_are_fitted_by_steps(many):
-    X, y, model, judged = many
+    X, y, _, judged = many
     new, truth = rippled(2_000, seed=1)
     error = ((SimilarityRegressor("gaussian", random_state=0, engine=ONE).fit(X, y).predict(new) - truth) ** 2).mean()
     assert error < 1.35 * 0.04 and judged.trial.loss == pytest.approx(error, rel=0.25)

@@ -18,8 +18,7 @@ from similitude.estimators.pilot_choice import (
     AS_GOOD,
     FIRST_PENALTY,
     FIRST_SCALES,
-    MEDIAN_SCALE,
-    OCTAVE,
+    MOST_PREDICTED,
     PILOT_MULTIPLES,
     UNIT_PENALTIES,
     PilotChoice,
@@ -36,9 +35,6 @@ from similitude.similarity import Similarity, remembered_images
 FIRST_FIT, SECOND_FIT = (200, 1_600), (800, 3_200)
 """Landmarks and rows of the fits that compare scales, and then those near the best one."""
 
-WIDEST_SCALE = MEDIAN_SCALE + 2 * OCTAVE
-"""The last scale that is tried, four times the median: features of wider ones are lost in rounding."""
-
 SINGLE_PIVOT = 1e-4
 """The smallest squared length that landmarks may add to the span of others if single precision is to have the digits."""
 
@@ -47,9 +43,6 @@ FEW_REPEATED = 0.1
 
 ROWS_IN_BOTH, SINGLE_ROUNDING = 100, 1e-6
 """Rows whose similarities are computed in both precisions, and by how much these may differ."""
-
-MOST_JUDGED = 1_800
-"""Most pilot rows that judge these fits."""
 
 FEWEST_TRIED = 100
 """The smallest number of landmarks that is tried."""
@@ -75,9 +68,9 @@ def choose_for_landmarks(
 
     with remembered_images():
         if scales:
-            first = ScaleTrials(k, scales, few, 2, widest=WIDEST_SCALE)
+            first = ScaleTrials(k, scales, few, 2)
             best = first.best(FIRST_SCALES)
-            second = ScaleTrials(k, scales, more, 2, first.penalties, WIDEST_SCALE)
+            second = ScaleTrials(k, scales, more, 2, first.penalties)
             trials, place = second.found[second.between(second.best((best,)))]
         else:
             trials = more(k)
@@ -121,12 +114,12 @@ class LandmarkTrials(Trials):
     n_fitted: int
     tried: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
-    steepest, most_doublings, smallest_stays = STEEPEST_FALL, 1.0, True
+    steepest, most_doublings = STEEPEST_FALL, 1.0
 
     @classmethod
     def of(cls, k: Similarity, objects: Any, rows: PilotTargets, m: int, n: int) -> LandmarkTrials:
         """Compute the features, and the sums over half of the fitted rows and over all of them."""
-        A = np.asarray(k.encode(objects), dtype=np.float64)[: n + MOST_JUDGED]
+        A = np.asarray(k.encode(objects), dtype=np.float64)[: n + MOST_PREDICTED]
         factor = factor_of_distinct(np.asarray(k.block(A[:m], A[:m])))
         A = A.astype(working_precision(k, A, factor.U), copy=False)
         F = solve_rows(np.asarray(k.block(A, A[factor.pivots])), solver(factor.U, A.dtype))

@@ -26,16 +26,16 @@ from similitude.landmarks import factor_of_landmarks, solve_rows, solver
 from similitude.linear import Moments, Ridge, downhill
 from similitude.similarity import Similarity, remembered_images
 
-SCALE_PILOT, SECOND_PILOT, PENALTY_PILOT = 700, 1_000, 1_500
+SCALE_PILOT, SECOND_PILOT, PENALTY_PILOT = 500, 1_000, 1_500
 """Most rows that are fitted to compare scales, then those near the best one, and then penalties."""
 
-PILOT_MULTIPLES, MEDIAN_SCALE, OCTAVE = 2.0 ** np.arange(-4.0, 4.01, 0.25), 16, 4
+PILOT_MULTIPLES, MEDIAN_SCALE, OCTAVE = 2.0 ** np.arange(-4.0, 2.01, 0.25), 16, 4
 """Multiples of the median scale, the position of the median among them, and the stride of trials: a factor of 2."""
 
 FIRST_SCALES = MEDIAN_SCALE, MEDIAN_SCALE - 2 * OCTAVE, MEDIAN_SCALE + 2 * OCTAVE
 """Positions of the scales that are tried first."""
 
-MOST_PREDICTED = 2_500
+MOST_PREDICTED = 1_800
 """Most pilot rows that are predicted besides."""
 
 MOST_DOUBLINGS, STEEPEST = 2.0, 0.6
@@ -113,9 +113,7 @@ def choose_on_pilot(
         if scales:
             few = ScaleTrials(k, scales, lambda k: PenaltyTrials.of(k, objects, rows, SCALE_PILOT), 2)
             best = few.best(FIRST_SCALES)
-            more = ScaleTrials(
-                k, scales, lambda k: PenaltyTrials.of(k, objects, rows, SECOND_PILOT), 1, few.penalties
-            )
+            more = ScaleTrials(k, scales, lambda k: PenaltyTrials.of(k, objects, rows, SECOND_PILOT), 1, few.penalties)
             chosen, start = more.found[more.between(more.best((best,)))]
             trials = PenaltyTrials.of(chosen.k, objects, rows, PENALTY_PILOT)
             place = trials.best(start, 1)
@@ -143,8 +141,8 @@ def few_outputs(Y: np.ndarray) -> np.ndarray:
 class ScaleTrials:
     """The best penalty, and its loss, at each scale.
 
-    `trials_of` makes the trials of a similarity, `step` is the stride between penalties, `penalties` are positions from
-    which to start, by scale, if known, and `widest` is the last position that is tried.
+    `trials_of` makes the trials of a similarity, `step` is the stride between penalties, and `penalties` are positions
+    from which to start, by scale, if known.
     """
 
     k: Similarity
@@ -152,12 +150,11 @@ class ScaleTrials:
     trials_of: Callable[[Similarity], Trials]
     step: int
     penalties: dict[int, int] = field(default_factory=dict)
-    widest: int = len(PILOT_MULTIPLES) - 1
     found: dict[int, tuple[Trials, int]] = field(default_factory=dict)
 
     def loss(self, i: int) -> float:
         """Return the extrapolated loss at a scale, given its position; infinite if there is none there."""
-        if not 0 <= i <= self.widest:
+        if not 0 <= i < len(PILOT_MULTIPLES):
             return np.inf
         if i not in self.found:
             trials = self.trials_of(scaled(self.k, self.scales, float(PILOT_MULTIPLES[i])))
@@ -209,11 +206,11 @@ class Trials:
     """The errors of pilot rows by penalty, under a model of all fitted rows and under one of half of them.
 
     A subclass computes them for a penalty (`_residuals`). The extrapolated loss may fall to `steepest` times itself
-    with each of at most so many doublings; at the smallest penalty it may not if `smallest_stays`: where a smaller one
-    would be better, it falls for that reason alone.
+    with each of at most so many doublings. At the smallest penalty it does not: where a smaller one would be better, the
+    loss falls for that reason alone.
     """
 
-    steepest, most_doublings, smallest_stays = STEEPEST, MOST_DOUBLINGS, False
+    steepest, most_doublings = STEEPEST, MOST_DOUBLINGS
     k: Similarity
     rows: PilotTargets
     n_fitted: int
@@ -238,8 +235,12 @@ class Trials:
         return between_penalties(self._further, downhill(self._further, start, 1))
 
     def _further(self, place: int) -> float:
-        """Return the extrapolated loss at a position; infinite if there is none there."""
-        return self.extrapolated(place, 0.0) if 0 <= place < len(UNIT_PENALTIES) else np.inf
+        """Return the loss at a position, extrapolated over half of the doublings; infinite if there is none there.
+
+        With all of them small penalties would gain too much: under these, models of few rows overfit.
+        """
+        there = 0 <= place < len(UNIT_PENALTIES)
+        return float(np.sqrt(self.loss(place) * self.extrapolated(place, 0.0))) if there else np.inf
 
     def extrapolated(self, place: int, steepest: float | None = None) -> float:
         """Return the loss at a penalty, extrapolated to the number of rows of the fit."""
@@ -247,7 +248,7 @@ class Trials:
         whole, half = self.rows.loss(left[-len(without) :]), self.rows.loss(without)
         if steepest is None:  # at the best penalties of both
             steepest, half = self.steepest, min([self.rows.loss(one) for _, one in self.tried.values()])
-        if not 0 < half < np.inf or (place == 0 and self.smallest_stays):
+        if not 0 < half < np.inf or place == 0:
             return self.loss(place)
         doublings = min(np.log2(self.rows.n / self.n_fitted), self.most_doublings)
         return self.loss(place) * float(np.clip(whole / half, steepest, 1.0) ** doublings)
