@@ -1,4 +1,4 @@
-"""Ridge regression on many rows with many landmarks by conjugate gradients, judged by rows that it is fitted to last."""
+"""Ridge regression on many rows with landmarks by conjugate gradients, judged before it is fitted to all of them."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ FIRST_FIT, SECOND_FIT = (200, 1_600), (800, 3_200)
 """Landmarks and rows of the fits that compare scales, and then those near the best one."""
 
 SINGLE_PIVOT = 1e-4
-"""The smallest squared length that landmarks may add to the span of others if single precision is to have the digits."""
+"""The smallest squared length that a landmark may add to the span of others if single precision is to be used."""
 
 FEW_REPEATED = 0.1
 """The part of the landmarks that may be left out because they add less than this."""

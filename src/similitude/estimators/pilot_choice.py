@@ -206,8 +206,8 @@ class Trials:
     """The errors of pilot rows by penalty, under a model of all fitted rows and under one of half of them.
 
     A subclass computes them for a penalty (`_residuals`). The extrapolated loss may fall to `steepest` times itself
-    with each of at most so many doublings. At the smallest penalty it does not: where a smaller one would be better, the
-    loss falls for that reason alone.
+    with each of at most so many doublings. At the smallest penalty it does not: where a smaller one would be better,
+    the loss falls for that reason alone.
     """
 
     steepest, most_doublings = STEEPEST, MOST_DOUBLINGS
