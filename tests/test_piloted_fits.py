@@ -133,7 +133,7 @@ def test_a_scale_far_from_the_median_is_found_between_two_octaves():
 
 def test_many_outputs_are_judged_by_random_combinations_of_them():
     Y = np.random.default_rng(3).normal(size=(400, 100))
-    few = pilot_choice._few_outputs(Y)
+    few = pilot_choice.few_outputs(Y)
     assert few.shape == (400, pilot_choice.JUDGED_OUTPUTS)
     assert np.square(few).sum() == pytest.approx(np.square(Y).sum(), rel=0.05)
 
