@@ -70,12 +70,14 @@ def _from_networkx(graphs: Mapping[int, Any], with_edge_labels: bool = True) -> 
         _refuse_directed(i, graph.is_directed(), "graph.to_undirected()")
     names = [list(graph) for graph in graphs.values()]
     neighbors = [[of_one for _, of_one in graph.adjacency()] for graph in graphs.values()]
-    degrees = [list(map(len, of_all)) for of_all in neighbors]
+    degrees = np.fromiter(map(len, chain.from_iterable(neighbors)), np.int64)
+    nodes = starts_of([len(own) for own in names])
+    number = np.arange(nodes[-1]) - np.repeat(nodes[:-1], np.diff(nodes))
+    u = np.repeat(number, degrees)
     v = np.fromiter(chain.from_iterable(map(_neighbor_numbers, names, neighbors)), np.int64)
-    u = np.repeat(np.fromiter(chain.from_iterable(map(range, map(len, names))), np.int64), list(chain(*degrees)))
     once = u <= v  # each edge stands with both of its nodes
     ends = np.stack([u[once], v[once]], axis=1)
-    entries = starts_of([sum(of_all) for of_all in degrees])
+    entries = starts_of(degrees)[nodes]
     edges = starts_of(once)[entries].tolist()
     parts = []
     for k, graph in enumerate(graphs.values()):
