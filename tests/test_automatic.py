@@ -197,6 +197,14 @@ def test_outliers_of_targets_have_little_influence_with_hubers_loss():
     assert model.held_out_error_.value < 2 * model.constant_error_ < 10
 
 
+def test_outlying_targets_are_named_where_squared_errors_count():
+    X, y = relevant(200, d=3)
+    assert not any("far beyond" in note for note in SimilarityRegressor("gaussian").fit(X, y).notes_)
+    y[[5, 17, 60, 99]] = [1e6, -1e6, 1e9, 1e6]
+    (note,) = (one for one in SimilarityRegressor("gaussian").fit(X, y).notes_ if "far beyond" in one)
+    assert note.startswith("4 targets far beyond all others (row 5, 17, 60, ...)") and "loss='huber'" in note
+
+
 def test_odd_columns():
     n = 100
     X = pd.DataFrame(

@@ -13,7 +13,7 @@ from similitude.checks import check_engine
 from similitude.compute.encodings import as_numpy
 from similitude.engines import LocalEngine, TorchEngine, current_engine, engine_for
 from similitude.errors import PairError
-from similitude.estimators import choose_landmarks, fit, landmark_estimator, products
+from similitude.estimators import choose_landmarks, fit, landmark_estimator, products, scales
 from similitude.kernels import (
     Cosine,
     Gaussian,
@@ -384,6 +384,22 @@ def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chose
     assert model.held_out_error_.value < (1.5 if few else 1.05) * plain.held_out_error_.value
     with pytest.raises(ValueError, match="fewer than 20 landmarks"):
         model.partial_fit(X, Y)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_scales_are_compared_by_products(monkeypatch, device):
+    """Where a fit is by products, the trials of scales are too, and a scale that is clearly best is found."""
+    monkeypatch.setattr(choose_landmarks, "PILOT", 600)
+    monkeypatch.setattr(TorchEngine, "products_from", 20)
+    monkeypatch.setattr(scales, "best_level", None)  # sums over features
+    X = vectors(2_000, np.float64, d=2)
+    y = np.sin(8 * X[:, 0])
+    engine = TorchEngine(device=device)
+    model = SimilarityRegressor("gaussian", n_landmarks=200, random_state=0, engine=engine).fit(X, y)
+    median = Gaussian().resolve(X, 0).sigma
+    assert model.similarity_.sigma == pytest.approx(0.25 * median, rel=0.1)
+    at_median = SimilarityRegressor(Gaussian(median), n_landmarks=200, random_state=0, engine=engine).fit(X, y)
+    assert model.held_out_error_.value < 0.5 * at_median.held_out_error_.value
 
 
 @pytest.mark.parametrize("directly", [8, 1_000], ids=["steps", "directly"])

@@ -59,8 +59,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         ``"auto"``: starts at 100 (or 20 for each class, if that is more) and doubles while the held-out loss falls by
         more than one standard error, up to 2,400, up to half of the rows if there are many, and up to what fits into
         memory. For a kernel of vectors with a unit diagonal and 1,000 to 20,000 rows, scale, penalty and number are
-        chosen on pilot rows instead: twice as many landmarks as do as well as all pilot rows; if none do, every row up
-        to 5,000 rows, and 2,400 with more.
+        chosen on pilot rows instead: twice as many landmarks as do as well as all that are tried; if none do, every row
+        up to 5,000 rows, and 2,400 with more, whose model is found by conjugate gradients, a gradient of 0.4 % left.
     loss : {"auto", "squared", "logistic", "squared_hinge"}
         The loss of the linear model. ``"squared"``: least squares on the codes -1 and +1, in one pass over the
         similarities. ``"auto"``: squared, or squared hinge with ``penalty="l1"``.
@@ -109,13 +109,13 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         The error of the model on new rows. Up to 5,000 rows it comes from nested folds (three; two from 300 rows on):
         scale, number of landmarks and penalty are chosen without the rows that they are judged by, and equal rows are
         in the same fold. With more rows it comes from a tenth of them, at most 2,500, on which no choice was made; and
-        from a fifth of them if choices were made on pilot rows (see `n_landmarks`), each left out alone.
+        from a fifth of 1,000 to 5,000 rows if choices were made on pilot rows (see `n_landmarks`), each left out alone.
     constant_error_ : float
         The error of always predicting the most frequent class.
     suspects_ : array of int
         Positions of rows whose labels look wrong: nested folds give them a probability below 10 %; the least probable
         first. Only rows that ``held_out_error_`` comes from are looked at; none with more than 5,000 rows, except those
-        left out alone after choices on pilot rows.
+        that judge after choices on pilot rows.
     certificate_ : Estimate
         With `certify`: an upper bound on the error on new rows, from rows that were used for nothing else; it holds
         with probability 0.95 if the rows are independent draws. Its grade is PROVEN, or NONE without `certify`.

@@ -12,6 +12,7 @@ with the last. The last step is a parabola through the losses at neighbors.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,13 +26,16 @@ from similitude.landmarks import factor_of_landmarks, solve_rows, solver
 from similitude.linear import Moments, Ridge, downhill
 from similitude.similarity import Similarity, remembered_images
 
-SCALE_PILOT, SECOND_PILOT, PENALTY_PILOT = 700, 1_000, 1_500
+SCALE_PILOT, SECOND_PILOT, PENALTY_PILOT = 500, 1_000, 1_500
 """Most rows that are fitted to compare scales, then those near the best one, and then penalties."""
 
-PILOT_MULTIPLES, MEDIAN_SCALE, OCTAVE = 2.0 ** np.arange(-4.0, 4.01, 0.25), 16, 4
+PILOT_MULTIPLES, MEDIAN_SCALE, OCTAVE = 2.0 ** np.arange(-4.0, 2.01, 0.25), 16, 4
 """Multiples of the median scale, the position of the median among them, and the stride of trials: a factor of 2."""
 
-MOST_PREDICTED = 2_500
+FIRST_SCALES = MEDIAN_SCALE, MEDIAN_SCALE - 2 * OCTAVE, MEDIAN_SCALE + 2 * OCTAVE
+"""Positions of the scales that are tried first."""
+
+MOST_PREDICTED = 1_800
 """Most pilot rows that are predicted besides."""
 
 MOST_DOUBLINGS, STEEPEST = 2.0, 0.6
@@ -104,12 +108,12 @@ def choose_on_pilot(
     n : int
         The number of rows of the fit.
     """
-    rows = PilotTargets(_few_outputs(Y), weights, n)
+    rows = PilotTargets(few_outputs(Y), weights, n)
     with remembered_images():
         if scales:
-            few = ScaleTrials(k, scales, objects, rows, SCALE_PILOT, 2)
-            best = few.best((MEDIAN_SCALE, MEDIAN_SCALE - 2 * OCTAVE, MEDIAN_SCALE + 2 * OCTAVE))
-            more = ScaleTrials(k, scales, objects, rows, SECOND_PILOT, 1, few.penalties)
+            few = ScaleTrials(k, scales, lambda k: PenaltyTrials.of(k, objects, rows, SCALE_PILOT), 2)
+            best = few.best(FIRST_SCALES)
+            more = ScaleTrials(k, scales, lambda k: PenaltyTrials.of(k, objects, rows, SECOND_PILOT), 1, few.penalties)
             chosen, start = more.found[more.between(more.best((best,)))]
             trials = PenaltyTrials.of(chosen.k, objects, rows, PENALTY_PILOT)
             place = trials.best(start, 1)
@@ -121,7 +125,7 @@ def choose_on_pilot(
     return PilotChoice(trials.k, trials.extrapolated_penalty(place), n_scales, sizes, losses, deviations, enough)
 
 
-def _few_outputs(Y: np.ndarray) -> np.ndarray:
+def few_outputs(Y: np.ndarray) -> np.ndarray:
     """Return targets, or, if there are many, their components in random directions.
 
     The squared length of a residual is that of its components in expectation, so that what is chosen takes the same
@@ -137,25 +141,23 @@ def _few_outputs(Y: np.ndarray) -> np.ndarray:
 class ScaleTrials:
     """The best penalty, and its loss, at each scale.
 
-    `step` is the stride between penalties, and `penalties` are positions from which to start, by scale, if known.
+    `trials_of` makes the trials of a similarity, `step` is the stride between penalties, and `penalties` are positions
+    from which to start, by scale, if known.
     """
 
     k: Similarity
     scales: list[str]
-    objects: Any
-    rows: PilotTargets
-    n_fitted: int
+    trials_of: Callable[[Similarity], Trials]
     step: int
     penalties: dict[int, int] = field(default_factory=dict)
-    found: dict[int, tuple[PenaltyTrials, int]] = field(default_factory=dict)
+    found: dict[int, tuple[Trials, int]] = field(default_factory=dict)
 
     def loss(self, i: int) -> float:
         """Return the extrapolated loss at a scale, given its position; infinite if there is none there."""
         if not 0 <= i < len(PILOT_MULTIPLES):
             return np.inf
         if i not in self.found:
-            k = scaled(self.k, self.scales, float(PILOT_MULTIPLES[i]))
-            trials = PenaltyTrials.of(k, self.objects, self.rows, self.n_fitted)
+            trials = self.trials_of(scaled(self.k, self.scales, float(PILOT_MULTIPLES[i])))
             nearest = min(self.penalties, key=lambda j: abs(j - i), default=None)
             start = FIRST_PENALTY if nearest is None else self.penalties[nearest]
             place = trials.best(start, self.step)
@@ -200,26 +202,19 @@ class PilotTargets:
         return float(np.average(np.square(residuals).sum(axis=1), weights=self.weights[-len(residuals) :]))
 
 
-@dataclass(frozen=True, eq=False)
-class PenaltyTrials:
-    """The errors of pilot rows by penalty; see the module."""
+class Trials:
+    """The errors of pilot rows by penalty, under a model of all fitted rows and under one of half of them.
 
+    A subclass computes them for a penalty (`_residuals`). The extrapolated loss may fall to `steepest` times itself
+    with each of at most so many doublings. At the smallest penalty it does not: where a smaller one would be better,
+    the loss falls for that reason alone.
+    """
+
+    steepest, most_doublings = STEEPEST, MOST_DOUBLINGS
     k: Similarity
-    K: np.ndarray  # of all pilot rows with those that are fitted
     rows: PilotTargets
-    tried: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, k: Similarity, objects: Any, rows: PilotTargets, most_fitted: int) -> PenaltyTrials:
-        """Compute the similarities."""
-        A = np.asarray(k.encode(objects), dtype=np.float64)[: most_fitted + MOST_PREDICTED]
-        return cls(k, np.asarray(k.block(A, A[:most_fitted])), rows.first(len(A)))
-
-    @property
-    def start(self) -> int:
-        """The first row that judges: of few rows all do, of many the second half of those that are fitted."""
-        p = self.K.shape[1]
-        return p // 2 if len(self.K) - p >= p // 2 else 0
+    n_fitted: int
+    tried: dict[int, tuple[np.ndarray, np.ndarray]]
 
     def loss(self, place: int) -> float:
         """Return the loss at a penalty, given its position; infinite if there is none there."""
@@ -237,28 +232,62 @@ class PenaltyTrials:
 
         The penalty that is best for the pilot rows may be too small or too large for all rows.
         """
-        place = downhill(self._further, start, 1)
-        steps = _vertex(*(self._further(place + by) for by in (-1, 0, 1)))
-        return float(UNIT_PENALTIES[place] * (UNIT_PENALTIES[1] / UNIT_PENALTIES[0]) ** steps)
+        return between_penalties(self._further, downhill(self._further, start, 1))
 
     def _further(self, place: int) -> float:
-        """Return the extrapolated loss at a position; infinite if there is none there."""
-        return self.extrapolated(place, 0.0) if 0 <= place < len(UNIT_PENALTIES) else np.inf
+        """Return the loss at a position, extrapolated over half of the doublings; infinite if there is none there.
 
-    def extrapolated(self, place: int, steepest: float = STEEPEST) -> float:
+        With all of them small penalties would gain too much: under these, models of few rows overfit.
+        """
+        there = 0 <= place < len(UNIT_PENALTIES)
+        return float(np.sqrt(self.loss(place) * self.extrapolated(place, 0.0))) if there else np.inf
+
+    def extrapolated(self, place: int, steepest: float | None = None) -> float:
         """Return the loss at a penalty, extrapolated to the number of rows of the fit."""
         left, without = self.residuals(place)
         whole, half = self.rows.loss(left[-len(without) :]), self.rows.loss(without)
-        doublings = min(np.log2(self.rows.n / self.K.shape[1]), MOST_DOUBLINGS)
-        return (
-            self.loss(place) * float(np.clip(whole / half, steepest, 1.0) ** doublings) if 0 < half < np.inf else whole
-        )
+        if steepest is None:  # at the best penalties of both
+            steepest, half = self.steepest, min([self.rows.loss(one) for _, one in self.tried.values()])
+        if not 0 < half < np.inf or place == 0:
+            return self.loss(place)
+        doublings = min(np.log2(self.rows.n / self.n_fitted), self.most_doublings)
+        return self.loss(place) * float(np.clip(whole / half, steepest, 1.0) ** doublings)
 
     def residuals(self, place: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the residuals at a penalty under models of all fitted rows and of half of them."""
         if place not in self.tried:
             self.tried[place] = self._residuals(float(UNIT_PENALTIES[place]))
         return self.tried[place]
+
+    def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class PenaltyTrials(Trials):
+    """Trials of exact ridge regression on pilot rows; see the module."""
+
+    k: Similarity
+    K: np.ndarray  # of all pilot rows with those that are fitted
+    rows: PilotTargets
+    tried: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, k: Similarity, objects: Any, rows: PilotTargets, most_fitted: int) -> PenaltyTrials:
+        """Compute the similarities."""
+        A = np.asarray(k.encode(objects), dtype=np.float64)[: most_fitted + MOST_PREDICTED]
+        return cls(k, np.asarray(k.block(A, A[:most_fitted])), rows.first(len(A)))
+
+    @property
+    def n_fitted(self) -> int:  # type: ignore[override]
+        """The number of fitted rows."""
+        return self.K.shape[1]
+
+    @property
+    def start(self) -> int:
+        """The first row that judges: of few rows all do, of many the second half of those that are fitted."""
+        p = self.n_fitted
+        return p // 2 if len(self.K) - p >= p // 2 else 0
 
     def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the residuals under a model of all fitted rows, each left out alone, and of the first half of them."""
@@ -313,6 +342,12 @@ def best_constant(solved: np.ndarray) -> WithConstant:
     """
     targets, ones = solved[:, :-1], solved[:, -1:]
     return WithConstant(targets, ones, targets.sum(axis=0) / ones.sum())
+
+
+def between_penalties(loss: Callable[[int], float], place: int) -> float:
+    """Return the penalty near a position where the parabola through its loss and those of its neighbors is least."""
+    steps = _vertex(*(loss(place + by) for by in (-1, 0, 1)))
+    return float(UNIT_PENALTIES[place] * (UNIT_PENALTIES[1] / UNIT_PENALTIES[0]) ** steps)
 
 
 def _vertex(before: float, here: float, after: float) -> float:

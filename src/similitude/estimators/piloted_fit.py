@@ -1,7 +1,8 @@
 """Fits of one kernel of vectors whose choices are made on pilot rows: exact, or with landmarks where these suffice.
 
-Rows that judge the model take part in no choice, and equal no other row. Each of them is left out alone, which costs
-little if they are the last rows of the Gram matrix: leaving them out needs only the last block of the Cholesky factor.
+Rows that judge the model take part in no choice, and equal no other row. Of up to 5,000 rows each of them is left out
+alone, which costs little if they are the last rows of the Gram matrix: leaving them out needs only the last block of the
+Cholesky factor. Of more rows they are judged by a model of the others, from which that of all rows starts.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.choose_landmarks import FEATURE_ARRAYS, MAX_AUTO_LANDMARKS
 from similitude.estimators.fit import Fitted
 from similitude.estimators.influence import influence_in_ridge
+from similitude.estimators.iterated_fit import fit_by_steps
 from similitude.estimators.landmark_count import LandmarkCurve, SampleFeatures
+from similitude.estimators.landmark_pilot import choose_for_landmarks, factor_of_distinct
 from similitude.estimators.nested_folds import Judged
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.passes import features_of
@@ -30,6 +33,9 @@ from similitude.similarity import Similarity
 
 FEWEST_PILOTED = 1_000
 """Number of rows from which on a pilot chooses; with fewer rows all of them choose, and nested folds judge."""
+
+MOST_ITERATED = 32
+"""Number of outputs up to which conjugate gradients are faster than the Gram matrix of the features."""
 
 JUDGING_SHARE = 0.2
 """The part of up to 5,000 rows that judges."""
@@ -61,7 +67,8 @@ def fit_by_pilot(X: Any, data: TrainingRows, labels: np.ndarray | None, options:
     rows, n_judging = found
     pilot = rows[: n - n_judging]
     scales = open_scales(options.similarities[0])
-    choice = choose_on_pilot(k, scales, take(X, pilot), data.Y[pilot], data.weights[pilot], n)
+    choose = choose_on_pilot if n <= LEAVE_ONE_OUT else choose_for_landmarks
+    choice = choose(k, scales, take(X, pilot), data.Y[pilot], data.weights[pilot], n)
     problem = _Problem(X, data, labels, options, rows, np.arange(n - n_judging, n), choice)
     return problem.exactly() if n <= LEAVE_ONE_OUT and choice.enough is None else problem.with_landmarks()
 
@@ -137,24 +144,34 @@ class _Problem:
         n, k = min(n, n_rows // 2), self.choice.similarity
         landmarks = self._landmarks(self.rows[:n])
         sample = SampleFeatures(k, landmarks.encoding, self.rows[:n], landmarks, self.options)
-        made = sample.projection(n)
-        assert made is not None
-        features = made[0]
-        A = k.encode(_in_double_precision(take(self.X, self.rows)))
-        F = features_of(FeatureUnion.of(made[:1], 8), (A,), self.options.engine, 8)
-        Y, weights = self._targets()
-        ridge = Ridge(Moments.of(F, Y, weights), self.lam)
-        left = ridge.left_out(F[self.judging], Y[self.judging], weights[self.judging])(self.lam)
-        assert left is not None
-        trial, linear = self._trial(left.scores), ridge.fit(self.lam)
-        places = self.data.located_at(self.rows)
-        classes = self.options.classes
-        influence = influence_in_ridge(ridge, self.lam, (features,), (F, Y, weights), places, classes)
+        factor = factor_of_distinct(sample.gram(n))
+        features = LandmarkFeatures(k, landmarks.only(factor.pivots), factor=factor.U)
+        if n_rows > LEAVE_ONE_OUT and self.data.Y.shape[1] <= MOST_ITERATED:
+            linear, trial, influence = fit_by_steps(
+                features, factor.pivots, self._encoded(), self._targets(), len(self.judging), self.lam, self.options
+            )
+        else:
+            linear, trial, influence = self._directly(features)
         reason = f"{n:,} are the most tried"
         if enough is not None:
             reason = f"{enough:,} did as well as all pilot rows, and {LANDMARKS_FACTOR} times as many are used"
         tried = sizes if enough is None else sizes[: sizes.index(enough) + 1]
         return self._fit(features, linear, trial, self._curve([*tried, n], trial, reason), influence)
+
+    def _directly(self, features: LandmarkFeatures) -> tuple[LinearModel, Trial, Any]:
+        """Return the model on given features, how rows fare that are left out alone, and the influence of rows."""
+        F = features_of(FeatureUnion.of((features,), 8), (self._encoded(),), self.options.engine, 8)
+        Y, weights = self._targets()
+        ridge = Ridge(Moments.of(F, Y, weights), self.lam)
+        left = ridge.left_out(F[self.judging], Y[self.judging], weights[self.judging])(self.lam)
+        assert left is not None
+        places, classes = self.data.located_at(self.rows), self.options.classes
+        influence = influence_in_ridge(ridge, self.lam, (features,), (F, Y, weights), places, classes)
+        return ridge.fit(self.lam), self._trial(left.scores), influence
+
+    def _encoded(self) -> Any:
+        """Return all rows, encoded."""
+        return self.choice.similarity.encode(_in_double_precision(take(self.X, self.rows)))
 
     @property
     def lam(self) -> float:

@@ -58,7 +58,7 @@ class GroupMoments:
         xp, n, columns = namespace(F), members.n_groups, members.columns(weights)
         if xp is np:
             totals = [np.bincount(members.group, one, n) for one in columns]
-            cross = _sums_of_groups(F, members, columns).T
+            cross = sums_of_groups(F, members, columns).T
             return cls(_cast(cross, np.float64), np.concatenate(totals), np.bincount(members.group, weights > 0, n))
         zero = xp.zeros((n, F.shape[1] + 1), dtype=xp.float64, device=F.device)
         parts = []
@@ -223,7 +223,7 @@ class Moments:
         return gram, self.cross - np.outer(self.features, middle)
 
 
-def _sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -> np.ndarray:
+def sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -> np.ndarray:
     """Return the sums of rows times each column over the rows of each group, in one sequential pass over F."""
     n, several = members.n_groups, len(columns)
     if len(F) < FEW_GROUPED_ROWS:
@@ -252,7 +252,7 @@ def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray |
     own, low, high = Y.argmax(axis=1), Y.min(), Y.max()
     if not (Y[np.arange(len(Y)), own] == high).all() or np.count_nonzero(low == Y) != Y.size - len(Y):
         return None
-    sums = _sums_of_groups(F, Members(own, Y.shape[1]), [weights]).T
+    sums = sums_of_groups(F, Members(own, Y.shape[1]), [weights]).T
     return F.dtype.type(high - low) * sums + F.dtype.type(low) * features[:, None]
 
 

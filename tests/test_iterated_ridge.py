@@ -1,0 +1,152 @@
+"""Ridge regression on landmark features by conjugate gradients, and the fits of many rows that use it."""
+
+import numpy as np
+import pytest
+
+from similitude import SimilarityClassifier, SimilarityRegressor
+from similitude.engines import LocalEngine
+from similitude.estimators import landmark_pilot
+from similitude.estimators.pilot_choice import UNIT_PENALTIES, PilotTargets
+from similitude.kernels import Gaussian
+from similitude.landmarks import factor_of_landmarks, solve_rows, solver
+from similitude.linear import GroupMoments, IteratedRidge, Members, Moments, Ridge
+
+ONE = LocalEngine(threads=1)
+LAM = 0.3
+
+
+def problem(n=900, m=80):
+    """Return rows with two targets and weights, their similarities to landmarks, the factor of these, and features."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(n, 4))
+    Y = np.column_stack([np.sin(3 * X[:, 0]) * X[:, 1], X[:, 2]]) + 0.1 * rng.normal(size=(n, 2))
+    k = Gaussian(0.6)
+    factor = factor_of_landmarks(k.gram(X[:m]), False)
+    K = k.cross(X, X[:m][factor.pivots])
+    return K, factor.U, solve_rows(K.copy(), solver(factor.U, K.dtype)), Y, rng.uniform(0.5, 2.0, size=n)
+
+
+@pytest.mark.parametrize(("dtype", "atol"), [(np.float64, 1e-6), (np.float32, 1e-4)])
+@pytest.mark.parametrize("first_penalty", [LAM, 3 * LAM])
+def test_steps_end_at_ridge_regression(dtype, atol, first_penalty):
+    K, U, F, Y, weights = problem()
+    some = np.arange(200)
+    ridge = IteratedRidge(K.astype(dtype), U, some, F[some].astype(dtype), weights, first_penalty)
+    found = ridge.fit(Y, weights, LAM, tolerance=1e-7)
+    expected = Ridge(Moments.of(F, Y, weights)).fit(LAM)
+    assert np.allclose(found.scores(F), expected.scores(F), atol=atol)
+    some_weights = np.where(np.arange(len(Y)) < 600, weights, 0.0)
+    part = ridge.fit(Y, some_weights, LAM, found, tolerance=1e-7)
+    without = Ridge(Moments.of(F[:600], Y[:600], weights[:600])).fit(LAM)
+    assert np.allclose(part.scores(F), without.scores(F), atol=atol)
+
+
+def test_with_many_outputs_products_are_those_of_matrices():
+    K, U, F, Y, weights = problem()
+    Y = Y @ np.random.default_rng(1).normal(size=(2, 7))
+    ridge = IteratedRidge(K, U, np.arange(200), F[:200], weights, LAM)
+    expected = Ridge(Moments.of(F, Y, weights)).fit(LAM)
+    assert np.allclose(ridge.fit(Y, weights, LAM, tolerance=1e-8).scores(F), expected.scores(F), atol=1e-6)
+
+
+@pytest.mark.parametrize("first_penalty", [LAM, 3 * LAM])
+def test_what_groups_add_sums_to_the_model(first_penalty):
+    K, U, F, Y, weights = problem()
+    members = Members(np.random.default_rng(2).integers(0, 5, len(Y)), 5, Y)
+    ridge = IteratedRidge(K, U, np.arange(200), F[:200], weights, first_penalty)
+    model = ridge.fit(Y, weights, LAM)
+    added = ridge.of_groups(model, Y, weights, LAM, members)
+    total = added.scores(F).reshape(len(Y), 5, 2).sum(axis=1) + np.average(Y, axis=0, weights=weights)
+    assert np.allclose(total, model.scores(F), atol=1e-10)
+
+
+def test_groups_add_what_they_do_in_ridge_regression():
+    K, U, F, Y, weights = problem()
+    members = Members(np.random.default_rng(2).integers(0, 5, len(Y)), 5, Y)
+    exact, base = Ridge(Moments.of(F, Y, weights)), np.average(Y, axis=0, weights=weights)
+    exact.moments.groups = GroupMoments.precisely(F, members, weights)
+    W = exact.of_groups(LAM).weights.reshape(-1, 3, 5)
+    expected = (W[:, 1:] - base[:, None] * W[:, :1]).transpose(0, 2, 1).reshape(len(W), -1)
+    ridge = IteratedRidge(K, U, np.arange(200), F[:200], weights, LAM)
+    found = ridge.of_groups(exact.fit(LAM), Y, weights, LAM, members, tolerance=1e-8)
+    assert np.allclose(F @ found.weights, F @ expected, atol=1e-6)
+
+
+def test_a_preconditioner_below_rounding_still_serves():
+    K, U, F, Y, weights = problem()
+    ridge = IteratedRidge(K.astype("f4"), U, np.arange(40), F[:40].astype("f4"), weights, 1e-9)
+    assert np.isfinite(ridge.fit(Y, weights, LAM).weights).all()
+
+
+def test_losses_of_landmarks_are_those_of_ridge_regression_without_the_rows_that_judge():
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1, 1, size=(500, 3))
+    y = np.sin(4 * X[:, :1]) + 0.1 * rng.normal(size=(500, 1))
+    rows = PilotTargets(y, rng.uniform(0.5, 2.0, 500), 5_000)
+    trials = landmark_pilot.LandmarkTrials.of(Gaussian(0.7), X, rows, 40, 300)
+    penalty = UNIT_PENALTIES[12]
+    for m, n, found in [(40, 300, trials.residuals(12)[0]), (20, 150, trials.residuals(12)[1])]:
+        factor = factor_of_landmarks(Gaussian(0.7).gram(X[:m]), False)
+        F = solve_rows(Gaussian(0.7).cross(X, X[:m][factor.pivots]), solver(factor.U, factor.U.dtype))
+        fit = Ridge(Moments.of(F[:n], y[:n], rows.weights[:n])).fit(penalty * rows.weights[:n].mean())
+        assert np.allclose(found, y[300:] - fit.scores(F[300:]), atol=1e-4)
+
+
+def test_landmarks_that_nearly_repeat_others_are_left_out():
+    X = np.random.default_rng(5).normal(size=(40, 5))
+    M = Gaussian(1.0).gram(np.r_[X, X[:3] + 1e-4])
+    factor = landmark_pilot.factor_of_distinct(M)
+    assert np.array_equal(factor.pivots, np.arange(40)) and np.allclose(factor.U.T @ factor.U, M[:40, :40])
+    wide = Gaussian(50.0).gram(X)  # too many of them: all stay
+    assert len(landmark_pilot.factor_of_distinct(wide).pivots) == 40
+
+
+def test_single_precision_is_used_where_it_has_the_digits():
+    X = np.random.default_rng(6).normal(size=(50, 5))
+    k = Gaussian(1.0)
+    U = landmark_pilot.factor_of_distinct(k.gram(X)).U
+    assert landmark_pilot.working_precision(k, X, U) is np.float32
+    assert landmark_pilot.working_precision(k, X + 1e5, U) is np.float64  # the rows would be rounded
+    assert landmark_pilot.working_precision(k, X, 1e-3 * U) is np.float64
+
+
+def rippled(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(n, 4))
+    return X, np.sin(2 * X[:, :3]).sum(axis=1) + 0.2 * rng.normal(size=n)
+
+
+@pytest.fixture(scope="module")
+def many():
+    X, y = rippled(5_400)
+    model = SimilarityRegressor("gaussian", random_state=0, engine=ONE)
+    _, judge = model._train(X, y[:, None], np.ones(len(y)), None, None, by_pilot=True)
+    return X, y, model, judge()
+
+
+def test_many_rows_are_fitted_by_steps(many):
+    X, y, _, judged = many
+    new, truth = rippled(2_000, seed=1)
+    error = ((SimilarityRegressor("gaussian", random_state=0, engine=ONE).fit(X, y).predict(new) - truth) ** 2).mean()
+    assert error < 1.35 * 0.04 and judged.trial.loss == pytest.approx(error, rel=0.25)
+
+
+def test_rows_that_judge_many_take_part_in_no_choice(many):
+    X, y, model, judged = many
+    other = y.copy()
+    other[judged.positions] = np.random.default_rng(2).normal(size=len(judged.positions))
+    again = SimilarityRegressor("gaussian", random_state=0, engine=ONE)
+    _, judge = again._train(X, other[:, None], np.ones(len(y)), None, None, by_pilot=True)
+    assert again.similarity_ == model.similarity_ and again.lam_ == model.lam_
+    assert np.array_equal(judge().trial.scores, judged.trial.scores)  # and not in the model that they judge
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_influences_in_a_classifier_of_many_rows_sum_to_the_score(n_classes):
+    X, y = rippled(5_100)
+    labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    model = SimilarityClassifier("gaussian", random_state=0, engine=ONE).fit(X, labels)
+    scores = model.decision_function(X[:20])
+    for explanation in model.explain(X[:20]):
+        assert np.isclose(explanation.base + sum(explanation.influences), explanation.score, atol=1e-9)
+    assert scores.shape == ((20,) if n_classes == 2 else (20, 3))
