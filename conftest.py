@@ -17,7 +17,7 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 from similitude.compute.loops import COMPILED
 
-settings.register_profile("default", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("default", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("deep", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

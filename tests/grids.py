@@ -27,4 +27,4 @@ def examples(number):
     from hypothesis import settings  # the tests of a GPU do without
 
     usual = settings().max_examples
-    return settings(max_examples=max(number, usual) if usual > 25 else number)
+    return settings(max_examples=max(number, usual) if usual > 15 else number)

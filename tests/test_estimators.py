@@ -293,9 +293,12 @@ LONG = [f"{k} {loss}" for k in ("lopsided", "indefinite") for loss in ("logistic
 
 
 @pytest.mark.usefixtures("few_penalties")
-@pytest.mark.parametrize("labels", ["two", "three"])
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.deep] if name in LONG else []) for name in ESTIMATORS]
+    ("name", "labels"),
+    [
+        pytest.param(*cell.values, marks=pytest.mark.deep if cell.values[0] in LONG else cell.marks)
+        for cell in thin(list(ESTIMATORS), ["two", "three"])
+    ],
 )
 def test_contributions_sum_up_to_the_score(name, labels):
     model, objects, new, crosses = ESTIMATORS[name]
@@ -504,9 +507,10 @@ def test_words_are_not_kept_either():
 # How often the similarity is asked.
 
 
-@pytest.mark.parametrize("estimator", [SimilarityClassifier, SimilarityRegressor])
-@pytest.mark.parametrize("kind", ["kernel", "indefinite", "lopsided"])
-@pytest.mark.parametrize("n_landmarks", [12, "auto"])
+@pytest.mark.parametrize(
+    ("estimator", "kind", "n_landmarks"),
+    thin([SimilarityClassifier, SimilarityRegressor], ["kernel", "indefinite", "lopsided"], [12, "auto"], together=2),
+)
 def test_each_pair_is_compared_once_and_landmarks_once_more(estimator, kind, n_landmarks):
     calls = Counter()
     points = np.linspace(0, 3, 150)

@@ -158,7 +158,7 @@ def test_dense_products_are_the_kernel(k, degree, dtype):
 
 
 @pytest.mark.parametrize(("k", "degree"), EXACT_AND_SERIES, ids=repr)
-@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("kind", [pytest.param(sparse.csr_matrix, marks=pytest.mark.deep), sparse.csr_array])
 def test_sparse_stays_sparse_and_equals_dense(k, degree, kind):
     dense = explicit_map(k, X, degree)
     for dtype in (np.float64, np.float32):

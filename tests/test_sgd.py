@@ -233,8 +233,8 @@ def test_seeds():
 def test_little_memory_changes_nothing():
     Z = rng.standard_normal((100, 3))
     y = Z[:, 0] > 0
-    small = KernelSGDSVC(n_iter=1000, engine=LocalEngine(memory="20kB")).fit(Z, y)
-    plain = KernelSGDSVC(n_iter=1000).fit(Z, y)
+    small = KernelSGDSVC(n_iter=400, engine=LocalEngine(memory="20kB")).fit(Z, y)
+    plain = KernelSGDSVC(n_iter=400).fit(Z, y)
     assert np.array_equal(small.beta_, plain.beta_) and small.objective_ == pytest.approx(plain.objective_)
     assert small.suboptimality_ is None
 
