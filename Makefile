@@ -23,7 +23,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
 
-setup: .venv/dev,docs.installed ## install what test, lint and docs need at once: the package is built once, not three times
+setup: .venv/dev,docs.installed ## install what test, lint and docs need, at once
 	@touch .venv/test.installed .venv/dev.installed .venv/docs.installed
 
 demo: .venv/cli.installed ## show what the library does, on small real data
@@ -35,7 +35,7 @@ test: .venv/test.installed ## run the tests and every example in the documentati
 quick: .venv/test.installed ## run the most telling tests of each part and the examples of README, in less than a minute
 	$(PYTEST) -m quick tests README.md
 
-torch: .venv/test.installed ## add torch for the CPU and Triton to .venv, so that `make test` runs the tests of TorchEngine
+torch: | $(BIN)/python ## add torch for the CPU and Triton to .venv, so that `make test` runs the tests of TorchEngine
 	$(BIN)/python -m pip install --quiet --only-binary :all: $(TORCH)
 	$(if $(TRITON),$(BIN)/python -m pip install --quiet --only-binary :all: $(TRITON))
 
@@ -74,10 +74,16 @@ clean: ## remove .venv and all that was built
 	rm -rf docs/api/generated docs/gallery docs/sg_execution_times.rst docs/pictures/*.svg
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# One stamp for each set of extra packages. pip says what it does: a first build takes a minute, and would look frozen.
-.venv/%.installed: $(BUILD_FILES) | $(BIN)/python
-	@echo "Installing similitude[$*] into .venv and compiling its inner loops (about a minute) ..."
-	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[$*]'
+# One stamp for each set of extra packages: the package itself is there, so pip only adds what it needs.
+.venv/%.installed: .venv/compiled
+	@echo "Installing what similitude[$*] needs into .venv ..."
+	@$(BIN)/python -m pip install --disable-pip-version-check 'similitude[$*]'
+	@touch $@
+
+# pip says what it does: a first build takes a minute, and would look frozen.
+.venv/compiled: $(BUILD_FILES) | $(BIN)/python
+	@echo "Compiling the inner loops of similitude (about a minute) ..."
+	@$(BIN)/python -m pip install --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
 $(BIN)/python:

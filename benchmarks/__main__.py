@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -87,6 +89,15 @@ class Run:
             print(report.line([limit.name, limit.threads, f"{limit.value:.3g} {limit.unit}"]), flush=True)
         return found
 
+    def print_tasks(self, tasks: Sequence[Task]) -> list[Figures]:
+        """Measure all tasks; say on the way how many are left."""
+        start, all_figures = time.monotonic(), []
+        for i, task in enumerate(tasks):
+            minutes = (time.monotonic() - start) / 60
+            print(f"task {i + 1} of {len(tasks)} after {minutes:.1f} min: {task.name}", file=sys.stderr, flush=True)
+            all_figures += self.print_task(task)
+        return all_figures
+
     def print_task(self, task: Task) -> list[Figures]:
         """Measure a task on each of its datasets and print the lines."""
         all_figures = []
@@ -147,7 +158,7 @@ def main() -> None:
     print(f"{machine['processor']}, {machine['cores']} cores, loops {machine['loops']}\n")
     found = run.print_limits()
     print(f"\n{report.header(report.COLUMNS)}")
-    all_figures = [figures for task in chosen_tasks(chosen.only) for figures in run.print_task(task)]
+    all_figures = run.print_tasks(chosen_tasks(chosen.only))
     verdicts = judge(all_figures)
     print(f"\n{report.header(['task', 'dataset', 'gate', 'measured', 'met?', 'goal', 'others'])}")
     for verdict in verdicts:

@@ -4,7 +4,7 @@ FOLDER holds the data sets that `FILES` names, as .npz files or tables. Every me
 columns, and runs on one thread in this process; seconds are those of the CPU. Regression is measured by the root mean
 squared error relative to the standard deviation of the targets, classification by the error and the log loss;
 summaries are ratios to CatBoost's. `--results FILE` keeps every run, and runs that it holds are not repeated. xRFM
-(`--methods auto,xrfm`) needs torch, takes vectors only, gets standardized columns, and a fifth of the rows to validate.
+(`--methods auto,xrfm`) needs torch, gets standardized columns and indicators, and a fifth of the rows to validate.
 """
 
 import argparse
@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
-from similitude import SimilarityClassifier, SimilarityRegressor
+from similitude import SimilarityClassifier, SimilarityRegressor, use_engine
+from similitude.engines import LocalEngine
 
 FILES = {
     "bike": "uci_bike.npz",
@@ -188,11 +190,17 @@ def forest(of: Problem) -> Any:
 
 def xrfm(of: Problem) -> Any:
     import torch
-    from sklearn.preprocessing import StandardScaler
+    from sklearn.compose import ColumnTransformer, make_column_selector
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
     from xrfm import xRFM
 
     torch.set_num_threads(1)
-    scaler = StandardScaler().fit(of.X)
+    numbers = make_column_selector(dtype_exclude="category")
+    indicators = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    scaler = StandardScaler()
+    if isinstance(of.X, pd.DataFrame):
+        scaler = ColumnTransformer([("numbers", scaler, numbers)], remainder=indicators)
+    scaler.fit(of.X)
     X = scaler.transform(of.X).astype(np.float32)
     classes, codes = (None, of.y.astype(np.float32)) if of.regression else np.unique(of.y, return_inverse=True)
     train = np.arange(len(X)) % 5 > 0
@@ -251,6 +259,8 @@ def main() -> None:
     parser.add_argument("--results", type=Path)
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
+    threadpool_limits(1)
+    use_engine(LocalEngine(threads=1))
     stored = given.results is not None and given.results.exists()
     found = [json.loads(line) for line in given.results.read_text().splitlines()] if stored else []
     for name in given.sets.split(","):

@@ -10,6 +10,10 @@ from latex2mathml.converter import convert
 
 HERE = Path(__file__).parent
 
+# Matrices of examples are small: threads of BLAS would wait for each other, and for the other checks that run beside.
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
 # If this variable is set, examples run in a short form. `SIMILITUDE_SHORT= make docs` runs them in full.
 os.environ.setdefault("SIMILITUDE_SHORT", "1")
 

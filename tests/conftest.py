@@ -14,10 +14,13 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="module")
-def few_trees():
-    """Reports compare with boosting of ten trees, not a hundred, which would take half of their time."""
+def quick_reports():
+    """Reports compare with boosting of five trees, not a hundred, and repeat the folds of few examples twice, not five
+    times: both would take most of their time.
+    """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("similitude.report.findings.baselines.MAX_TREES", 10)
+        patched.setattr("similitude.report.findings.baselines.MAX_TREES", 5)
+        patched.setattr("similitude.report.findings.held_out.REPEATS", 2)
         yield
 
 

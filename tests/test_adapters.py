@@ -1,5 +1,6 @@
 """What users bring: functions of pairs and of blocks, matrices and names; and how similarities behave as values."""
 
+import operator
 import os
 import pickle
 import subprocess
@@ -159,7 +160,7 @@ def test_numbers_of_torch_are_taken():
 
 def test_processes_give_the_same_values_also_for_lambdas():
     X, c = list(range(230)), 3
-    for k in (FromPairs(lambda x, z: c * x - z), FromPairs(minus) + FromPairs(lambda x, z: c).symmetrized()):
+    for k in (FromPairs(lambda x, z: c * x - z), FromPairs(operator.sub) + FromPairs(lambda x, z: c).symmetrized()):
         with use_engine(LocalEngine(processes=2)):
             K, C = k.gram(X), k.cross(X[:7], X)
         assert (k.gram(X) == K).all()

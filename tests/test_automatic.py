@@ -89,7 +89,7 @@ def test_a_table_with_categories_and_missing_values(table, tmp_path):
 
 
 def test_several_classes_and_several_outputs():
-    X = points(200, 3)
+    X = points(120, 3)
     labels = np.select([X[:, 0] > 0.5, X[:, 1] > 0], ["a", "b"], "c")
     assert SimilarityClassifier("auto", random_state=0).fit(X, labels).score(X, labels) > 0.9
     Y = np.column_stack([X[:, 0], X[:, 1] * X[:, 2]])
@@ -98,10 +98,10 @@ def test_several_classes_and_several_outputs():
 
 
 def test_weights_of_zero_are_as_if_the_rows_were_not_there():
-    X, y = relevant(200, d=4)
-    weights = np.r_[np.ones(150), np.zeros(50)]
+    X, y = relevant(100, d=4)
+    weights = np.r_[np.ones(75), np.zeros(25)]
     one = SimilarityRegressor("auto", random_state=0).fit(X, y, weights).predict(X)
-    y[150:] = 1e6
+    y[75:] = 1e6
     np.testing.assert_allclose(one, SimilarityRegressor("auto", random_state=0).fit(X, y, weights).predict(X))
 
 
@@ -195,6 +195,14 @@ def test_outliers_of_targets_have_little_influence_with_hubers_loss():
     few = SimilarityRegressor("gaussian", loss="huber").fit(X[:4], y[:4])
     assert few.loss_ == "squared" and "the squared loss was used" in few.notes_[-1]
     assert model.held_out_error_.value < 2 * model.constant_error_ < 10
+
+
+def test_outlying_targets_are_named_where_squared_errors_count():
+    X, y = relevant(200, d=3)
+    assert not any("far beyond" in note for note in SimilarityRegressor("gaussian").fit(X, y).notes_)
+    y[[5, 17, 60, 99]] = [1e6, -1e6, 1e9, 1e6]
+    (note,) = (one for one in SimilarityRegressor("gaussian").fit(X, y).notes_ if "far beyond" in one)
+    assert note.startswith("4 targets far beyond all others (row 5, 17, 60, ...)") and "loss='huber'" in note
 
 
 def test_odd_columns():

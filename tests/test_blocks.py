@@ -181,7 +181,14 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.parametrize(("how", "after"), [("serial", 0.3), ("threads", 0.5), ("processes", 0.1), ("processes", 1.5)])
+INTERRUPTIONS = [
+    ("threads", 0.5),
+    ("processes", 1.5),
+    *(pytest.param(*one, marks=pytest.mark.deep) for one in (("serial", 0.3), ("processes", 0.1))),
+]
+
+
+@pytest.mark.parametrize(("how", "after"), INTERRUPTIONS)
 def test_ctrl_c_stops_and_leaves_nothing_behind(how, after):
     # loky's tracker of resources may miss that a semaphore is gone, and warn of it: whether one is left is seen below
     trackers = "-Wignore:resource_tracker:UserWarning"

@@ -145,7 +145,7 @@ def test_the_rows_that_judge_change_nothing_that_is_chosen(small_cells):
     for a, b in zip(one.features, other.features, strict=True):
         assert a.similarity == b.similarity
     assert one.influence.shares == other.influence.shares and one.trial.loss == other.trial.loss
-    assert one.judged.trial.loss < 0.5 * other.judged.trial.loss
+    assert one.judge().trial.loss < 0.5 * other.judge().trial.loss
 
 
 def test_landmarks_are_kept_where_cells_gain_nothing(small_cells, monkeypatch):

@@ -168,7 +168,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of
 
 @posix
 @pytest.mark.parametrize(
-    "what", ["predict", "kernels", *(pytest.param(one, marks=pytest.mark.deep) for one in ("info", "explain"))]
+    "what", ["kernels", *(pytest.param(one, marks=pytest.mark.deep) for one in ("predict", "info", "explain"))]
 )
 def test_a_closed_pipe_ends_quietly(genes, model, what):
     arguments = {
@@ -186,16 +186,28 @@ def test_a_closed_pipe_ends_quietly(genes, model, what):
 
 @posix
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_a_full_disk_is_one_line(genes, model):
+@pytest.mark.parametrize("what", ["kernels", pytest.param("predict", marks=pytest.mark.deep)])
+def test_a_full_disk_is_one_line(genes, model, what):
+    arguments = {"kernels": ["kernels", "--json"], "predict": ["predict", str(model), str(genes)]}[what]
     with open("/dev/full", "wb") as full:
-        found = subprocess.run(
-            [*PROGRAM, "predict", str(model), str(genes)], stdout=full, stderr=subprocess.PIPE, text=True, check=False
-        )
+        found = subprocess.run([*PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert found.returncode == 1 and "No space left" in found.stderr and "Traceback" not in found.stderr
 
 
+def test_an_interrupt_during_a_fit_ends_with_130_and_leaves_nothing(tmp_path, genes, monkeypatch):
+    (tmp_path / "interrupted_similarity.py").write_text(
+        "import signal\n\ndef interrupted(s, t):\n    signal.raise_signal(signal.SIGINT)\n    return 0.0\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    ran = run("fit", genes, "--label", "class", "-s", "interrupted_similarity:interrupted", "--trust", "-o", "m.sim")
+    assert ran.code == 130 and ran.err.splitlines()[-1] == "similitude: interrupted" and "Traceback" not in ran.err
+    assert [path.name for path in tmp_path.iterdir() if path.suffix not in (".py", "")] == []
+
+
 @posix
-def test_an_interrupt_ends_with_130_and_leaves_nothing(tmp_path, genes):
+@pytest.mark.deep
+def test_an_interrupt_from_outside_ends_with_130_and_leaves_nothing(tmp_path, genes):
     (tmp_path / "slow_similarity.py").write_text(
         "import time\n\ndef slow(s, t):\n    print('slow', flush=True)\n    time.sleep(0.05)\n    return 0.0\n"
     )

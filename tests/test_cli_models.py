@@ -2,13 +2,12 @@
 
 import json
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_runs import PROGRAM, read_csv, run, write_csv, write_flowers, write_genes
+from cli_runs import read_csv, run, write_csv, write_flowers, write_genes
 
 from similitude import SimilarityClassifier
 from similitude.persistence import information, load, save
@@ -84,10 +83,11 @@ def test_fit_shows_regression(waves, tmp_path):
     assert ran.code == 0 and "squared error, held out" in ran.out and "R² 1.000" in ran.out
 
 
-def test_fit_from_standard_input(genes, tmp_path):
-    ask = ["fit", "-", "--label", "class", "-o", str(tmp_path / "m.sim"), "--engine", "threads=1,memory=1GiB"]
+def test_fit_from_standard_input(genes, tmp_path, monkeypatch):
+    ask = ["fit", "-", "--label", "class", "-o", tmp_path / "m.sim", "--engine", "threads=1,memory=1GiB"]
     with genes.open() as stdin:
-        subprocess.run([*PROGRAM, *ask], stdin=stdin, capture_output=True, check=True)
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert run(*ask).code == 0
     assert information(tmp_path / "m.sim").about["rows"] == 106
 
 
@@ -261,9 +261,9 @@ def test_a_function_of_ones_own_is_trusted_again_at_predict(genes, tmp_path, mon
     assert run("predict", "m.sim", genes, "--trust").code == 0
     assert run("explain", "m.sim", genes, "--row", 0, "--trust").code == 0
     module.write_text("def shared(s, t):\n    return 0.0\n")
-    fresh = [*PROGRAM, "predict", "m.sim", str(genes), "--trust"]
-    found = subprocess.run(fresh, capture_output=True, text=True, check=False)
-    assert found.returncode == 1 and "'shared' is not the function that the model was saved with" in found.stderr
+    del sys.modules["own_similarity_of_models"]  # as in a new process
+    found = run("predict", "m.sim", genes, "--trust")
+    assert found.code == 1 and "'shared' is not the function that the model was saved with" in found.err
 
 
 # The sessions of the documentation.

@@ -33,10 +33,12 @@ def test_narrow_terminals_lose_no_cell(flowers, model, monkeypatch):
     assert max(map(len, shown.splitlines())) <= 72 and len(shown.splitlines()) < 36
 
 
-def test_a_closed_standard_output_is_no_bug(flowers, model):
-    command = f"{' '.join(map(repr, PROGRAM))} predict {model} {flowers} >&-"
+@pytest.mark.parametrize("what", ["kernels", pytest.param("predict", marks=pytest.mark.deep)])
+def test_a_closed_standard_output_is_no_bug(flowers, model, what):
+    arguments, said = {"kernels": ("kernels", ""), "predict": (f"predict {model} {flowers}", "accuracy")}[what]
+    command = f"{' '.join(map(repr, PROGRAM))} {arguments} >&-"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and "accuracy" in done.stderr and "unexpected" not in done.stderr
+    assert done.returncode == 0 and said in done.stderr and "unexpected" not in done.stderr
 
 
 def test_a_model_without_landmarks_says_so(tmp_path):

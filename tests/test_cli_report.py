@@ -7,6 +7,8 @@ from cli_runs import run, write_genes
 
 from similitude import datasets
 
+pytestmark = pytest.mark.usefixtures("quick_reports")
+
 
 @pytest.fixture(scope="module")
 def genes(tmp_path_factory):

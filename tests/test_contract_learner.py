@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from learners import CLASSIFIERS, CLUSTERERS, OF_VECTORS, REGRESSORS, SKIPPED, with_similarity
 from market import KINDS, NUMBERS, SAMPLE, THREE, TWO
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 import similitude
@@ -38,9 +38,16 @@ def test_every_learner_is_in_the_list():
     assert listed == {one for one in public if isinstance(one, type) and issubclass(one, BaseEstimator)}
 
 
+LIKE_ANOTHER = (learners.MarginPerceptron, learners.KreinSVC, learners.AlignmentVote, learners.WeakSimilarityVote)
+
+
 def marks(learner, kind):
-    """Mark the quick cells, and those of the regressor that differ from the classifier's in their targets only."""
-    if isinstance(learner, similitude.SimilarityRegressor) and kind not in ("vectors", "strings", "pandas"):
+    """Mark the quick cells, and those of learners that take objects as another of their family does: as deep.
+
+    Every regressor has a classifier of its family, from which it differs in its targets only.
+    """
+    alike = is_regressor(learner) or isinstance(learner, LIKE_ANOTHER)
+    if alike and kind not in ("vectors", "strings", "pandas"):
         return pytest.mark.deep
     return pytest.mark.quick if kind == "vectors" else ()
 

@@ -22,6 +22,7 @@ pd = pytest.importorskip("pandas")
 import dask.array as da  # noqa: E402
 import dask.bag as db  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
+from distributed.utils import get_mp_context  # noqa: E402
 
 from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel, use_engine  # noqa: E402
 from similitude.checks import check_engine  # noqa: E402
@@ -47,6 +48,18 @@ def lonely():
     """The address of a cluster of one worker."""
     with local_cluster(1) as cluster:
         yield cluster.scheduler_address
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_starts():
+    """Fork the workers from a process that has imported what they need: otherwise each takes seconds to import it."""
+    with (
+        dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        patched.setenv("PYTHONPATH", os.path.dirname(__file__), prepend=os.pathsep)
+        get_mp_context().set_forkserver_preload(["distributed", __name__])
+        yield
 
 
 def local_cluster(n_workers, **settings):
@@ -260,27 +273,6 @@ def test_another_number_of_workers_gives_the_same_bits_and_its_connection_is_clo
     assert bits(model) == bits(spread) and distributed.get_client() is client
 
 
-def test_a_cluster_is_started_where_there_is_none(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import os\n"
-        "if hasattr(os, 'sched_setaffinity'):\n"  # one core, so one worker has to start
-        "    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
-        "import dask.array as da, distributed, numpy as np\n"
-        "from similitude import SimilarityRegressor\n"
-        "if __name__ == '__main__':\n"
-        "    X = da.from_array(np.random.default_rng(0).normal(size=(400, 2)), chunks=(100, 2))\n"
-        "    model = SimilarityRegressor(n_landmarks=10, random_state=0).fit(X, X[:, 0])\n"
-        "    print(model.predict(X).shape)\n"
-        "    try:\n"
-        "        distributed.get_client()\n"
-        "    except ValueError:\n"
-        "        print('closed')\n"
-    )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=180)
-    assert done.stdout.split("\n")[:2] == ["(400,)", "closed"], done.stderr
-
-
 def test_an_empty_partition_is_fine(client, spread):
     dX, dy = collection()
     holed = da.concatenate([dX[:ROWS], dX[:0], dX[ROWS:]])
@@ -347,7 +339,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(client):
         model.fit(dX)
 
 
-@pytest.mark.parametrize("rule", ["kmeans++", "rpcholesky"])
+@pytest.mark.parametrize("rule", [pytest.param("kmeans++", marks=pytest.mark.deep), "rpcholesky"])  # maps take the other
 def test_rules_choose_among_all_rows(client, lonely, rule):
     X, y = in_memory()
     dX, dy = collection()

@@ -16,6 +16,8 @@ SLOW = {
     "plot_no_map_without_data",
     "plot_messages",
     "plot_own_function",
+    "own_similarity",
+    "costly_judge",
 }
 """Pages that take seconds: `make docs` runs them, `make deep` also compares what they find with what they say."""
 

@@ -264,9 +264,12 @@ def test_many_classes_stay_small_and_exact(loss, n, tmp_path):
     assert size <= max(1.3 * plain, plain + 256 * n)
 
 
-@pytest.mark.parametrize(("classes", "n"), [(26, 50), (60, 40), (100, 100), (300, 60)])
-@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge"])
-def test_however_many_classes_stay_small_and_exact(loss, classes, n, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("loss", "sizes"), thin(["squared", "logistic", "squared_hinge"], [(26, 50), (60, 40), (100, 100), (300, 60)])
+)
+def test_however_many_classes_stay_small_and_exact(loss, sizes, tmp_path, monkeypatch):
+    classes, n = sizes
+
     def quickly(loss, penalty, F, numbers, n_classes, weights, random_state):
         """Leave all of the loss to the last Newton step."""
         Y = np.where(numbers[:, None] == np.arange(n_classes), 1.0, -1.0)

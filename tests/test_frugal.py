@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from grids import thin
 from sklearn.base import clone
 
 from similitude import (
@@ -369,8 +370,9 @@ def test_assessments_choices_and_maps_stay_within_a_budget():
     assert LandmarkMap(f, n_components=10).fit(X).calls_.per_prediction == 10
 
 
+@pytest.mark.usefixtures("quick_reports")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("slope", [0.0, 0.3])
+@pytest.mark.parametrize("slope", [pytest.param(0.0, marks=pytest.mark.deep), 0.3])
 def test_a_report_stays_within_a_budget(slope, tmp_path):
     X, y = waves(rng, 120, 2)
     f = Counted(slope)
@@ -386,8 +388,7 @@ def test_a_report_stays_within_a_budget(slope, tmp_path):
     assert write_report("gaussian", np.array(X), y, tmp_path / "page.txt", max_calls=1).about.n == 120  # no calls
 
 
-@pytest.mark.parametrize("slope", [0.0, 0.3])
-@pytest.mark.parametrize("max_calls", [2500, 7000])
+@pytest.mark.parametrize(("max_calls", "slope"), thin([2500, 7000], [0.0, 0.3]))
 def test_a_certificate_is_paid_for_from_the_same_budget(max_calls, slope):
     X, y = waves(rng, 200, 2)
     f = Counted(slope)
@@ -492,15 +493,15 @@ def test_a_service_that_is_slow_fails_and_limits(service, monkeypatch, tmp_path)
             error.close()
             raise ConnectionError(f"status {error.code}") from None
 
-    X = np.linspace(-2, 2, 40).tolist()
+    X = np.linspace(-2, 2, 30).tolist()
     y = [x > 0 for x in X]
     asked = FromPairs(judged, workers=4, retries=6, cost=0.001)
     k = asked.cached(tmp_path / "pairs.sqlite", name="judge-1")
-    model = SimilarityClassifier(k, max_calls=1100, random_state=0).fit(X, y)
-    assert service.asked == model.calls_.spent <= 1100 and service.answered < service.asked
+    model = SimilarityClassifier(k, max_calls=700, random_state=0).fit(X, y)
+    assert service.asked == model.calls_.spent <= 700 and service.answered < service.asked
     assert model.score(X, y) > 0.9
     paid = service.asked
-    again = SimilarityClassifier(k, max_calls=1100, random_state=0).fit(X, y)
+    again = SimilarityClassifier(k, max_calls=700, random_state=0).fit(X, y)
     assert service.asked == paid and again.calls_.spent == 0
 
 

@@ -22,7 +22,7 @@ from test_loops_graphs import batches, graphs, needs_compiled
 from similitude import FromPairs, as_similarity, check_kernel, use_engine
 from similitude.engines import LocalEngine
 from similitude.kernels import Graphlet, ShortestPath, WeisfeilerLehman, explicit_dimension, explicit_map
-from similitude.kernels.graphs import as_graphs
+from similitude.kernels.graphs import as_graphs, parse_graphs
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
 
@@ -491,3 +491,28 @@ def test_dimensions_of_features():
     assert [explicit_dimension(Graphlet(p), 0) for p in (2, 3, 4, 5)] == [2, 4, 11, 34]
     assert explicit_dimension(Graphlet(5, connected=True), 0) == 21
     assert explicit_dimension(WeisfeilerLehman() * Graphlet(3), 100) == 400
+
+
+def test_graphs_of_networkx_are_read_as_their_nodes_and_edges_say():
+    named = nx.Graph([("b", "a", {"label": 1}), ("a", "c", {"label": 2})])
+    nx.set_node_attributes(named, {"a": "x", "b": "y", "c": "x"}, "label")
+    numbered = nx.cycle_graph(5)
+    shuffled = nx.relabel_nodes(numbered, {0: 3, 3: 0})
+    part = nx.path_graph(6).subgraph([1, 2, 3, 5])
+    several = nx.MultiGraph([(0, 1), (0, 1), (1, 2)])
+    graphs = [nx.Graph(), named, nx.empty_graph(3), numbered, ([(0, 1)],), shuffled, part, several]
+    for graph, found in zip(graphs, parse_graphs(graphs), strict=True):
+        if isinstance(graph, tuple):
+            assert (found.nodes, found.ends.tolist()) == (2, [[0, 1]])
+            continue
+        assert found.names == list(graph)
+        pairs = [tuple(found.names[node] for node in pair) for pair in found.ends.tolist()]
+        assert len(pairs) == graph.number_of_edges()
+        assert {frozenset(pair) for pair in pairs} == {frozenset(edge[:2]) for edge in graph.edges}
+        if graph is named:
+            assert found.labels == ["y", "x", "x"]
+            assert found.edge_labels == [graph.edges[pair]["label"] for pair in pairs]
+        else:
+            assert found.labels is None
+            assert found.edge_labels is None
+    assert all(one.edge_labels is None for one in parse_graphs(graphs, edge_labels=False))

@@ -179,11 +179,12 @@ def test_a_stream_is_judged_by_rows_that_it_made_no_choice_on():
     assert all(one.low <= 0.5 <= one.high for one in errors)
 
 
+@pytest.mark.parametrize("times", [2, pytest.param(4, marks=pytest.mark.deep)])
 @pytest.mark.parametrize(("n", "n_classes", "largest"), [(400, 3, 0.03), (100, 2, 0.055)])
-def test_probabilities_are_calibrated(n, n_classes, largest):
+def test_probabilities_are_calibrated(n, n_classes, largest, times):
     """The mean distance of the printed probability from the share of predictions that are right, by tenths."""
     distances = []
-    for seed in range(4):
+    for seed in range(times):
         rng = np.random.default_rng(seed)
         model = SimilarityClassifier(random_state=seed, engine=ONE).fit(*labeled(n, rng, 0.6, n_classes))
         X, y = labeled(20_000, rng, 0.6, n_classes)

@@ -104,6 +104,17 @@ def test_noise_leaves_the_isotropic_kernel():
     assert kept >= 8
 
 
+def test_a_few_huge_targets_do_not_hide_what_matters():
+    """A metric is learned with outliers as without them, and the reason tells how many were moved."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    y = np.sin(2 * X[:, 2])
+    y[[3, 30]] = [1e7, -1e5]
+    learned = learn_kernel("gaussian", X, y, random_state=0)
+    assert learned.importance.in_short() == "mostly column 2"
+    assert learned.reason.endswith("moved to the farthest other one (2 of 300)")
+
+
 def test_the_rows_that_judge_do_not_teach():
     """Targets of judged rows do not change the metric of their split."""
     X, y = points(300, 4), points(300, 1, 1)

@@ -231,7 +231,7 @@ def test_mirror_within_a_matrix_whose_rows_are_aligned_alike(either, start, dtyp
 
 
 @every_sum
-@pytest.mark.parametrize("d", [0, 1, 2, 5])
+@pytest.mark.parametrize("d", [0, 1, 2, 5, 13, 40])
 def test_of_sums(terms, d):
     for n, m, dtype in sizes_and_floats():
         rng = np.random.default_rng(n + 3 * m)
@@ -242,6 +242,30 @@ def test_of_sums(terms, d):
             module.of_sums(out, A, B, terms)
             close(out, expected, 2, (name, n, m, dtype))
             assert np.isnan(around).sum() == around.size - n * m
+
+
+@every_float
+@pytest.mark.parametrize("m", [1, 16, 37])
+def test_absolute_differences_of_close_rows_lose_no_digits(either, m, dtype):
+    rng = np.random.default_rng(m)
+    B = (100 + rng.normal(size=(m, 50))).astype(dtype)
+    A = np.concatenate([B, B * (1 + 4 * np.finfo(dtype).eps), rng.normal(size=(5, 50)).astype(dtype)])
+    out = np.empty((len(A), m), dtype)
+    either.of_sums(out, A, B, "absolute_difference")
+    np.testing.assert_allclose(out, by_loop("absolute_difference", A, B), rtol=50 * np.finfo(dtype).eps)
+    assert (np.diag(out[:m]) == 0).all()
+
+
+@every_float
+def test_absolute_differences_of_rows_whose_sums_overflow(either, dtype):
+    A = np.full((3, 40), np.finfo(dtype).max / 8, dtype)
+    B = A * np.array([[1.0], [0.99], [-1.0]], dtype)
+    out = np.empty((3, 3), dtype)
+    with np.errstate(over="ignore"):
+        either.of_sums(out, A, B, "absolute_difference")
+    assert (out[:, 0] == 0).all()
+    np.testing.assert_allclose(out[:, 1], 40 * (A[0, 0] - B[1, 0]), rtol=1e-5)
+    assert np.isposinf(out[:, 2]).all()
 
 
 @every_float

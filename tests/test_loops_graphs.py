@@ -58,7 +58,7 @@ def test_shortest_paths_are_their_twin(batch):
 
 
 @needs_compiled
-@pytest.mark.parametrize("nodes", [60, 300])
+@pytest.mark.parametrize("nodes", [60, 100, pytest.param(300, marks=pytest.mark.deep)])
 def test_shortest_paths_with_many_labels_and_long_distances(nodes):
     path = nx.path_graph(nodes)
     nx.set_node_attributes(path, {v: v % (nodes // 2) for v in path}, "label")  # too many triples to count in place

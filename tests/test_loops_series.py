@@ -167,10 +167,26 @@ def test_half_is_the_whole_and_symmetric(compiled, lengths, dtype):
 
 
 @every_float
+@pytest.mark.parametrize(
+    ("n", "channels", "window"), [(1, 1, None), (9, 2, None), (37, 1, None), (70, 1, 0.25), (70, 2, 2)]
+)
+def test_each_pair_of_many_series_of_one_length_is_computed_once(compiled, n, channels, window, dtype):
+    A = series([12] * n, channels, dtype)
+    half, whole = (warped(compiled, *A, *A, window, half=one) for one in (True, False))
+    tolerance = 30 * np.finfo(dtype).eps
+    np.testing.assert_allclose(half, whole, rtol=tolerance, atol=tolerance)
+    assert (half == half.T).all()
+    assert (np.diag(half) == 0).all()
+    half, whole = (aligned(compiled, *A, *A, half=one) for one in (True, False))
+    np.testing.assert_allclose(half, whole, rtol=30 * tolerance, atol=30 * tolerance)
+
+
+@every_float
 @pytest.mark.parametrize("count", [1, 17, 40])
 def test_each_series_with_itself(either, count, dtype):
     A = series(np.random.default_rng(count).integers(1, 9, count), 2, dtype)
-    expected = aligned(reference_series, *A, *A).diagonal()
+    alone = [(one, np.array([0, len(one)])) for one in pieces(*A)]
+    expected = [aligned(reference_series, *one, *one)[0, 0] for one in alone]
     np.testing.assert_allclose(either.self_alignment(*A, 0.3), expected, atol=200 * np.finfo(dtype).eps)
 
 

@@ -38,9 +38,10 @@ def covered(n, n_candidates, balanced, problems):
     return honest, naive
 
 
-def test_labels_without_meaning_are_not_predicted_however_many_candidates():
-    honest, naive = covered(40, 16, True, 10)
-    assert honest >= binom.ppf(1e-3, 10, 0.93) and naive <= 6
+@pytest.mark.parametrize(("problems", "most"), [(5, 3), pytest.param(10, 6, marks=pytest.mark.deep)])
+def test_labels_without_meaning_are_not_predicted_however_many_candidates(problems, most):
+    honest, naive = covered(40, 16, True, problems)
+    assert honest >= binom.ppf(1e-3, problems, 0.93) and naive <= most
 
 
 @pytest.mark.deep

@@ -19,7 +19,7 @@ MACHINE = {
     "python": "3.12.0",
     "loops": "compiled",
     "blas": ["beads 1.0"],
-    "versions": {"numpy": "2.0", "torch": "not installed"},
+    "versions": {"similitude": "0.2.0", "numpy": "2.0", "torch": "not installed"},
 }
 
 
@@ -62,6 +62,13 @@ def page(tmp_path):
     return path
 
 
+@pytest.fixture(autouse=True)
+def history(tmp_path, monkeypatch):
+    """A history of its own."""
+    monkeypatch.setattr(benchmark_page, "HISTORY", tmp_path / "history.csv")
+    return tmp_path / "history.csv"
+
+
 def written(tmp_path, *runs):
     paths = [tmp_path / f"run{number}.json" for number in range(len(runs))]
     for path, run in zip(paths, runs, strict=True):
@@ -86,7 +93,7 @@ def test_a_page_without_its_markers_is_refused_and_kept(page, text):
 def test_the_benchmark_page(tmp_path, page):
     assert benchmark_page.main([*written(tmp_path, a_run()), "--page", str(page)]) == 0
     text = page.read_text()
-    assert "Abacus, 2 cores, Python 3.12.0, loops compiled; beads 1.0; numpy 2.0." in text
+    assert "Abacus, 2 cores, Python 3.12.0, loops compiled; beads 1.0; similitude 0.2.0, numpy 2.0." in text
     assert "torch" not in text and "quick run" not in text and "busy" not in text and "old" not in text
     assert "| double | n=5 | 500 ms | quick | 1.00 s | 2 |" in text  # the fastest peer with a right result
     assert "1 of 2 are met" in text and "| double | n=5 | at least 7 x faster | 6 |" in text
@@ -112,6 +119,21 @@ def test_several_runs_are_put_together_and_the_last_counts(tmp_path, page):
     text = page.read_text()
     assert "| double | n=5 | 250 ms | slow | 3.00 s | 12 |" in text and "#### treble" in text
     assert "| double | n=5 | 500 ms" not in text
+
+
+def test_the_history_shows_ratios_by_version(tmp_path, page, history):
+    benchmark_page.main([*written(tmp_path, a_run()), "--page", str(page)])
+    assert "By version" not in page.read_text()  # there is nothing to compare with
+    faster, newer = a_run(), {**MACHINE, "versions": {"similitude": "0.3.0"}}
+    faster["figures"][0]["series"] = [series("ours", 0.25), series("slow", 3.0, to_ours=12.0)]
+    for _ in range(2):  # a second run on the same day replaces the first
+        benchmark_page.main([*written(tmp_path, {**faster, "machine": newer}), "--page", str(page)])
+    lines = history.read_text().splitlines()
+    assert lines[0] == "version,day,processor,task,data,peer,ratio" and len(lines) == 3
+    assert "| double | n=5 | 2 (quick) | 12 (slow) |" in page.read_text()
+    before = history.read_text()
+    benchmark_page.main([*written(tmp_path, a_run(quick=True)), "--page", str(page)])
+    assert history.read_text() == before
 
 
 def test_runs_of_different_machines_are_refused(tmp_path, page, capsys):

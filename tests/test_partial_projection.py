@@ -76,8 +76,8 @@ def test_a_fit_in_one_pass_is_that_of_all_features_also_with_several_similaritie
     X = rng.standard_normal((22_000, 12))
     y = np.sin(X[:, 0]) + X[:, 1] ** 2
     for like in (Gaussian(4.0), [Gaussian(4.0), Linear()]):
-        model = SimilarityRegressor(like, n_landmarks=400, random_state=0).fit(X[:, :], y)
-        single = SimilarityRegressor(like, n_landmarks=400, random_state=0).fit(X.astype(np.float32), y)
+        model = SimilarityRegressor(like, n_landmarks=200, random_state=0).fit(X[:, :], y)
+        single = SimilarityRegressor(like, n_landmarks=200, random_state=0).fit(X.astype(np.float32), y)
         np.testing.assert_allclose(single.predict(X[:500]), model.predict(X[:500]), atol=2e-3)
 
 

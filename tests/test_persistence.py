@@ -51,6 +51,7 @@ def test_every_public_class_is_in_the_registry(package):
     assert wanted
 
 
+@pytest.mark.usefixtures("few_penalties")
 def test_everything_comes_back_as_it_was(tmp_path):
     """Bit for bit, and to the same bytes when saved again; the examples contain every class of the registry.
 
@@ -106,6 +107,7 @@ def _a_new_process_gives_the_same_answers(folder):
     assert run.stdout == "all the same\n", run.stderr
 
 
+@pytest.mark.deep  # the example in its documentation does the same
 def test_the_kit():
     check_saved(SimilarityClassifier(lambda s, t: float(len(set(s) & set(t)))).fit(WORDS, saved_examples.STARTS), WORDS)
 

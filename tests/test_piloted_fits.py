@@ -8,6 +8,7 @@ from similitude.engines import LocalEngine
 from similitude.estimators import pilot_choice
 from similitude.estimators.rows import groups_of_equals
 from similitude.kernels import Gaussian, GlobalAlignment
+from similitude.similarity import Hints
 
 ONE = LocalEngine(threads=1)
 
@@ -150,3 +151,26 @@ def test_a_costly_similarity_is_computed_for_one_scale_only():
     model = SimilarityClassifier(GlobalAlignment(), random_state=0, engine=ONE).fit(series, labels)
     assert model.similarity_ == GlobalAlignment().resolve(series, 0)
     assert "median scale" in model.notes_[-1]
+
+
+@pytest.mark.parametrize("n", [90, 60, 20])
+def test_each_pair_of_series_is_compared_once(n, monkeypatch):
+    series = np.random.default_rng(0).standard_normal((90, 6)).cumsum(1)
+    labels = series[:, 3] > series.mean(1)
+    compared, block = [], GlobalAlignment.block
+
+    def counted(self, A, B):
+        compared.append(len(A) * (len(A) + 1) // 2 if A is B else len(A) * len(B))
+        return block(self, A, B)
+
+    def fitted():
+        return SimilarityClassifier(GlobalAlignment(5.0), n_landmarks=n, random_state=0, engine=ONE).fit(series, labels)
+
+    monkeypatch.setattr(GlobalAlignment, "block", counted)
+    once = fitted()
+    assert sum(compared) == n * (n + 1) // 2 + n * (90 - n)
+    monkeypatch.setattr(GlobalAlignment, "hints", Hints())  # not costly: from both sides
+    compared.clear()
+    twice = fitted()
+    assert sum(compared) >= 90 * n
+    np.testing.assert_allclose(once.decision_function(series), twice.decision_function(series), atol=1e-6)

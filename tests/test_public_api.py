@@ -4,8 +4,10 @@ import importlib
 import inspect
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import cli_runs
 import pytest
 
 import similitude
@@ -100,14 +102,14 @@ def test_a_missing_extra_gives_one_line_with_the_pip_command():
     )
 
 
-def test_the_demo_goes_from_a_file_to_a_saved_model_and_shows_each_command(tmp_path):
-    env = {"PYTHONIOENCODING": "utf-8", "TMPDIR": str(tmp_path)}
-    found = run("from similitude.cli import main\nmain()", "demo", encoding="utf-8", env=env)
-    assert found.returncode == 0, found.stderr
+def test_the_demo_goes_from_a_file_to_a_saved_model_and_shows_each_command(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    found = cli_runs.run("demo")
+    assert found.code == 0, found.err
     for command in ("check", "assess", "fit", "predict", "explain", "compare", "info"):
-        assert f"$ similitude {command} " in found.stdout
+        assert f"$ similitude {command} " in found.out
     for answer in ("INVALID", "held-out error", "accuracy", "similarity   row at fit"):
-        assert answer in found.stdout
+        assert answer in found.out
     (folder,) = tmp_path.iterdir()
     files = {"genes.csv", "new-genes.csv", "molecules.jsonl", "genes.sim", "predicted.csv"}
     assert {one.name for one in folder.iterdir()} == files

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure  # noqa: E402
 from similitude.report import figures  # noqa: E402
 from similitude.report.render import charts  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("few_trees")
+pytestmark = pytest.mark.usefixtures("quick_reports")
 
 
 def axes():
@@ -30,8 +30,8 @@ def found(name):
     rng = np.random.default_rng(0)
     if name == "adult":
         X, y = datasets.adult()
-        return investigate("gower", X.iloc[:100], y[:100])
-    X = rng.normal(size=(120, 3))
+        return investigate("gower", X.iloc[:50], y[:50])
+    X = rng.normal(size=(120 if name == "many" else 60, 3))
     if name == "numbers":
         return investigate("gaussian", X, X[:, 0] ** 2)
     if name == "many":
@@ -178,14 +178,26 @@ def test_something_else_is_refused():
         figures.spectrum([1, 2, 3])
 
 
-def test_missing_matplotlib_is_one_line_with_the_command():
+TOLD = "a figure needs an optional dependency: pip install 'similitude[report]'"
+
+
+def test_missing_matplotlib_is_one_line_with_the_command(monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError) as caught:
+        figures.landmarks([])
+    assert str(caught.value) == TOLD
+
+
+@pytest.mark.deep
+def test_figures_are_imported_without_matplotlib():
     code = (
         "import sys; sys.modules['matplotlib'] = None; sys.modules['matplotlib.pyplot'] = None\n"
         "from similitude.report import figures\n"
         "try:\n    figures.landmarks([])\nexcept ImportError as error:\n    print(error)\n"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told == "a figure needs an optional dependency: pip install 'similitude[report]'\n"
+    assert told == TOLD + "\n"
 
 
 def test_the_map_has_a_point_for_each_object_and_a_color_for_each_class():

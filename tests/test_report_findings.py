@@ -20,7 +20,7 @@ from similitude.report.findings.landmark_importance import landmark_roles
 from similitude.results import Result
 from similitude.theory.intervals import clopper_pearson
 
-pytestmark = pytest.mark.usefixtures("few_trees")
+pytestmark = pytest.mark.usefixtures("quick_reports")
 
 RNG = np.random.default_rng(0)
 
@@ -44,7 +44,7 @@ def iris_findings():
 @cache
 def adult_findings():
     X, y = datasets.adult()
-    return investigate("gower", X.iloc[:100], y[:100])
+    return investigate("gower", X.iloc[:60], y[:60])
 
 
 @cache
@@ -62,17 +62,17 @@ def strings():
 
 def tables():
     X, y = datasets.adult()
-    return "gower", X.iloc[:50], y[:50]
+    return "gower", X.iloc[:40], y[:40]
 
 
 def series():
     X, y = datasets.vowels()
-    return "global_alignment", X[::3], y[::3]
+    return "global_alignment", X[::6], y[::6]
 
 
 def graphs():
     X, y = datasets.molecules()
-    return "weisfeiler_lehman", X[::4], y[::4]
+    return "weisfeiler_lehman", X[::5], y[::5]
 
 
 def sets():
@@ -292,7 +292,8 @@ def test_numbers_are_judged_by_their_residuals():
     assert model.baseline == pytest.approx(residuals.labels.std(), rel=0.2)
 
 
-def test_few_examples_are_judged_by_repeated_cross_validation():
+def test_few_examples_are_judged_by_repeated_cross_validation(monkeypatch):
+    monkeypatch.setattr("similitude.report.findings.held_out.REPEATS", 5)
     found = investigate("linear", *points(10))
     assert found.model.rounds == 5 and found.model.n_tested == found.model.n_learned == 10
     assert found.model.held_out.grade == "ESTIMATE" and found.model.confusion.sum() == pytest.approx(10)

@@ -16,7 +16,7 @@ from similitude.report.findings.landmark_blocks import LandmarkBlocks
 from similitude.report.findings.neighbors import Neighbors
 from similitude.report.render.page import as_html
 
-pytestmark = pytest.mark.usefixtures("few_trees")
+pytestmark = pytest.mark.usefixtures("quick_reports")
 
 
 def leaning(x, z):
@@ -96,7 +96,7 @@ def test_a_refit_with_all_landmarks_is_the_model(similarity, numbers):
     assert np.abs(fewer - scores).max() > 1e-3
 
 
-def many(n=1200):
+def many(n=700):
     rng = np.random.default_rng(2)
     codes = np.arange(n) % 2
     return np.column_stack([rng.normal(size=n) + 6 * codes, rng.normal(size=n)]), codes
@@ -117,8 +117,8 @@ def test_what_is_sampled_is_said_and_named_by_positions_in_x():
     X, codes = many()
     found = investigate("gaussian", X, codes, random_state=0)
     goodness = found.goodness
-    assert len(goodness.used) == 500 and goodness.n == 1200 and goodness.used.max() > 1000
-    assert any("a sample of 500 of 1,200 examples was used" in note for note in found.about.notes)
+    assert len(goodness.used) == 500 and goodness.n == 700 and goodness.used.max() > 600
+    assert any("a sample of 500 of 700 examples was used" in note for note in found.about.notes)
     k = Gaussian().resolve(X)
     alone = assess(k, X[goodness.used], codes[goodness.used], landmarks=40, random_state=0)
     np.testing.assert_array_equal(goodness.used[alone.hardest], goodness.hardest)
@@ -153,6 +153,6 @@ def test_bootstrap_counts_have_the_moments_of_a_multinomial_distribution():
 
 
 def test_another_similarity_may_be_learned_too():
-    X, codes = many(100)
+    X, codes = many(60)
     found = investigate("linear", X, codes, compare=["auto"], random_state=0)
     assert [one.name for one in found.alternatives] == ["auto"]

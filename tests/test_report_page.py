@@ -27,7 +27,7 @@ from similitude.report.render.gram_image import GramImage
 from similitude.report.render.page import as_html, as_json, charts_of
 from similitude.report.render.vega import vega_lite
 
-pytestmark = pytest.mark.usefixtures("few_trees")
+pytestmark = pytest.mark.usefixtures("quick_reports")
 
 ATTACK = "\"'></script><img src=x onerror=window.__pwned=1><svg onload=window.__pwned=1>{{7*7}}<!--\u2028"
 

@@ -17,7 +17,7 @@ from similitude.report.findings.inputs import validated
 from similitude.report.findings.model_quality import Residuals
 from similitude.report.findings.scores import ahead_of, class_scores_of, scores
 
-pytestmark = pytest.mark.usefixtures("few_trees")
+pytestmark = pytest.mark.usefixtures("quick_reports")
 
 
 @cache
@@ -135,8 +135,8 @@ def test_objects_beyond_the_sample_are_projected_onto_the_same_axes():
 
 def test_a_neighbor_embedding_is_drawn_when_asked():
     X, y = datasets.iris()
-    found = investigate("gaussian", X[::3], y[::3], embedding="neighbors")
-    assert found.map.method == "neighbors" and found.map.explained is None and len(found.map.x) == 50
+    found = investigate("gaussian", X[::5], y[::5], embedding="neighbors")
+    assert found.map.method == "neighbors" and found.map.explained is None and len(found.map.x) == 30
     with pytest.raises(ValueError, match="embedding"):
         investigate("gaussian", X[::3], y[::3], embedding="umap")
 
@@ -176,7 +176,7 @@ def test_columns_have_kinds_and_what_needs_attention_is_noted():
 
 
 def test_a_component_that_decides_all_distances_is_noted():
-    X, y = datasets.iris()
+    X, y = (part[::3] for part in datasets.iris())
     found = investigate("gaussian", X * [1, 1, 1, 1000], y)
     assert any(note.startswith("column x3 makes up 100 % of the squared distances") for note in found.about.notes)
 

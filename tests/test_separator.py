@@ -41,6 +41,7 @@ EXPECTED_FAILURES = dict.fromkeys(
 )
 
 
+@pytest.mark.deep  # the checks that it passes are those of the next test too
 @parametrize_with_checks([SeparatorLP()], expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -13,7 +13,7 @@ from similitude.checks import check_engine
 from similitude.compute.encodings import as_numpy
 from similitude.engines import LocalEngine, TorchEngine, current_engine, engine_for
 from similitude.errors import PairError
-from similitude.estimators import choose_landmarks, fit, landmark_estimator, products
+from similitude.estimators import choose_landmarks, fit, landmark_estimator, products, scales
 from similitude.kernels import (
     Cosine,
     Gaussian,
@@ -274,7 +274,7 @@ def examples(cls, X):
     return numbers if cls in (SimilarityRegressor, KernelRidge, SimilarityKNeighborsRegressor) else classes
 
 
-LONG = {("logistic loss", np.float32), ("hinge loss", np.float64)}
+LONG = {("logistic loss", np.float32), ("logistic loss", np.float64), ("hinge loss", np.float64)}
 ON_THE_CPU = [
     pytest.param(*one, "cpu", marks=[pytest.mark.deep] if one in LONG else []) for one in product(MODELS, PRECISIONS)
 ]
@@ -386,6 +386,22 @@ def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chose
         model.partial_fit(X, Y)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_scales_are_compared_by_products(monkeypatch, device):
+    """Where a fit is by products, the trials of scales are too, and a scale that is clearly best is found."""
+    monkeypatch.setattr(choose_landmarks, "PILOT", 600)
+    monkeypatch.setattr(TorchEngine, "products_from", 20)
+    monkeypatch.setattr(scales, "best_level", None)  # sums over features
+    X = vectors(2_000, np.float64, d=2)
+    y = np.sin(8 * X[:, 0])
+    engine = TorchEngine(device=device)
+    model = SimilarityRegressor("gaussian", n_landmarks=200, random_state=0, engine=engine).fit(X, y)
+    median = Gaussian().resolve(X, 0).sigma
+    assert model.similarity_.sigma == pytest.approx(0.25 * median, rel=0.1)
+    at_median = SimilarityRegressor(Gaussian(median), n_landmarks=200, random_state=0, engine=engine).fit(X, y)
+    assert model.held_out_error_.value < 0.5 * at_median.held_out_error_.value
+
+
 @pytest.mark.parametrize("directly", [8, 1_000], ids=["steps", "directly"])
 @pytest.mark.parametrize("target", ["two", "three", "many", "numbers"])
 @pytest.mark.parametrize("device", DEVICES)
@@ -421,10 +437,10 @@ def test_fits_by_products_explain_themselves(monkeypatch, device, target, direct
 def test_the_number_of_landmarks_is_chosen_by_products(monkeypatch, device):
     monkeypatch.setattr(choose_landmarks, "PILOT", 2_000)
     monkeypatch.setattr(TorchEngine, "products_from", 20)
-    X = vectors(6_000, np.float64, d=3)
-    rough = np.sin(6 * X[:, 0]) + np.cos(5 * X[:, 1]) + 0.1 * np.random.default_rng(0).normal(size=6_000)
+    X = vectors(4_000, np.float64, d=3)
+    rough = np.sin(6 * X[:, 0]) + np.cos(5 * X[:, 1]) + 0.1 * np.random.default_rng(0).normal(size=4_000)
     numbers = []
-    for y in (X[:, 0] + 0.3 * np.random.default_rng(1).normal(size=6_000), rough):
+    for y in (X[:, 0] + 0.3 * np.random.default_rng(1).normal(size=4_000), rough):
         model = SimilarityRegressor(Gaussian(sigma=0.7), random_state=0, engine=TorchEngine(device=device)).fit(X, y)
         plain = SimilarityRegressor(Gaussian(sigma=0.7), random_state=0, engine=LocalEngine()).fit(X, y)
         assert model.held_out_error_.value < 2 * plain.held_out_error_.value

@@ -224,13 +224,14 @@ def test_items_and_subtrees_that_matter_are_named():
     )
 
 
-def test_noise_leaves_equal_weights():
+@pytest.mark.parametrize("times", [4, pytest.param(8, marks=pytest.mark.deep)])
+def test_noise_leaves_equal_weights(times):
     kept = 0
-    for seed in range(8):
+    for seed in range(times):
         X, _ = dna(150, seed)
         y = np.random.default_rng(100 + seed).standard_normal(150)
         kept += "equal weights were kept" in learn_kernel(Spectrum(3).normalized(), X, y, random_state=seed).reason
-    assert kept >= 7
+    assert kept >= times - 1
 
 
 def mixed(n, missing=0.0, seed=0):
@@ -322,7 +323,7 @@ def test_nothing_has_values_before_it_is_learned():
 
 
 def test_estimators_learn_inside_their_folds():
-    X, y = dna(240)
+    X, y = dna(160)
     plain, learned = (
         SimilarityClassifier(k, random_state=0).fit(X, y)
         for k in (Spectrum(4).normalized(), Spectrum(4).normalized().learned())
@@ -347,10 +348,11 @@ def test_choose_kernel_learns_inside_its_folds():
     assert alone.best.metric is not None and alone.held_out_error.value < 0.3
 
 
-def test_labels_without_meaning_are_not_flattered():
+@pytest.mark.parametrize(("times", "least"), [(2, 0.4), pytest.param(4, 0.44, marks=pytest.mark.deep)])
+def test_labels_without_meaning_are_not_flattered(times, least):
     """Weights fit noise; what the folds say of it stays at chance."""
     errors = []
-    for seed in range(4):
+    for seed in range(times):
         X, _ = dna(80, seed)
         y = np.random.default_rng(50 + seed).permutation(80) % 2
         k = Spectrum(3).normalized()
@@ -358,4 +360,4 @@ def test_labels_without_meaning_are_not_flattered():
             errors.append(choose_kernel([k], X, y, learn=True, random_state=seed).held_out_error.value)
         else:
             errors.append(SimilarityClassifier(k.learned(), random_state=seed).fit(X, y).held_out_error_.value)
-    assert 0.44 < np.mean(errors) < 0.6
+    assert least < np.mean(errors) < 1.05 - least

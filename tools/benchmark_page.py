@@ -1,7 +1,8 @@
 """Write measured figures into docs/benchmarks.md: ``python -m tools.benchmark_page build/bench.json [MORE.json ...]``.
 
 The files are written by ``python -m benchmarks --json PATH``. Several files are merged if they come from the same
-machine and versions; if a task and data set is in several of them, the last one is used.
+machine and versions; if a task and data set is in several of them, the last one is used. Ratios to the fastest other
+library are also added to benchmarks/history.csv, unless a run was quick.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import argparse
 import datetime
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.pages import put_between_markers
 from benchmarks.report import DISTURBED, child_figures, duration, header, line, number
+from tools.benchmark_history import HISTORY, Ratio, add_to_history, by_version, read_history
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 MARKER = "figures"
@@ -49,9 +51,10 @@ def _day(path: Path) -> str:
     return datetime.date.fromtimestamp(path.stat().st_mtime).isoformat()
 
 
-def text(run: dict[str, Any]) -> str:
+def text(run: dict[str, Any], history: Sequence[Ratio]) -> str:
     """Return the text between the markers."""
-    parts = [conditions(run), limits(run), at_a_glance(run), targets(run), details(run), left_out(run)]
+    parts = [conditions(run), limits(run), at_a_glance(run), targets(run), by_version(history)]
+    parts += [details(run), left_out(run)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -80,18 +83,33 @@ def limits(run: dict[str, Any]) -> str:
 def at_a_glance(run: dict[str, Any]) -> str:
     """Return a line per data set with the fastest other library, on one thread."""
     rows = []
+    for one, ours, best in _beside_the_fastest(run):
+        times = [duration(ours["median"]), duration(best["median"]), f"{best['to_ours']:.2g}"]
+        rows.append(line([one["task"], one["dataset"], times[0], best["contender"], times[1], times[2]]))
+    if not rows:
+        return ""
+    columns = ["task", "data", "ours", "fastest peer", "its time", "its time / ours"]
+    return "\n".join(["### At a glance, one thread\n", header(columns), *rows])
+
+
+def _beside_the_fastest(run: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
+    """Yield for each data set its figures, ours, and those of the fastest other library, on one thread."""
     for one in run["figures"]:
         alone = [series for series in one["series"] if series["threads"] == 1 and _is_right(series)]
         ours = [series for series in alone if series["contender"] == OURS]
         peers = [series for series in alone if not series["contender"].startswith(OURS)]
         if ours and peers:
-            best = min(peers, key=lambda series: series["median"])
-            times = [duration(ours[0]["median"]), duration(best["median"]), f"{best['to_ours']:.2g}"]
-            rows.append(line([one["task"], one["dataset"], times[0], best["contender"], times[1], times[2]]))
-    if not rows:
-        return ""
-    columns = ["task", "data", "ours", "fastest peer", "its time", "its time / ours"]
-    return "\n".join(["### At a glance, one thread\n", header(columns), *rows])
+            yield one, ours[0], min(peers, key=lambda series: series["median"])
+
+
+def ratios(run: dict[str, Any]) -> list[Ratio]:
+    """Return what a run adds to the history."""
+    machine = run["machine"]
+    start = machine["versions"]["similitude"], run["days"][-1], machine["processor"]
+    return [
+        Ratio(*start, one["task"], one["dataset"], best["contender"], f"{best['to_ours']:.2g}")
+        for one, _, best in _beside_the_fastest(run)
+    ]
 
 
 def _is_right(series: dict[str, Any]) -> bool:
@@ -154,9 +172,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "files", nargs="+", type=Path, metavar="FILE", help="written by python -m benchmarks --json FILE"
     )
     parser.add_argument("--page", type=Path, default=PAGE, help="the page to write into (default: docs/benchmarks.md)")
+    parser.add_argument("--history", type=Path, default=HISTORY, help="default: benchmarks/history.csv")
     options = parser.parse_args(arguments)
     try:
-        put_between_markers(options.page, MARKER, text(merged(options.files)))
+        run = merged(options.files)
+        history = read_history(options.history) if run["quick"] else add_to_history(options.history, ratios(run))
+        put_between_markers(options.page, MARKER, text(run, history))
     except (OSError, ValueError, KeyError) as error:
         print(f"the page was not written: {error}", file=sys.stderr)
         return 1

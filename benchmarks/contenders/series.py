@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 
-from benchmarks.nouns import OURS, Contender
-from benchmarks.tasks.series import SIGMA
+from benchmarks.nouns import OURS, Contender, SelfTimed
+from benchmarks.tasks.series import GRAM, SIGMA
 from similitude.engines import current_engine
 
 
@@ -24,12 +25,34 @@ class Ours(Contender):
 
         return GlobalAlignment(SIGMA).gram(X)
 
+    def series_fit(self, X, y):
+        from similitude import SimilarityClassifier
+        from similitude.kernels import GlobalAlignment
+
+        start = time.perf_counter()
+        model = SimilarityClassifier(GlobalAlignment(), random_state=0).fit(X, y)
+        seconds = time.perf_counter() - start
+        some = slice(0, 20)
+        return SelfTimed(seconds, model.score(X[some], y[some]))
+
     def series_accuracy(self, X, y, new, truth):
         from similitude.kernels import GlobalAlignment
         from similitude.learners import KernelSVC
 
         width, C = chosen(X, y)
         return KernelSVC(GlobalAlignment(width), C=C).fit(X, y).predict(new)
+
+
+class OneGram(Contender):
+    """The Gram matrix of the same series at the median scale."""
+
+    name = GRAM
+    is_limit = True
+
+    def series_fit(self, X, y):
+        from similitude.kernels import GlobalAlignment
+
+        return GlobalAlignment().resolve(X, 0).gram(X)
 
 
 def chosen(X: Any, y: np.ndarray) -> tuple[float, float]:

@@ -56,6 +56,7 @@ ALL: tuple[Task, ...] = (
     series.WARPING,
     series.ALIGNMENT,
     series.ACCURACY,
+    series.FIT,
     graphs.WEISFEILER_LEHMAN,
     graphs.SHORTEST_PATH,
     graphs.GRAPHLETS,

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.gates import at_most, faster
 from benchmarks.nouns import OURS, Check, Data, Dataset, Gate, Settings, Task
 
 SIGMA = 12.0
 """About the median distance of entries times the root of the length, for standardized series of length 150."""
+GRAM = "one Gram matrix"
 CHECKED = 4
 """Rows of a matrix that are compared with the truth."""
 
@@ -43,14 +45,14 @@ def gun_point(settings: Settings, dtype: str) -> Dataset:
     return Dataset(f"GunPoint n={n} L=150 {dtype}", make, needs="ts_GunPoint.npz")
 
 
-def walks(n: int, dtype: str) -> Dataset:
+def walks(n: int, dtype: str, length: int = 150) -> Dataset:
     """Return smooth random walks of mean 0 and variance 1."""
 
     def make(rng: np.random.Generator) -> Data:
-        X = rng.standard_normal((n, 150)).cumsum(1)
+        X = rng.standard_normal((n, length)).cumsum(1)
         return {"X": ((X - X.mean(1, keepdims=True)) / X.std(1, keepdims=True)).astype(dtype)}
 
-    return Dataset(f"walks n={n} L=150 {dtype}", make)
+    return Dataset(f"walks n={n} L={length} {dtype}", make)
 
 
 def matrices(settings: Settings) -> list[Dataset]:
@@ -118,10 +120,14 @@ WARPING = Task(
     name="dtw",
     computes="the dynamic time warping distances of series with each other",
     operation="dtw",
-    datasets=matrices,
+    datasets=lambda settings: [*matrices(settings), walks(settings.size(60, 20), "float64", 427)],
     check=near,
     truth=warping,
-    gates=(*both(6.0, "aeon", 10.0, "float64"), *both(10.0, "aeon", 20.0, "float32")),
+    gates=(
+        *both(6.0, "aeon", 10.0, "float64"),
+        *both(10.0, "aeon", 20.0, "float32"),
+        faster(20.0, "aeon", where="L=427"),
+    ),
     in_child=False,
 )
 
@@ -172,6 +178,29 @@ ACCURACY = Task(
     datasets=lambda settings: [split(name, settings) for name in (NAMES[1:3] if settings.quick else NAMES)],
     check=accuracy,
     gates=(right(0.97, "GunPoint"), right(0.82, "ArrowHead"), right(0.945, "ItalyPowerDemand")),
+    threads=(1,),
+    in_child=False,
+)
+
+
+def labeled_walks(n: int, length: int) -> Dataset:
+    """Return random walks, half of them with a wave added."""
+
+    def make(rng: np.random.Generator) -> Data:
+        y = np.arange(n) % 2
+        X = rng.standard_normal((n, length)).cumsum(1) + np.outer(y, 3 * np.sin(np.arange(length) / 10))
+        return {"X": (X - X.mean(1, keepdims=True)) / X.std(1, keepdims=True), "y": y}
+
+    return Dataset(f"walks n={n} L={length}", make)
+
+
+FIT = Task(
+    name="series_fit",
+    computes="a SimilarityClassifier with the global alignment kernel at its defaults, beside one Gram matrix",
+    operation="series_fit",
+    datasets=lambda settings: [labeled_walks(settings.size(200, 60), settings.size(427, 100))],
+    check=lambda data, result, truth: Check(float(result), f"accuracy {result:.3f} on its rows", result > 0.5),
+    gates=(at_most(4.0, GRAM, goal=2.0),),
     threads=(1,),
     in_child=False,
 )

@@ -156,8 +156,8 @@ def mutants_of(name: str, functions: tuple[str, ...] = ()) -> Iterator[Mutant]:
         original, seen = _function(module, qualified), {ast.unparse(node)}
         for spot, change, replacement, statement in _spots(node, original.__globals__):
             changed = _replaced(node, spot, replacement)
-            if ast.unparse(changed) not in seen:
-                seen.add(ast.unparse(changed))
+            if (text := ast.unparse(changed)) not in seen:
+                seen.add(text)
                 yield Mutant(
                     name,
                     qualified,
@@ -199,10 +199,26 @@ def _compiled(node: ast.FunctionDef, original: types.FunctionType) -> types.Func
 
 def _replaced(node: ast.FunctionDef, spot: ast.expr, replacement: ast.expr) -> ast.FunctionDef:
     """Return a copy of a definition, without decorators, with one expression replaced."""
-    memo = {id(spot): copy.deepcopy(replacement)}
-    found = copy.deepcopy(node, memo)
+    found = copy.copy(_with(node, spot, replacement))
     found.decorator_list = []
     return found
+
+
+def _with(node: Any, spot: ast.expr, replacement: ast.expr) -> Any:
+    """Return a tree, or a list of trees, with one expression replaced; what does not contain it is shared."""
+    if node is spot:
+        return replacement
+    if isinstance(node, list):
+        parts = [_with(one, spot, replacement) for one in node]
+        return node if all(new is old for new, old in zip(parts, node, strict=True)) else parts
+    if not isinstance(node, ast.AST):
+        return node
+    found = {name: _with(value, spot, replacement) for name, value in ast.iter_fields(node)}
+    if all(value is getattr(node, name) for name, value in found.items()):
+        return node
+    changed = copy.copy(node)
+    vars(changed).update(found)
+    return changed
 
 
 def _spots(node: ast.FunctionDef, names: dict[str, Any]) -> Iterator[Spot]:

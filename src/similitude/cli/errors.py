@@ -54,9 +54,9 @@ def report_error(message: str, code: int, as_json: bool) -> None:
 
     message = printable(message)
     try:
+        print(f"similitude: {message}", file=sys.stderr, flush=True)
         if as_json:
             print(json.dumps({"error": message, "exit_code": code}), flush=True)
-        print(f"similitude: {message}", file=sys.stderr, flush=True)
     except OSError:  # the streams are closed
         discard_output()
 

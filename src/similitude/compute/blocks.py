@@ -32,8 +32,9 @@ from similitude.support import PairError, brief
 
 T = TypeVar("T")
 
-WIDE_TILE = (1024, 4096)
-"""Rows and columns of a tile that is written in place and not mirrored: the loops then fill long pieces of rows."""
+WIDE_TILE = (2048, 4096)
+"""Most rows and columns of a tile that is written in place and not mirrored: the loops then fill long pieces of rows,
+and matrix products of many rows rearrange the columns less often."""
 
 HEAVY_TILE_EDGE = 64
 """The smallest edge of a tile of a similarity with expensive values, which several workers share."""
@@ -242,7 +243,8 @@ class Blocks:
             return list(itertools.combinations_with_replacement(pieces(n, down), 2))
         fits = math.prod(WIDE_TILE) <= cells and self.engine.tile_edge == TILE_EDGE < m
         if fits and self.task.fills and not self.task.heavy:
-            down, right = WIDE_TILE
+            down = min(WIDE_TILE[0], max(down, math.ceil(n / (2 * workers))))
+            right = WIDE_TILE[1]
             if n <= down:  # one strip: as many tiles for each worker
                 right = math.ceil(m / (workers * math.ceil(m / (workers * right))))
         return list(itertools.product(pieces(n, down), pieces(m, right)))

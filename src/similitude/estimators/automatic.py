@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,8 +135,8 @@ class ExactFit:
         The predictions for rows that were left out one by one, for the scale of probabilities.
     tried : tuple of arrays
         The targets and weights of these rows.
-    judged : Judged
-        The predictions for rows that had no influence on them.
+    judge : callable
+        Returns the predictions for rows that had no influence on them; it may fit again in folds.
     note : str
         What was learned, and the size of the model.
     """
@@ -146,7 +147,7 @@ class ExactFit:
     influence: BlendInfluence
     trial: Trial
     tried: tuple[np.ndarray, np.ndarray]
-    judged: Judged
+    judge: Callable[[], Judged]
     note: str
 
     @property
@@ -212,15 +213,14 @@ def fit_exactly(
         for k, A in zip(blend.kernels, blend.encodings, strict=True)
     )
     trial, tried = blend.left_out(Y, weights)
-    judged = _judged(blend, some, Y, weights, labels, places, seed, kind)
-    judged = replace(judged, positions=None if judged.positions is None else at[judged.positions])
+    judge = partial(_judged, blend, some, Y, weights, labels, places, seed, kind, at)
     known = Y if labels is None else labels
     shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
     learned, (n, width) = summarize(blend.choice.named(names)), blend.choice.features.X.shape
     size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
     note = f"{in_words(learned)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
-    return ExactFit(learned, features, blend.linear, influence, trial, tried, judged, note)
+    return ExactFit(learned, features, blend.linear, influence, trial, tried, judge, note)
 
 
 def in_double_precision(X: Any) -> Any:
@@ -311,6 +311,7 @@ def _judged(
     order: np.ndarray,
     seed: Any,
     kind: str,
+    at: np.ndarray,
 ) -> Judged:
     """Return how rows fare that had no influence on kernels, metrics and penalties, nor on the model.
 
@@ -319,7 +320,7 @@ def _judged(
     """
     left_out, (truth, counted) = blend.left_out(Y, weights)
     if blend.apart or blend.groups.max() + 1 < FEWEST_NESTED_ROWS:
-        return Judged(left_out, truth, counted, positions=blend.judged)
+        return Judged(left_out, truth, counted, positions=at[blend.judged])
     folds, scores = assign_folds(blend.groups, labels, seed), np.empty(Y.shape)
     for fold in np.unique(folds):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -327,4 +328,4 @@ def _judged(
         part = _Blend.fit(take(X, train), Y[train], weights[train], inside, kind)
         scores[test] = part.scores(take(X, test))
     trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
-    return Judged(trial, Y, weights, blend.groups, positions=np.arange(len(Y)), left_out=left_out)
+    return Judged(trial, Y, weights, blend.groups, positions=at, left_out=left_out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from similitude.kernels import Partitioned, Tabular
 from similitude.landmarks import LandmarkFeatures, Landmarks, factor_of_landmarks
 from similitude.linear import LinearModel, Moments, Ridge, Trial, n_held_out, n_judged
 from similitude.similarity import Similarity
+from similitude.support import number_of
 
 RIVAL_LANDMARKS, RIVAL_ROWS = 1_000, 20_000
 """Landmarks, and rows that they are fitted to, whose loss cells must beat."""
@@ -184,12 +186,12 @@ class CellBlend:
         n = len(self.parts[0].fit.A)
         size = sum(part.fit.A.nbytes for part in self.parts) / 1e6
         cells = " and ".join(str(part.tree.n_cells) for part in self.parts)
-        rounds = " and ".join(str(part.rounds) for part in self.parts)
+        rounds = " and ".join(number_of(part.rounds, "round") for part in self.parts)
         shares = (
             "" if len(self.shares) == 1 else f", blended with weights {' and '.join(f'{s:.2g}' for s in self.shares)}"
         )
         return (
-            f"the fit is exact in each of {cells} cells, whose metrics were learned again in {rounds} rounds{shares}: "
+            f"the fit is exact in each of {cells} cells, whose metrics were learned again in {rounds}{shares}: "
             f"all {n:,} rows are kept, {size:.2g} MB"
         )
 
@@ -263,7 +265,7 @@ def _final(
         BlendInfluence(Y if labels is None else labels, weights, targets.mean, penalties, blend.shares),
         trial,
         (Y[rows.chosen_on], weights[rows.chosen_on]),
-        Judged(judged, Y[rows.judged], weights[rows.judged]),
+        partial(Judged, judged, Y[rows.judged], weights[rows.judged]),
         f"{in_words(learned)}; {blend.in_words()}; {compared}",
     )
 

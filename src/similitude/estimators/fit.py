@@ -22,10 +22,10 @@ from similitude.estimators.influence import Influence, influence_in_ridge
 from similitude.estimators.landmark_count import LandmarkCurve, Level, SampleFeatures, Validation, doubled
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.passes import check_features_fit, features_of
-from similitude.estimators.products import solve_by_products
+from similitude.estimators.products import solve_by_products, trial_by_products
 from similitude.estimators.rows import Design, TrainingRows
 from similitude.landmarks import PROJECTION, FeatureUnion, Groups, LandmarkFeatures, Landmarks, Representation
-from similitude.linear import LinearModel, Moments, Ridge, Trial, n_held_out
+from similitude.linear import LinearModel, Moments, Ridge, Trial
 from similitude.support import digest, pairs_at
 
 
@@ -179,28 +179,17 @@ def _numbers_tried(
 ) -> list[tuple[int, Trial]]:
     """Return the numbers of landmarks that were compared by products, with their trials; none without products.
 
-    Penalties are compared on a tenth of the sample, which has no rows that judge, and numbers on another one.
+    The sample has none of the rows that judge the model.
     """
     tried: list[tuple[int, Trial]] = []
-    Y, weights, order = data.Y[sample.places], data.weights[sample.places], np.arange(len(sample.places))
-    some = order[len(order) - n_held_out(len(order)) :]
-    held = some[: len(some) // 2], some[len(some) // 2 :]
+    Y, weights = data.Y[sample.places], data.weights[sample.places]
     for n in choice.sizes:
-        found = solve_by_products(
-            sample.k,
-            sample.A,
-            rows(sample.landmarks.encoding, slice(n)),
-            Y,
-            weights,
-            order,
-            held,
-            options.engine,
-            tried[-1][1].lam if tried else None,
-        )
-        if found is None:
+        some, start = rows(sample.landmarks.encoding, slice(n)), tried[-1][1].lam if tried else None
+        trial = trial_by_products(sample.k, sample.A, some, Y, weights, options.engine, start)
+        if trial is None:
             return []
-        tried.append((n, found[1]))
-        if len(tried) > 1 and found[1].loss > tried[-2][1].loss - tried[-2][1].deviation:
+        tried.append((n, trial))
+        if len(tried) > 1 and trial.loss > tried[-2][1].loss - tried[-2][1].deviation:
             break
     return tried
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -114,18 +114,19 @@ class FrugalTrainer(LandmarkPredictor):
 
     def _fit_frugally(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None, sampling: Sampling
-    ) -> Judged | None:
+    ) -> Callable[[], Judged] | None:
         """Fit a cascade if all pairs would cost too much and nothing else is asked for; otherwise None."""
         plain = self._objective() == RIDGE and self.n_landmarks == "auto" and self.unlabeled is None
         chosen = isinstance(self.landmarks, str) and self.landmarks == "auto" and self.landmark_indices is None
         if self._precomputed or not plain or not chosen or sampling.all_rows is not None:
             return None
-        similarities, order = self._similarities(), sampling.order(np.flatnonzero(weights > 0))
+        similarities, weighted = self._similarities(), np.flatnonzero(weights > 0)
         if len(similarities) > 1 or similarities[0].unresolved():
             return None
-        budget = self._budget(similarities[0], len(order), sampling.later)
+        budget = self._budget(similarities[0], len(weighted), sampling.later)
         if budget is None:
             return None
+        order = sampling.order(weighted)
         check_memory(len(order), self._engine.budget)
         k, A = similarities[0].prepare(X, self.random_state)
         rng = generator(self.random_state)
@@ -147,7 +148,7 @@ class FrugalTrainer(LandmarkPredictor):
         )
         self.notes_ = [*self.notes_, _note(self.max_calls is not None, len(order), len(fit.learned) + len(fit.judges))]
         self._calibrate(fit.left_out, Y[fit.learned], weights[fit.learned])
-        return Judged(fit.trial, Y[fit.judges], weights[fit.judges])
+        return lambda: Judged(fit.trial, Y[fit.judges], weights[fit.judges])
 
 
 def _note(asked: bool, n: int, used: int) -> str:

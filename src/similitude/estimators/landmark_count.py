@@ -85,12 +85,34 @@ class SampleFeatures:
         blocks = self._blocks[side]
         known = sum([block.shape[1] for block in blocks])
         if known < n:
-            new, positions = np.arange(known, n), self.landmarks.positions
-            like, columns = sided(self.k, rows(self.landmarks.encoding, new), side)
-            with pairs_at(self.places, None if positions is None else positions[new]):
-                values = Blocks(like, self.A, columns, engine=self.engine, itemsize=itemsize(self.A)).whole()
+            symmetric = side == "left" and self._own is not None and self.proven and self.k.hints.heavy
+            every_row = np.arange(len(self.places))
+            values = self._by_symmetry(known, n) if symmetric else self._compared(every_row, known, n, side)
             blocks.append(in_floats(values))
         return np.concatenate(blocks, axis=1)[:, :n]
+
+    def _compared(self, which: np.ndarray, known: int, n: int, side: str) -> np.ndarray:
+        """Return the similarities of some rows to the landmarks from `known` to n - 1."""
+        new, positions = np.arange(known, n), self.landmarks.positions
+        like, columns = sided(self.k, rows(self.landmarks.encoding, new), side)
+        A = self.A if len(which) == len(self.places) else rows(self.A, which)
+        with pairs_at(self.places[which], None if positions is None else positions[new]):
+            return Blocks(like, A, columns, engine=self.engine, itemsize=itemsize(A)).whole()
+
+    def _by_symmetry(self, known: int, n: int) -> np.ndarray:
+        """Return the similarities of all rows to the landmarks from `known` to n - 1, each pair of landmarks once."""
+        old, new = self._own[:known], self._own[known:n]  # type: ignore[index]
+        others = np.setdiff1d(np.arange(len(self.places)), [*old, *new])
+        with pairs_at(self.places[new], self.places[new]):
+            A = rows(self.A, new)
+            gram = Blocks(self.k, A, symmetric=True, engine=self.engine, itemsize=itemsize(A)).whole()
+        values = np.empty((len(self.places), n - known), gram.dtype)
+        values[new] = gram
+        if known:
+            values[old] = self.similarities(known, "left")[new].T
+        if len(others):
+            values[others] = self._compared(others, known, n, "left")
+        return values
 
     @property
     def n_known(self) -> int:

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from similitude.compute import (
     as_numpy,
@@ -68,9 +69,21 @@ class LandmarkEstimator(LandmarkTrainer):
             if self.certify is not None:
                 self._fit_and_certify(X, Y, weights, sample_weight, labels)
                 return
-            judged = self._fitted(X, Y, weights, sample_weight, labels, Sampling(draw_seed(self.random_state)))
+            judged = self._fitted(X, Y, weights, sample_weight, labels, Sampling(draw_seed(self.random_state)))()
         self._judge(judged)
         self.certificate_ = NOT_CERTIFIED
+
+    def _predicted_by_others(
+        self, X: Any, weights: np.ndarray, train: np.ndarray, test: np.ndarray, y: np.ndarray
+    ) -> np.ndarray:
+        """Return predictions for some rows by a model of others, with the squared loss; it is not judged itself."""
+        model = clone(self).set_params(loss="squared", landmark_indices=None)
+        known, new = (X[train][:, train], X[test][:, train]) if self._precomputed else (take(X, train), take(X, test))
+        with model._counting():
+            known = model._checked(known, reset=True)
+            Y, some, labels = model._read(known, y, weights[train])
+            model._fitted(known, Y, some, weights[train], labels, Sampling(draw_seed(self.random_state)))
+        return np.reshape(model.predict(new), (len(test), -1))
 
     def _fit_and_certify(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
@@ -87,7 +100,7 @@ class LandmarkEstimator(LandmarkTrainer):
         some = None if sample_weight is None else np.asarray(sample_weight)[inside]
         known = None if labels is None else labels[inside]
         sampling = Sampling(draw_seed(self.random_state), inside, later=len(outside))
-        self._judge(self._fitted(take(X, inside), Y[inside], weights[inside], some, known, sampling))
+        self._judge(self._fitted(take(X, inside), Y[inside], weights[inside], some, known, sampling)())
         model, encodings = self._encoded(take(X, outside))
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
         self.certificate_ = self._certified(scores, Y[outside])
@@ -143,7 +156,7 @@ class LandmarkEstimator(LandmarkTrainer):
         Y, weights = targets.read(sampled.labels, sampled.weights)
         given = sampled.weights if sampled.weighted else None
         numbers = targets.numbers(sampled.labels)
-        return self._fitted(sampled.objects, Y, weights, given, numbers, sampled.sampling)
+        return self._fitted(sampled.objects, Y, weights, given, numbers, sampled.sampling)()
 
     def _targets(self) -> Targets:
         """Return what reads targets batch by batch; a subclass writes it."""

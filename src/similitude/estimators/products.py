@@ -13,7 +13,7 @@ from similitude.compute.engines import Engine
 from similitude.estimators.group_influence import ClassInfluence, GroupInfluence
 from similitude.estimators.influence import class_numbers
 from similitude.landmarks import Groups
-from similitude.linear import LinearModel, Members, Trial, fit_by_products
+from similitude.linear import LinearModel, Members, Trial, fit_by_products, n_held_out
 from similitude.scikit import FLOAT_DTYPES
 
 
@@ -59,6 +59,26 @@ def solve_by_products(
         members = None if groups is None else _members(operator, Y, groups)
         linear, trial, added = fit_by_products(operator, Y, weights, order, held, start, members)
         return linear, trial, None if groups is None else _influence(linear, added, members, groups, Y, weights)
+
+
+def trial_by_products(
+    similarity: Any,
+    A: Encoding,
+    landmarks: Encoding,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    engine: Engine,
+    start: float | None = None,
+) -> Trial | None:
+    """Return how landmarks fare for a sample of rows in random order; None where there are no products.
+
+    A tenth of the rows is held out. The penalty is chosen on half of these, and the others judge.
+    """
+    order = np.arange(len(Y))
+    some = order[len(order) - n_held_out(len(order)) :]
+    held = some[: len(some) // 2], some[len(some) // 2 :]
+    found = solve_by_products(similarity, A, landmarks, Y, weights, order, held, engine, start)
+    return None if found is None else found[1]
 
 
 def _members(operator: Any, Y: np.ndarray, groups: Groups) -> Members | None:

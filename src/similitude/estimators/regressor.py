@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import take
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.estimators.landmark_estimator import LandmarkEstimator
@@ -21,9 +21,12 @@ from similitude.estimators.rows import Sampling
 from similitude.estimators.targets import NumberTargets
 from similitude.linear import LinearModel, Trial, fit_numbers
 from similitude.scikit import all_or_nothing, check_targets, check_weights
-from similitude.support import Estimate, number_of
+from similitude.support import Estimate, number_of, outlying_rows
 
 HUBER = "huber"
+
+NAMED_OUTLIERS = 3
+"""Most outlying targets that a note names."""
 
 
 class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
@@ -134,30 +137,25 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         sample_weight: Any,
         labels: np.ndarray | None,
         sampling: Sampling,
-    ) -> Judged:
+    ) -> Callable[[], Judged]:
         """Fit; with Huber's loss to targets that are limited first, and judged by the folds that limit them."""
         few = np.count_nonzero(weights) < FEWEST_NESTED_ROWS
         if self.loss != HUBER or few:
-            judged = super()._fitted(X, Y, weights, sample_weight, labels, sampling)
+            judge = super()._fitted(X, Y, weights, sample_weight, labels, sampling)
+            self.notes_ += _notes_on_outliers(Y)
             if self.loss == HUBER:
                 self.notes_.append(f"loss='huber' needs {FEWEST_NESTED_ROWS} rows: the squared loss was used")
-            return judged
-        limited = limit_targets(partial(self._predicted, X, weights), Y, weights, self.random_state)
-        judged = super()._fitted(X, limited.Y, weights, sample_weight, labels, sampling)
+            return judge
+        limited = limit_targets(partial(self._predicted_by_others, X, weights), Y, weights, self.random_state)
+        super()._fitted(X, limited.Y, weights, sample_weight, labels, sampling)
         self.loss_ = HUBER
         self.notes_.append(
             f"loss='huber' limited {limited.n_limited:,} of {len(Y):,} targets to {HUBER_THRESHOLD} robust standard "
             "deviations from predictions by other rows; the held-out error is that of targets at most "
             f"{FAR_TARGET:g} robust standard deviations from their median"
         )
-        trial = Trial.of(judged.trial.lam, limited.predicted, limited.near, weights)
-        return Judged(trial, limited.near, weights, np.arange(len(Y)))
-
-    def _predicted(self, X: Any, weights: np.ndarray, train: np.ndarray, test: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """Return predictions for some rows by a model of others, with the squared loss."""
-        model = clone(self).set_params(loss="squared", landmark_indices=None)
-        known, new = (X[train][:, train], X[test][:, train]) if self._precomputed else (take(X, train), take(X, test))
-        return np.reshape(model.fit(known, Y, weights[train]).predict(new), (len(test), -1))
+        trial = Trial.of(self.lam_, limited.predicted, limited.near, weights)
+        return lambda: Judged(trial, limited.near, weights, np.arange(len(Y)))
 
     def _targets(self) -> NumberTargets:
         if self.loss == HUBER:
@@ -243,3 +241,15 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         directions = np.zeros_like(scores)
         directions[:, output] = 1.0
         return self._explain(X, by, Asked(scores[:, output], scores, directions, [None] * len(scores)))
+
+
+def _notes_on_outliers(Y: np.ndarray) -> list[str]:
+    """Return a note that names targets far beyond all others; none where there are none."""
+    far = outlying_rows(Y)
+    if not len(far):
+        return []
+    named = ", ".join(map(str, far[:NAMED_OUTLIERS])) + (", ..." if len(far) > NAMED_OUTLIERS else "")
+    return [
+        f"{number_of(len(far), 'target')} far beyond all others (row {named}), and squared errors let few such rows "
+        "decide: loss='huber' gives them little influence"
+    ]

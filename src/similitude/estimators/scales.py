@@ -12,7 +12,9 @@ from similitude.compute import take
 from similitude.estimators.choose_landmarks import LandmarkChoice
 from similitude.estimators.landmark_count import SampleFeatures, Validation, best_level
 from similitude.estimators.options import FitOptions
+from similitude.estimators.products import trial_by_products
 from similitude.estimators.rows import TrainingRows
+from similitude.landmarks import PROJECTION
 from similitude.similarity import Similarity, remembered_images
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -55,10 +57,15 @@ def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOption
     validation = Validation(data.Y[which], data.weights[which], n_train, n_judged)
     first = choice.landmarks.only(np.arange(min(SCALE_LANDMARKS, len(choice.landmarks), n_train)))
     objects = take(choice.X, which)
+    by_products = len(names) == 1 and len(which) < data.n and data.sampling.all_rows is None
 
     def loss(k: Similarity) -> float:
         encoded = first.encoded(k)
         sample = SampleFeatures(k, k.encode(objects), which, encoded, options)
+        if by_products and sample.representation.name == PROJECTION:
+            trial = trial_by_products(k, sample.A, encoded.encoding, validation.Y, validation.weights, options.engine)
+            if trial is not None:
+                return trial.loss
         return best_level([sample], len(first), validation).trial.loss
 
     similarities, encodings = list(data.similarities), list(data.encodings)

@@ -60,13 +60,16 @@ class LandmarkTrainer(FrugalTrainer):
         sample_weight: Any,
         labels: np.ndarray | None,
         sampling: Sampling,
-    ) -> Judged:
-        """Fit exactly to few rows if the similarity is automatic, frugally if it may be costly, else to landmarks."""
-        judged = self._fit_exactly(X, Y, weights, labels, sampling)
-        if judged is None:
-            judged = self._fit_frugally(X, Y, weights, labels, sampling)
-        if judged is not None:
-            return judged
+    ) -> Callable[[], Judged]:
+        """Fit exactly to few rows if the similarity is automatic, frugally if it may be costly, else to landmarks.
+
+        Return a function that judges the fit.
+        """
+        judge = self._fit_exactly(X, Y, weights, labels, sampling)
+        if judge is None:
+            judge = self._fit_frugally(X, Y, weights, labels, sampling)
+        if judge is not None:
+            return judge
         chosen, why = self._chosen_on_pilot(X, Y, weights, sampling), self._why_no_cells(sampling)
         if chosen is not None and why is None:
             from similitude.estimators.cells import fit_in_cells  # loads all kernels
@@ -77,11 +80,11 @@ class LandmarkTrainer(FrugalTrainer):
                 return self._keep_exact(fit, labels)
             why = fit
         _, judge = self._train(X, Y, weights, sample_weight, labels, sampling, chosen, why, by_pilot=True)
-        return judge()
+        return judge
 
     def _fit_exactly(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, labels: np.ndarray | None, sampling: Sampling
-    ) -> Judged | None:
+    ) -> Callable[[], Judged] | None:
         """Learn kernels and fit to every row, if the similarity is automatic and the rows are few; otherwise None."""
         weighted = np.flatnonzero(weights > 0)
         few = sampling.all_rows is None and len(weighted) <= LEAVE_ONE_OUT
@@ -98,8 +101,8 @@ class LandmarkTrainer(FrugalTrainer):
         """Whether neither landmarks nor a rule or a number of them was asked for."""
         return self.n_landmarks == "auto" and isinstance(self.landmarks, str) and self.landmarks == "auto"
 
-    def _keep_exact(self, fit: ExactFit, labels: np.ndarray | None) -> Judged:
-        """Make an exact fit the model."""
+    def _keep_exact(self, fit: ExactFit, labels: np.ndarray | None) -> Callable[[], Judged]:
+        """Make an exact fit the model, and return what judges it."""
         self.loss_, self.penalty_, self.lam_ = *RIDGE, fit.trial.lam
         self.landmark_curve_, self.notes_, self.learned_ = fit.curve, [fit.note], fit.learned
         self.guarantee_ = guarantee_of_learned(labels)
@@ -108,7 +111,7 @@ class LandmarkTrainer(FrugalTrainer):
         self.representation_ = fit.representation if alone else (fit.representation,) * len(fit.features)
         self.similarity_ = fit.kernels[0] if alone else fit.kernels
         self._calibrate(fit.trial, *fit.tried)
-        return fit.judged
+        return fit.judge
 
     def _learns(self, X: Any, Y: np.ndarray, weighted: np.ndarray) -> bool:
         """Tell whether a kernel is to be learned: an automatic similarity of enough vectors or rows of a table."""

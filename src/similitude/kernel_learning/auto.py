@@ -16,6 +16,7 @@ from similitude.kernel_learning.rounds import Fit, gain, isotropic, tuned, with_
 from similitude.kernel_learning.search import CITY_BLOCK, ISOTROPIC, Search, clearly_better, search_metric
 from similitude.kernels import Gaussian, Matern, Tabular
 from similitude.similarity import Similarity
+from similitude.support import outlying_rows
 
 UNPREDICTABLE = 0.97
 """Loss, relative to that of the mean, above which no isotropic kernel shows anything to learn from."""
@@ -96,7 +97,7 @@ def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool =
     table : bool
         Whether columns may hold categories and missing values.
     """
-    if table or Tabular.limits_outliers(np.asarray(X, dtype=np.float64)):
+    if table or len(outlying_rows(np.asarray(X, dtype=np.float64))):
         plain = LearningFeatures.of_table(X, Tabular(MATERN))
     else:
         plain = LearningFeatures.of_vectors(np.asarray(X, dtype=np.float64))

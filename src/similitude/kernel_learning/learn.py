@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -16,7 +16,7 @@ from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import pilot_size, pilot_splits
 from similitude.kernel_learning.rounds import Path
 from similitude.kernel_learning.search import Search, search_metric
-from similitude.kernel_learning.targets import target_columns
+from similitude.kernel_learning.targets import near_targets, target_columns
 from similitude.kernel_learning.weighable import check_weighable, has_weights, weight_problem
 from similitude.kernel_learning.weights import importance_of, search_weights
 from similitude.kernels import Tabular
@@ -101,7 +101,8 @@ def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_s
     learning. The same guard keeps them or not, and the result is a kernel by proof, if what was given is one.
 
     Pilot rows are at most 1,600 that are fitted and 1,000 that judge; of fewer than 1,000 rows, four folds. Columns are
-    standardized for learning, and the metric includes that.
+    standardized for learning, and the metric includes that. A few targets far beyond all others are moved to the
+    farthest other one, and the reason says so.
 
     Parameters
     ----------
@@ -154,6 +155,15 @@ def learn_from_targets(
     given: Similarity, X: Any, Y: np.ndarray, how: str = "auto", random_state: Any = None
 ) -> Learned:
     """Learn the metric or the weights of a similarity, given targets as columns of numbers."""
+    near, n_far = near_targets(Y)
+    learned = _learn(given, X, near, how, random_state)
+    if not n_far:
+        return learned
+    moved = f"targets far beyond all others were moved to the farthest other one ({n_far:,} of {len(Y):,})"
+    return replace(learned, reason=f"{learned.reason}; {moved}")
+
+
+def _learn(given: Similarity, X: Any, Y: np.ndarray, how: str, random_state: Any) -> Learned:
     given = given.k if isinstance(given, Learnable) else given
     if has_weights(given):
         return _learn_weights(given, X, Y, random_state)

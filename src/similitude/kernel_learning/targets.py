@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from similitude.scikit import class_codes, encode_labels, read_labels
-from similitude.support import brief
+from similitude.support import brief, outlying_rows
 
 
 def target_columns(y: Any, n: int) -> np.ndarray:
@@ -30,3 +30,15 @@ def target_columns(y: Any, n: int) -> np.ndarray:
     if len(classes) < 2:
         raise ValueError(f"at least two classes are needed, y holds one: {brief(classes[0].item())}")
     return class_codes(codes, len(classes))
+
+
+def near_targets(Y: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return targets of which those far beyond all others are moved to the farthest other one, and their number.
+
+    >>> Y, n_far = near_targets(np.r_[np.arange(100.0), 1e9][:, None])
+    >>> float(Y.max()), n_far
+    (99.0, 1)
+    """
+    far = outlying_rows(Y)
+    others = np.delete(Y, far, axis=0)
+    return np.clip(Y, others.min(axis=0), others.max(axis=0)), len(far)

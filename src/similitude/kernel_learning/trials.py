@@ -14,10 +14,10 @@ from similitude.kernel_learning.gradients import gradient_rows, is_city_block, m
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernels import Laplace
 
-WIDTH_POWERS = range(-3, 6)
+WIDTH_POWERS = range(-3, 8)
 """Powers of 2 by which the median distance is multiplied."""
 
-PENALTY_POWERS = range(-7, 2)
+PENALTY_POWERS = range(-10, 2)
 """Powers of 10 that are added to the diagonal of the Gram matrix."""
 
 SINGLE_PRECISION_FROM = -3
@@ -207,7 +207,7 @@ def ridge_factor(K: np.ndarray, penalty: Any) -> np.ndarray:
     If rounding leaves the matrix indefinite, the penalty is raised.
     """
     (factor,) = get_lapack_funcs(("potrf",), (K,))  # without the checks of SciPy, which take longer than few rows
-    diagonal, least = K.diagonal().copy(), 1e-7
+    diagonal, least = K.diagonal().copy(), 1e-10
     while True:
         np.fill_diagonal(K, diagonal + np.asarray(penalty, K.dtype))
         found, failed = factor(K.T, lower=True)  # K.T is in the order of LAPACK

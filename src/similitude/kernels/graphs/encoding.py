@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects
-from similitude.kernels.graphs.parsing import ParsedGraph, is_one_graph, parse_graph
+from similitude.kernels.graphs.parsing import ParsedGraph, is_one_graph, parse_graphs
 from similitude.kernels.item_keys import item_keys
 from similitude.kernels.ragged import ragged_rows, starts_of
 from similitude.kernels.tables.cells import missing_cells
@@ -80,7 +80,7 @@ def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> EncodedGr
     """
     if is_one_graph(objects):
         raise TypeError(f"expected graphs, got a single one, {brief(objects)}: pass a list of graphs")
-    parts = [parse_graph(i, one) for i, one in enumerate(as_objects(objects))]
+    parts = parse_graphs(as_objects(objects), edges)
     sizes = np.array([one.nodes for one in parts], np.int64)
     node_starts = starts_of(sizes)
     counts = np.array([len(one.ends) for one in parts], np.int64)

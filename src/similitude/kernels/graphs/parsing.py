@@ -1,13 +1,16 @@
-"""Reading one graph of networkx, igraph, a sparse adjacency matrix or a tuple into nodes, edges and labels."""
+"""Reading graphs of networkx, igraph, sparse adjacency matrices or tuples into nodes, edges and labels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, compress
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from similitude.compute import is_sparse
+from similitude.kernels.ragged import starts_of
 from similitude.support import brief
 
 
@@ -38,6 +41,13 @@ def _is_igraph(graph: Any) -> bool:
     return hasattr(graph, "get_edgelist") and hasattr(graph, "vs")
 
 
+def parse_graphs(graphs: Sequence[Any], edge_labels: bool = True) -> list[ParsedGraph]:
+    """Return every graph in parts. Simple graphs of networkx are read together, their edge labels if asked for."""
+    simple = {i: one for i, one in enumerate(graphs) if _is_networkx(one) and not one.is_multigraph()}
+    together = dict(zip(simple, _from_networkx(simple, edge_labels), strict=True))
+    return [together[i] if i in together else parse_graph(i, one) for i, one in enumerate(graphs)]
+
+
 def parse_graph(i: int, graph: Any) -> ParsedGraph:
     """Return graph number i in parts; an error names it by its number."""
     if isinstance(graph, tuple) and 1 <= len(graph) <= 3:
@@ -45,7 +55,7 @@ def parse_graph(i: int, graph: Any) -> ParsedGraph:
     if is_sparse(graph):
         return _from_matrix(i, graph)
     if _is_networkx(graph):
-        return _from_networkx(i, graph)
+        return _from_multigraph(i, graph) if graph.is_multigraph() else _from_networkx({i: graph})[0]
     if _is_igraph(graph):
         return _from_igraph(i, graph)
     raise TypeError(
@@ -54,20 +64,50 @@ def parse_graph(i: int, graph: Any) -> ParsedGraph:
     )
 
 
-def _from_networkx(i: int, graph: Any) -> ParsedGraph:
+def _from_networkx(graphs: Mapping[int, Any], with_edge_labels: bool = True) -> list[ParsedGraph]:
+    """Return simple graphs of networkx, which have numbers in the whole sequence, in parts."""
+    for i, graph in graphs.items():
+        _refuse_directed(i, graph.is_directed(), "graph.to_undirected()")
+    names = [list(graph) for graph in graphs.values()]
+    neighbors = [[of_one for _, of_one in graph.adjacency()] for graph in graphs.values()]
+    degrees = [list(map(len, of_all)) for of_all in neighbors]
+    v = np.fromiter(chain.from_iterable(map(_neighbor_numbers, names, neighbors)), np.int64)
+    u = np.repeat(np.fromiter(chain.from_iterable(map(range, map(len, names))), np.int64), list(chain(*degrees)))
+    once = u <= v  # each edge stands with both of its nodes
+    ends = np.stack([u[once], v[once]], axis=1)
+    entries = starts_of([sum(of_all) for of_all in degrees])
+    edges = starts_of(once)[entries].tolist()
+    parts = []
+    for k, graph in enumerate(graphs.values()):
+        labels = [attributes.get("label") for _, attributes in graph.nodes(data=True)]
+        edge_labels = _edge_labels(neighbors[k], once[entries[k] : entries[k + 1]]) if with_edge_labels else None
+        own = ends[edges[k] : edges[k + 1]]
+        parts.append(ParsedGraph(len(names[k]), own, _if_any(labels), edge_labels, names[k]))
+    return parts
+
+
+def _neighbor_numbers(names: list[Any], neighbors: list[Any]) -> Iterable[int]:
+    """Return the numbers of the neighbors of each node in turn."""
+    flat = chain.from_iterable(neighbors)
+    if names == list(range(len(names))):
+        return flat
+    return map({node: position for position, node in enumerate(names)}.__getitem__, flat)
+
+
+def _edge_labels(neighbors: list[Any], kept: np.ndarray) -> Any:
+    """Return the labels of the kept entries of the neighbors of each node in turn; None if there are none."""
+    if not any(chain.from_iterable(map(methodcaller("values"), neighbors))):
+        return None
+    attributes = chain.from_iterable(of_one.values() for of_one in neighbors)
+    return _if_any([edge.get("label") for edge in compress(attributes, kept)])
+
+
+def _from_multigraph(i: int, graph: Any) -> ParsedGraph:
     _refuse_directed(i, graph.is_directed(), "graph.to_undirected()")
     names = list(graph)
     labels = [label for _, label in graph.nodes(data="label")]
     number = {node: position for position, node in enumerate(names)}
-    if graph.is_multigraph():
-        edges = [(number[u], number[v], label) for u, v, label in graph.edges(data="label")]
-    else:
-        edges = [
-            (u, v, data.get("label"))
-            for u, (_, neighbors) in enumerate(graph.adjacency())  # faster than edges, whose views count them first
-            for other, data in neighbors.items()
-            if u <= (v := number[other])
-        ]
+    edges = [(number[u], number[v], label) for u, v, label in graph.edges(data="label")]
     ends = np.array([edge[:2] for edge in edges], np.int64).reshape(-1, 2)
     return ParsedGraph(len(names), ends, _if_any(labels), _if_any([label for *_, label in edges]), names)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import Any
 
@@ -17,17 +16,13 @@ from similitude.kernels.tables.cells import (
     plain_numbers,
     seconds,
 )
-from similitude.support import brief
+from similitude.support import brief, outlier_limits
 
 MOST_LEVELS = 40
 """Most categories of a column that have an indicator, the most frequent ones."""
 
 MOST_KNOTS = 200
 """Most quantiles that represent the distribution of a column."""
-
-MOST_OUTLYING, FEWEST_OUTLYING, MUCH_FARTHER = 0.02, 3, 3.0
-"""The share and the number of cells on either side of a column that may be outliers, and how much farther from the
-others than these are spread they must be."""
 
 FEW_VALUES = 10
 """Number of different values up to which a column has no ranks."""
@@ -82,25 +77,6 @@ def column_features(name: Any, spec: dict[str, Any], values: Any) -> np.ndarray:
     if spec["knots"] is not None:
         found.append(np.interp(numbers, *spec["knots"]))
     return np.column_stack([*found, *marks])
-
-
-def outlier_limits(known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each column of numbers the limits beyond which cells are outliers.
-
-    Without the 2 % largest and smallest cells (at least 3 each), a column has a range; limits are 3 times that range
-    farther out. A column whose other cells are all equal has no outliers.
-
-    >>> low, high = outlier_limits(np.r_[np.arange(100.0), 1e9])
-    >>> float(low), float(high)
-    (-279.0, 379.0)
-    """
-    n = len(known)
-    apart = min(max(FEWEST_OUTLYING, math.ceil(MOST_OUTLYING * n)), n // 4)
-    ordered = np.sort(known, axis=0)
-    low, high = ordered[apart], ordered[n - 1 - apart]
-    spread = MUCH_FARTHER * (high - low)
-    some = spread > 0
-    return np.where(some, low - spread, ordered[0]), np.where(some, high + spread, ordered[-1])
 
 
 def _numbers(name: Any, values: Any, missing: np.ndarray, kind: str) -> np.ndarray:

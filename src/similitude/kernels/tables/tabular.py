@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude.compute import Encoding, as_matrix, profile_of
 from similitude.kernels.tables.cells import column, column_names
-from similitude.kernels.tables.column_features import column_features, learn_column, outlier_limits
+from similitude.kernels.tables.column_features import column_features, learn_column
 from similitude.similarity import Similarity, hints_of_parts
 
 
@@ -86,12 +86,6 @@ class Tabular(Similarity):
         if _is_matrix(X):
             return [learn_column(i, values, self.ranks) for i, values in enumerate(as_matrix(X).T)]
         return {name: learn_column(name, column(X, name), self.ranks) for name in column_names(X)}
-
-    @staticmethod
-    def limits_outliers(X: np.ndarray) -> bool:
-        """Tell whether some column of a matrix has outliers, which would be moved to a limit."""
-        low, high = outlier_limits(X)
-        return bool((low > X).any() or (high < X).any())
 
     def features(self, X: Any) -> np.ndarray:
         """Return the numbers that the rows become, in single precision for matrices in single precision."""

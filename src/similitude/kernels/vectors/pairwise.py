@@ -30,8 +30,9 @@ DIRECT = 32
 CENTERED_BY = 256
 """Number of rows whose mean is the origin of distances, about: any point near the vectors will do."""
 
-TILE = (1024, 4096)
-"""Rows and columns that go through the matrix product and then through a loop while they are in the cache."""
+TILE = (2048, 4096)
+"""Rows and columns that go through the matrix product and then through a loop. With fewer rows, the product rearranges
+the columns more often than a cache that holds the whole tile would save."""
 
 MEDIAN_SAMPLE = 1000
 """The largest number of vectors whose pairwise distances enter a median; of more, a sample is drawn."""
@@ -189,7 +190,7 @@ def _ready(A: np.ndarray, B: np.ndarray, out: Any) -> tuple[np.ndarray, np.ndarr
 
 
 def _tiles(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, slice]]:
-    """Yield tiles that stay in the cache between product and loop; one for a Gram matrix, which is then symmetric."""
+    """Yield the tiles of the product; one for a Gram matrix, which is then symmetric."""
     down, right = (len(A), len(B)) if A is B else TILE
     for i in range(0, len(A), down):
         for j in range(0, len(B), right):

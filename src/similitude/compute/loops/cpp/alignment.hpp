@@ -19,6 +19,11 @@ template <class T> struct TimeWarping {
     SIMD_INLINE Vector<T> cell(Vector<T> diagonal, Vector<T> before, Vector<T> above, Vector<T> squares) const {
         return squares + smaller<T>(smaller<T>(diagonal, before), above);
     }
+    static SIMD_INLINE Vector<T> gap(Vector<T> x, Vector<T> z) { return without<T>(x, z); }
+    // The same from the difference of two entries.
+    SIMD_INLINE Vector<T> cell_of_gap(Vector<T> diagonal, Vector<T> before, Vector<T> above, Vector<T> gap) const {
+        return multiply_add<T>(gap, gap, smaller<T>(smaller<T>(diagonal, before), above));
+    }
     template <std::size_t r> void rescale(Group<T, r> *, std::size_t, Group<T, r> &) const {}
 };
 
@@ -47,6 +52,10 @@ template <class T> struct SumOfPaths {
         const Vector<T> k = exponential<T>(squares * -scale);
         const Vector<T> local = k / (2 * gauge - k * gauge);
         return local * ((diagonal * inverse + before) + above);
+    }
+    static SIMD_INLINE Vector<T> gap(Vector<T> x, Vector<T> z) { return x - z; }
+    SIMD_INLINE Vector<T> cell_of_gap(Vector<T> diagonal, Vector<T> before, Vector<T> above, Vector<T> gap) const {
+        return cell(diagonal, before, above, gap * gap);
     }
 
     // Multiplies each lane by the power of two that brings its largest cell into [1, 2).

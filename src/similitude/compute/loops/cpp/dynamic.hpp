@@ -28,30 +28,33 @@ inline void next_column(const Recurrence step, Group<T, registers> *column, cons
         column[low - 1].at[r] = all<T>(Recurrence::border);
     }
     Group<T, registers> above = column[low - 1];
-    for (std::size_t i = low; i <= high; ++i) {
-        const T *x = query + (i - 1) * channels * entry;
-        Vector<T> squares[registers];
-        auto gap = [&](std::size_t c, std::size_t r, Vector<T> z) {
-            return (paired ? load<T>(x + c * width + r * lanes<T>) : all<T>(x[c])) - z;
-        };
+    auto gap = [&](std::size_t i, std::size_t c, std::size_t r, Vector<T> z) {
+        const T *x = query + ((i - 1) * channels + c) * entry;
+        return Recurrence::gap(paired ? load<T>(x + r * lanes<T>) : all<T>(*x), z);
+    };
+    auto write = [&](std::size_t i, std::size_t r, Vector<T> cell) {
+        diagonal.at[r] = column[i].at[r];
+        column[i].at[r] = above.at[r] = cell;
+    };
+    if (channels == 1) {
+#pragma GCC unroll 2
+        for (std::size_t i = low; i <= high; ++i)
 #pragma GCC unroll 4
-        for (std::size_t r = 0; r < registers; ++r) {
-            const Vector<T> g = gap(0, r, target.at[r]);
-            squares[r] = g * g;
-        }
-        for (std::size_t c = 1; c < channels; ++c)
+            for (std::size_t r = 0; r < registers; ++r)
+                write(i, r, step.cell_of_gap(diagonal.at[r], column[i].at[r], above.at[r], gap(i, 0, r, target.at[r])));
+        return;
+    }
+    for (std::size_t i = low; i <= high; ++i) {
+        Vector<T> squares[registers]{};
+        for (std::size_t c = 0; c < channels; ++c)
 #pragma GCC unroll 4
             for (std::size_t r = 0; r < registers; ++r) {
-                const Vector<T> g = gap(c, r, load<T>(targets + c * width + r * lanes<T>));
+                const Vector<T> g = gap(i, c, r, load<T>(targets + c * width + r * lanes<T>));
                 squares[r] += g * g;
             }
 #pragma GCC unroll 4
-        for (std::size_t r = 0; r < registers; ++r) {
-            const Vector<T> before = column[i].at[r];
-            above.at[r] = step.cell(diagonal.at[r], before, above.at[r], squares[r]);
-            diagonal.at[r] = before;
-            column[i].at[r] = above.at[r];
-        }
+        for (std::size_t r = 0; r < registers; ++r)
+            write(i, r, step.cell(diagonal.at[r], column[i].at[r], above.at[r], squares[r]));
     }
 }
 
@@ -69,8 +72,8 @@ std::size_t pack(Series<T> targets, const std::int64_t *order, std::size_t count
     return longest;
 }
 
-// One column after the other, of one query with a group of targets, or of each target with itself. `take` gets the
-// last cell of each lane, and by which power of two it is to be multiplied.
+// One column after the other, of one query with a group of targets, or of a query of its length with each target. `take`
+// gets the last cell of each lane, and by which power of two it is to be multiplied.
 template <class T, std::size_t registers, bool paired, class Recurrence, class Take>
 void fill_table(Recurrence step, Group<T, registers> *column, const T *query, std::size_t n, const T *packed,
                 Series<T> targets, const std::int64_t *order, std::size_t count, Band band, Take take) {
@@ -129,26 +132,57 @@ template <class T, std::size_t most, class F> SIMD_INLINE void with_registers(st
     f(std::integral_constant<std::size_t, most>{});
 }
 
+// All pairs of a group of series of one length, each pair once and in a lane of its own. `room` holds two groups.
+template <class T, std::size_t registers, class Recurrence, class Take>
+void align_within(Recurrence step, Group<T, registers> *column, T *room, Series<T> A, const std::int64_t *order,
+                  std::size_t count, Band band, Take take) {
+    constexpr std::size_t width = registers * lanes<T>;
+    const std::size_t n = A.length(order[0]);
+    T *queries = room, *targets = room + n * A.channels * width;
+    std::int64_t left[width], right[width];
+    std::size_t filled = 0;
+    for (std::size_t q = 0; q < count; ++q)
+        for (std::size_t p = 0; p <= q; ++p) {
+            left[filled] = order[p];
+            right[filled++] = order[q];
+            if (filled < width && p + q + 2 < 2 * count)
+                continue;
+            pack<T, registers>(A, left, filled, queries);
+            pack<T, registers>(A, right, filled, targets);
+            fill_table<T, registers, true>(step, column, queries, n, targets, A, right, filled, band,
+                                           [&](std::size_t lane, T cell, T power) {
+                                               take(static_cast<std::size_t>(left[lane]),
+                                                    static_cast<std::size_t>(right[lane]), cell, power);
+                                           });
+            filled = 0;
+        }
+}
+
 // All pairs of A with B; if half, A is B and each pair is computed once. `order` sorts B by length: neighbors of equal
 // length waste no lanes. `take(i, j, cell, power)` gets the results.
 template <class T, class Recurrence, class Take>
 void align(Recurrence step, Series<T> A, Series<T> B, const std::int64_t *order, Band band, bool half, Take take) {
     constexpr std::size_t most = Recurrence::registers, widest = most * lanes<T>;
-    const Buffer<T> packed(longest_of(B) * B.channels * widest), column((longest_of(A) + 1) * widest);
+    const Buffer<T> room(2 * longest_of(B) * B.channels * widest), column((longest_of(A) + 1) * widest);
     for (std::size_t first = 0, count = 0; first < B.count; first += count) {
         count = group_size(B, order, first, widest, band);
+        const bool alike = B.length(order[first]) == B.length(order[first + count - 1]);
         with_registers<T, most>(count, [&](auto chosen) {
             constexpr std::size_t registers = decltype(chosen)::value;
-            pack<T, registers>(B, order + first, count, packed.begin());
-            for (std::size_t p = 0; p < (half ? first + count : A.count); ++p) {
+            auto *cells = reinterpret_cast<Group<T, registers> *>(column.begin());
+            pack<T, registers>(B, order + first, count, room.begin());
+            const std::size_t end = !half ? A.count : alike ? first : first + count;
+            for (std::size_t p = 0; p < end; ++p) {
                 const std::size_t i = half ? static_cast<std::size_t>(order[p]) : p;
                 fill_table<T, registers, false>(
-                    step, reinterpret_cast<Group<T, registers> *>(column.begin()), A.begin(i), A.length(i),
-                    packed.begin(), B, order + first, count, band, [&](std::size_t lane, T cell, T power) {
+                    step, cells, A.begin(i), A.length(i), room.begin(), B, order + first, count, band,
+                    [&](std::size_t lane, T cell, T power) {
                         if (!half || first + lane >= p)
                             take(i, static_cast<std::size_t>(order[first + lane]), cell, power);
                     });
             }
+            if (half && alike)
+                align_within<T, registers>(step, cells, room.begin(), B, order + first, count, band, take);
         });
     }
 }

@@ -12,6 +12,7 @@ template <> struct Constants<float> {
     static constexpr float round = 12582912.0f;        // 1.5 * 2^23: adding it rounds to a whole number
     static constexpr float exponent = 12582912.0f + 127.0f;
     static constexpr int mantissa = 23;
+    static constexpr float normal = 127.0f; // smaller powers of 2 are normal numbers
     static constexpr float lowest = -104.0f, highest = 89.0f;
     static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
     // (exp(r) - 1 - r) / r^2 on |r| <= ln(2)/2
@@ -28,6 +29,7 @@ template <> struct Constants<double> {
     static constexpr double round = 6755399441055744.0; // 1.5 * 2^52
     static constexpr double exponent = 6755399441055744.0 + 1023.0;
     static constexpr int mantissa = 52;
+    static constexpr double normal = 1023.0;
     static constexpr double lowest = -746.0, highest = 710.0;
     static constexpr double ln2_high = 0.6931471803691238164901733, ln2_low = 1.908214929270587816144266e-10;
     static constexpr double exp_terms[] = {
@@ -44,11 +46,16 @@ template <> struct Constants<double> {
         -0.000037081069215442333853, 0.000012209921790162781662, -2.4388316314720878041e-6};
 };
 
+// The terms of even and of odd degree each wait for the one before, but not for each other.
 template <class T, std::size_t n> SIMD_INLINE Vector<T> polynomial(Vector<T> x, const T (&terms)[n]) {
-    Vector<T> value = all<T>(terms[n - 1]);
-    for (std::size_t k = n - 1; k-- > 0;)
-        value = value * x + terms[k];
-    return value;
+    const Vector<T> square = x * x;
+    Vector<T> last = all<T>(terms[n - 1]), before = all<T>(terms[n - 2]);
+    for (std::size_t k = n - 2; k-- > 0;) {
+        const Vector<T> next = last * square + terms[k];
+        last = before;
+        before = next;
+    }
+    return last * x + before;
 }
 
 // p * 2^n for whole numbers n, right also where the result is below the smallest normal number. With AVX-512 any n may
@@ -69,6 +76,8 @@ template <class T> SIMD_INLINE Vector<T> power_of_two(Vector<T> n) {
 }
 
 template <class T> SIMD_INLINE Vector<T> scaled(Vector<T> p, Vector<T> n) {
+    if (every<T>(magnitude<T>(n) < Constants<T>::normal))
+        return p * power_of_two<T>(n);
     const Vector<T> half = (n * T(0.5) + Constants<T>::round) - Constants<T>::round;
     return (p * power_of_two<T>(half)) * power_of_two<T>(n - half);
 }

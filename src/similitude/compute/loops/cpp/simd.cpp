@@ -36,18 +36,22 @@ template <class T> T squared_distance(const T *a, const T *b, std::size_t d) {
     return total;
 }
 
+// A row is done in pieces that stay in the first cache from one step to the next.
 template <class T>
 void of_products(Matrix<T> products, Matrix<const T> A, Matrix<const T> B, const T *a, const T *b, Form form) {
+    constexpr std::size_t piece = 8192 / sizeof(T);
     const T close = closeness<T>();
     with_function<T>(form, [&](auto f) {
-        for (std::size_t i = 0; i < products.rows; ++i) {
-            T *row = products.row(i);
-            if (combine_row<T>(row, products.columns, a[i], b, T(-2), close))
-                for_each_close<T>(row, products.columns, a[i], b, close, [&](std::size_t j) {
-                    row[j] = squared_distance<T>(A.row(i), B.row(j), A.columns);
-                });
-            apply_to_row<T>(row, products.columns, f);
-        }
+        for (std::size_t i = 0; i < products.rows; ++i)
+            for (std::size_t j = 0; j < products.columns; j += piece) {
+                const std::size_t count = fewer(piece, products.columns - j);
+                T *row = products.row(i) + j;
+                if (combine_row<T>(row, count, a[i], b + j, T(-2), close))
+                    for_each_close<T>(row, count, a[i], b + j, close, [&](std::size_t k) {
+                        row[k] = squared_distance<T>(A.row(i), B.row(j + k), A.columns);
+                    });
+                apply_to_row<T>(row, count, f);
+            }
     });
 }
 
@@ -55,11 +59,11 @@ template <class T> void of_sums(Matrix<T> out, Matrix<const T> A, Matrix<const T
     with_function<T>(form, [&](auto f) {
         switch (sum) {
         case Sum::squared_difference:
-            return sums<T, SquaredDifference<T>>(out, A, B, f);
+            return write_sums<T>(out, TermByTerm<T, SquaredDifference<T>>{A, B}, f);
         case Sum::absolute_difference:
-            return sums<T, AbsoluteDifference<T>>(out, A, B, f);
+            return absolute_sums<T>(out, A, B, f);
         case Sum::smaller:
-            return sums<T, Smaller<T>>(out, A, B, f);
+            return write_sums<T>(out, TermByTerm<T, Smaller<T>>{A, B}, f);
         }
     });
 }

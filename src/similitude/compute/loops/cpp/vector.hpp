@@ -105,19 +105,33 @@ template <class T> SIMD_INLINE Vector<T> smaller(Vector<T> a, Vector<T> b) { ret
 template <class T> SIMD_INLINE Vector<T> larger(Vector<T> a, Vector<T> b) { return a > b ? a : b; }
 #endif
 
-// sum + x, by an instruction that also multiplies: processors with units for sums alone keep those for other sums.
+// x * y + z, rounded once where the processor can.
 #if defined(__FMA__)
-template <class T> SIMD_INLINE Vector<T> added(Vector<T> sum, Vector<T> x) {
-    Vector<T> one = all<T>(1);
-    asm("" : "+v"(one)); // the compiler must not know, or it adds
+template <class T> SIMD_INLINE Vector<T> multiply_add(Vector<T> x, Vector<T> y, Vector<T> z) {
     if constexpr (sizeof(T) == 4)
-        return bits<Vector<T>>(SIMD_INTRINSIC(fmadd, ps)(x, one, sum));
+        return bits<Vector<T>>(SIMD_INTRINSIC(fmadd, ps)(x, y, z));
     else
-        return bits<Vector<T>>(SIMD_INTRINSIC(fmadd, pd)(x, one, sum));
+        return bits<Vector<T>>(SIMD_INTRINSIC(fmadd, pd)(x, y, z));
+}
+
+// 1, unknown to the compiler, which would not multiply by it.
+template <class T> SIMD_INLINE Vector<T> hidden_one() {
+    Vector<T> one = all<T>(1);
+    asm("" : "+v"(one));
+    return one;
 }
 #else
-template <class T> SIMD_INLINE Vector<T> added(Vector<T> sum, Vector<T> x) { return sum + x; }
+template <class T> SIMD_INLINE Vector<T> multiply_add(Vector<T> x, Vector<T> y, Vector<T> z) { return x * y + z; }
+template <class T> SIMD_INLINE Vector<T> hidden_one() { return all<T>(1); }
 #endif
+
+// sum + x and x - y by an instruction that also multiplies: processors with units for sums alone keep those for others.
+template <class T> SIMD_INLINE Vector<T> added(Vector<T> sum, Vector<T> x) {
+    return multiply_add<T>(x, hidden_one<T>(), sum);
+}
+template <class T> SIMD_INLINE Vector<T> without(Vector<T> x, Vector<T> y) {
+    return multiply_add<T>(x, hidden_one<T>(), -y);
+}
 
 template <class T> SIMD_INLINE Vector<T> magnitude(Vector<T> v) {
     return bits<Vector<T>>(bits<Mask<T>>(v) & std::numeric_limits<Integer<T>>::max());
@@ -128,6 +142,18 @@ template <class T> SIMD_INLINE T least(Vector<T> v) {
     for (std::size_t lane = 1; lane < lanes<T>; ++lane)
         found = v[lane] < found ? v[lane] : found;
     return found;
+}
+
+// Whether a comparison holds in all lanes.
+template <class T> SIMD_INLINE bool every(Mask<T> holds) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+    return _mm256_testc_si256(bits<__m256i>(holds), bits<__m256i>(~Mask<T>{}));
+#else
+    Integer<T> all_hold = holds[0];
+    for (std::size_t lane = 1; lane < lanes<T>; ++lane)
+        all_hold &= holds[lane];
+    return all_hold != 0;
+#endif
 }
 
 template <class T> SIMD_INLINE Vector<T> root(Vector<T> v) {

@@ -1,0 +1,48 @@
+"""Outliers: a few numbers that are far beyond all others."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MOST_OUTLYING, FEWEST_OUTLYING, MUCH_FARTHER = 0.02, 3, 3.0
+"""The share and the number of entries on either side of a column that may be outliers, and how much farther from the
+others than these are spread they must be."""
+
+
+def outlier_limits(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each column of numbers the limits beyond which entries are outliers.
+
+    Without the 2 % largest and smallest entries (at least 3 each), a column has a range; limits are 3 times that range
+    farther out. A column whose other entries are all equal has no outliers.
+
+    >>> import numpy as np
+    >>> low, high = outlier_limits(np.r_[np.arange(100.0), 1e9])
+    >>> float(low), float(high)
+    (-279.0, 379.0)
+    """
+    import numpy as np
+
+    n = len(numbers)
+    apart = min(max(FEWEST_OUTLYING, math.ceil(MOST_OUTLYING * n)), n // 4)
+    ordered = np.sort(numbers, axis=0)
+    low, high = ordered[apart], ordered[n - 1 - apart]
+    spread = MUCH_FARTHER * (high - low)
+    some = spread > 0
+    return np.where(some, low - spread, ordered[0]), np.where(some, high + spread, ordered[-1])
+
+
+def outlying_rows(numbers: np.ndarray) -> np.ndarray:
+    """Return the positions of the rows with an outlier in some column.
+
+    >>> import numpy as np
+    >>> outlying_rows(np.r_[np.arange(100.0), 1e9][:, None])
+    array([100])
+    """
+    import numpy as np
+
+    low, high = outlier_limits(numbers)
+    return np.flatnonzero(((numbers < low) | (numbers > high)).any(axis=1))
