@@ -60,7 +60,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         more than one standard error, up to 2,400, up to half of the rows if there are many, and up to what fits into
         memory. For a kernel of vectors with a unit diagonal and 1,000 to 20,000 rows, scale, penalty and number are
         chosen on pilot rows instead: twice as many landmarks as do as well as all that are tried; if none do, every row
-        up to 5,000 rows, and 2,400 with more, whose model is found by conjugate gradients, a gradient of 0.4 % left.
+        up to 5,000 rows, and 2,400 with more. The models of more are found by conjugate gradients, to 0.1 %.
     loss : {"auto", "squared", "logistic", "squared_hinge"}
         The loss of the linear model. ``"squared"``: least squares on the codes -1 and +1, in one pass over the
         similarities. ``"auto"``: squared, or squared hinge with ``penalty="l1"``.

@@ -20,7 +20,7 @@ PENALTY_STEP = 10.0**0.5
 MOST_SOLVED = 14
 """About how many groups of rows are kept apart, times the number of outputs: each costs a solution."""
 
-COMPARED_AT = 1e-2
+COMPARED_AT = 2e-3
 """The accuracy with which penalties are compared."""
 
 ROWS_PER_LANDMARK = 1.5

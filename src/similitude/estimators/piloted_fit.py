@@ -1,8 +1,8 @@
 """Fits of one kernel of vectors whose choices are made on pilot rows: exact, or with landmarks where these suffice.
 
 Rows that judge the model take part in no choice, and equal no other row. Of up to 5,000 rows each of them is left out
-alone, which costs little if they are the last rows of the Gram matrix: leaving them out needs only the last block of the
-Cholesky factor. Of more rows they are judged by a model of the others, from which that of all rows starts.
+alone, which costs little if they are the last rows of the Gram matrix: leaving them out needs only the last block of
+the Cholesky factor. Of more rows they are judged by a model of the others, from which that of all rows starts.
 """
 
 from __future__ import annotations

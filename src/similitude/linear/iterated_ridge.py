@@ -21,11 +21,14 @@ from similitude.linear.cholesky import factorize
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Members, sums_of_groups
 
-STEP_TOLERANCE, MOST_STEPS = 4e-3, 60
-"""Steps end at a gradient this small relative to that at zero, in the norm of the preconditioner, or after so many."""
+STEP_TOLERANCE, MOST_STEPS = 5e-4, 60
+"""Steps end when the objective is estimated to be above its minimum by this part of itself, or after so many."""
 
-GROUP_TOLERANCE = 2e-2
+GROUP_TOLERANCE = 2e-3
 """The same for what groups of rows add to a model."""
+
+LEAST_OBJECTIVE = 1e-12
+"""Part of the squared targets below which an objective is rounding."""
 
 FEW_COLUMNS = 4
 """Number of outputs up to which products with vectors are faster than products of matrices."""
@@ -75,21 +78,32 @@ class IteratedRidge:
     ) -> LinearModel:
         """Return the minimizer for rows of which some may have no weight, and a penalty, from a start."""
         mean = weights @ Y / weights.sum()
-        right = self._adjoint(weights[:, None] * (Y - mean))
-        W = self._solve(right, weights, lam, None if start is None else start.weights, tolerance)
+        right, squares = self._adjoint(weights[:, None] * (Y - mean)), weights @ (Y - mean) ** 2
+        W = self._solve(right, squares, weights, lam, None if start is None else start.weights, tolerance)
         return LinearModel(W, mean - weights @ self.images(W) / weights.sum())
 
     def _solve(
-        self, right: np.ndarray, weights: np.ndarray, lam: float, start: np.ndarray | None, tolerance: float
+        self,
+        right: np.ndarray,
+        squares: np.ndarray,
+        weights: np.ndarray,
+        lam: float,
+        start: np.ndarray | None,
+        tolerance: float,
     ) -> np.ndarray:
-        """Solve the normal equations for the columns of a right-hand side by conjugate gradients."""
+        """Solve the normal equations for the columns of a right-hand side, given the sums of the squared targets.
+
+        A gradient's squared length in the norm of the preconditioner is about how far the objective is above its
+        minimum.
+        """
         W, G = np.zeros_like(right), right
         if start is not None:
             W, G = start, right - self._times(start, weights, lam)
         Z = self._precondition(G)
-        D, size, goal = Z, _products(G, Z), tolerance**2 * _products(right, self._precondition(right))
+        D, size = Z, _products(G, Z)
         for _ in range(MOST_STEPS):
-            if (size <= goal).all():
+            objective = np.maximum(squares - _products(W, right + G), LEAST_OBJECTIVE * squares)
+            if (size <= tolerance * objective).all():
                 break
             H = self._times(D, weights, lam)
             length = _quotients(size, _products(D, H))
@@ -126,7 +140,8 @@ class IteratedRidge:
         targets = weights[:, None] * (Y - mean)
         middle = self._sums(weights[:, None] / total)
         sums = self._sums_of_groups(targets, members) - middle * (targets.T @ inside).ravel()
-        W = self._solve(_divided(self.U, sums, transposed=True), weights, lam, None, tolerance)
+        squares = ((weights[:, None] * (Y - mean) ** 2).T @ inside).ravel()
+        W = self._solve(_divided(self.U, sums, transposed=True), squares, weights, lam, None, tolerance)
         W = W.reshape(-1, outputs, n)
         W = W + (model.weights - W.sum(axis=2))[:, :, None] * share
         constants = -np.tensordot(_divided(self.U, middle, transposed=True)[:, 0], W, 1)
