@@ -339,7 +339,9 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(client):
         model.fit(dX)
 
 
-@pytest.mark.parametrize("rule", [pytest.param("kmeans++", marks=pytest.mark.deep), "rpcholesky"])  # maps take the other
+@pytest.mark.parametrize(
+    "rule", [pytest.param("kmeans++", marks=pytest.mark.deep), "rpcholesky"]
+)  # maps take the other
 def test_rules_choose_among_all_rows(client, lonely, rule):
     X, y = in_memory()
     dX, dy = collection()

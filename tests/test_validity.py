@@ -78,9 +78,7 @@ def test_no_false_alarm_after_a_long_search(f, X):
     assert check_kernel(f, X, effort="high").verdict == "UNKNOWN"
 
 
-@pytest.mark.parametrize(
-    ("scale", "offset", "dtype"), thin([1e-6, 1.0, 1e6], [0.0, 1e3], [np.float32, np.float64])
-)
+@pytest.mark.parametrize(("scale", "offset", "dtype"), thin([1e-6, 1.0, 1e6], [0.0, 1e3], [np.float32, np.float64]))
 def test_no_false_alarm_from_rounding(scale, offset, dtype):
     X = (scale * (rng.standard_normal((80, 3)) + offset)).astype(dtype)
     X[40:] = X[:40]
