@@ -52,9 +52,15 @@ def lonely():
 
 @pytest.fixture(scope="module", autouse=True)
 def quick_starts():
-    """Fork the workers from a process that has imported what they need: otherwise each takes seconds to import it."""
+    """Fork the workers from a process that has imported what they need: otherwise each takes seconds to import it.
+
+    They are not profiled: in some versions of Python, `sys._current_frames` blocks forever if garbage is collected
+    meanwhile.
+    """
     with (
-        dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),
+        dask.config.set(
+            {"distributed.worker.multiprocessing-method": "forkserver", "distributed.worker.profile.enabled": False}
+        ),
         pytest.MonkeyPatch.context() as patched,
     ):
         patched.setenv("PYTHONPATH", os.path.dirname(__file__), prepend=os.pathsep)
