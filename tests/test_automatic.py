@@ -203,6 +203,10 @@ def test_outlying_targets_are_named_where_squared_errors_count():
     y[[5, 17, 60, 99]] = [1e6, -1e6, 1e9, 1e6]
     (note,) = (one for one in SimilarityRegressor("gaussian").fit(X, y).notes_ if "far beyond" in one)
     assert note.startswith("4 targets far beyond all others (row 5, 17, 60, ...)") and "loss='huber'" in note
+    apart = SimilarityRegressor("gaussian", certify=0.3, random_state=1).fit(X, y)  # fitted to some of the rows only
+    (note,) = (one for one in apart.notes_ if "far beyond" in one)
+    named = note.split("(row ")[1].split(")")[0].removesuffix(", ...").split(", ")
+    assert {int(row) for row in named} <= {5, 17, 60, 99}
 
 
 def test_odd_columns():

@@ -205,9 +205,9 @@ class PilotTargets:
 class Trials:
     """The errors of pilot rows by penalty, under a model of all fitted rows and under one of half of them.
 
-    A subclass computes them for a penalty (`_residuals`). The extrapolated loss may fall to `steepest` times itself
-    with each of at most so many doublings. At the smallest penalty it does not: where a smaller one would be better,
-    the loss falls for that reason alone.
+    A subclass computes them for a penalty (`_residuals`). Losses are extrapolated over at most `most_doublings`
+    doublings of the rows, each of which leaves the share `steepest` of the loss at least. At the smallest penalty they
+    are not extrapolated: the loss may fall only because a still smaller penalty would be better.
     """
 
     steepest, most_doublings = STEEPEST, MOST_DOUBLINGS

@@ -142,7 +142,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         few = np.count_nonzero(weights) < FEWEST_NESTED_ROWS
         if self.loss != HUBER or few:
             judge = super()._fitted(X, Y, weights, sample_weight, labels, sampling)
-            self.notes_ += _notes_on_outliers(Y)
+            self.notes_ += _notes_on_outliers(Y, sampling)
             if self.loss == HUBER:
                 self.notes_.append(f"loss='huber' needs {FEWEST_NESTED_ROWS} rows: the squared loss was used")
             return judge
@@ -243,13 +243,15 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         return self._explain(X, by, Asked(scores[:, output], scores, directions, [None] * len(scores)))
 
 
-def _notes_on_outliers(Y: np.ndarray) -> list[str]:
+def _notes_on_outliers(Y: np.ndarray, sampling: Sampling) -> list[str]:
     """Return a note that names targets far beyond all others; none where there are none."""
     far = outlying_rows(Y)
     if not len(far):
         return []
-    named = ", ".join(map(str, far[:NAMED_OUTLIERS])) + (", ..." if len(far) > NAMED_OUTLIERS else "")
+    rows = far if sampling.places is None else sampling.places[far]
+    named = ", ".join(map(str, rows[:NAMED_OUTLIERS])) + (", ..." if len(far) > NAMED_OUTLIERS else "")
+    sample = "" if sampling.all_rows is None else f" of a sample of {len(Y):,}"
     return [
-        f"{number_of(len(far), 'target')} far beyond all others (row {named}), and squared errors let few such rows "
-        "decide: loss='huber' gives them little influence"
+        f"{number_of(len(far), 'target')}{sample} far beyond all others (row {named}), and squared errors let few such "
+        "rows decide: loss='huber' gives them little influence"
     ]

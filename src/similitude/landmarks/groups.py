@@ -16,7 +16,7 @@ MOST_NUMBERS, OF_FEW = 28, 12
 many of them if there are few landmarks. In double precision, they take less than 256 bytes."""
 
 FEWEST_GROUPS, OF_MANY = 4, 2
-"""Fewest groups if rows have several numbers as targets, and if these are so many that one group fills the limit."""
+"""The fewest groups of rows with several targets, and of rows with more targets than `MOST_NUMBERS` allows."""
 
 
 def most_numbers(n_landmarks: int) -> int:

@@ -22,7 +22,7 @@ from similitude.linear.model import LinearModel
 from similitude.linear.moments import Members, sums_of_groups
 
 STEP_TOLERANCE, MOST_STEPS = 5e-4, 60
-"""Steps end when the objective is estimated to be above its minimum by this part of itself, or after so many."""
+"""The relative error of the objective at which conjugate gradients stop, as they estimate it, and the most steps."""
 
 GROUP_TOLERANCE = 2e-3
 """The same for what groups of rows add to a model."""
