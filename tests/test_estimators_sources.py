@@ -1,6 +1,7 @@
 """Fits to sources: equal to a fit in memory, whatever the kind of data; interrupted fits resume."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -370,13 +371,24 @@ def test_damaged_and_strange_files(tmp_path, at_once):
     interrupted(path)
     model = SimilarityRegressor(**GIVEN, engine=LocalEngine(threads=1, checkpoint=path))
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(CheckpointError, match="damaged: remove it"):
+    with pytest.raises(CheckpointError, match="damaged or was changed: remove it"):
         model.fit(Source(X, Y))
     for text in (b"hello", b"", b"[1]\n", b'{"is": "else"}\n'):
         path.write_bytes(text)
         with pytest.raises(CheckpointError, match="not a checkpoint of similitude"):
             model.fit(Source(X, Y))
         assert path.read_bytes() == text
+
+
+def test_a_header_that_was_changed_is_refused(tmp_path, at_once):
+    path = tmp_path / "sums"
+    interrupted(path)
+    content = path.read_bytes()
+    rows = json.loads(content.split(b"\n")[0])["rows"]
+    path.write_bytes(content.replace(b'"rows": %d' % rows, b'"rows": %d' % (rows - 4096), 1))
+    model = SimilarityRegressor(**GIVEN, engine=LocalEngine(threads=1, checkpoint=path))
+    with pytest.raises(CheckpointError, match="damaged or was changed"):
+        model.fit(Source(X, Y))
 
 
 def test_a_place_that_cannot_be_written_is_known_at_once(tmp_path):

@@ -3,7 +3,7 @@
 Nothing here imports NumPy before it is used, so that the command line starts quickly.
 """
 
-from similitude.support.atomic_write import check_place, complete_file
+from similitude.support.atomic_write import check_path, check_place, complete_file, remove_abandoned
 from similitude.support.errors import (
     BudgetError,
     CacheError,
