@@ -5,6 +5,7 @@
 """
 
 import atexit
+import contextlib
 import io
 import json
 import random
@@ -119,10 +120,8 @@ def read_folder(data):
 
 def read_expression(data):
     """Read an expression, and print what it means."""
-    try:
+    with contextlib.suppress(ExpressionError):
         repr(parse(data.decode("utf-8", "replace")))
-    except ExpressionError:
-        pass
 
 
 def load_model(data):
@@ -130,10 +129,8 @@ def load_model(data):
     nodes, _, arrays = data.partition(b"\n")
     path = folder() / "model.sim"
     path.write_bytes(joined(MANIFEST, nodes, arrays))
-    try:
+    with contextlib.suppress(SavedModelError):
         load(path)
-    except SavedModelError:
-        pass
 
 
 TARGETS = {

@@ -3,9 +3,9 @@
     python tools/fuzz.py                        # every target, 100 seconds each
     python tools/fuzz.py --seconds 20 load csv  # some of them
 
-A crash, a call of more than 5 seconds, an error of another class than the documented one, or more than 1 GiB of memory is
-a failure: the input is kept in ``build/fuzz/failures``, and belongs into ``tests/corpus`` once it is dealt with. Inputs
-that reach new code are kept in ``build/fuzz`` for the next run. Needs atheris (pip install atheris).
+A crash, a call of more than 5 seconds, an error of another class than the documented one, or more than 1 GiB of memory
+is a failure: the input is kept in ``build/fuzz/failures``, and belongs into ``tests/corpus`` once it is dealt with.
+Inputs that reach new code are kept in ``build/fuzz`` for the next run. Needs atheris (pip install atheris).
 """
 
 from __future__ import annotations
