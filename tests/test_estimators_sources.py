@@ -185,7 +185,9 @@ def test_maps(one, mapped):
     np.testing.assert_allclose(one.transform(in_batches(777, X[:5_000])), expected, atol=1e-6)
     if hasattr(one, "landmark_indices_"):
         assert np.array_equal(X[one.landmark_indices_], one.landmarks_)
+        assert f"chose among a uniform sample of 20,000 of {N:,} rows; in memory" in " ".join(one.notes_)
     few = one.fit(Source(X[:400], TWO[:400])).transform(NEW)
+    assert not getattr(one, "notes_", [])
     np.testing.assert_allclose(few, one.fit(X[:400], TWO[:400]).transform(NEW), atol=1e-6)
 
 
@@ -213,11 +215,27 @@ def test_a_sample_that_does_not_fit_into_memory_is_refused():
 
 def test_other_labels_or_rows_in_the_second_pass(small_batches):
     passes = iter([TWO, TWO, TWO + 5])
-    with pytest.raises(ValueError, match="was not there in the first pass"):
+    with pytest.raises(SourceError, match="rows 0 to 4,095 are not those of the first pass"):
         SimilarityClassifier(**GIVEN).fit(lambda: iter([(X, next(passes))]))
     lengths = iter([N, N, N - 7])
     with pytest.raises(SourceError, match="29,993"):
         SimilarityRegressor(**GIVEN).fit(lambda: iter([(X[: (n := next(lengths))], Y[:n])]))
+
+
+@pytest.mark.parametrize("changed", ["a value", "the order", "a label"])
+def test_other_values_in_the_second_pass(changed, small_batches):
+    other, labels = X.copy(), Y.copy()
+    if changed == "a value":
+        other[20_123, 2] += 1e-3
+    elif changed == "the order":
+        other = other[::-1].copy()
+    else:
+        labels[20_123] = 0.5
+    passes = iter([(X, Y), (X, Y), (other, labels)])
+    model = SimilarityRegressor(**GIVEN)
+    with pytest.raises(SourceError, match="are not those of the first pass: every pass must give the same"):
+        model.fit(lambda: in_batches(1000, *next(passes))())
+    assert not hasattr(model, "landmarks_")
 
 
 def test_a_pair_that_fails_is_named_by_its_row(small_batches):

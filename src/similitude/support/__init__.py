@@ -16,6 +16,7 @@ from similitude.support.errors import (
     InseparableError,
     NotAKernelError,
     PairError,
+    PrecisionWarning,
     SavedModelError,
     SourceError,
     UnresolvedError,
