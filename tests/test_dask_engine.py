@@ -598,7 +598,7 @@ def test_a_metric_is_learned_from_a_collection(client):
 def test_partitions_that_change_between_passes_are_refused(client, tmp_path):
     X = da.concatenate([da.from_delayed(dask.delayed(drawn)(i, str(tmp_path)), (ROWS, 4), float) for i in range(PARTS)])
     labels = da.from_array(np.tile([0, 1], PARTS * ROWS // 2), chunks=ROWS)
-    with pytest.raises(SourceError, match="partition 3.*are not those of the first pass"):
+    with pytest.raises(SourceError, match=r"partition 3.*are not those of the first pass"):
         classifier(DaskEngine(client)).fit(X, labels)
 
 

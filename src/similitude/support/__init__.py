@@ -47,6 +47,7 @@ from similitude.support.results import (
     rounded_down,
     rounded_up,
 )
+from similitude.support.threads import in_daemon_thread, interruptibly
 from similitude.support.validation import (
     check_choice,
     check_integer,
