@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from similitude.similarity.meter import Meter, current_meters, spend
+from similitude.similarity.read_only import with_hint
 from similitude.support import (
     BudgetError,
     PairError,
@@ -234,7 +235,7 @@ class _Calls:
         if isinstance(error, (PairError, BudgetError)) or not isinstance(error, Exception):
             return error
         text = f"took longer than {self.how.timeout:g} s" if isinstance(error, _TookTooLongError) else ""
-        text = text or f"raised {type(error).__name__}: {error}"
+        text = text or f"raised {with_hint(error)}"
         named = self.error(request, text + (f", after {attempts} attempts" if attempts > 1 else ""))
         named.__cause__ = error
         return named
