@@ -54,7 +54,7 @@ def fuzzed(name: str, seconds: int) -> bool:
     executed = int(stats.get("number_of_executed_units", 0))
     print(f"{name:12s} {executed:9,} calls, {int(stats.get('peak_rss_mb', 0)):5,} MiB at most", flush=True)
     if done.returncode:
-        print(done.stderr[-3000:], flush=True)
+        print(done.stdout[-2000:], done.stderr[-1500:], flush=True)
     return done.returncode == 0
 
 

@@ -16,6 +16,7 @@ from similitude.support.errors import (
     InseparableError,
     NotAKernelError,
     PairError,
+    PrecisionWarning,
     SavedModelError,
     SourceError,
     UnresolvedError,
@@ -47,6 +48,7 @@ from similitude.support.results import (
     rounded_down,
     rounded_up,
 )
+from similitude.support.threads import in_daemon_thread, interruptibly
 from similitude.support.validation import (
     check_choice,
     check_integer,

@@ -34,7 +34,7 @@ WRITE_SHARE = 0.02
 MISMATCHES = {
     "version": "by another version of similitude",
     "model": "for another model: its similarity, landmarks or coordinates differ",
-    "data": "for other data: their number, type, values, weights or batches differ",
+    "data": "for other data: the number, type, values, labels or weights of rows differ, or the batches do",
 }
 """What it means if a fingerprint differs."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
@@ -16,9 +15,6 @@ from similitude.support import FileError, brief
 SPARSE_KEYS = ("data", "indices", "indptr", "shape")
 """The parts of a sparse matrix, as ``scipy.sparse.save_npz`` names them."""
 
-DAMAGE = (ValueError, OSError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""Exceptions of NumPy and zipfile for a file that is truncated, damaged, encrypted or oddly compressed."""
-
 
 def read_npz(stream: BinaryIO, request: Request, label_optional: bool, default: str | None = None) -> Data:
     """Read objects (the requested array, `default`, ``X``, or the only one besides the labels) and labels (``y``)."""
@@ -30,9 +26,9 @@ def read_npz(stream: BinaryIO, request: Request, label_optional: bool, default: 
             label = _label_name(arrays, request.label, label_optional)
             name, objects = _objects(arrays, request.object or _if_present(arrays, default), label)
             labels = None if label is None else _labels(label, arrays[label])
-    except FileError:
+    except (FileError, MemoryError):
         raise
-    except DAMAGE as error:
+    except Exception as error:  # of NumPy, which evaluates a header as Python does, and of zipfile: anything
         if "allow_pickle" in str(error):
             raise FileError("an array holds Python objects (pickle): these are never loaded") from None
         raise FileError(f"truncated, damaged or not an npz file: {brief(str(error))}") from None
