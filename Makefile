@@ -18,7 +18,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test quick torch test-gpu lint bench bench-gpu theory docs deep clean
+.PHONY: help setup demo test quick torch test-gpu lint fuzz bench bench-gpu theory docs deep clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
@@ -46,6 +46,9 @@ lint: .venv/dev.installed ## check style, types, spelling and the layers of impo
 	$(BIN)/codespell
 	$(BIN)/lint-imports
 
+fuzz: .venv/test.installed .venv/fuzz.installed ## look for files and expressions that readers and load do not survive (25 minutes)
+	$(BIN)/python tools/fuzz.py
+
 bench: .venv/test.installed ## run the benchmarks
 	$(BIN)/python -m benchmarks
 
@@ -68,6 +71,8 @@ deep: .venv/test.installed ## run the tests with the long checks, on the readabl
 	HYPOTHESIS_PROFILE=deep $(PYTEST) -m "deep or not deep"
 	SIMILITUDE_LOOPS=reference $(PYTEST)
 	$(BIN)/python -m benchmarks.instructions
+	@if $(MAKE) .venv/fuzz.installed; then $(BIN)/python tools/fuzz.py --seconds 5; \
+	else echo "atheris cannot be installed here: nothing is fuzzed"; fi
 
 clean: ## remove .venv and all that was built
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

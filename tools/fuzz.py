@@ -1,6 +1,6 @@
 """Look for input that the readers of files, the expression language or `load` do not survive.
 
-    python tools/fuzz.py                        # every target, 100 seconds each
+    python tools/fuzz.py                        # every target, 90 seconds each
     python tools/fuzz.py --seconds 20 load csv  # some of them
 
 A crash, a call of more than 5 seconds, an error of another class than the documented one, or more than 1 GiB of memory
@@ -32,7 +32,7 @@ def main() -> int:
     """Fuzz each target in a process of its own; return the number of those that failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", help="default: all")
-    parser.add_argument("--seconds", type=int, default=100, help="for each target")
+    parser.add_argument("--seconds", type=int, default=90, help="for each target")
     asked = parser.parse_args()
     names = asked.targets or sorted(one.name for one in CORPUS.iterdir() if one.is_dir())
     (FOUND / "failures").mkdir(parents=True, exist_ok=True)

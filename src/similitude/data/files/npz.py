@@ -25,7 +25,7 @@ def read_npz(stream: BinaryIO, request: Request, label_optional: bool, default: 
         with np.load(stream, allow_pickle=False) as arrays:
             label = _label_name(arrays, request.label, label_optional)
             name, objects = _objects(arrays, request.object or _if_present(arrays, default), label)
-            labels = None if label is None else _labels(label, arrays[label])
+            labels = None if label is None else _labels(label, _array(arrays, label))
     except (FileError, MemoryError):
         raise
     except Exception as error:  # of NumPy, which evaluates a header as Python does, and of zipfile: anything
@@ -69,14 +69,22 @@ def _objects(arrays: Mapping[str, Any], wanted: str | None, label: str | None) -
     if wanted is None and "X" not in names and len(names) != 1:
         raise FileError(f"which array holds the objects? Choose one with object=: it has {listed(names)}")
     name = wanted or ("X" if "X" in names else names[0])
-    return name, arrays[name]
+    return name, _array(arrays, name)
+
+
+def _array(arrays: Mapping[str, Any], name: str) -> np.ndarray:
+    """Return an array of the archive; other files in it come as bytes."""
+    found = arrays[name]
+    if not isinstance(found, np.ndarray):
+        raise FileError(f"{name!r} in it is not an array")
+    return found
 
 
 def _sparse(arrays: Mapping[str, Any], prefix: str) -> Any:
     from scipy.sparse import csc_matrix, csr_matrix
 
-    data, indices, indptr, shape = (arrays[prefix + part] for part in SPARSE_KEYS)
-    stored = arrays[f"{prefix}format"].item() if f"{prefix}format" in arrays else "csr"
+    data, indices, indptr, shape = (_array(arrays, prefix + part) for part in SPARSE_KEYS)
+    stored = _array(arrays, f"{prefix}format").item() if f"{prefix}format" in arrays else "csr"
     stored = stored.decode() if isinstance(stored, bytes) else stored
     if stored not in ("csr", "csc") or data.dtype.kind not in "biuf":
         raise FileError(f"a sparse matrix must be stored as csr or csc and hold numbers, got {stored} of {data.dtype}")
