@@ -84,7 +84,7 @@ def test_a_report_keeps_to_a_budget_of_calls(genes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     asked = ("-s", "judge_of_genes:alike", "--trust", "--max-calls", "2500", "-o", "report.txt")
-    code, out, err = run("report", genes, "--label", "class", *asked)
+    code, _, err = run("report", genes, "--label", "class", *asked)
     assert code == 0, err
     assert 0 < len((tmp_path / "calls.txt").read_text()) <= 2500
     assert "--max-calls 2500" in (tmp_path / "report.txt").read_text(encoding="utf-8")
