@@ -77,6 +77,11 @@ sanitize: .venv/test.installed ## run the tests of the loops under the sanitizer
 arm64: .venv/test.installed ## run the C++ tests of the loops on an emulated arm64 processor: needs a cross compiler and qemu
 	sh tools/arm64.sh $(BIN)/python
 
+coverage: .venv/coverage.installed ## run the tests and print how many lines and branches of the package they reach
+	rm -rf build/coverage
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) --dist worksteal
+	$(BIN)/python tools/coverage_table.py
+
 clean: ## remove .venv and all that was built
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf docs/api/generated docs/gallery docs/sg_execution_times.rst docs/pictures/*.svg

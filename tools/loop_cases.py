@@ -2,8 +2,8 @@
 
     python tools/loop_cases.py CASES
 
-The harness, tests/cpp/check_loops.cpp, runs where Python does not: under the thread sanitizer, or on a processor that is
-emulated. It takes arguments as the C++ functions do, so that names are numbers and orders are computed here.
+The harness, tests/cpp/check_loops.cpp, runs where Python does not: under the thread sanitizer, or on a processor that
+is emulated. It takes arguments as the C++ functions do, so that names are numbers and orders are computed here.
 """
 
 from __future__ import annotations
@@ -184,10 +184,8 @@ def packed(value: Any) -> bytes:
     """Return an array, or a number, as the harness reads it."""
     array = np.asarray(value)
     array = array.astype(np.int64) if array.dtype == bool else np.ascontiguousarray(array).reshape(array.shape)
-    head = (
-        TYPES[str(array.dtype)].encode() + struct.pack("<Q", array.ndim) + struct.pack(f"<{array.ndim}Q", *array.shape)
-    )
-    return head + array.tobytes()
+    shape = struct.pack(f"<{array.ndim + 1}Q", array.ndim, *array.shape)
+    return TYPES[str(array.dtype)].encode() + shape + array.tobytes()
 
 
 def main() -> None:
