@@ -27,6 +27,7 @@ from similitude.support.errors import (
 )
 from similitude.support.fingerprints import digest, digests
 from similitude.support.outliers import outlier_limits, outlying_rows
+from similitude.support.printable import printable
 from similitude.support.randomness import generator, key_order, random_keys
 from similitude.support.results import (
     CONDITIONAL,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.data.arrow_text import text_problem
 from similitude.data.sources.batch import Batch
 from similitude.support import SourceError, missing_extra
 
@@ -67,6 +68,8 @@ class ArrowReader:
 
 def from_arrow(batch: Any, label: str | None, weight: str | None, name: str) -> tuple[Any, Any, Any]:
     """Return the objects, labels and weights of a record batch."""
+    if problem := text_problem(batch):
+        raise SourceError(f"{name}: {problem}")
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     labels = None if label is None else columns.pop(label)
     weights = None if weight is None else columns.pop(weight)
