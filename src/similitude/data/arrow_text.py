@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from similitude.support import import_optional
+
 
 def text_problem(batch: Any, before: int = 0) -> str:
     """Return which column of a record batch holds text that is not UTF-8, and what to do; nothing if none does.
 
     `before` is the number of rows before the batch.
     """
-    from pyarrow import ArrowInvalid
-
+    invalid = import_optional("pyarrow", "a table").ArrowInvalid
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
             column.validate(full=True)
-        except ArrowInvalid as error:
+        except invalid as error:
             found = re.search(r"Invalid UTF8 sequence at string index (\d+)$", str(error).strip())
             if found is None:
                 raise
