@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import Any
-
-from similitude.support import import_optional
 
 
 def text_problem(batch: Any, before: int = 0) -> str:
@@ -13,7 +12,7 @@ def text_problem(batch: Any, before: int = 0) -> str:
 
     `before` is the number of rows before the batch.
     """
-    invalid = import_optional("pyarrow", "a table").ArrowInvalid
+    invalid = import_module("pyarrow").ArrowInvalid
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
             column.validate(full=True)
