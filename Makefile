@@ -19,6 +19,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test quick torch test-gpu lint fuzz bench bench-gpu theory docs deep clean
+.PHONY: sanitize arm64 coverage mutants versions
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
@@ -71,8 +72,20 @@ deep: .venv/test.installed ## run the tests with the long checks, on the readabl
 	HYPOTHESIS_PROFILE=deep $(PYTEST) -m "deep or not deep"
 	SIMILITUDE_LOOPS=reference $(PYTEST)
 	$(BIN)/python -m benchmarks.instructions
+	sh tools/sanitize.sh $(BIN)/python short
 	@if $(MAKE) .venv/fuzz.installed; then $(BIN)/python tools/fuzz.py --seconds 5; \
 	else echo "atheris cannot be installed here: nothing is fuzzed"; fi
+
+sanitize: .venv/test.installed ## run the tests of the loops under the sanitizers of addresses, undefined behavior and threads
+	sh tools/sanitize.sh $(BIN)/python
+
+arm64: .venv/test.installed ## run the C++ tests of the loops on an emulated arm64 processor: needs a cross compiler and qemu
+	sh tools/arm64.sh $(BIN)/python
+
+coverage: .venv/coverage.installed ## run the tests and print how many lines and branches of the package they reach
+	rm -rf build/coverage
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) --dist worksteal
+	$(BIN)/python tools/coverage_table.py
 
 clean: ## remove .venv and all that was built
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
