@@ -19,7 +19,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test quick torch test-gpu lint bench bench-gpu theory docs deep clean
-.PHONY: sanitize arm64 coverage mutants versions
+.PHONY: sanitize arm64 coverage mutants
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
@@ -81,6 +81,9 @@ coverage: .venv/coverage.installed ## run the tests and print how many lines and
 	rm -rf build/coverage
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) --dist worksteal
 	$(BIN)/python tools/coverage_table.py
+
+mutants: .venv/test.installed ## change the source in sixty random places, and print the changes that no test notices
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/mutants.py $(MUTANTS)
 
 clean: ## remove .venv and all that was built
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
