@@ -18,7 +18,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test quick torch test-gpu lint bench bench-gpu theory docs deep clean
+.PHONY: help setup demo test quick torch test-gpu lint fuzz bench bench-gpu theory docs deep clean
 .PHONY: sanitize arm64 coverage mutants
 
 help: ## list these targets
@@ -47,6 +47,9 @@ lint: .venv/dev.installed ## check style, types, spelling and the layers of impo
 	$(BIN)/codespell
 	$(BIN)/lint-imports
 
+fuzz: .venv/test.installed .venv/fuzz.installed ## look for files and expressions that readers and load do not survive (25 minutes)
+	$(BIN)/python tools/fuzz.py
+
 bench: .venv/test.installed ## run the benchmarks
 	$(BIN)/python -m benchmarks
 
@@ -70,6 +73,8 @@ deep: .venv/test.installed ## run the tests with the long checks, on the readabl
 	SIMILITUDE_LOOPS=reference $(PYTEST)
 	$(BIN)/python -m benchmarks.instructions
 	sh tools/sanitize.sh $(BIN)/python short
+	@if $(MAKE) .venv/fuzz.installed; then $(BIN)/python tools/fuzz.py --seconds 5; \
+	else echo "atheris cannot be installed here: nothing is fuzzed"; fi
 
 sanitize: .venv/test.installed ## run the tests of the loops under the sanitizers of addresses, undefined behavior and threads
 	sh tools/sanitize.sh $(BIN)/python

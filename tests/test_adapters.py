@@ -21,6 +21,7 @@ from sklearn.model_selection import ParameterGrid
 
 from similitude import FromBlocks, FromPairs, Precomputed, as_similarity, use_engine
 from similitude.engines import LocalEngine
+from similitude.errors import PairError
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial
 
 G, L = Gaussian(1.2), Linear()
@@ -386,3 +387,105 @@ def test_lambdas_are_pickled(k):
     again = pickle.loads(pickle.dumps(2 * k + 1))
     assert again(2.0, 3.0) == (2 * k + 1)(2.0, 3.0)
     assert again.fingerprint() == (2 * k + 1).fingerprint()
+
+
+# A function may not change what it is given.
+
+
+def halves(x, z):
+    x /= 2
+    return float(x @ z)
+
+
+def fills(x, z):
+    z[0] = 7
+    return 1.0
+
+
+def sorts(x, z):
+    x.sort()
+    return float(x[0])
+
+
+def counts(x, z):
+    z["seen"] = z.get("seen", 0) + 1
+    return float(z["seen"])
+
+
+def grows(x, z):
+    x[0].append(1)
+    return 1.0
+
+
+ARRAYS = np.arange(6.0).reshape(3, 2) + 1
+
+
+@pytest.mark.parametrize("options", [{}, {"retries": 1}, {"workers": 2}], ids=["plain", "retried", "concurrent"])
+def test_arrays_cannot_be_changed_by_a_function_of_pairs(options):
+    for f in (halves, fills):
+        for X in (ARRAYS.copy(), list(ARRAYS.copy())):
+            k = FromPairs(f, **options)
+            for call in (k.gram, k.diag, lambda X, k=k: k.cross(X[:1], X), lambda X, k=k: k(X[0], X[1])):
+                with pytest.raises(PairError, match=r"read-only \(a function may not change its arguments, which are"):
+                    call(X)
+            assert np.array_equal(X, ARRAYS)
+
+
+@pytest.mark.parametrize("options", [{}, {"retries": 1}], ids=["plain", "retried"])
+def test_lists_dicts_and_tuples_that_a_function_changes_are_an_error(options):
+    X = {
+        sorts: [[3, 1], [2, 5], [9, 4]],
+        counts: [{"a": 1}, {"a": 2}, {"a": 3}],
+        grows: [([1], np.arange(3)), ([2], np.arange(2)), ([3], np.arange(1))],
+    }
+    for f, objects in X.items():
+        with pytest.raises(ValueError, match=f"the function {f.__name__} changed an object that it was given"):
+            FromPairs(f, **options).gram(objects)
+
+
+def test_blocks_and_images_cannot_be_changed_either():
+    def doubled(X, Z):
+        X *= 2
+        return X @ Z.T
+
+    def overwritten(X, Z):
+        X.iloc[0, 0] = 100.0
+        return X.to_numpy() @ Z.to_numpy().T
+
+    def shifted(X):
+        X += 1
+        return X
+
+    def scaled(X, Z):
+        X.data *= 2
+        return (X @ Z.T).toarray()
+
+    X = ARRAYS.copy()
+    images = Linear().pullback(shifted), Linear().pullback(shifted, batched=True)
+    for call in (one.gram for one in (FromBlocks(doubled), *images)):
+        with pytest.raises(ValueError, match=r"the function .*read-only \(a function may not change its arguments"):
+            call(X)
+    sparse, table = sp.csr_array(ARRAYS), pd.DataFrame(ARRAYS)
+    with pytest.raises(ValueError, match="read-only"):
+        FromBlocks(scaled).gram(sparse)
+    FromBlocks(overwritten).gram(table)  # it gets a copy
+    with pytest.raises(ValueError, match="changed an object"):
+        Linear().pullback(lambda x: x.append(0) or [1.0]).gram([[1], [2]])
+    assert np.array_equal(X, ARRAYS) and np.array_equal(sparse.toarray(), ARRAYS) and np.array_equal(table, ARRAYS)
+
+
+def test_what_a_function_keeps_in_objects_of_its_own_class_is_its_own_business():
+    class Molecule:
+        def __init__(self, size):
+            self.size = size
+
+    def cached(x, z):
+        x.half = x.size / 2
+        return x.half * z.size
+
+    assert FromPairs(cached).gram([Molecule(2), Molecule(4)]).tolist() == [[2, 4], [4, 8]]
+
+
+def test_arrays_of_a_worker_process_cannot_be_changed_either():
+    with use_engine(LocalEngine(processes=2)), pytest.raises(PairError, match="may not change its arguments"):
+        FromPairs(halves).gram(np.ones((300, 2)))

@@ -1,5 +1,6 @@
 """Tiles: the same matrix whatever the tiles, threads and budget; sizes refused in time; nothing left behind."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -207,6 +208,23 @@ def test_ctrl_c_stops_and_leaves_nothing_behind(how, after):
         run.communicate()
     assert no_process_left(run.pid)
     assert not list(Path("/dev/shm").glob(f"sem.loky-{run.pid}-*"))
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.deep)])
+def test_workers_end_with_their_parent(how):
+    program = [sys.executable, "-c", textwrap.dedent(INTERRUPTED).replace("sleep(0.01)", "sleep(60)"), "processes"]
+    run = subprocess.Popen(
+        program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+    )
+    try:
+        assert run.stdout.readline() == "go\n"
+        time.sleep(2.0)
+        run.send_signal(how)  # to the parent alone, as a supervisor does
+        run.communicate(timeout=60)
+        assert no_process_left(run.pid)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
 
 
 def no_process_left(group, patience=20.0):

@@ -24,7 +24,7 @@ def rows(tmp_path):
 
 def test_a_file_as_a_source(rows, monkeypatch):
     path, X, y = rows
-    monkeypatch.setattr(open_file, "_uncompressed_size", lambda file: 10**15)
+    monkeypatch.setattr(open_file, "_uncompressed_size", lambda file, most: 10**15)
     data = TrainingOptions(path, label="where", similarity="gaussian(sigma=1)").load(Output(True), may_stream=True)
     assert isinstance(data.objects, Source) and data.text == "gaussian(sigma=1)"
     assert np.array_equal(data.labels, y)
@@ -36,7 +36,7 @@ def test_a_file_as_a_source(rows, monkeypatch):
 
 def test_a_file_that_is_too_large_says_whether_it_can_be_read_in_batches(rows, monkeypatch, tmp_path):
     np.savez(tmp_path / "rows.npz", X=rows[1], y=rows[2])
-    monkeypatch.setattr(open_file, "_uncompressed_size", lambda file: 10**15)
+    monkeypatch.setattr(open_file, "_uncompressed_size", lambda file, most: 10**15)
     with pytest.raises(FileTooLargeError, match=r"rows\.csv: reading it takes about .* GiB"):
         read(rows[0])
     with pytest.raises(FileError, match=r"rows\.npz: reading it takes about .* GiB") as refused:
@@ -47,7 +47,7 @@ def test_a_file_that_is_too_large_says_whether_it_can_be_read_in_batches(rows, m
 def test_fit_streams_and_says_so(rows, monkeypatch, tmp_path):
     pytest.importorskip("similitude.persistence")
     path, _X, _y = rows
-    monkeypatch.setattr(open_file, "_uncompressed_size", lambda file: 10**15)
+    monkeypatch.setattr(open_file, "_uncompressed_size", lambda file, most: 10**15)
     ask = ["--label", "where", "--landmarks", "20", "--similarity", "gaussian(sigma=1)"]
     done = run("fit", path, *ask, "-o", tmp_path / "m.sim", "--json")
     assert done.code == 0, done.err

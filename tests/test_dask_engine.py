@@ -27,7 +27,7 @@ from distributed.utils import get_mp_context  # noqa: E402
 from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel, use_engine  # noqa: E402
 from similitude.checks import check_engine  # noqa: E402
 from similitude.engines import DaskEngine, LocalEngine  # noqa: E402
-from similitude.errors import ClusterError, NotAKernelError, PairError  # noqa: E402
+from similitude.errors import ClusterError, NotAKernelError, PairError, SourceError  # noqa: E402
 from similitude.estimators.rows import Sampling, draw_seed  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
 from similitude.learners import KernelRidge  # noqa: E402
@@ -593,3 +593,18 @@ def test_a_metric_is_learned_from_a_collection(client):
     assert model.learned_.gain > 0.05 and (weights is None or weights[0] > 10 * weights[1:].max())
     assert model.score(X[:500], y[:500]) > 0.95
     assert any("exact fits in cells need all rows in memory" in note for note in model.notes_)
+
+
+def test_partitions_that_change_between_passes_are_refused(client, tmp_path):
+    X = da.concatenate([da.from_delayed(dask.delayed(drawn)(i, str(tmp_path)), (ROWS, 4), float) for i in range(PARTS)])
+    labels = da.from_array(np.tile([0, 1], PARTS * ROWS // 2), chunks=ROWS)
+    with pytest.raises(SourceError, match=r"partition 3.*are not those of the first pass"):
+        classifier(DaskEngine(client)).fit(X, labels)
+
+
+def drawn(part, folder):
+    """One partition; that with number 3 is another one whenever it is read again."""
+    readings = len(os.listdir(folder))
+    if part == 3:
+        open(os.path.join(folder, str(readings)), "x").close()
+    return rows_of(part) + (1e-6 * readings if part == 3 else 0.0)

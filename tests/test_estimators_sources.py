@@ -1,6 +1,7 @@
 """Fits to sources: equal to a fit in memory, whatever the kind of data; interrupted fits resume."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -185,7 +186,9 @@ def test_maps(one, mapped):
     np.testing.assert_allclose(one.transform(in_batches(777, X[:5_000])), expected, atol=1e-6)
     if hasattr(one, "landmark_indices_"):
         assert np.array_equal(X[one.landmark_indices_], one.landmarks_)
+        assert f"chose among a uniform sample of 20,000 of {N:,} rows; in memory" in " ".join(one.notes_)
     few = one.fit(Source(X[:400], TWO[:400])).transform(NEW)
+    assert not getattr(one, "notes_", [])
     np.testing.assert_allclose(few, one.fit(X[:400], TWO[:400]).transform(NEW), atol=1e-6)
 
 
@@ -213,11 +216,27 @@ def test_a_sample_that_does_not_fit_into_memory_is_refused():
 
 def test_other_labels_or_rows_in_the_second_pass(small_batches):
     passes = iter([TWO, TWO, TWO + 5])
-    with pytest.raises(ValueError, match="was not there in the first pass"):
+    with pytest.raises(SourceError, match="rows 0 to 4,095 are not those of the first pass"):
         SimilarityClassifier(**GIVEN).fit(lambda: iter([(X, next(passes))]))
     lengths = iter([N, N, N - 7])
     with pytest.raises(SourceError, match="29,993"):
         SimilarityRegressor(**GIVEN).fit(lambda: iter([(X[: (n := next(lengths))], Y[:n])]))
+
+
+@pytest.mark.parametrize("changed", ["a value", "the order", "a label"])
+def test_other_values_in_the_second_pass(changed, small_batches):
+    other, labels = X.copy(), Y.copy()
+    if changed == "a value":
+        other[20_123, 2] += 1e-3
+    elif changed == "the order":
+        other = other[::-1].copy()
+    else:
+        labels[20_123] = 0.5
+    passes = iter([(X, Y), (X, Y), (other, labels)])
+    model = SimilarityRegressor(**GIVEN)
+    with pytest.raises(SourceError, match="are not those of the first pass: every pass must give the same"):
+        model.fit(lambda: in_batches(1000, *next(passes))())
+    assert not hasattr(model, "landmarks_")
 
 
 def test_a_pair_that_fails_is_named_by_its_row(small_batches):
@@ -370,13 +389,51 @@ def test_damaged_and_strange_files(tmp_path, at_once):
     interrupted(path)
     model = SimilarityRegressor(**GIVEN, engine=LocalEngine(threads=1, checkpoint=path))
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(CheckpointError, match="damaged: remove it"):
+    with pytest.raises(CheckpointError, match="damaged or was changed: remove it"):
         model.fit(Source(X, Y))
     for text in (b"hello", b"", b"[1]\n", b'{"is": "else"}\n'):
         path.write_bytes(text)
         with pytest.raises(CheckpointError, match="not a checkpoint of similitude"):
             model.fit(Source(X, Y))
         assert path.read_bytes() == text
+
+
+@pytest.mark.parametrize("row", [7, 12_345, 20_001, 29_990])
+@pytest.mark.parametrize("part", ["object", "label"])
+def test_a_checkpoint_knows_every_row(row, part, tmp_path, at_once):
+    path, other, labels = tmp_path / "sums", X.copy(), Y.copy()
+    if part == "object":
+        other[row] += 1e-3
+    else:
+        labels[row] += 1e-3
+    interrupted(path, landmarks=X[:40], n_landmarks="auto")
+    ask = {**GIVEN, "landmarks": X[:40], "n_landmarks": "auto"}
+    with pytest.raises(CheckpointError, match="for other data"):
+        SimilarityRegressor(**ask, engine=LocalEngine(threads=1, checkpoint=path)).fit(Source(other, labels))
+
+
+def test_a_checkpoint_knows_every_row_in_memory(tmp_path, monkeypatch):
+    path, model = tmp_path / "sums", SimilarityRegressor(**{**GIVEN, "landmarks": X[:40], "n_landmarks": "auto"})
+    with monkeypatch.context() as patched:
+        patched.setattr("similitude.estimators.fit.remove_checkpoint", lambda path: None)
+        model.set_params(engine=LocalEngine(threads=1, checkpoint=path)).fit(X, Y)
+    for row in (7, 12_345, 29_990):
+        other = X.copy()
+        other[row] += 1e-3
+        with pytest.raises(CheckpointError, match="for other data"):
+            model.fit(other, Y)
+    same(model.fit(X, Y), model.set_params(engine=None).fit(X, Y))
+
+
+def test_a_header_that_was_changed_is_refused(tmp_path, at_once):
+    path = tmp_path / "sums"
+    interrupted(path)
+    content = path.read_bytes()
+    rows = json.loads(content.split(b"\n")[0])["rows"]
+    path.write_bytes(content.replace(b'"rows": %d' % rows, b'"rows": %d' % (rows - 4096), 1))
+    model = SimilarityRegressor(**GIVEN, engine=LocalEngine(threads=1, checkpoint=path))
+    with pytest.raises(CheckpointError, match="damaged or was changed"):
+        model.fit(Source(X, Y))
 
 
 def test_a_place_that_cannot_be_written_is_known_at_once(tmp_path):

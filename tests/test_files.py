@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -290,6 +291,41 @@ def test_a_file_larger_than_memory_is_refused_before_it_is_read(put, monkeypatch
         next(files.batches(tmp_path / "x.npz"))
     pd.DataFrame({"a": np.zeros(10_000)}).to_parquet(tmp_path / "x.parquet")
     refuses("takes about", tmp_path / "x.parquet")
+
+
+def test_the_size_of_packed_files_is_that_of_all_they_hold(put, monkeypatch, tmp_path):
+    import psutil
+
+    class Memory:
+        available = 70_000
+
+    monkeypatch.setattr(psutil, "virtual_memory", Memory)
+    members = gzip.compress(b"a\n" + b"1\n" * 10_000) + gzip.compress(b"1\n")  # the last member alone tells its size
+    path = put("x.csv.gz", members)
+    refuses("takes more than 0.0 GiB of memory", path)
+    assert sum(len(batch) for batch in files.batches(path)) == 10_001
+    assert len(files.read(put("y.csv.gz", gzip.compress(b"a\n" + b"1\n" * 1_000) + gzip.compress(b"1\n")))) == 1_001
+    with zipfile.ZipFile(tmp_path / "g.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("g/g_A.txt", "1, 2\n" * 10_000)
+    refuses("takes about", tmp_path / "g.zip")
+
+
+def test_integers_beyond_2_to_the_53_are_read_and_noted(put, tmp_path):
+    for name, text in (("id", f"{2**62}\n{2**62 + 1}\n"), ("long", f"{10**20}\n{10**20 + 1}\n")):
+        rounded = f"column {name!r} holds integers beyond 2^53: they are rounded"
+        path = put("x.csv", f"{name},y\n" + text.replace("\n", ",1\n"))
+        data = files.read(path, label="y")
+        assert data.objects[0, 0] == data.objects[1, 0] == float(text.split()[0])
+        assert any(rounded in note for note in data.notes)
+        assert any(rounded in note for note in files.read(path, label="y", schema=data.schema).notes)
+    table = files.read(put("t.csv", f"id,b\n{2**62},u\n{2**62 + 1},v\n"))
+    assert table.objects["id"].tolist() == [2**62, 2**62 + 1] and not any("2^53" in note for note in table.notes)
+    assert not any("2^53" in note for note in files.read(put("n.csv", f"a,b\n1e300,{2**53}\n2,3\n")).notes)
+    mixed = put("m.csv", "a,b\n0.5,1\n")
+    schema = files.read(mixed).schema
+    assert files.read(put("m.csv", f"a,b\n{2**60 + 1},1\n"), schema=schema).objects[0, 0] == 2.0**60
+    lists = put("l.jsonl", f'{{"v": [{2**62}, 1]}}\n{{"v": [2, 3]}}\n')
+    assert any("'v' holds integers beyond 2^53" in note for note in files.read(lists).notes)
 
 
 def test_optional_packages_are_named(put, monkeypatch):

@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
 
 from similitude import FromPairs, Similarity
 from similitude.checks import check_similarity
-from similitude.kernels import Gaussian, Linear
+from similitude.errors import PrecisionWarning
+from similitude.kernels import DTW, Gaussian, Gower, Linear
+from similitude.learners import KernelRidge
 from similitude.support.fingerprints import digest
 
 TABLE = pd.DataFrame({"a": [1.0, 2.0, 0.5], "b": [3, 4, 5]}, index=["x", "y", "z"])
@@ -155,3 +158,35 @@ def test_a_digest_does_not_follow_weak_references():
     one, other = Holder(), Holder()
     one.back, other.back = weakref.ref(one), weakref.ref(one)
     assert digest(one) == digest(other)
+
+
+LARGE = [[2**62], [2**62 + 1], [2**62 + 2]]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        LARGE,
+        np.array(LARGE),
+        np.array(LARGE, dtype=np.uint64),
+        np.array([[10**20], [10**20 + 1], [2]], dtype=object),
+        csr_array(np.array(LARGE)),
+        pd.DataFrame({"a": [2**62, 2**62 + 1, 3]}),
+    ],
+    ids=["list", "array", "unsigned", "objects", "sparse", "table"],
+)
+def test_integers_that_no_float_holds_are_rounded_with_a_warning(X):
+    with pytest.warns(PrecisionWarning, match=r"integers beyond 2\^53 such as .*close ones become equal"):
+        assert Linear().gram(X).shape == (3, 3)
+    with pytest.warns(PrecisionWarning, match=r"integers beyond 2\^53"):
+        KernelRidge("linear").fit(X, [0.0, 1.0, 2.0])
+
+
+def test_large_integers_of_targets_columns_and_series_are_rounded_with_a_warning():
+    with pytest.warns(PrecisionWarning, match="y holds integers"):
+        KernelRidge("linear").fit([[1.0], [2.0]], np.array([2**62, 2**62 + 1]))
+    with pytest.warns(PrecisionWarning, match="column 'id' holds integers"):
+        Gower().gram(pd.DataFrame({"id": [2**62, 2**62 + 1], "b": ["u", "v"]}))
+    with pytest.warns(PrecisionWarning, match="series 0 holds integers"):
+        DTW().gram([np.array([2**62, 1]), np.array([1, 2, 3])])
+    Linear().gram(np.array([[2**53], [-(2**53)], [1]]))  # no warning: these are exact

@@ -1,5 +1,9 @@
 """The loops over strings: each compiled one, for every instruction set of this machine, against its readable twin."""
 
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -125,6 +129,44 @@ def test_edit_distances(name):
             these.levenshtein(full, *B, *B)
             these.levenshtein(half, *B, *B, same=True)
             np.testing.assert_array_equal(half, full)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_edit_distances_of_strings_with_many_different_letters(name):
+    rng = np.random.default_rng(3)
+    few = 3 * rng.permutation(100_000)[:40]  # those that strings share, among 300,000
+
+    def string(n):
+        letters = np.where(rng.random(n) < 0.7, rng.choice(few, n), rng.integers(0, 300_000, n))
+        return np.append(letters, 299_999)[:n] if n else letters
+
+    A = joined([string(n) for n in (0, 1, 5, 64, 130)], np.int32)
+    B = joined([string(n) for n in (3, 0, 70, 64, 1, 200, *range(60))], np.int32)
+    out, expected = np.full((2, 5, 66), -1.0)
+    reference_strings.levenshtein(expected, *A, *B)
+    with chosen(name) as these:
+        these.levenshtein(out, *A, *B)
+        np.testing.assert_array_equal(out, expected)
+        full, half = np.full((2, 66, 66), -1.0)
+        these.levenshtein(full, *B, *B)
+        these.levenshtein(half, *B, *B, same=True)
+        np.testing.assert_array_equal(half, full)
+
+
+@compiled_only
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has another unit elsewhere")
+def test_edit_distances_of_long_strings_take_little_memory():
+    program = """
+        import resource, numpy as np
+        from similitude.kernels import Edit
+        rng = np.random.default_rng(0)
+        words = ["".join(map(chr, rng.integers(0x4E00, 0x9E00, 20_000))) for _ in range(4)]
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        Edit().distances(words)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
+    assert int(done.stdout) < 64 * 1024  # KiB; a table of the bits of all letters takes 800 MiB
 
 
 @pytest.mark.parametrize("name", SETS)

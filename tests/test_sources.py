@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from similitude.data.sources import StableSample, looks_like_source, read_ahead
+from similitude.data.sources import FirstPass, StableSample, looks_like_source, read_ahead
 from similitude.errors import SourceError
 from similitude.sources import Source
 from similitude.support import key_order, random_keys
@@ -38,7 +38,7 @@ def in_parquet(path, X=X, Y=Y, **more):
 
 
 def in_batches(size, *arrays):
-    return lambda: (tuple(one[a : a + size] for one in arrays) for a in range(0, len(arrays[0]), size))
+    return lambda: (tuple(one[a : a + size] for one in arrays) for a in range(0, len(arrays[-1]), size))
 
 
 def gathered(source, rows=64, start=0):
@@ -124,6 +124,86 @@ def test_cutting_keeps_every_row(sizes, rows):
     found = list(Source(lambda: iter(parts)).batches(rows))
     assert np.array_equal(np.concatenate([one.objects for one in found]), Z)
     assert all(len(one) == rows for one in found[:-1])
+
+
+def test_slices_of_maps_are_what_the_map_holds(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "F.npy", np.asfortranarray(X))
+    for name in ("X.npy", "F.npy"):
+        private = np.load(tmp_path / name, mmap_mode="c")
+        private[7] = 5.0  # in memory only
+        part = np.load(tmp_path / name, mmap_mode="r")[3:]
+        expected = X.copy()
+        expected[7] = 5.0
+        for _ in range(2):
+            assert np.array_equal(gathered(Source(private, Y))[0], expected)
+            assert np.array_equal(gathered(Source(part, Y[3:]))[0], X[3:])
+
+
+def test_record_batches_are_cut(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pads, table = pytest.importorskip("pyarrow.dataset"), pa.table({"a": np.arange(500.0), "b": np.arange(500.0) ** 2})
+    path = tmp_path / "t.arrow"
+    for compression in (None, "lz4"):
+        with pa.OSFile(str(path), "wb") as sink:
+            options = pa.ipc.IpcWriteOptions(compression=compression)
+            with pa.ipc.new_file(sink, table.schema, options=options) as writer:
+                writer.write_table(table)
+        source = Source(pads.dataset(path, format="ipc"), "b")
+        assert source.n == 500
+        found, labels = gathered(source)
+        assert np.array_equal(found[:, 0], np.arange(500.0)) and np.array_equal(labels, np.arange(500.0) ** 2)
+    from similitude import files
+
+    read = list(files.batches(path, rows=64, label="b"))
+    assert [len(one) for one in read] == [64] * 7 + [52]
+    assert np.array_equal(np.concatenate([one.labels for one in read]), np.arange(500.0) ** 2)
+
+
+def test_a_column_that_the_first_shard_lacks_and_another_order_of_columns(tmp_path):
+    in_parquet(tmp_path / "a.parquet", X[:10, :2], Y[:10])
+    in_parquet(tmp_path / "b.parquet", X[10:20][:, :2], Y[10:20], more=np.zeros(10))
+    pq = pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pq.read_table(tmp_path / "b.parquet").select(["y", "more", "c1", "c0"]), tmp_path / "b.parquet")
+    found, labels = gathered(Source(tmp_path, "y"))
+    assert np.array_equal(found, X[:20, :2]) and np.array_equal(labels, Y[:20])
+
+
+def test_long_objects_make_small_batches():
+    short, long = Source(lambda: iter([["ab"] * 300])), Source(lambda: iter([["ab" * 50_000] * 300]))
+    nested = Source(lambda: iter([[(np.zeros((5000, 2)), list(range(3000)))] * 300]))
+    assert short.batch_rows(2**28) == 16_384
+    assert (long.batch_rows(2**28), nested.batch_rows(2**28)) == (128, 64)
+
+
+# Every pass gives the same rows.
+
+
+def test_digests_do_not_depend_on_pieces_and_see_every_change():
+    import pandas as pd
+
+    def first_pass(objects, labels=Y):
+        seen = FirstPass()
+        list(seen.recorded(Source(in_batches(100, objects, labels)).batches(128)))
+        return seen
+
+    words = np.array([f"w{i:03d}" for i in range(500)])
+    graphs = [(np.array([[0, i]]), ["a", "b"], {"x": {i, 2}, "y": float("nan")}) for i in range(500)]
+    frame = pd.DataFrame({"a": [1.0, None, *range(498)], "b": words, "c": pd.Categorical(Y)})
+    for objects in (X, csr_matrix(X), words, words.tolist(), graphs, frame):
+        seen = first_pass(objects)
+        again = in_batches(37, objects, Y)
+        assert len(list(seen.compared(Source(again).batches(128)))) == 4
+        assert len(list(seen.compared(Source(again).batches(128, 256)))) == 2
+        swapped = np.r_[0:300, 301, 300, 302:500]
+        changed = (
+            objects.iloc[swapped]
+            if hasattr(objects, "iloc")
+            else ([objects[i] for i in swapped] if isinstance(objects, list) else objects[swapped])
+        )
+        for other in (in_batches(37, changed, Y), in_batches(37, objects, Y[::-1])):
+            with pytest.raises(SourceError, match="are not those of the first pass"):
+                list(seen.compared(Source(other).batches(128)))
 
 
 # The sample.

@@ -3,6 +3,7 @@
 from similitude.compute.blocks import Blocks, BlockTask, check_fits, finite_block, run_on_strips, strips
 from similitude.compute.encodings import (
     FLOATS,
+    LARGEST_EXACT,
     Encoding,
     as_matrix,
     as_numpy,
@@ -30,6 +31,7 @@ from similitude.compute.encodings import (
     stacked,
     take,
     tensor_in,
+    warn_if_rounded,
 )
 from similitude.compute.hints import Hints, Profile, profile_of
 from similitude.compute.versions import show_versions

@@ -8,20 +8,23 @@ other code treats it as opaque and uses :func:`count` and :func:`rows`.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from similitude.support import brief, digests
+from similitude.support import PrecisionWarning, brief, digests
 
 Encoding = Any
 Rows = slice | np.ndarray
 FLOATS = (np.float32, np.float64)
+LARGEST_EXACT = 2**53
+"""The integers up to here are floating point numbers; of larger ones, some are not."""
 
 
 # Encodings.
@@ -224,7 +227,8 @@ def check_objects(X: Any, name: str = "X") -> int:
 def check_columns(X: Any) -> list[Any]:
     """Validate that a table has columns with different names, and return the names."""
     columns = list(X.columns)
-    twice = next((name for name in columns if columns.count(name) > 1), None)
+    is_different = len(set(columns)) == len(columns)
+    twice = None if is_different else next(name for name in columns if columns.count(name) > 1)
     if not columns or twice is not None:
         raise ValueError("the table has no columns" if not columns else f"column {twice!r} occurs twice")
     return columns
@@ -343,6 +347,7 @@ def _as_floats(X: Any) -> Any:
     if xp is not np:
         return xp.astype(X, wanted)
     if X.dtype.kind in "fiub":
+        warn_if_rounded(X)
         return X.astype(wanted)
     for (i, j), value in np.ndenumerate(X):
         if not isinstance(value, (Real, Decimal)):
@@ -350,7 +355,29 @@ def _as_floats(X: Any) -> Any:
                 f"vector kernels need numbers, row {i}, column {j} is {brief(value)}; for other objects bring your own "
                 f"function with as_similarity(f), or turn them into vectors with k.pullback(phi)"
             )
+    warn_if_rounded(X)
     return X.astype(np.float64)
+
+
+def warn_if_rounded(values: Any, name: str = "X") -> None:
+    """Warn if there are integers that no floating point number holds, so that close ones become equal.
+
+    >>> warn_if_rounded(np.array([2**53, -(2**53)]))
+    """
+    kind = getattr(getattr(values, "dtype", None), "kind", "f")
+    ends: list[int] = []
+    if kind == "O":
+        ends = [int(one) for one in values.flat if isinstance(one, Integral)]
+    elif kind in "iu" and values.dtype.itemsize == 8 and values.size:
+        ends = [int(values.max()), int(values.min())]
+    found = [one for one in ends if abs(one) > LARGEST_EXACT]
+    if found:
+        warnings.warn(
+            f"{name} holds integers beyond 2^53 such as {found[0]}: they are rounded to floating point numbers, "
+            f"so that close ones become equal; subtract a constant before, or leave such a column out",
+            PrecisionWarning,
+            stacklevel=2,
+        )
 
 
 def _sparse_matrix(X: Any) -> Any:
@@ -360,6 +387,7 @@ def _sparse_matrix(X: Any) -> Any:
     X = csr_array(X)
     if X.dtype.kind not in "fiub":
         raise TypeError(f"vector kernels need real numbers, not {X.dtype}")
+    warn_if_rounded(X.data)
     X = X if X.dtype in FLOATS else X.astype(np.float64)
     if not X.has_canonical_format:
         X = X.copy()
@@ -387,6 +415,7 @@ def _column_floats(name: Any, values: np.ndarray) -> np.ndarray:
             f"column {name!r} holds {values[bad[0]]} in row {bad[0]}: vector kernels need finite numbers, so fill or "
             f"drop missing values first"
         )
+    warn_if_rounded(values, f"column {name!r}")
     return values.astype(np.float32 if values.dtype in (np.float32, np.float16) else np.float64)
 
 

@@ -13,6 +13,7 @@ from similitude.compute import take
 from similitude.compute.engines import EncodedBatch, Engine, with_progress
 from similitude.data.sources import (
     Batch,
+    FirstPass,
     Source,
     StableSample,
     batch_rows,
@@ -20,7 +21,7 @@ from similitude.data.sources import (
     errors_in_batch,
     read_ahead,
 )
-from similitude.estimators.passes import Marks, features_of, sums_over
+from similitude.estimators.passes import Marks, covering, features_of, sums_over
 from similitude.estimators.rows import PILOT, Design, Sampling
 from similitude.estimators.targets import Targets
 from similitude.landmarks import FeatureUnion
@@ -58,9 +59,9 @@ def sample_source(
 ) -> Sampled:
     """Validate and count all rows of a source in a first pass, and keep a sample of them."""
     source.require_passes(2, "one that counts and draws a sample, one over the similarities")
-    rows = source.batch_rows(engine.budget)
+    rows, first_pass = source.batch_rows(engine.budget), FirstPass()
     ends, n_rows, weighted = StableSample(sample_size(n_landmarks), MOST_HELD_OUT, seed), 0, False
-    for batch in prefetched(source.batches(rows), source.n, engine):
+    for batch in prefetched(first_pass.recorded(source.batches(rows)), source.n, engine):
         with errors_in_batch(batch):
             X = check(batch.objects, reset=batch.start == 0)
             weights, weighted = batch_weights(batch), batch.weights is not None
@@ -74,7 +75,9 @@ def sample_source(
     targets.close()
     if ends.n_seen == 0:
         raise ValueError("every weight is zero: there is nothing to learn from")
-    everything = None if ends.is_complete else SourceRows(source, check, targets, seed, rows, ends.n_seen, n_rows)
+    everything = None
+    if not ends.is_complete:
+        everything = SourceRows(source, check, targets, seed, rows, ends.n_seen, n_rows, first_pass)
     sampling = Sampling(seed, ends.positions, ends.ranks, everything)
     return Sampled(ends.objects, ends.labels, ends.weights, weighted, sampling)
 
@@ -100,6 +103,8 @@ class SourceRows:
         Of a batch.
     n, n_rows : int
         Rows with a weight, and all rows.
+    first_pass : FirstPass
+        The rows of the first pass, which every other must give again.
     """
 
     source: Source
@@ -109,6 +114,7 @@ class SourceRows:
     rows: int
     n: int
     n_rows: int
+    first_pass: FirstPass
 
     def batches(self, similarities: Sequence[Similarity], start: int) -> Iterator[EncodedBatch]:
         """Yield all rows from one on as ``(encodings, targets, weights)``, prefetching the next batch."""
@@ -116,7 +122,7 @@ class SourceRows:
 
     def _encoded(self, similarities: Sequence[Similarity], start: int) -> Iterator[EncodedBatch]:
         stop = start
-        for batch in self.source.batches(self.rows, start):
+        for batch in self.first_pass.compared(self.source.batches(self.rows, start)):
             with errors_in_batch(batch):
                 X = self.check(batch.objects, reset=False)
                 Y, weights = self.targets.read(batch.labels, batch_weights(batch))
@@ -144,7 +150,7 @@ class SourceRows:
                 weights[held_out[(held_out >= batch.start) & (held_out < batch.stop)] - batch.start] = 0.0
                 yield replace(batch, encoding=(encodings, Y, weights))
 
-        return sums_over(kept, union, self.n_rows, engine, size, marks)
+        return sums_over(kept, union, self.n_rows, engine, size, covering(marks, self.first_pass.digest()))
 
     def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:
         """Return features, targets and weights of all rows with a weight, in random order."""

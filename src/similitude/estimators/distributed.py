@@ -11,6 +11,7 @@ import numpy as np
 
 from similitude.compute import join, take
 from similitude.compute.engines import DistributedEngine, Engine, Handle, PartialSums, sum_batches
+from similitude.data.sources import FirstPass
 from similitude.estimators.batches import Sampled, sample_size
 from similitude.estimators.partitions import (
     Eligible,
@@ -21,14 +22,14 @@ from similitude.estimators.partitions import (
     partition_sample,
     partition_sums,
 )
-from similitude.estimators.passes import Marks
+from similitude.estimators.passes import Marks, covering
 from similitude.estimators.rows import Design, Sampling
 from similitude.estimators.targets import Targets
 from similitude.landmarks import Candidates, Collection, FeatureUnion, check_alike, key_below
 from similitude.linear import MOST_HELD_OUT, Moments
 from similitude.scikit import InputCheck
 from similitude.similarity import Similarity
-from similitude.support import digest, key_order, random_keys
+from similitude.support import key_order, random_keys
 
 GROUP = 16
 """Partitions whose sums are added on workers; the sums of groups are added, and checkpointed, by the client."""
@@ -50,6 +51,8 @@ class DistributedRows:
         Of the random order.
     sizes, counted : array of int
         The rows of each partition, and those with a weight.
+    first_passes : list of FirstPass
+        The rows of each partition, which every pass must give again.
     """
 
     engine: DistributedEngine
@@ -59,6 +62,7 @@ class DistributedRows:
     seed: int
     sizes: np.ndarray
     counted: np.ndarray
+    first_passes: list[FirstPass]
 
     @property
     def n(self) -> int:
@@ -100,24 +104,22 @@ class DistributedRows:
         edges = np.append(self.starts, self.n_rows)
 
         def groups(start: int) -> Iterator[PartialSums]:
-            parts = self.map(partition_sums, share, self.starts.tolist(), self.sizes.tolist(), inside)
+            of_each = self.starts.tolist(), self.sizes.tolist(), self.first_passes, inside
+            parts = self.map(partition_sums, share, *of_each)
             cuts = [slice(a, a + GROUP) for a in range(0, k, GROUP) if edges[min(a + GROUP, k)] > start]
             sums = self.engine.collect([self.engine.reduce(parts[cut]) for cut in cuts])
             for cut, total in zip(cuts, sums, strict=True):
                 yield PartialSums([total], int(edges[cut.start]), int(edges[min(cut.stop, k)]))
 
-        def marked() -> dict[str, str]:
-            found = marks()
-            return {**found, "data": digest((found["data"], self.sizes), 16).hex()}
-
-        found: Moments = sum_batches(groups, self.n_rows, engine, Moments.from_arrays, marked)
+        marks = covering(marks, self.sizes, [one.digest() for one in self.first_passes])
+        found: Moments = sum_batches(groups, self.n_rows, engine, Moments.from_arrays, marks)
         return found
 
     def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:
         """Return features, targets and weights of all rows with a weight, in random order."""
         logging.getLogger("similitude").info("this loss or penalty brings the features of all rows to the client")
         share = self._share(similarities, union, size)
-        calls = self.map(partition_features, share, self.starts.tolist(), self.sizes.tolist())
+        calls = self.map(partition_features, share, self.starts.tolist(), self.sizes.tolist(), self.first_passes)
         parts = [one for part in self.engine.collect(calls) for one in part]
         F, Y, weights = (np.concatenate(one) for one in zip(*parts, strict=True))
         order = Sampling(self.seed).order(np.arange(len(weights)))
@@ -153,7 +155,8 @@ def sample_collection(
     if counted.sum() == 0:
         raise ValueError("every weight is zero: there is nothing to learn from")
     weighted = any(one.described.get("weights", "none") != "none" for one in looks)
-    rows = DistributedRows(engine, columns, check, targets, seed, sizes, counted)
+    first_passes = [one.first_pass for one in looks]
+    rows = DistributedRows(engine, columns, check, targets, seed, sizes, counted, first_passes)
     objects, labels, weights, places, ranks = _sample(rows, sample_size(n_landmarks), MOST_HELD_OUT)
     sampling = Sampling(seed, places, ranks, None if len(places) == rows.n else rows)
     return Sampled(objects, labels, weights, weighted, sampling), inputs

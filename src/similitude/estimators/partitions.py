@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from similitude.compute import join, take
 from similitude.data.sources import (
     Batch,
+    FirstPass,
     errors_in_batch,
     errors_in_partition,
     partition_objects,
@@ -34,10 +35,13 @@ class LabeledLook(Look):
     counted : int
         Its rows with a weight.
     targets : Targets or None
+    first_pass : FirstPass
+        Its rows, which every pass must give again.
     """
 
     counted: int = 0
     targets: Targets | None = None
+    first_pass: FirstPass = field(default_factory=FirstPass)
 
 
 def partition_look(share: tuple[InputCheck, Targets], number: int, *columns: Any) -> LabeledLook:
@@ -48,7 +52,7 @@ def partition_look(share: tuple[InputCheck, Targets], number: int, *columns: Any
         source = partition_source(*columns)
         if source is None:
             return found
-        for batch in source.batches(source.batch_rows(check.engine.budget)):
+        for batch in found.first_pass.recorded(source.batches(source.batch_rows(check.engine.budget))):
             found.described = found.described or batch.schema()
             with errors_in_batch(batch):
                 X = check(batch.objects, reset=batch.start == 0)
@@ -119,34 +123,34 @@ class PartitionPass:
     size: int
     seed: int
 
-    def rows(self, n: int, columns: tuple[Any, ...]) -> SourceRows:
+    def rows(self, n: int, first_pass: FirstPass, columns: tuple[Any, ...]) -> SourceRows:
         """Return the rows of a partition, encoded batch by batch."""
         source = partition_source(*columns)
         assert source is not None
         rows = source.batch_rows(self.check.engine.budget)
-        return SourceRows(source, self.check, self.targets, self.seed, rows, n, n)
+        return SourceRows(source, self.check, self.targets, self.seed, rows, n, n, first_pass)
 
 
 def partition_sums(
-    share: PartitionPass, number: int, start: int, n: int, held_out: np.ndarray, *columns: Any
+    share: PartitionPass, number: int, start: int, n: int, first_pass: FirstPass, held_out: np.ndarray, *columns: Any
 ) -> Moments | None:
     """Return the sums over the features of a partition, except for held-out rows; None if it has no rows."""
     if n == 0:
         return None
     with errors_in_partition(number, start):
-        rows = share.rows(n, columns)
+        rows = share.rows(n, first_pass, columns)
         return rows.sums(share.similarities, share.union, held_out - start, share.check.engine, share.size, dict)
 
 
 def partition_features(
-    share: PartitionPass, number: int, start: int, n: int, *columns: Any
+    share: PartitionPass, number: int, start: int, n: int, first_pass: FirstPass, *columns: Any
 ) -> list[tuple[np.ndarray, ...]]:
     """Return features, targets and weights of the rows of a partition that have a weight, in batches."""
     if n == 0:
         return []
     found: list[tuple[np.ndarray, ...]] = []
     with errors_in_partition(number, start):
-        for batch in share.rows(n, columns).batches(share.similarities, 0):
+        for batch in share.rows(n, first_pass, columns).batches(share.similarities, 0):
             encodings, Y, weights = batch.encoding
             F = features_of(share.union, encodings, share.check.engine, share.size)
             counted = weights > 0

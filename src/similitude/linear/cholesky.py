@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrs
 
 from similitude.compute import as_numpy, namespace
+from similitude.linear.lapack import upper_cholesky
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -74,7 +75,7 @@ def upper_factor(matrix: Any, diagonal: Any) -> Any:
         changed = matrix.copy(order="F")
         np.fill_diagonal(changed, diagonal)
         try:
-            return cholesky(changed, overwrite_a=True, check_finite=False)
+            return upper_cholesky(changed)
         except LinAlgError:
             return None
     there = matrix.clone()

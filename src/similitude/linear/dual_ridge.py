@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
 from similitude.compute import as_numpy, beside, namespace
 from similitude.linear.cholesky import solve, upper_factor
+from similitude.linear.lapack import symmetric_eigen
 from similitude.linear.strips import zeros
 
 PENALTY_GRID = np.geomspace(1e-6, 1e4, 20)
@@ -171,8 +171,7 @@ class Centered:
 def _eigen(M: Any) -> tuple[Any, Any]:
     """Return eigenvalues in increasing order and eigenvectors; M is overwritten."""
     if isinstance(M, np.ndarray):
-        values, V = eigh(M.T if M.flags.c_contiguous else M, overwrite_a=True, check_finite=False, driver="evd")
-        return values, V
+        return symmetric_eigen(M.T if M.flags.c_contiguous else M)
     values, V = namespace(M).linalg.eigh(M)
     return values, V
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
+from scipy.linalg import LinAlgError, cho_solve
 from scipy.linalg.blas import dtrsm, strsm
 
 from similitude.linear.held_out import Trial
+from similitude.linear.lapack import symmetric_eigen, upper_cholesky
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Moments
 
@@ -35,7 +36,7 @@ class ByEigenvectors:
     """Solutions for all penalties from one eigendecomposition of the Gram matrix."""
 
     def __init__(self, gram: np.ndarray, cross: np.ndarray) -> None:
-        values, self.vectors = eigh(gram, check_finite=False, driver="evd")
+        values, self.vectors = symmetric_eigen(np.array(gram, order="F"))
         self.values = np.maximum(values, 0.0)
         self.along = self.vectors.T @ cross
 
@@ -84,7 +85,7 @@ class ByCholesky:
         if self._latest is None or self._latest[0] != lam:
             shifted = self.gram.copy(order="F")
             shifted[np.diag_indices(len(shifted))] += lam
-            U = cholesky(shifted, overwrite_a=True, check_finite=False)
+            U = upper_cholesky(shifted)
             self._latest = lam, U, cho_solve((U, False), self.cross, check_finite=False)
         return self._latest[1:]
 

@@ -44,12 +44,15 @@ class FitSample:
         Their positions in the source or collection they were drawn from; None if they are all of X.
     collection : Collection or None
         The collection they were drawn from.
+    n_rows : int or None
+        The number of rows of the source they were drawn from.
     """
 
     objects: Any
     labels: Any
     places: np.ndarray | None = None
     collection: Collection | None = None
+    n_rows: int | None = None
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEstimator):
@@ -160,7 +163,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
             places, labeled = np.arange(batch.start, batch.stop), batch.labels is not None
             ends.add(Z, batch.labels if labeled else places, np.ones(len(batch)), places)
             check_sample_fits(len(ends.positions), Z, budget)
-        return FitSample(ends.objects, ends.labels if labeled else None, ends.positions)
+        return FitSample(ends.objects, ends.labels if labeled else None, ends.positions, n_rows=ends.n_seen)
 
     def _sample_of_collection(self, X: Any, y: Any, seed: int) -> FitSample:
         """Look at all partitions, then draw the rows with the smallest keys."""

@@ -104,6 +104,9 @@ class LandmarkedMap(FeatureMap):
                 objects, places = choose_among_all(self._rule, k, given.collection, self._number(ask, n))
                 return Landmarks(objects, places, k.encode_checked(objects, "X"), rule=self._rule)
         pool = Pool(k, A, self._engine, labels, generator(self.random_state), X)
+        if given.n_rows is not None and given.n_rows > len(pool):
+            sample = f"a uniform sample of {len(pool):,} of {given.n_rows:,} rows"
+            self.notes_.append(f"landmarks={self._rule!r} chose among {sample}; in memory it chooses among all")
         positions = choose(self._rule, pool, self._number(ask, len(pool)))
         chosen = Landmarks(take(X, positions), positions, rows(A, positions), rule=self._rule)
         return chosen.relocated(given.places)
@@ -237,7 +240,7 @@ class LandmarkMap(LandmarkedMap):
     calls_ : Calls
         The calls of your own function in ``fit``, and those for each object in ``transform``.
     notes_ : list of str
-        For a Dask collection, from which of its rows the landmarks were chosen.
+        For a source or a Dask collection, from which of its rows the landmarks were chosen.
 
     Examples
     --------

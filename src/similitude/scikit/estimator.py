@@ -13,16 +13,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from similitude.compute import (
+    LARGEST_EXACT,
     Encoding,
     as_matrix,
     as_numpy,
     check_objects,
     is_distributed,
+    is_sparse,
     is_table,
     is_tensor,
     moved,
     namespace,
     take,
+    warn_if_rounded,
 )
 from similitude.compute.engines import Engine, LocalEngine, TorchEngine, check_device, current_engine, engine_for
 from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, refuse_known
@@ -61,6 +64,14 @@ def tensors_for_tensors(method: Callable[..., Any]) -> Callable[..., Any]:
         return moved(values, lambda array: xp.asarray(as_numpy(array), device=X.device))
 
     return wrapped
+
+
+def _warn_if_rounded(given: Any, X: Any) -> None:
+    """Warn of integers in what was given that are other numbers in the validated X; of tables, `as_matrix` did."""
+    if hasattr(given, "dtype"):
+        warn_if_rounded(given.data if is_sparse(given) else given)
+    elif isinstance(given, (list, tuple)) and not is_sparse(X) and float(np.abs(X).max(initial=0.0)) > LARGEST_EXACT:
+        warn_if_rounded(np.asarray(given))
 
 
 def on_host(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
@@ -182,7 +193,9 @@ class SimilarityEstimator(BaseEstimator):
             return X
         if is_table(X):
             as_matrix(X)  # its errors name the column
-        X = validate_data(self, X, reset=reset, accept_sparse="csr" if kind == "vectors" else False, dtype=FLOAT_DTYPES)
+        given, sparse = X, "csr" if kind == "vectors" else False
+        X = validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=FLOAT_DTYPES)
+        _warn_if_rounded(given, X)
         if kind == "matrix" and reset and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"{self._role}='precomputed' needs a square matrix of the training objects in fit, got shape {X.shape}"

@@ -9,7 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
-from similitude.compute import as_numpy, is_tensor
+from similitude.compute import as_numpy, is_tensor, warn_if_rounded
 from similitude.support import brief
 
 
@@ -51,6 +51,7 @@ def is_missing(label: Any) -> bool:
 
 def check_targets(estimator: Any, X: Any, y: Any) -> np.ndarray:
     """Return the targets as float64, of shape (n,) or (n, outputs); all must be finite."""
+    warn_if_rounded(y, "y")
     y = _target(estimator, y)
     dtype = getattr(y, "dtype", None)
     if getattr(dtype, "kind", "") in ("M", "m"):

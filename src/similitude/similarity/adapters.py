@@ -13,6 +13,7 @@ from similitude.similarity.calling import Calling, Deliver, as_number
 from similitude.similarity.claims import SYMMETRIC, check_claims
 from similitude.similarity.contract import Similarity
 from similitude.similarity.meter import current_meters, spend
+from similitude.similarity.read_only import all_read_only, read_only, unchanged, with_hint
 from similitude.support import PairError, brief
 
 
@@ -77,7 +78,9 @@ class FromPairs(Similarity):
     Parameters
     ----------
     f : callable
-        ``f(x, z)`` returns a finite real number, for Python objects of any kind. It may be an ``async`` function, and
+        ``f(x, z)`` returns a finite real number, for Python objects of any kind. It may not change them: arrays cannot
+        be written to, and some of the lists, dicts and sets are compared before and after the calls; objects of other
+        classes are neither protected nor compared. It may be an ``async`` function, and
         with `batch` it takes a list of pairs ``[(x, z), ...]`` and returns as many numbers. An async function is run by
         an event loop in another thread, also where a loop is running already, as in a notebook.
     claims : iterable of str
@@ -169,15 +172,22 @@ class FromPairs(Similarity):
             name: text for name, text in written.items() if name in ("f", "claims") or vars(self)[name] != usual[name]
         }
 
+    def encode(self, objects: Any) -> Encoding:
+        """Return the list of objects, of which arrays cannot be written to."""
+        return all_read_only(as_objects(objects))
+
     def block(self, A: Encoding, B: Encoding) -> np.ndarray:
         """Call the function for each pair, or for each unordered pair once if it is claimed to be symmetric."""
         half = A is B and SYMMETRIC in self.claims
         values = np.empty((len(A), len(B)))
         how = self.calling
         if how.plain:
-            for i, x in enumerate(A):
-                start = i if half else 0
-                values[i, start:] = _row(how, i, x, B, start)
+            if A and isinstance(A[0], np.ndarray) and A[0].flags.writeable:  # in a worker, to which arrays are copied
+                A, B = all_read_only(A), all_read_only(B)
+            with unchanged(self.f, A, B):
+                for i, x in enumerate(A):
+                    start = i if half else 0
+                    values[i, start:] = _row(how, i, x, B, start)
         else:
             down, right = np.triu_indices(len(A)) if half else np.indices(values.shape).reshape(2, -1)
             values[down, right] = self.values_at(A, B, down, right)
@@ -201,8 +211,9 @@ class FromPairs(Similarity):
             if deliver is not None:
                 deliver(positions, numbers)
 
-        pairs = [(A[row], B[column]) for row, column in zip(rows, columns, strict=True)]
-        self.calling.values(pairs, keep, lambda p: (rows[p], columns[p]))
+        pairs = [(read_only(A[row]), read_only(B[column])) for row, column in zip(rows, columns, strict=True)]
+        with unchanged(self.f, [x for x, _ in pairs], [z for _, z in pairs]):
+            self.calling.values(pairs, keep, lambda p: (rows[p], columns[p]))
         return values
 
 
@@ -219,7 +230,7 @@ def _row(how: Calling, i: int, x: Any, others: list[Any], start: int) -> np.ndar
             append(f(x, z))
     except Exception as error:
         j = start + len(values)
-        raised = f"f({brief(x)}, {brief(others[j])}) raised {type(error).__name__}: {error}"
+        raised = f"f({brief(x)}, {brief(others[j])}) raised {with_hint(error)}"
         raise PairError(i, j, raised) from error
     try:
         row = np.asarray(values)
@@ -240,7 +251,7 @@ class FromBlocks(Similarity):
     ----------
     f : callable
         ``f(X, Z)`` returns the array of K(x_i, z_j). It gets parts of what the user passed, in the same container:
-        arrays, sparse matrices and data frames stay what they are.
+        arrays, sparse matrices and data frames stay what they are. It may not change them (see `FromPairs`).
     claims : iterable of str
         See `FromPairs`.
     objects : str
@@ -280,7 +291,8 @@ class FromBlocks(Similarity):
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Call the function on two parts of the collections; each pair counts as a call."""
         spend(current_meters(), count(A) * count(B))
-        values = self.f(A, B)
+        with unchanged(self.f, A, B):
+            values = self.f(all_read_only(A), all_read_only(B))
         return values if hasattr(values, "shape") else np.asarray(values)
 
 

@@ -14,7 +14,6 @@ import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -23,7 +22,16 @@ from typing import Any
 import numpy as np
 
 from similitude.similarity.meter import Meter, current_meters, spend
-from similitude.support import BudgetError, PairError, brief, check_integer, check_nonnegative, check_positive
+from similitude.similarity.read_only import with_hint
+from similitude.support import (
+    BudgetError,
+    PairError,
+    brief,
+    check_integer,
+    check_nonnegative,
+    check_positive,
+    in_daemon_thread,
+)
 
 TIMEOUTS = (TimeoutError, asyncio.TimeoutError)  # one class from Python 3.11 on
 RETRIED = (OSError, *TIMEOUTS)
@@ -227,7 +235,7 @@ class _Calls:
         if isinstance(error, (PairError, BudgetError)) or not isinstance(error, Exception):
             return error
         text = f"took longer than {self.how.timeout:g} s" if isinstance(error, _TookTooLongError) else ""
-        text = text or f"raised {type(error).__name__}: {error}"
+        text = text or f"raised {with_hint(error)}"
         named = self.error(request, text + (f", after {attempts} attempts" if attempts > 1 else ""))
         named.__cause__ = error
         return named
@@ -325,7 +333,7 @@ class _Calls:
         if self.how.is_async:
             awaited: Awaitable[Any] = self.how.f(*arguments)
             return awaited
-        return asyncio.wrap_future(_in_daemon_thread(self.how.f, arguments))
+        return asyncio.wrap_future(in_daemon_thread(self.how.f, *arguments))
 
     async def _within_time(self, answer: Awaitable[Any]) -> Any:
         if self.how.timeout is None:
@@ -340,22 +348,6 @@ class _Calls:
 
 class _TookTooLongError(TimeoutError):
     """A call took longer than the time-out; a plain function goes on in its thread, and its value is dropped."""
-
-
-def _in_daemon_thread(f: Callable[..., Any], arguments: tuple[Any, ...]) -> Future[Any]:
-    """Call a function in a thread that does not keep the process alive."""
-    future: Future[Any] = Future()
-
-    def call() -> None:
-        if not future.set_running_or_notify_cancel():
-            return
-        try:
-            future.set_result(f(*arguments))
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=call, daemon=True, name="call of a pair").start()
-    return future
 
 
 _loops: dict[int, asyncio.AbstractEventLoop] = {}

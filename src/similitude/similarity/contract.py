@@ -31,6 +31,7 @@ from similitude.compute.engines import Engine, engine_for
 from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
 from similitude.similarity.feature_space import finite_diagonal, kernel_distance
 from similitude.similarity.parameters import Parametric
+from similitude.similarity.read_only import read_only, unchanged
 from similitude.support import UnresolvedError, brief, error_prefix
 
 
@@ -471,15 +472,19 @@ def remembered_images() -> Iterator[None]:
 def image(f: Callable[[Any], Any], objects: Any, batched: bool) -> Any:
     """Return f of every object; within :func:`remembered_images` from memory, if it was computed before."""
     memory = _images.get()
-    if memory is None:
-        return f(objects) if batched else [f(x) for x in as_objects(objects)]
-    if (id(f), id(objects), batched) not in memory:
-        values = f(objects) if batched else [_image_of_one(f, x, memory) for x in as_objects(objects)]
+    if memory is None or (id(f), id(objects), batched) not in memory:
+        listed = objects if batched else as_objects(objects)
+        with unchanged(f, listed):
+            values = f(read_only(objects)) if batched else [_image_of_one(f, x, memory) for x in listed]
+        if memory is None:
+            return values
         memory[id(f), id(objects), batched] = objects, values  # keeping the objects keeps their id taken
     return memory[id(f), id(objects), batched][1]
 
 
-def _image_of_one(f: Callable[[Any], Any], x: Any, memory: Images) -> Any:
+def _image_of_one(f: Callable[[Any], Any], x: Any, memory: Images | None) -> Any:
+    if memory is None:
+        return f(read_only(x))
     if (id(f), id(x), False) not in memory:
-        memory[id(f), id(x), False] = x, f(x)
+        memory[id(f), id(x), False] = x, f(read_only(x))
     return memory[id(f), id(x), False][1]

@@ -3,7 +3,7 @@
 Nothing here imports NumPy before it is used, so that the command line starts quickly.
 """
 
-from similitude.support.atomic_write import check_place, complete_file
+from similitude.support.atomic_write import check_path, check_place, complete_file, remove_abandoned
 from similitude.support.errors import (
     BudgetError,
     CacheError,
@@ -16,6 +16,7 @@ from similitude.support.errors import (
     InseparableError,
     NotAKernelError,
     PairError,
+    PrecisionWarning,
     SavedModelError,
     SourceError,
     UnresolvedError,
@@ -47,6 +48,7 @@ from similitude.support.results import (
     rounded_down,
     rounded_up,
 )
+from similitude.support.threads import in_daemon_thread, interruptibly
 from similitude.support.validation import (
     check_choice,
     check_integer,

@@ -76,6 +76,10 @@ class CheckpointWarning(UserWarning):
     """A checkpoint could not be written; the computation continues without it."""
 
 
+class PrecisionWarning(UserWarning):
+    """Integers beyond 2^53 were rounded to floating point numbers, so that close ones become equal."""
+
+
 class ClusterError(RuntimeError):
     """The scheduler or the workers of a cluster were lost."""
 

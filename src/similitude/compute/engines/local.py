@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -30,6 +31,9 @@ from similitude.support import check_integer
 
 INTERRUPT_WAIT = 0.5
 """Seconds that an interrupted run waits for the tiles in flight."""
+
+PARENT_WATCH = 0.5
+"""Seconds after which a worker process looks again whether its parent is still there."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ def _in_processes(
         resource_tracker.ensure_running()  # starting it unblocks signals: do that before the first worker starts
     with _interrupts_deferred():
         pool = loky.get_reusable_executor(
-            max_workers=processes, timeout=10, initializer=_ignore_interrupt, env=one_thread
+            max_workers=processes, timeout=10, initializer=_begin_worker, initargs=(os.getpid(),), env=one_thread
         )
     try:
         for tile, result in zip(tiles, _in_order(start, tiles, 2 * processes, close), strict=True):
@@ -229,8 +233,17 @@ def _interrupts_deferred() -> Iterator[None]:
             handler(*received[0])
 
 
-def _ignore_interrupt() -> None:
+def _begin_worker(parent: int) -> None:
+    """Leave Ctrl-C to the parent, and end when it is gone, however it ended: loky would go on with its tiles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform != "win32":  # where a process keeps the number of its parent
+        threading.Thread(target=_end_with, args=(parent,), daemon=True, name="parent watch").start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(PARENT_WATCH)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @functools.lru_cache(maxsize=4)

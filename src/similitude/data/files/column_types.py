@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from similitude.compute import LARGEST_EXACT
 from similitude.data.files.file_errors import import_optional, wrong_cell
 from similitude.support import FileError
 
@@ -27,6 +28,9 @@ MISSING = (
     "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
 """Texts that are missing values in a column of numbers, as in pandas."""
+
+LONG_INTEGER = r"^\s*[-+]?[0-9]{16,}\s*$"
+"""A text that is an integer which a floating point number may not hold."""
 
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
@@ -178,7 +182,7 @@ def as_type(name: str, cells: Any, expected: str, is_text: bool, first: int) -> 
     if column.type == "missing" and expected in ARROW_TYPES:
         return Column("missing", import_optional("pyarrow", "a table").nulls(len(column.cells), ARROW_TYPES[expected]))
     if expected == "number" and column.type == "integer":
-        return Column("number", column.cells.cast("double"))
+        return Column("number", as_doubles(column.cells))
     return column
 
 
@@ -208,11 +212,33 @@ def as_floats(name: str, column: Column, first: int) -> np.ndarray:
             f"column {name!r} has no value in row {first + int(np.argmax(missing))}: vectors have no missing values; "
             f"fill the gap, or read rows as a table from the start (kind='table')"
         )
-    values = np.asarray(column.cells.cast("double"), dtype=float)
+    values = np.asarray(as_doubles(column.cells), dtype=float)
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
         raise wrong_cell(name, first + row, float(values[row]), "vectors hold finite numbers")
     return values
+
+
+def as_doubles(cells: Any) -> Any:
+    """Return numbers as floating point numbers; integers beyond 2^53 are rounded (see `is_rounded`)."""
+    return cells.cast("double", safe=False)
+
+
+def is_rounded(column: Column, text: Any) -> bool:
+    """Tell whether integers of a column are too large to be floating point numbers without rounding.
+
+    `text` is the column as it is in a text file, if it is in one: integers beyond 2^63 are numbers by now.
+    """
+    compute = import_optional("pyarrow.compute", "a table")
+    cells = column.cells.flatten() if column.type == "numbers" else column.cells
+    if column.type not in (*NUMERIC, "numbers"):
+        return False
+    ends = compute.min_max(cells).as_py()
+    if ends["min"] is None or max(-ends["min"], ends["max"]) <= LARGEST_EXACT:
+        return False
+    if isinstance(ends["max"], int):
+        return True
+    return text is not None and bool(compute.any(compute.match_substring_regex(text, LONG_INTEGER)).as_py())
 
 
 def as_labels(name: str, column: Column, first: int) -> np.ndarray:

@@ -13,11 +13,13 @@ from similitude.data.files.column_types import (
     COLUMN_TYPES,
     NUMERIC,
     Column,
+    as_doubles,
     as_floats,
     as_labels,
     as_numbers,
     as_type,
     empty_as_missing,
+    is_rounded,
     may_be_number,
     parsed,
     typed,
@@ -76,6 +78,7 @@ def infer(cells: Mapping[str, Any], request: Request, is_text: bool) -> Data:
     empty = [name for name in typed_columns if name not in columns]
     ignored = [name for name in cells if name not in typed_columns and name != request.label]
     notes = _notes(columns, empty, ignored, list(cells) if is_text else [])
+    notes += _rounding_notes(kind, columns, cells if is_text else {})
     return Data(objects, labels, schema, (_description(kind, columns) + alternative, *notes))
 
 
@@ -144,6 +147,17 @@ def _notes(
     return notes
 
 
+def _rounding_notes(kind: str, columns: Mapping[str, Column], text: Mapping[str, Any]) -> list[str]:
+    """Note integers that are rounded; a table keeps those that are columns of integers."""
+    kept = {name for name, column in columns.items() if kind == "table" and column.type == "integer"}
+    return [
+        f"column {name!r} holds integers beyond 2^53: they are rounded to floating point numbers, so that close ones "
+        f"become equal; leave it out if it only names or numbers the rows"
+        for name, column in columns.items()
+        if kind != "strings" and name not in kept and is_rounded(column, text.get(name))
+    ]
+
+
 def _gap_word_notes(columns: Mapping[str, Column]) -> list[str]:
     """Note texts that often stand for a missing value but are categories here."""
     pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
@@ -179,6 +193,7 @@ def apply_schema(cells: Mapping[str, Any], schema: Schema, is_text: bool, first:
     schema.check_width(objects)
     ignored = [name for name in cells if name not in schema.names and name != schema.label]
     notes = [f"ignored: columns {listed(ignored)}"] if ignored else []
+    notes += _rounding_notes(schema.kind, columns, cells if is_text else {})
     labels = None
     if schema.label is not None and schema.label in cells:
         try:
@@ -252,7 +267,7 @@ def _arrays(name: str, column: Column, first: int) -> list[np.ndarray]:
             row, cell = next((i, cell) for i, cell in enumerate(column.cells.to_pylist()) if None in cell)
             raise wrong_cell(name, first + row, cell, gap)
         ends = np.cumsum(np.asarray(column.cells.value_lengths()))
-        return np.split(np.asarray(flat.cast("double"), dtype=float), ends[:-1])
+        return np.split(np.asarray(as_doubles(flat), dtype=float), ends[:-1])
     found = []
     for row, cell in enumerate(column.cells.to_pylist(), first):
         try:

@@ -22,6 +22,8 @@ from similitude.support import FileError, FileTooLargeError
 
 STANDARD_INPUT = "-"
 GZIP = b"\x1f\x8b"
+GZIP_MOST = 1032
+"""How many times as long as its gzipped form a file can be at most."""
 
 
 class Format(NamedTuple):
@@ -59,7 +61,7 @@ class OpenFile:
 
     format: str  # a key of FILE_FORMATS
     stream: BinaryIO  # the decompressed content; empty for a folder
-    size: int  # approximately, in bytes
+    size: int  # in bytes, as it is stored
     path: Path
     notes: tuple[str, ...] = ()  # on what was inferred
 
@@ -74,7 +76,7 @@ def open_file(source: str | os.PathLike[str]) -> Iterator[OpenFile]:
             _check_exists(path)
             if path.is_dir() or path.suffix == ".zip":
                 sizes = (one.stat().st_size for one in path.glob("*.txt"))
-                size = path.stat().st_size * 5 if path.is_file() else sum(sizes)
+                size = path.stat().st_size if path.is_file() else sum(sizes)
                 yield OpenFile("tu", io.BytesIO(), size, path)
                 return
         raw: Any = sys.stdin.buffer if is_stdin else stack.enter_context(open(path, "rb"))
@@ -97,17 +99,14 @@ def _check_exists(path: Path) -> None:
 def _decompressed(raw: BinaryIO, name: str, path: Path, stack: ExitStack) -> OpenFile:
     """Return the file without gzip compression, with its format."""
     raw.seek(0)
-    is_gzipped = raw.read(2) == GZIP
+    compressed = raw.read(2) == GZIP
     size = raw.seek(0, io.SEEK_END)
     if size == 0:
         raise FileError("the file is empty")
-    if path.suffix == ".gz" and not is_gzipped:
+    if path.suffix == ".gz" and not compressed:
         raise FileError("its name ends in .gz but it is not gzipped: rename it")
-    if is_gzipped:  # gzip ends with the uncompressed size
-        raw.seek(-4, io.SEEK_END)
-        size = max(size, int.from_bytes(raw.read(4), "little"))
     raw.seek(0)
-    stream: Any = stack.enter_context(gzip.GzipFile(fileobj=raw)) if is_gzipped else raw
+    stream: Any = stack.enter_context(gzip.GzipFile(fileobj=raw)) if compressed else raw
     ending = (Path(path.stem) if path.suffix == ".gz" else path).suffix.lower()
     if ending in ENDINGS:
         return OpenFile(ENDINGS[ending], stream, size, path)
@@ -145,20 +144,38 @@ def check_memory(file: OpenFile) -> None:
     """Raise if a file does not fit into memory, before it is read."""
     import psutil  # type: ignore[import-untyped]
 
-    needed, free = _uncompressed_size(file) * FILE_FORMATS[file.format].memory, int(psutil.virtual_memory().available)
+    free, factor = int(psutil.virtual_memory().available), FILE_FORMATS[file.format].memory
+    needed = _uncompressed_size(file, free // factor) * factor
     if needed > free:
         can_be_read_again = file.format not in READ_WHOLE and file.path.is_file()
         raise (FileTooLargeError if can_be_read_again else FileError)(
-            f"reading it takes about {needed / 2**30:.1f} GiB of memory and {free / 2**30:.1f} GiB is free: take a "
+            f"reading it takes {'more than' if is_gzipped(file) else 'about'} {needed / 2**30:.1f} GiB of memory and "
+            f"{free / 2**30:.1f} GiB is free: take a "
             f"sample of its rows (head -n, shuf -n), leave columns out, or read it in batches where the task allows it"
         )
 
 
-def _uncompressed_size(file: OpenFile) -> int:
-    """Return the size of the values of a file; npz and Parquet files are compressed inside."""
+def is_gzipped(file: OpenFile) -> bool:
+    """Tell whether a file is decompressed while it is read."""
+    return isinstance(file.stream, gzip.GzipFile)
+
+
+def _uncompressed_size(file: OpenFile, most: int) -> int:
+    """Return the size of the values of a file; npz and Parquet files are compressed inside.
+
+    Gzip tells the size of its last member only, so that a file which may be too large is decompressed once to count its
+    bytes, up to one more than `most`.
+    """
+    size = file.size
     try:
-        if file.format == "npz":
-            return sum(part.file_size for part in zipfile.ZipFile(file.stream).infolist())
+        if is_gzipped(file) and size * GZIP_MOST > most:
+            size = _count_bytes(file.stream, most)
+            file.stream.seek(0)
+        if size > most:
+            return size
+        if file.format == "npz" or (file.format == "tu" and file.path.is_file()):
+            content = file.stream if file.format == "npz" else file.path
+            return sum(part.file_size for part in zipfile.ZipFile(content).infolist())
         if file.format == "parquet":
             metadata = import_optional("pyarrow.parquet", "a Parquet file").ParquetFile(file.stream).metadata
             stored = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
@@ -167,4 +184,12 @@ def _uncompressed_size(file: OpenFile) -> int:
         pass  # damaged: reading it says how
     finally:
         file.stream.seek(0)
-    return file.size
+    return size
+
+
+def _count_bytes(stream: BinaryIO, most: int) -> int:
+    """Return the number of bytes of a stream, or `most` + 1 if there are more."""
+    n = 0
+    while n <= most and (piece := stream.read(1 << 20)):
+        n += len(piece)
+    return min(n, most + 1)

@@ -17,6 +17,7 @@ from similitude.data.arrow_text import text_problem
 from similitude.data.files.file_errors import import_optional, listed, separator_hint
 from similitude.data.files.open_file import OpenFile
 from similitude.data.files.utf8 import check_utf8, lines
+from similitude.data.sources import arrow_batches, parquet_batches
 from similitude.support import FileError, brief
 
 Cells = dict[str, Any]
@@ -27,8 +28,8 @@ GRAPH_PARTS = ("edges", "labels", "node_labels", "edge_labels", "nodes")
 
 ONE_PER_LINE = "JSON Lines has one object per line: jq -c '.[]' makes them of a list, jq -c . of objects"
 
-BLOCKS = (1 << 22, 1 << 26, 1 << 30)
-"""Bytes that are parsed at a time: more if a row is longer."""
+BLOCKS = (1 << 20, 1 << 24, 1 << 27, 1 << 30)
+"""Bytes that are parsed at a time, of which Arrow reads about twenty ahead: more if a row is longer."""
 
 LONG_ROW = "straddling"
 """A word in the message of Arrow for a row that is longer than a block."""
@@ -41,18 +42,18 @@ def read_columns(file: OpenFile, rows: int | None) -> Iterator[Cells]:
     elif file.format in ("csv", "tsv"):
         yield from _rebatched(record_batches(file.stream, "," if file.format == "csv" else "\t"), rows)
     else:
-        yield from _rebatched(_binary_batches(file), rows)
+        yield from _rebatched(_binary_batches(file, rows), rows)
 
 
 # Arrow record batches.
 
 
-def _binary_batches(file: OpenFile) -> Iterator[Any]:
+def _binary_batches(file: OpenFile, rows: int | None) -> Iterator[Any]:
     """Yield the record batches of a Parquet or Arrow file; raise if two columns have one name or it is damaged."""
     pa = import_optional("pyarrow", "a Parquet or Arrow file")
     before = 0
     try:
-        for batch in _parquet_batches(file.stream) if file.format == "parquet" else _arrow_batches(file.stream):
+        for batch in (parquet_batches if file.format == "parquet" else arrow_batches)(file.stream, rows):
             twice = next((name for name, times in Counter(batch.schema.names).items() if times > 1), None)
             if twice is not None:
                 raise FileError(f"two columns are named {twice!r}: rename one")
@@ -66,22 +67,6 @@ def _binary_batches(file: OpenFile) -> Iterator[Any]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise FileError(f"truncated, damaged or of another format: {reason}") from None
-
-
-def _parquet_batches(stream: BinaryIO) -> Iterator[Any]:
-    yield from import_optional("pyarrow.parquet", "a Parquet file").ParquetFile(stream).iter_batches()
-
-
-def _arrow_batches(stream: BinaryIO) -> Iterator[Any]:
-    """Yield the record batches of an Arrow file in the file format or the stream format."""
-    ipc = import_optional("pyarrow.ipc", "an Arrow file")
-    magic = stream.read(6)
-    stream.seek(0)
-    if magic != b"ARROW1":
-        yield from ipc.open_stream(stream)
-        return
-    reader = ipc.open_file(stream)
-    yield from map(reader.get_batch, range(reader.num_record_batches))
 
 
 def _rebatched(batches: Iterable[Any], rows: int | None) -> Iterator[Cells]:

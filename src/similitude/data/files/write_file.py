@@ -18,7 +18,7 @@ import numpy as np
 
 from similitude.data.files.file_errors import import_optional, listed
 from similitude.data.files.open_file import ENDINGS, TABULAR
-from similitude.support import FileError, check_place, complete_file, printable
+from similitude.support import FileError, check_path, check_place, complete_file, printable
 
 STANDARD_OUTPUT = "-"
 
@@ -72,7 +72,7 @@ def writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
     """
     format, is_gzipped = _format(path)
     names: list[str] = []
-    with ExitStack() as stack:
+    with _errors_in_writing(path) as callers, ExitStack() as stack:
         stream: Any = stack.enter_context(_opened(path))
         if is_gzipped:
             stream = stack.enter_context(gzip.GzipFile("", "wb", 6, stream, mtime=0))
@@ -86,15 +86,32 @@ def writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
             if names and list(columns) != names:
                 raise ValueError(f"columns must be those of the rows before, {names}, got {list(columns)}")
             values = {name: _values(column) for name, column in columns.items()}
-            if add is not None:
-                add(values)
-            else:
-                stream.write(_text(values, format, with_header=not names).encode())
+            with _errors_in_writing(path):
+                if add is not None:
+                    add(values)
+                else:
+                    stream.write(_text(values, format, with_header=not names).encode())
             names[:] = list(columns)
 
-        yield add_checked
+        try:
+            yield add_checked
+        except OSError as error:
+            callers.append(error)
+            raise
         if not names:
             raise ValueError("nothing to write: add columns at least once")
+
+
+@contextmanager
+def _errors_in_writing(path: str | os.PathLike[str]) -> Iterator[list[OSError]]:
+    """Say which file could not be written, and why; errors put into the list are the caller's and pass unchanged."""
+    callers: list[OSError] = []
+    try:
+        yield callers
+    except OSError as error:
+        if error in callers or isinstance(error, BrokenPipeError):  # whoever reads a pipe has seen enough
+            raise
+        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -144,6 +161,10 @@ def _format(path: str | os.PathLike[str]) -> tuple[str, bool]:
     """Return the format, and whether the file is gzipped."""
     if os.fspath(path) == STANDARD_OUTPUT:
         return "csv", False
+    try:
+        check_path(path)
+    except ValueError as error:
+        raise FileError(str(error)) from None
     place = Path(path)
     is_gzipped = place.suffix == ".gz"
     ending = Path(place.stem).suffix if is_gzipped else place.suffix

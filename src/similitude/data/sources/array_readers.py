@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.data.sources.batch import Batch
+from similitude.data.sources.record_batches import give_back
 from similitude.support import SourceError
 
 
@@ -38,15 +39,16 @@ class SliceReader:
 
 
 def sliced(X: Any, a: int, b: int) -> Any:
-    """Return the rows a to b; of a memory map as a copy, so that its pages do not stay in memory."""
+    """Return the rows a to b; of a memory map as a copy, so that its pages need not stay in memory."""
     if not isinstance(X, np.memmap):
         return X.iloc[a:b] if hasattr(X, "iloc") else X[a:b]
-    if isinstance(X.base, mmap.mmap) and X.filename is not None and X.flags.c_contiguous:
-        row = int(np.prod(X.shape[1:], dtype=np.int64)) * X.itemsize
-        shape = (b - a, *X.shape[1:])
-        X = np.memmap(X.filename, X.dtype, mode="r", offset=X.offset + a * row, shape=shape)
-        a, b = 0, len(X)
-    return np.array(X[a:b])
+    rows = np.array(X[a:b])
+    pages: Any = X
+    while isinstance(pages, np.ndarray):
+        pages = pages.base
+    if isinstance(pages, mmap.mmap) and X.mode != "c":  # what was written into a private copy would be lost
+        give_back(pages)
+    return rows
 
 
 class ShardReader:
@@ -77,7 +79,7 @@ class ShardReader:
                 raise SourceError(f"{name} holds {size:,} objects, {y_path.name} {len(y):,} labels")
             for a in range(max(0, start - at), size, rows):
                 b = min(a + rows, size)
-                yield Batch(sliced(X, a, b), None if y is None else np.array(y[a:b]), None, name, at + a)
+                yield Batch(sliced(X, a, b), None if y is None else sliced(y, a, b), None, name, at + a)
             at += size
 
 

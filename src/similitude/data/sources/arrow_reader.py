@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from similitude.compute import warn_if_rounded
 from similitude.data.arrow_text import text_problem
 from similitude.data.sources.batch import Batch
-from similitude.support import SourceError, missing_extra
+from similitude.data.sources.batch_size import MAX_BATCH_ROWS
+from similitude.data.sources.record_batches import arrow_batches, parquet_batches, pyarrow
+from similitude.support import SourceError
+
+NOT_AHEAD = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
+"""Options of a scan that reads one record batch ahead; with none, pyarrow waits forever."""
 
 
 def arrow_dataset(path: Path) -> Any:
     """Open a Parquet file, or a folder of them, as a dataset."""
     with _errors_in(str(path)):
-        return _pyarrow("dataset").dataset(path, format="parquet")
+        return pyarrow("dataset").dataset(path, format="parquet")
 
 
 class ArrowReader:
@@ -35,7 +40,7 @@ class ArrowReader:
             name = f"shard {Path(path).name}" if path else "the dataset"
             with _errors_in(name):
                 self._check_schema(fragment.physical_schema, name)
-                size = int(fragment.count_rows())
+                size = self._count_rows(fragment)
             if size == 0:
                 raise SourceError(f"{name} is empty: leave it out")
             self.shards.append((fragment, name, size))
@@ -59,11 +64,38 @@ class ArrowReader:
                 at += size
                 continue
             with _errors_in(name):
-                for batch in fragment.to_batches(schema=self.schema, batch_size=rows):
+                for batch in self._record_batches(fragment, rows):
                     if batch.num_rows and at + batch.num_rows > start:
                         piece = Batch(*from_arrow(batch, self.label, self.weight, name), name, at)
                         yield piece.part(max(0, start - at), len(piece))
                     at += batch.num_rows
+
+    def _count_rows(self, fragment: Any) -> int:
+        """Return the number of rows of a fragment; of formats that store it, without reading them."""
+        if _format(fragment) == "arrow":
+            return sum(batch.num_rows for batch in self._record_batches(fragment, MAX_BATCH_ROWS))
+        return int(fragment.count_rows(**NOT_AHEAD))
+
+    def _record_batches(self, fragment: Any, rows: int) -> Iterator[Any]:
+        """Yield the record batches of a fragment, of at most `rows` rows."""
+        names, kind = self.schema.names, _format(fragment)
+        if kind == "parquet":
+            with fragment.open() as file:
+                groups = [group.id for group in fragment.row_groups]
+                for batch in parquet_batches(file, rows, groups, names):
+                    yield batch.select(names)
+        elif kind == "arrow":
+            with open(fragment.path, "rb") as file:
+                for batch in arrow_batches(file, rows):
+                    yield batch.select(names)
+        else:
+            yield from fragment.to_batches(schema=self.schema, batch_size=rows, **NOT_AHEAD)
+
+
+def _format(fragment: Any) -> str:
+    """Return the format of a fragment if its file is read without a scan: "parquet", or "arrow" on this disk."""
+    kind = getattr(getattr(fragment, "format", None), "default_extname", "")
+    return kind if kind == "parquet" or (kind == "arrow" and Path(fragment.path).is_file()) else ""
 
 
 def from_arrow(batch: Any, label: str | None, weight: str | None, name: str) -> tuple[Any, Any, Any]:
@@ -82,7 +114,7 @@ def from_arrow(batch: Any, label: str | None, weight: str | None, name: str) -> 
 
 def _objects(columns: dict[str, Any], name: str, batch: Any) -> Any:
     """Return vectors if all columns are numeric, a list of objects if there is one column, else a table."""
-    types = _pyarrow("types")
+    types = pyarrow("types")
     if not columns:
         raise SourceError(f"{name}: there is no column besides the label")
     kinds = [one.type for one in columns.values()]
@@ -92,7 +124,9 @@ def _objects(columns: dict[str, Any], name: str, batch: Any) -> Any:
         for j, (column, values) in enumerate(columns.items()):
             if values.null_count:
                 raise SourceError(f"{name}: column {column!r} has {values.null_count:,} missing values")
-            X[:, j] = values.to_numpy(zero_copy_only=False)
+            numbers = values.to_numpy(zero_copy_only=False)
+            warn_if_rounded(numbers, f"{name}: column {column!r}")
+            X[:, j] = numbers
         return X
     if len(columns) == 1:
         (values,) = columns.values()
@@ -112,10 +146,3 @@ def _errors_in(name: str) -> Iterator[None]:
     except (OSError, ValueError) as error:
         reason = (str(error).strip().splitlines() or ["no reason given"])[0].rstrip(".")
         raise SourceError(f"{name} cannot be read: it is truncated, damaged or of another format ({reason})") from None
-
-
-def _pyarrow(module: str) -> Any:
-    try:
-        return import_module(f"pyarrow.{module}")
-    except ImportError:
-        raise missing_extra("cli", "a Parquet file or Arrow dataset") from None

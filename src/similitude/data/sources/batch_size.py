@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -15,22 +18,41 @@ BUDGET_PARTS = 16
 """A batch takes at most the memory budget over this: one is in use, one is ready, one is being read."""
 
 OBJECT_BYTES = 1024
-"""Assumed size of an object that is not a row of an array."""
+"""The least that an object that is not a row of an array is assumed to take."""
+
+SIZED_ROWS, SIZED_PARTS = 256, 64
+"""Number of rows, and of parts of an object, from which the size of a row is estimated."""
 
 
 def row_bytes(X: Any) -> float:
     """Return the approximate size of one of the objects in bytes; rows of numbers count as floating point numbers.
 
-    >>> row_bytes(np.zeros((3, 10), np.float32)), row_bytes(["a", "b"])
-    (40.0, 1024)
+    >>> row_bytes(np.zeros((3, 10), np.float32)), row_bytes(["a", "b"]), row_bytes(["a" * 5000] * 3)
+    (40.0, 1024, 5049.0)
     """
     if is_sparse(X):
         return 12.0 * X.nnz / X.shape[0] + 8.0
     if is_table(X):
-        return 64.0 * len(X.columns)
+        return sum(max(64.0, _mean_size(list(X[name][:SIZED_ROWS]))) for name in X.columns)
     if not hasattr(X, "dtype") or X.dtype == object:
-        return OBJECT_BYTES
+        return max(OBJECT_BYTES, _mean_size(X[:SIZED_ROWS]))
     return float(np.prod(X.shape[1:])) * (4.0 if X.dtype == np.float32 else max(8.0, X.dtype.itemsize))
+
+
+def _mean_size(some: Any) -> float:
+    return sum(map(_deep_size, some)) / max(1, len(some))
+
+
+def _deep_size(value: Any) -> float:
+    """Return the approximate size of an object with its parts in bytes."""
+    if hasattr(value, "nbytes"):
+        return float(value.nbytes)
+    if isinstance(value, Mapping):
+        value = list(value.items())
+    if isinstance(value, (list, tuple, Set)) and len(value):
+        some = list(itertools.islice(value, SIZED_PARTS))
+        return sys.getsizeof(value) + sum(map(_deep_size, some)) * len(value) / len(some)
+    return float(sys.getsizeof(value))
 
 
 def batch_rows(X: Any, budget: int) -> int:

@@ -11,14 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from similitude.compute import is_table
-from similitude.data.sources.array_readers import ShardReader, SliceReader, memory_map
+from similitude.data.sources.array_readers import ShardReader, SliceReader, memory_map, sliced
 from similitude.data.sources.arrow_reader import ArrowReader, arrow_dataset, from_arrow
 from similitude.data.sources.batch import Batch, rebatched, with_one_schema
-from similitude.data.sources.batch_size import MAX_BATCH_ROWS, batch_rows
+from similitude.data.sources.batch_size import MAX_BATCH_ROWS, SIZED_ROWS, batch_rows
 from similitude.support import SourceError, brief
-
-SIZED_ROWS = 256
-"""Number of rows from which the size of a row is estimated."""
 
 
 class BatchReader(Protocol):
@@ -96,7 +93,7 @@ class Source:
             if self._columns and is_table(piece.objects):
                 piece = _without_columns(piece, self._columns)
             stop = piece.stop
-            yield replace(piece, **{what: values[piece.start : stop] for what, values in self._arrays.items()})
+            yield replace(piece, **{what: sliced(values, piece.start, stop) for what, values in self._arrays.items()})
         self._check_lengths(stop)
         if stop == 0:
             raise SourceError("the source holds no rows")

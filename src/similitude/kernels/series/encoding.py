@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import FLOATS, as_objects, check_objects, first_nonfinite, is_column, is_sparse, is_table
+from similitude.compute import (
+    FLOATS,
+    as_objects,
+    check_objects,
+    first_nonfinite,
+    is_column,
+    is_sparse,
+    is_table,
+    warn_if_rounded,
+)
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
 from similitude.support import brief
 
@@ -111,6 +120,7 @@ def _one(i: int, one: Any) -> np.ndarray:
 def _floating(X: np.ndarray, name: str, missing: str = "") -> np.ndarray:
     if X.dtype in FLOATS:
         return X
+    warn_if_rounded(X, name)
     if X.dtype.kind in "fiub":
         return X.astype(np.float32 if X.dtype.kind == "f" and X.dtype.itemsize <= 4 else np.float64)
     if X.dtype == object and missing:

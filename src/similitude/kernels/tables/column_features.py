@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.compute import warn_if_rounded
 from similitude.kernels.tables.cells import (
     check_kind,
     is_categorical,
@@ -86,6 +87,7 @@ def _numbers(name: Any, values: Any, missing: np.ndarray, kind: str) -> np.ndarr
     stored = plain_numbers(values)
     if stored is None:
         stored = np.array([np.nan if gone else one for one, gone in zip(values, missing, strict=True)], dtype=float)
+    warn_if_rounded(stored, f"column {name!r}")
     numbers = np.where(missing, np.nan, stored.astype(float))
     if np.isinf(numbers).any():
         i = int(np.flatnonzero(np.isinf(numbers))[0])

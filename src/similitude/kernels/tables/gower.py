@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, loops, take
+from similitude.compute import Encoding, Hints, loops, take, warn_if_rounded
 from similitude.kernels.tables.cells import (
     check_kind,
     check_weights,
@@ -336,6 +336,7 @@ def _numbers(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
     if stored is None:
         check_kind(name, values, missing, "number", "its range is that of numbers")
         stored = np.array([np.nan if gone else value for value, gone in zip(values, missing, strict=True)], dtype=float)
+    warn_if_rounded(stored, f"column {name!r}")
     numbers = np.where(missing, np.nan, stored.astype(float))
     if np.isinf(numbers).any():
         i = int(np.flatnonzero(np.isinf(numbers))[0])

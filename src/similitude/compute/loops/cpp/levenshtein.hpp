@@ -18,11 +18,84 @@ constexpr std::size_t lanes_of_words = lanes<Lane>;
 constexpr std::size_t word_registers = 4;
 constexpr std::size_t strings_at_once = word_registers * lanes_of_words;
 
-// Targets of a group, with the bits of their letters: letter c has words [c * blocks * width, (c + 1) * blocks * width).
+// Most words of a table of the bits of all letters; larger alphabets have lists of places instead.
+constexpr std::size_t most_table_words = std::size_t(1) << 21;
+
+// Targets of a group.
 struct TargetGroup {
     const std::int64_t *members; // their numbers
     std::size_t count, blocks;
-    const Lane *letters;
+};
+
+// The bits of each letter in a table: letter c has words [c * blocks * width, (c + 1) * blocks * width).
+class LetterTable {
+  public:
+    LetterTable(std::size_t alphabet, std::size_t most_blocks)
+        : alphabet_(alphabet), bits_(alphabet * most_blocks * strings_at_once) {}
+
+    void fill(Series<std::int32_t> targets, const TargetGroup &group) {
+        words_ = group.blocks * strings_at_once;
+        std::memset(bits_.begin(), 0, alphabet_ * words_ * sizeof(Lane));
+        for (std::size_t lane = 0; lane < group.count; ++lane) {
+            const auto t = static_cast<std::size_t>(group.members[lane]);
+            for (std::size_t j = 0; j < targets.length(t); ++j)
+                bits_[static_cast<std::size_t>(targets.begin(t)[j]) * words_ + j / 64 * strings_at_once + lane] |=
+                    Lane(1) << j % 64;
+        }
+    }
+
+    const Lane *operator()(std::int32_t letter) { return bits_.begin() + static_cast<std::size_t>(letter) * words_; }
+
+  private:
+    std::size_t alphabet_, words_ = 0;
+    Buffer<Lane> bits_;
+};
+
+// The places of each letter in a list, and one row of bits that is filled in for the letter that is asked for.
+class LetterPlaces {
+  public:
+    LetterPlaces(std::size_t alphabet, std::size_t most_blocks, std::size_t most_letters)
+        : alphabet_(alphabet), ends_(alphabet + 1), places_(most_letters), bits_(most_blocks * strings_at_once) {}
+
+    void fill(Series<std::int32_t> targets, const TargetGroup &group) {
+        clear();
+        current_ = 0;
+        std::memset(ends_.begin(), 0, (alphabet_ + 1) * sizeof(std::size_t));
+        for (std::size_t lane = 0; lane < group.count; ++lane) {
+            const auto t = static_cast<std::size_t>(group.members[lane]);
+            for (std::size_t j = 0; j < targets.length(t); ++j)
+                ++ends_[static_cast<std::size_t>(targets.begin(t)[j]) + 1];
+        }
+        for (std::size_t c = 0; c < alphabet_; ++c) // the starts of the lists, which grow to their ends
+            ends_[c + 1] += ends_[c];
+        for (std::size_t lane = 0; lane < group.count; ++lane) {
+            const auto t = static_cast<std::size_t>(group.members[lane]);
+            for (std::size_t j = 0; j < targets.length(t); ++j)
+                places_[ends_[static_cast<std::size_t>(targets.begin(t)[j])]++] =
+                    (j / 64 * strings_at_once + lane) * 64 + j % 64;
+        }
+    }
+
+    const Lane *operator()(std::int32_t letter) {
+        clear();
+        current_ = static_cast<std::size_t>(letter) + 1;
+        for (std::size_t p = start(); p < ends_[current_ - 1]; ++p)
+            bits_[places_[p] / 64] |= Lane(1) << places_[p] % 64;
+        return bits_.begin();
+    }
+
+  private:
+    std::size_t alphabet_, current_ = 0; // the letter whose bits are filled in, plus one
+    Buffer<std::size_t> ends_, places_;
+    Buffer<Lane> bits_;
+
+    std::size_t start() const { return current_ > 1 ? ends_[current_ - 2] : 0; }
+
+    void clear() {
+        if (current_)
+            for (std::size_t p = start(); p < ends_[current_ - 1]; ++p)
+                bits_[places_[p] / 64] = 0;
+    }
 };
 
 struct Columns {
@@ -60,12 +133,12 @@ SIMD_INLINE void begin_query(Columns *columns, std::size_t blocks) {
 }
 
 // A fixed number of blocks stays in registers; 0 stands for any number.
-template <std::size_t fixed>
-void pass(const std::int32_t *query, std::size_t n, const TargetGroup &group, Columns *columns) {
-    const std::size_t blocks = fixed ? fixed : group.blocks;
+template <std::size_t fixed, class Letters>
+void pass(const std::int32_t *query, std::size_t n, std::size_t any_blocks, Letters &letters, Columns *columns) {
+    const std::size_t blocks = fixed ? fixed : any_blocks;
     begin_query(columns, blocks);
     for (std::size_t i = 0; i < n; ++i) {
-        const Lane *equal = group.letters + static_cast<std::size_t>(query[i]) * blocks * strings_at_once;
+        const Lane *equal = letters(query[i]);
         Carries carry;
         for (std::size_t r = 0; r < word_registers; ++r) {
             carry.up[r] = Vector<Lane>{} + 1;
@@ -88,32 +161,44 @@ inline std::int64_t distance(const Columns *columns, std::size_t lane, std::size
     return total;
 }
 
-inline void run(const std::int32_t *query, std::size_t n, const TargetGroup &group, Columns *columns) {
-    if (group.blocks == 1)
-        pass<1>(query, n, group, columns);
-    else if (group.blocks == 2)
-        pass<2>(query, n, group, columns);
+template <class Letters>
+void run(const std::int32_t *query, std::size_t n, std::size_t blocks, Letters &letters, Columns *columns) {
+    if (blocks == 1)
+        pass<1>(query, n, blocks, letters, columns);
+    else if (blocks == 2)
+        pass<2>(query, n, blocks, letters, columns);
     else
-        pass<0>(query, n, group, columns);
+        pass<0>(query, n, blocks, letters, columns);
 }
 
-// Fills in the bits of the letters of a group, and returns it.
-inline TargetGroup group_of(Series<std::int32_t> targets, const std::int64_t *members, std::size_t count,
-                            std::size_t alphabet, const Buffer<Lane> &letters) {
+inline TargetGroup group_of(Series<std::int32_t> targets, const std::int64_t *members, std::size_t count) {
     std::size_t blocks = 1;
     for (std::size_t lane = 0; lane < count; ++lane) {
         const std::size_t needed = (targets.length(static_cast<std::size_t>(members[lane])) + 63) / 64;
         blocks = needed > blocks ? needed : blocks;
     }
-    std::memset(letters.begin(), 0, alphabet * blocks * strings_at_once * sizeof(Lane));
-    for (std::size_t lane = 0; lane < count; ++lane) {
-        const auto t = static_cast<std::size_t>(members[lane]);
-        for (std::size_t j = 0; j < targets.length(t); ++j) {
-            const auto letter = static_cast<std::size_t>(targets.begin(t)[j]);
-            letters[(letter * blocks + j / 64) * strings_at_once + lane] |= Lane(1) << j % 64;
+    return {members, count, blocks};
+}
+
+template <class Letters>
+void fill_distances(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
+                    const std::int64_t *order, std::size_t most_blocks, bool same, Letters &letters) {
+    const Buffer<Columns> columns(most_blocks);
+    for (std::size_t first = 0; first < targets.count; first += strings_at_once) {
+        const std::size_t count = fewer(strings_at_once, targets.count - first);
+        const TargetGroup group = group_of(targets, order + first, count);
+        letters.fill(targets, group);
+        for (std::size_t i = 0; i < (same ? first + count : queries.count); ++i) {
+            const std::size_t q = same ? static_cast<std::size_t>(order[i]) : i, n = queries.length(q);
+            run(queries.begin(q), n, group.blocks, letters, columns.begin());
+            for (std::size_t lane = 0; lane < count; ++lane) {
+                const auto t = static_cast<std::size_t>(group.members[lane]);
+                out.row(q)[t] = static_cast<double>(distance(columns.begin(), lane, targets.length(t), n));
+                if (same)
+                    out.row(t)[q] = out.row(q)[t];
+            }
         }
     }
-    return {members, count, blocks, letters.begin()};
 }
 
 // Queries and targets are letters numbered from 0 to alphabet - 1; targets are taken in the given order. Where queries
@@ -123,22 +208,13 @@ inline void levenshtein(Matrix<double> out, Series<std::int32_t> queries, Series
     std::size_t longest = 1;
     for (std::size_t t = 0; t < targets.count; ++t)
         longest = targets.length(t) > longest ? targets.length(t) : longest;
-    const std::size_t most = (longest + 63) / 64;
-    const Buffer<Lane> letters(alphabet * most * strings_at_once);
-    const Buffer<Columns> columns(most);
-    for (std::size_t first = 0; first < targets.count; first += strings_at_once) {
-        const std::size_t count = fewer(strings_at_once, targets.count - first);
-        const TargetGroup group = group_of(targets, order + first, count, alphabet, letters);
-        for (std::size_t i = 0; i < (same ? first + count : queries.count); ++i) {
-            const std::size_t q = same ? static_cast<std::size_t>(order[i]) : i, n = queries.length(q);
-            run(queries.begin(q), n, group, columns.begin());
-            for (std::size_t lane = 0; lane < count; ++lane) {
-                const auto t = static_cast<std::size_t>(group.members[lane]);
-                out.row(q)[t] = static_cast<double>(distance(columns.begin(), lane, targets.length(t), n));
-                if (same)
-                    out.row(t)[q] = out.row(q)[t];
-            }
-        }
+    const std::size_t most_blocks = (longest + 63) / 64;
+    if (alphabet * most_blocks * strings_at_once <= most_table_words) {
+        LetterTable letters(alphabet, most_blocks);
+        fill_distances(out, queries, targets, order, most_blocks, same, letters);
+    } else {
+        LetterPlaces letters(alphabet, most_blocks, strings_at_once * longest);
+        fill_distances(out, queries, targets, order, most_blocks, same, letters);
     }
 }
 

@@ -1,0 +1,39 @@
+"""Calls in other threads: those that Ctrl-C can abandon, and those that do not keep a process alive."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+
+def in_daemon_thread(f: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Call a function in a thread that does not keep the process alive.
+
+    >>> in_daemon_thread(len, "abc").result()
+    3
+    """
+    future: Future[Any] = Future()
+
+    def call() -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(f(*arguments))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=call, daemon=True, name=f"call of {getattr(f, '__name__', 'a function')}").start()
+    return future
+
+
+def interruptibly(f: Callable[..., Any], *arguments: Any) -> Any:
+    """Return f(*arguments); Ctrl-C is answered at once, although the call goes on in a thread until it ends.
+
+    For long calls of libraries that cannot be stopped but release the GIL. Python handles signals in its main thread
+    only: elsewhere the function is just called.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return f(*arguments)
+    return in_daemon_thread(f, *arguments).result()

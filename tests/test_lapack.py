@@ -1,0 +1,101 @@
+"""Factorizations that Ctrl-C can interrupt: the numbers of SciPy, and threads that go on meanwhile."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy.linalg import LinAlgError, cholesky, eigh
+
+from similitude.linear import lapack
+from similitude.support import interruptibly
+
+G = np.random.default_rng(0).standard_normal((300, 320))
+M = G @ G.T
+
+
+@pytest.fixture
+def all_long(monkeypatch):
+    monkeypatch.setattr(lapack, "LONG_FACTORIZATION", 1)
+    assert lapack._routine("dsyevd") is not None and lapack._routine("dpotrf") is not None
+
+
+def test_the_numbers_of_scipy(all_long):
+    values, V = lapack.symmetric_eigen(np.array(M, order="F"))
+    expected = eigh(M, driver="evd")
+    assert np.array_equal(values, expected[0]) and np.array_equal(V, expected[1])
+    assert np.array_equal(lapack.upper_cholesky(np.array(M, order="F")), cholesky(M))
+    for one in (M[:1, :1], M.astype(np.float32), M):  # small, of single precision, and not in the order of columns
+        np.testing.assert_allclose(lapack.upper_cholesky(one.copy()), cholesky(one), rtol=1e-4)
+    with pytest.raises(LinAlgError, match="not positive definite"):
+        lapack.upper_cholesky(np.asfortranarray(M - 1e4 * np.eye(len(M))))
+
+
+def test_an_unknown_routine_is_left_to_scipy():
+    assert lapack._routine("no such routine") is None
+    assert lapack._routine("zheevd") is None  # takes other numbers
+
+
+@pytest.mark.parametrize("factorize", [lapack.symmetric_eigen, lapack.upper_cholesky])
+def test_other_threads_go_on_meanwhile(factorize, all_long):
+    X = np.random.default_rng(0).standard_normal((1200, 1200))
+    gram, seconds, ticks, done = np.asfortranarray(X @ X.T), [], [], threading.Event()
+
+    def tick():
+        while not done.wait(0.001):
+            ticks.append(time.monotonic())
+
+    threading.Thread(target=tick, daemon=True).start()
+    began = time.monotonic()
+    factorize(gram)
+    seconds, _ = time.monotonic() - began, done.set()
+    gaps = np.diff([began, *(one for one in ticks if one > began)])
+    assert len(gaps) and gaps.max() < 0.75 * seconds  # with the GIL held it is one gap
+
+
+def test_ctrl_c_is_answered_while_a_call_goes_on():
+    def interrupt():
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interruptibly(time.sleep, 30)
+    assert time.monotonic() - began < 10
+    with pytest.raises(ZeroDivisionError):
+        interruptibly(lambda: 1 / 0)
+
+
+RIDGE = """
+    import numpy as np
+    from similitude.learners import KernelRidge
+    from similitude.linear import dual_ridge
+
+    eigen = dual_ridge.symmetric_eigen
+
+    def announced(M):
+        print("go", flush=True)
+        return eigen(M)
+
+    dual_ridge.symmetric_eigen = announced
+    X = np.random.default_rng(0).standard_normal((6000, 3))
+    KernelRidge(lam="auto").fit(X, X[:, 0])
+"""
+
+
+@pytest.mark.deep
+def test_ridge_regression_answers_ctrl_c():
+    program = [sys.executable, "-c", textwrap.dedent(RIDGE)]
+    run = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert run.stdout.readline() == "go\n"
+    time.sleep(1.0)
+    run.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    assert "KeyboardInterrupt" in run.communicate(timeout=60)[1]
+    assert time.monotonic() - began < 10  # the eigenvectors take minutes
