@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import Any
 
 
@@ -11,12 +12,11 @@ def text_problem(batch: Any, before: int = 0) -> str:
 
     `before` is the number of rows before the batch.
     """
-    from pyarrow import ArrowInvalid
-
+    invalid = import_module("pyarrow").ArrowInvalid
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
             column.validate(full=True)
-        except ArrowInvalid as error:
+        except invalid as error:
             found = re.search(r"Invalid UTF8 sequence at string index (\d+)$", str(error).strip())
             if found is None:
                 raise

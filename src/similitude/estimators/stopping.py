@@ -41,7 +41,7 @@ def stopping_margins(scores: Sequence[np.ndarray], latest: Sequence[float], gain
     ahead = [margins(one) for one in scores]
     losses = [expected_losses(one, scores[-1]) for one in scores]
     for amount in AMOUNTS:
-        found = [min(_stop(*one, amount), most) for *one, most in zip(ahead, losses, latest, strict=True)]
+        found = [min(_stop(one, lost, amount), most) for one, lost, most in zip(ahead, losses, latest, strict=True)]
         if _lost(ahead, losses, found) <= LOST * gain:
             break
     return found
