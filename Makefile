@@ -5,6 +5,8 @@ GPU_PYTHON ?= python3
 BIN := .venv/bin
 # One worker per core; `make test WORKERS=0` runs in one process, where a debugger can stop it.
 WORKERS ?= auto
+# Of the random moments of `make faults`.
+SEED ?= 0
 # Compiled test modules are kept between runs, and by all processes that tests start: without, each compiles its own.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
@@ -18,7 +20,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test quick torch test-gpu lint bench bench-gpu theory docs deep clean
+.PHONY: help setup demo test quick torch test-gpu lint bench bench-gpu theory docs deep faults soak clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
@@ -68,6 +70,14 @@ deep: .venv/test.installed ## run the tests with the long checks, on the readabl
 	HYPOTHESIS_PROFILE=deep $(PYTEST) -m "deep or not deep"
 	SIMILITUDE_LOOPS=reference $(PYTEST)
 	$(BIN)/python -m benchmarks.instructions
+	$(BIN)/python -m tools.faults --share 0.1
+	$(BIN)/python -m tools.faults.soak --share 0.1
+
+faults: .venv/test.installed ## kill, interrupt and starve fits at random moments (SEED=0), in less than half an hour
+	$(BIN)/python -m tools.faults --seed $(SEED)
+
+soak: .venv/test.installed ## fit 2,000 models and predict 10^6 rows in one process: nothing may grow
+	$(BIN)/python -m tools.faults.soak
 
 clean: ## remove .venv and all that was built
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
