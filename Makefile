@@ -20,7 +20,8 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test quick torch test-gpu lint bench bench-gpu theory docs deep faults soak clean
+.PHONY: help setup demo test quick torch test-gpu lint fuzz bench bench-gpu theory docs deep clean
+.PHONY: sanitize arm64 coverage mutants versions faults soak
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
@@ -48,6 +49,9 @@ lint: .venv/dev.installed ## check style, types, spelling and the layers of impo
 	$(BIN)/codespell
 	$(BIN)/lint-imports
 
+fuzz: .venv/test.installed .venv/fuzz.installed ## look for files and expressions that readers and load do not survive (25 minutes)
+	$(BIN)/python tools/fuzz.py
+
 bench: .venv/test.installed ## run the benchmarks
 	$(BIN)/python -m benchmarks
 
@@ -70,8 +74,22 @@ deep: .venv/test.installed ## run the tests with the long checks, on the readabl
 	HYPOTHESIS_PROFILE=deep $(PYTEST) -m "deep or not deep"
 	SIMILITUDE_LOOPS=reference $(PYTEST)
 	$(BIN)/python -m benchmarks.instructions
+	sh tools/sanitize.sh $(BIN)/python short
+	@if $(MAKE) .venv/fuzz.installed; then $(BIN)/python tools/fuzz.py --seconds 5; \
+	else echo "atheris cannot be installed here: nothing is fuzzed"; fi
 	$(BIN)/python -m tools.faults --share 0.1
 	$(BIN)/python -m tools.faults.soak --share 0.1
+
+sanitize: .venv/test.installed ## run the tests of the loops under the sanitizers of addresses, undefined behavior and threads
+	sh tools/sanitize.sh $(BIN)/python
+
+arm64: .venv/test.installed ## run the C++ tests of the loops on an emulated arm64 processor: needs a cross compiler and qemu
+	sh tools/arm64.sh $(BIN)/python
+
+coverage: .venv/coverage.installed ## run the tests and print how many lines and branches of the package they reach
+	rm -rf build/coverage
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) --dist worksteal
+	$(BIN)/python tools/coverage_table.py
 
 faults: .venv/test.installed ## kill, interrupt and starve fits at random moments (SEED=0), in less than half an hour
 	$(BIN)/python -m tools.faults --seed $(SEED)

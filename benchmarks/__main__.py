@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -20,6 +21,12 @@ from benchmarks.machine import Disturbance, Limit, cores, description, limits
 from benchmarks.measure import Figures, measure
 from benchmarks.nouns import OURS, Dataset, Settings, Task
 from benchmarks.tasks import ALL, task_named
+
+PATIENCE = 6.0
+"""Seconds of a warm-up from which on it is a contender's only measurement."""
+
+MOST_SECONDS = 8.0
+"""Seconds for one dataset after which only the fewest repetitions are made: a complete run takes 25 minutes."""
 
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -124,14 +131,14 @@ class Run:
             else:
                 contenders.append(contender)
         numbers = [number for number in self.threads if task.threads is None or number in task.threads] or [1]
-        patience = 0.8 if self.chosen.quick else 20.0
-        return measure(task, dataset, contenders, numbers, self.chosen.repetitions, patience)
+        patience, most_seconds = (0.8, math.inf) if self.chosen.quick else (PATIENCE, MOST_SECONDS)
+        return measure(task, dataset, contenders, numbers, self.chosen.repetitions, patience, most_seconds)
 
     def measure_in_children(self, figures: Figures, first: bool) -> None:
-        """Measure memory and first calls; a quick run does so for the first dataset of a task, peers once in all."""
+        """Measure memory and first calls, on the first dataset of a task; a quick run measures peers once in all."""
         for series in figures.series:
             name = series.contender.name
-            wanted = not self.chosen.quick or (first and (name == OURS or not self.had_children))
+            wanted = first and (name == OURS or not self.chosen.quick or not self.had_children)
             if wanted and not series.failed and name not in figures.children:
                 task, dataset, runs = figures.task, figures.dataset, self.runs_of_ours if name == OURS else 1
                 found = in_children(task, dataset, series.contender, series.threads, self.settings, runs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,9 @@ from similitude import use_engine
 from similitude.engines import LocalEngine
 
 T = TypeVar("T")
+
+FEWEST_REPETITIONS = 3
+"""Repetitions, if asked for, however long they take."""
 
 
 @contextmanager
@@ -116,8 +120,12 @@ def measure(
     thread_counts: Sequence[int],
     repetitions: int,
     patience: float,
+    most_seconds: float = math.inf,
 ) -> Figures:
-    """Measure every contender; a warm-up that exceeds `patience` seconds is that contender's only measurement."""
+    """Measure every contender; a warm-up that exceeds `patience` seconds is that contender's only measurement.
+
+    No more repetitions are begun after `most_seconds`, except for the first few.
+    """
     all_series = [
         Series(contender, number)
         for number in thread_counts
@@ -125,7 +133,10 @@ def measure(
         if contender.uses_threads or number == thread_counts[0]
     ]
     task.load(contenders)
+    start = time.monotonic()
     for repetition in range(repetitions + 1):
+        if repetition > FEWEST_REPETITIONS and time.monotonic() - start > most_seconds:
+            break
         data = dataset.fresh(repetition)
         truth = task.truth(data) if repetition == 0 else None
         for series in in_turn(all_series, repetition):

@@ -6,20 +6,21 @@ import os
 import re
 import subprocess
 import sys
+import unicodedata
 
 import numpy as np
 import pytest
-from cli_runs import PROGRAM, run, write_csv, write_flowers, write_genes
+from cli_runs import PROGRAM, read_csv, run, write_csv, write_flowers, write_genes
 from hypothesis import given
 from hypothesis import strategies as st
 
 from similitude.cli.inputs import task_of
-from similitude.cli.output import Output, engine_of, printable
+from similitude.cli.output import Output, engine_of
 from similitude.cli.scoring import r_squared
 from similitude.engines import LocalEngine
 from similitude.files import Data, Schema
 from similitude.similarity.expressions import NAMES
-from similitude.support import plain
+from similitude.support import plain, printable
 
 COMMANDS = ("demo", "check", "assess", "compare", "report", "fit", "predict", "explain", "info", "kernels")
 
@@ -137,12 +138,15 @@ def test_the_shell_completes(line, offered, flowers):
 def test_control_characters_are_shown_not_sent():
     assert printable("a\x1b[31mb\tc\nd\x9b\r") == "a\\x1b[31mb\tc\nd\\x9b\\r"
     assert printable("naïve 日本 ½") == "naïve 日本 ½"
+    assert printable("\u202egnp.exe \u2066a\u2069 \u061c") == "\\u202egnp.exe \\u2066a\\u2069 \\u061c"
 
 
 @given(st.text())
 def test_printable_text_commands_no_terminal(text):
     shown = printable(text)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown)
+    assert not {unicodedata.bidirectional(letter) for letter in shown} & {"LRE", "RLE", "LRO", "RLO", "PDF"}
+    assert not {unicodedata.bidirectional(letter) for letter in shown} & {"LRI", "RLI", "FSI", "PDI"}
     shown.encode()
 
 
@@ -195,6 +199,32 @@ def test_colors_on_a_terminal_unless_unwanted(environment, colors):
 def test_no_control_characters_on_a_dumb_terminal(genes):
     written = terminal([*PROGRAM, "check", str(genes), "--label", "class", "-s", "edit"], {"TERM": "dumb"})
     assert "INVALID" in written and "\x1b" not in written
+
+
+RED = "\x1b[31mred\u202e"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.parametrize("place", ["-", "/dev/tty"])
+def test_labels_command_no_terminal_and_reach_files_unchanged(tmp_path, place):
+    rows = write_csv(tmp_path / "rows.csv", {"x": list(range(40)), "class": ["plain"] * 20 + [RED] * 20})
+    fit = [*PROGRAM, "fit", str(rows), "--label", "class", "-s", "gaussian", "-o", str(tmp_path / "m.sim")]
+    assert "\x1b[31mred" not in terminal(fit, {"TERM": "xterm"})
+    predict = [*PROGRAM, "predict", str(tmp_path / "m.sim"), str(rows), "--probabilities"]
+    shown = terminal([*predict, "-o", place], {"TERM": "xterm"})
+    assert "\x1b[31mred" not in shown and "\u202e" not in shown and "\\x1b[31mred\\u202e" in shown
+    piped = subprocess.run(predict, capture_output=True, check=True).stdout.decode()
+    assert RED in piped and f"probability_{RED}" in piped
+
+
+def test_a_note_names_columns_that_a_spreadsheet_takes_for_formulas(tmp_path):
+    rows = write_csv(tmp_path / "rows.csv", {"x": list(range(40)), "class": ["-1"] * 20 + ["=cmd()"] * 20})
+    assert run("fit", rows, "--label", "class", "-s", "gaussian", "-o", tmp_path / "m.sim").code == 0
+    noted = run("predict", tmp_path / "m.sim", rows, "-o", tmp_path / "p.csv")
+    assert "note: column 'prediction' has texts that begin with =" in noted.err
+    assert {row["prediction"] for row in read_csv(tmp_path / "p.csv")} == {"-1", "=cmd()"}  # written as they are
+    for quiet in (["-o", tmp_path / "p.jsonl"], ["--json"]):
+        assert "spreadsheet" not in run("predict", tmp_path / "m.sim", rows, *quiet).err
 
 
 @pytest.mark.parametrize("encoding", ["ascii", pytest.param("utf-8", marks=pytest.mark.deep)])

@@ -71,3 +71,26 @@ def test_other_similarities_are_compared_on_the_same_page_and_the_title_names_fi
 def test_a_shape_of_images_is_two_numbers(genes, shape, tmp_path):
     code, _, err = run("report", genes, "--label", "class", "--image-shape", shape, "-o", tmp_path / "r.txt")
     assert code == 2 and "28x28" in err
+
+
+def test_a_report_keeps_to_a_budget_of_calls(genes, tmp_path, monkeypatch):
+    """A function of one's own is asked at most so often, and the report says what it cost and how to write it again."""
+    (tmp_path / "judge_of_genes.py").write_text(
+        "def alike(a, b):\n"
+        "    with open('calls.txt', 'a') as log:\n"
+        "        log.write('.')\n"
+        "    return sum(x == y for x, y in zip(a, b)) / len(a)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    asked = ("-s", "judge_of_genes:alike", "--trust", "--max-calls", "2500", "-o", "report.txt")
+    code, _, err = run("report", genes, "--label", "class", *asked)
+    assert code == 0, err
+    assert 0 < len((tmp_path / "calls.txt").read_text()) <= 2500
+    assert "--max-calls 2500" in (tmp_path / "report.txt").read_text(encoding="utf-8")
+
+
+def test_a_budget_of_calls_that_does_not_suffice_is_refused(genes, tmp_path):
+    code, _, err = run("report", genes, "--label", "class", "--max-calls", "0", "-o", tmp_path / "report.txt")
+    assert code == 2 and "--max-calls" in err
+    assert not list(tmp_path.iterdir())

@@ -1,6 +1,7 @@
 """Fits to sources: equal to a fit in memory, whatever the kind of data; interrupted fits resume."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -388,13 +389,51 @@ def test_damaged_and_strange_files(tmp_path, at_once):
     interrupted(path)
     model = SimilarityRegressor(**GIVEN, engine=LocalEngine(threads=1, checkpoint=path))
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(CheckpointError, match="damaged: remove it"):
+    with pytest.raises(CheckpointError, match="damaged or was changed: remove it"):
         model.fit(Source(X, Y))
     for text in (b"hello", b"", b"[1]\n", b'{"is": "else"}\n'):
         path.write_bytes(text)
         with pytest.raises(CheckpointError, match="not a checkpoint of similitude"):
             model.fit(Source(X, Y))
         assert path.read_bytes() == text
+
+
+@pytest.mark.parametrize("row", [7, 12_345, 20_001, 29_990])
+@pytest.mark.parametrize("part", ["object", "label"])
+def test_a_checkpoint_knows_every_row(row, part, tmp_path, at_once):
+    path, other, labels = tmp_path / "sums", X.copy(), Y.copy()
+    if part == "object":
+        other[row] += 1e-3
+    else:
+        labels[row] += 1e-3
+    interrupted(path, landmarks=X[:40], n_landmarks="auto")
+    ask = {**GIVEN, "landmarks": X[:40], "n_landmarks": "auto"}
+    with pytest.raises(CheckpointError, match="for other data"):
+        SimilarityRegressor(**ask, engine=LocalEngine(threads=1, checkpoint=path)).fit(Source(other, labels))
+
+
+def test_a_checkpoint_knows_every_row_in_memory(tmp_path, monkeypatch):
+    path, model = tmp_path / "sums", SimilarityRegressor(**{**GIVEN, "landmarks": X[:40], "n_landmarks": "auto"})
+    with monkeypatch.context() as patched:
+        patched.setattr("similitude.estimators.fit.remove_checkpoint", lambda path: None)
+        model.set_params(engine=LocalEngine(threads=1, checkpoint=path)).fit(X, Y)
+    for row in (7, 12_345, 29_990):
+        other = X.copy()
+        other[row] += 1e-3
+        with pytest.raises(CheckpointError, match="for other data"):
+            model.fit(other, Y)
+    same(model.fit(X, Y), model.set_params(engine=None).fit(X, Y))
+
+
+def test_a_header_that_was_changed_is_refused(tmp_path, at_once):
+    path = tmp_path / "sums"
+    interrupted(path)
+    content = path.read_bytes()
+    rows = json.loads(content.split(b"\n")[0])["rows"]
+    path.write_bytes(content.replace(b'"rows": %d' % rows, b'"rows": %d' % (rows - 4096), 1))
+    model = SimilarityRegressor(**GIVEN, engine=LocalEngine(threads=1, checkpoint=path))
+    with pytest.raises(CheckpointError, match="damaged or was changed"):
+        model.fit(Source(X, Y))
 
 
 def test_a_place_that_cannot_be_written_is_known_at_once(tmp_path):

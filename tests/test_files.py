@@ -15,11 +15,12 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from similitude import datasets, files
+from similitude import SimilarityClassifier, datasets, files
 from similitude.data.files.column_types import parsed
-from similitude.errors import FileError
+from similitude.errors import FileError, SourceError
 from similitude.files import Schema
 from similitude.kernels import Gower, Jaccard, ShortestPath
+from similitude.sources import Source
 
 
 @pytest.fixture
@@ -248,6 +249,25 @@ def test_damaged_files_are_refused(put, tmp_path):
     whole = (tmp_path / "x.parquet").read_bytes()
     refuses("truncated, damaged", put("y.parquet", whole[: len(whole) // 2]))
     refuses("truncated, damaged", put("y.arrow", b"ARROW1\0\0 and no more"))
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_text_in_arrow_that_is_not_utf8_is_named(tmp_path, nested):
+    starts = pa.py_buffer(np.arange(5, dtype=np.int32).tobytes())
+    text = pa.Array.from_buffers(pa.string(), 4, [None, starts, pa.py_buffer(b"ab\xffd")])
+    text = pa.StructArray.from_arrays([text], ["inner"]) if nested else text
+    table = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "text": text, "label": ["a", "b", "a", "b"]})
+    pa.parquet.write_table(table, tmp_path / "x.parquet", row_group_size=2)
+    with pa.ipc.new_file(str(tmp_path / "x.arrow"), table.schema) as out:
+        out.write_table(table)
+    row = "" if nested else " in row 2"
+    for name in ("x.parquet", "x.arrow"):
+        refuses(f"column 'text' holds text that is not UTF-8{row}: write it again", tmp_path / name)
+    with pytest.raises(SourceError, match=r"x\.parquet: column 'text' holds text that is not UTF-8"):
+        SimilarityClassifier("gower").fit(Source(tmp_path / "x.parquet", labels="label"))
+
+
+def test_files_that_end_early_are_refused(put):
     packed = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)
     refuses("gzip data is truncated or damaged", put("x.csv.gz", packed[:-20]))
     refuses("gzip data is truncated or damaged", put("x.jsonl.gz", gzip.compress(b'{"a": 1}\n' * 99)[:-9]))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from similitude.compute import loops
 from similitude.compute.loops import reference
-from similitude.compute.loops.reference.vectors import SHAPES, SUMS
+from similitude.compute.loops.named_functions import SHAPES, SUMS
 from similitude.kernels.vectors import IDENTITY, inner, pairwise
 from similitude.kernels.vectors.sparse import MANY_COLUMNS
 
@@ -502,93 +502,6 @@ def test_the_perceptron_learns_from_a_tie_unless_told_otherwise(either):
     assert either.perceptron_pass(K, y, np.zeros(2)).tolist() == [True, False]
     assert either.perceptron_pass(K, y, np.zeros(2), 0.0, True).tolist() == [False, False]
     assert either.perceptron_pass(K, y, np.zeros(2), threshold=1.0).tolist() == [True, True]
-
-
-# Bad arguments of compiled loops end in an exception.
-
-
-def ones(*shape, dtype=np.float64):
-    return np.ones(shape, dtype)
-
-
-def read_only(*shape):
-    array = ones(*shape)
-    array.setflags(write=False)
-    return array
-
-
-def words(*shape):
-    return ones(*shape, dtype=np.uint64)
-
-
-THREE = (ones(3), np.array([0, 1, 1], np.int32), np.array([0, 1, 3], np.int64))  # 2 rows, 2 columns
-FLAT = (ones(2), np.array([0, 1], np.int32), np.array([0, 1, 2], np.int64))  # the unit matrix
-BAD = {
-    "apply: read-only": lambda: loops.apply(read_only(2, 2), "root"),
-    "apply: whole numbers": lambda: loops.apply(ones(2, 2, dtype=int), "root"),
-    "apply: half precision": lambda: loops.apply(ones(2, 2, dtype=np.float16), "root"),
-    "apply: rows of distant entries": lambda: loops.apply(ones(4, 4)[:, ::2], "root"),
-    "apply: one dimension": lambda: loops.apply(ones(4), "root"),
-    "apply: unknown shape": lambda: loops.apply(ones(2, 2), "triangle"),
-    "apply: negative degree": lambda: loops.apply(ones(2, 2), "polynomial", 1.0, 1.0, -1),
-    "apply: a list": lambda: loops.apply([[1.0]], "root"),
-    "of_products: shapes": lambda: loops.of_products(ones(2, 2), ones(2, 3), ones(3, 3), ones(2), ones(2), "root"),
-    "of_products: lengths": lambda: loops.of_products(ones(2, 2), ones(2, 3), ones(2, 3), ones(2), ones(3), "root"),
-    "of_products: columns": lambda: loops.of_products(ones(2, 2), ones(2, 3), ones(2, 4), ones(2), ones(2), "root"),
-    "of_products: precision": lambda: loops.of_products(
-        ones(2, 2), ones(2, 3, dtype=np.float32), ones(2, 3), ones(2), ones(2), "root"
-    ),
-    "of_sums: shapes": lambda: loops.of_sums(ones(2, 2), ones(2, 3), ones(3, 3), "smaller"),
-    "of_sums: strided input": lambda: loops.of_sums(ones(2, 2), ones(2, 6)[:, ::2], ones(2, 3), "smaller"),
-    "of_sums: unknown": lambda: loops.of_sums(ones(2, 2), ones(2, 3), ones(2, 3), "larger"),
-    "sparse_products: rows": lambda: loops.sparse_products(ones(3, 2), THREE, FLAT),
-    "sparse_products: columns": lambda: loops.sparse_products(ones(2, 1), THREE, FLAT),
-    "sparse_products: read-only": lambda: loops.sparse_products(read_only(2, 2), THREE, FLAT),
-    "sparse_products: precision": lambda: loops.sparse_products(ones(2, 2, dtype=np.float32), THREE, FLAT),
-    "sparse_products: index too large": lambda: loops.sparse_products(
-        ones(2, 2), (ones(3), np.array([0, 1, 2]), THREE[2]), FLAT
-    ),
-    "sparse_products: index far too large": lambda: loops.sparse_products(
-        ones(2, 2), (ones(3), np.array([0, 1, 2**32]), THREE[2]), FLAT
-    ),
-    "sparse_products: negative index": lambda: loops.sparse_products(
-        ones(2, 2), (ones(3), np.array([0, 1, -1]), THREE[2]), FLAT
-    ),
-    "sparse_products: very negative index": lambda: loops.sparse_products(
-        ones(2, 2), (ones(3), np.array([0, 1, -(2**32)]), THREE[2]), FLAT
-    ),
-    "mirror: shapes": lambda: loops.mirror(ones(2, 3), ones(2, 3)),
-    "mirror: precisions": lambda: loops.mirror(ones(2, 3), ones(3, 2, dtype=np.float32)),
-    "mirror: columns apart": lambda: loops.mirror(ones(2, 3), ones(3, 4)[:, ::2]),
-    "sparse_products: decreasing indptr": lambda: loops.sparse_products(
-        ones(2, 2), (*THREE[:2], np.array([0, 4, 3])), FLAT
-    ),
-    "sparse_products: short indptr": lambda: loops.sparse_products(ones(2, 2), (*THREE[:2], np.array([0, 1, 2])), FLAT),
-    "sparse_products: no indptr": lambda: loops.sparse_products(ones(2, 2), THREE, (*FLAT[:2], np.array([], int))),
-    "sparse_products: short indices": lambda: loops.sparse_products(ones(2, 2), (THREE[0], FLAT[1], THREE[2]), FLAT),
-    "sparse_dense_products: columns": lambda: loops.sparse_dense_products(ones(2, 2), THREE, ones(2, 3)),
-    "sparse_dense_products: few rows": lambda: loops.sparse_dense_products(ones(2, 2), THREE, ones(1, 2)),
-    "of_sparse_sums: unsorted": lambda: loops.of_sparse_sums(
-        ones(2, 2), (ones(3), np.array([0, 1, 0], np.int32), THREE[2]), FLAT, FLAT, "smaller"
-    ),
-    "of_sparse_sums: not the transpose": lambda: loops.of_sparse_sums(ones(2, 2), THREE, FLAT, THREE, "smaller"),
-    "common_bits: shapes": lambda: loops.common_bits(ones(2, 2, dtype=int), words(2, 3), words(3, 3)),
-    "common_bits: columns": lambda: loops.common_bits(ones(2, 2, dtype=int), words(2, 3), words(2, 4)),
-    "common_bits: signed": lambda: loops.common_bits(ones(2, 2, dtype=int), ones(2, 3, dtype=int), words(2, 3)),
-    "common_bits: float": lambda: loops.common_bits(ones(2, 2, dtype=np.float32), words(2, 3), words(2, 3)),
-    "count_bits: strided": lambda: loops.count_bits(words(2, 4)[:, ::2]),
-    "perceptron_pass: not square": lambda: loops.perceptron_pass(ones(2, 3), ones(2), ones(2)),
-    "perceptron_pass: labels": lambda: loops.perceptron_pass(ones(2, 2), np.array([0.0, 1.0]), ones(2)),
-    "perceptron_pass: lengths": lambda: loops.perceptron_pass(ones(2, 2), ones(2), ones(3)),
-    "perceptron_pass: read-only": lambda: loops.perceptron_pass(ones(2, 2), ones(2), read_only(2)),
-    "perceptron_pass: single scores": lambda: loops.perceptron_pass(ones(2, 2), ones(2), ones(2, dtype=np.float32)),
-}
-
-
-@pytest.mark.parametrize("bad", BAD)
-def test_bad_arguments_are_refused(compiled, bad):
-    with pytest.raises((TypeError, ValueError)):
-        BAD[bad]()
 
 
 # The choice of loops by the environment.

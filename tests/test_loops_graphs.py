@@ -125,25 +125,3 @@ def test_keyed_products_are_their_twin(instructions, n, m):
     np.testing.assert_array_equal(got, expected)
     got[...] = np.nan
     assert np.isnan(around).all()
-
-
-@needs_compiled
-def test_what_is_unsafe_is_refused():
-    good = np.array([0, 2]), np.array([0, 1, 2]), np.array([1, 0], np.int32)
-    labels = np.zeros(2, np.uint64)
-    loops.weisfeiler_lehman(good, labels, labels, 1)
-    outside = good[0], good[1], np.array([1, 2], np.int32)
-    with pytest.raises(ValueError, match="outside of its graph"):
-        loops.weisfeiler_lehman(outside, labels, labels, 1)
-    with pytest.raises(ValueError, match="one label per node"):
-        loops.shortest_paths(good, labels[:1])
-    with pytest.raises(ValueError, match="from 0 to the end"):
-        loops.shortest_paths((np.array([0, 3]), *good[1:]), labels)
-    with pytest.raises(ValueError, match="not decrease"):
-        loops.shortest_paths((good[0], np.array([0, 3, 2]), good[2]), labels)
-    types = graphlet_types(3)
-    with pytest.raises(ValueError, match="one type per code"):
-        loops.graphlets(good, 4, types.of_code, types.contains)
-    keyed = np.array([0, 1]), np.zeros(1, np.uint64), np.ones(1)
-    with pytest.raises(ValueError, match="one entry more"):
-        loops.keyed_products(np.empty((2, 1)), keyed, keyed)

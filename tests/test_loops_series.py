@@ -222,28 +222,3 @@ def test_small_series_of_any_kind(X, Z, window):
     np.testing.assert_allclose(warped(loops, *A, *B, window), expected)
     sums = [[alignment_by_paths(x, z, 0.3) for z in pieces(*B)] for x in pieces(*A)]
     np.testing.assert_allclose(np.exp(aligned(loops, *A, *B)), sums)
-
-
-@pytest.mark.parametrize("starts", [[0, 2], [0, 4, 3], [1, 3], []])
-def test_starts_that_do_not_fit_are_refused(either, starts):
-    with pytest.raises(ValueError, match="starts"):
-        either.dtw(np.empty((1, 1)), *series([3]), np.ones((3, 1)), np.array(starts, np.int64))
-
-
-ONE, TWO = series([3]), series([3], 2)
-SINGLE = series([3], 1, np.float32)
-BAD = {
-    "precisions": lambda: loops.dtw(np.empty((1, 1)), *ONE, *SINGLE),
-    "channels": lambda: loops.dtw(np.empty((1, 1)), *ONE, *TWO),
-    "shape": lambda: loops.dtw(np.empty((2, 1)), *ONE, *ONE),
-    "shape of sums": lambda: loops.global_alignment(np.empty((1, 2)), *ONE, *ONE, 1.0),
-    "one dimension": lambda: loops.dtw(np.empty((1, 1)), ONE[0].ravel(), ONE[1], *ONE),
-    "whole numbers": lambda: loops.self_alignment(np.ones((3, 1), int), ONE[1], 1.0),
-    "half of two": lambda: loops.dtw(np.empty((1, 2)), *ONE, *series([1, 2]), half=True),
-}
-
-
-@pytest.mark.parametrize("bad", BAD)
-def test_bad_arguments_are_refused(compiled, bad):
-    with pytest.raises((TypeError, ValueError)):
-        BAD[bad]()

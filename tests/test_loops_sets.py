@@ -5,10 +5,11 @@ import pytest
 from test_loops import SETS, chosen, strided
 
 from similitude.compute import loops
+from similitude.compute.loops.named_functions import VALUES
 from similitude.compute.loops.reference import sets as reference_sets
 
 SIZES = [(0, 3), (3, 0), (1, 1), (2, 7), (5, 17), (9, 33), (35, 150)]
-every_value = pytest.mark.parametrize("value", reference_sets.VALUES)
+every_value = pytest.mark.parametrize("value", VALUES)
 
 
 @pytest.fixture(params=[*SETS, "reference"])
@@ -53,20 +54,3 @@ def test_of_shared(either, value, n, m):
     of_all["share"] = np.where(items == 0, 1.0, shared / np.where(items == 0, 1.0, items))
     np.testing.assert_allclose(out, of_all[value], rtol=1e-15)
     assert np.isnan(around).sum() == around.size - n * m
-
-
-def test_bad_arguments():
-    if not loops.COMPILED:
-        pytest.skip("missing: the compiled module similitude.compute.loops._compiled")
-    A, B, a, b = np.zeros((2, 1), np.uint64), np.zeros((3, 1), np.uint64), np.zeros(2), np.zeros(3)
-    for arguments, says in [
-        ((np.empty((3, 3)), A, B, a, b), "one row of A and of B"),
-        ((np.empty((2, 3)), A, np.zeros((3, 2), np.uint64), a, b), "the same number of columns"),
-        ((np.empty((2, 3)), A, B, b, b), "one size"),
-    ]:
-        with pytest.raises(ValueError, match=says):
-            loops.shared_bits(*arguments, "count")
-    with pytest.raises(ValueError, match="one size"):
-        loops.of_shared(np.empty((2, 3)), b, b, "any")
-    with pytest.raises(ValueError, match="unknown value"):
-        loops._compiled.of_shared(np.empty((2, 3)), a, b, 3)

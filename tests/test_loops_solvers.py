@@ -63,8 +63,3 @@ def test_add_rows_adds_what_its_twin_adds(name, shape, dtype):
     with chosen(name) as these:
         these.add_rows(rows, which, weights, out)
     assert np.allclose(out, expected)
-
-
-def test_rows_that_are_not_there_are_refused():
-    with pytest.raises(ValueError, match="no such row"):
-        loops.add_rows(np.zeros((2, 3)), np.array([2]), np.ones(1), np.zeros(3))

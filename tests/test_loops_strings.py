@@ -179,19 +179,3 @@ def test_edit_distances_of_nothing(name):
         these.levenshtein(out[:, :0], *nothing, np.zeros(0, np.int32), np.array([0]))
         with pytest.raises(ValueError, match="starts"):
             these.levenshtein(out, np.zeros(0, np.int32), np.array([0, 0, 1]), *nothing)
-
-
-@compiled_only
-def test_bad_arguments_are_refused():
-    text, starts = joined([[1, 2, 3]])
-    pair = PATTERNS[1]
-    with pytest.raises(ValueError, match="starts"):
-        loops.window_bags(text, np.array([0, 2, 1, 3]), pair)
-    with pytest.raises(ValueError, match="positions"):
-        loops.window_bags(text, starts, pair._replace(spans=np.array([1])))
-    bags = loops.window_bags(text, starts, pair)
-    far = bags._replace(codes=bags.codes | np.uint64(2**63), places=bags.places + 2)
-    with pytest.raises(ValueError, match="place lies outside"):
-        loops.shared_features(far, bags, pair)
-    with pytest.raises(ValueError, match="need their windows"):
-        loops.shared_features(bags._replace(codes=bags.codes | np.uint64(2**63), places=bags.places[:0]), bags, pair)

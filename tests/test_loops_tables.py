@@ -55,18 +55,3 @@ def test_symmetric_and_like_its_twin(name, seed, n, p, q):
     reference_tables.gower(twin, A, A)
     np.testing.assert_array_equal(K, K.T)
     np.testing.assert_allclose(K, twin, rtol=1e-14, atol=1e-15)
-
-
-def test_bad_arguments():
-    if not loops.COMPILED:
-        pytest.skip("missing: the compiled module similitude.compute.loops._compiled")
-    rng = np.random.default_rng(0)
-    A, B = table(rng, 3, 2, 2), table(rng, 4, 2, 2)
-    for out, a, b, says in [
-        (np.empty((2, 4)), A, B, "of A for each row"),
-        (np.empty((3, 3)), A, B, "of B for each column"),
-        (np.empty((3, 4)), A, (B[0][:, :1].copy(), B[1]), "the same number of columns"),
-        (np.empty((3, 4)), A, (B[0], B[1][:, :1].copy()), "the same number of columns"),
-    ]:
-        with pytest.raises(ValueError, match=says):
-            loops.gower(out, a, b)

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import struct
@@ -16,6 +15,7 @@ import polars as pl
 import pytest
 import saved_files
 import scipy.sparse as sp
+from forged_files import forged, joined, parts_of, sealed, with_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -47,49 +47,6 @@ def refused(content, folder, match=None):
     finally:
         tracemalloc.stop()
     assert peak < 100 * len(content) + 5_000_000
-
-
-def parts_of(content):
-    """Return the manifest, the nodes and the arrays of a file as bytes."""
-    line = content.index(b"\n") + 1
-    _, _, manifest, nodes, arrays, _ = content[:line].split()
-    ends = line + int(manifest), line + int(manifest) + int(nodes), len(content) - 64
-    return {
-        "manifest": content[line : ends[0]],
-        "nodes": content[ends[0] : ends[1]],
-        "arrays": content[ends[2] - int(arrays) : ends[2]],
-    }
-
-
-def joined(manifest, nodes, arrays, version=b"1.0", sizes=None, digest=None):
-    """Return a file with a good SHA-256 made of any parts."""
-    sizes = b"%d %d %d" % (len(manifest), len(nodes), len(arrays)) if sizes is None else sizes
-    digest = hashlib.sha256(manifest).hexdigest().encode() if digest is None else digest
-    start = b"similitude %s %s %s\n" % (version, sizes, digest) + manifest + nodes
-    return sealed(start + b" " * (-len(start) % 64) + arrays + bytes(64))
-
-
-def forged(content, change):
-    """Return a file with a good SHA-256 in which the parts were changed."""
-    parts = parts_of(content)
-    change(parts)
-    return joined(**parts)
-
-
-def with_tree(content, change):
-    """Return a file with a good SHA-256 in which the JSON of the model was changed."""
-
-    def changed(parts):
-        tree = json.loads(parts["nodes"])
-        change(tree)
-        parts["nodes"] = json.dumps(tree).encode()
-
-    return forged(content, changed)
-
-
-def sealed(content):
-    """Return a file with a good SHA-256."""
-    return content[:-64] + hashlib.sha256(content[:-64]).hexdigest().encode()
 
 
 # Accidents.
@@ -280,7 +237,7 @@ CONTENTS = {
         node(**{"is": "numpy.Generator", "names": ["name", "state", "seed"], "parts": ["seed", 0, None]}),
         "no random generator",
     ),
-    "huge seed": (huge_seed, "no random generator called 'PCG64' with such a seed"),
+    "huge seed": (huge_seed, "far more memory and time"),
     "other parts": (node(**{"is": "builtins.complex", "names": ["real", "code"], "parts": [1, 2]}), "cannot be read"),
     "no parts": (node(**{"is": "builtins.complex"}), "cannot be read"),
     "zone": (node(**{"is": "zoneinfo.ZoneInfo", "names": ["key"], "parts": ["../../etc/passwd"]}), "cannot be read"),
@@ -313,7 +270,7 @@ def test_other_arrays(tmp_path):
 
 
 def test_a_key_that_takes_forever(tmp_path):
-    refused(with_tree(SMALL, doubled), tmp_path, "nested too deeply")
+    refused(with_tree(SMALL, doubled), tmp_path, "far more memory and time")
 
 
 def test_repeated_strings_take_no_more_memory_than_they_have(tmp_path):
@@ -352,7 +309,7 @@ def retyped(kind, other):
 DAY = datetime(2020, 1, 1)
 FRAME = pd.DataFrame({"a": [1.5, 2.5], "b": pd.array([1, None], "Int64"), "c": pd.Categorical(["x", "y"])})
 TABLES = {
-    "other index": (FRAME, replaced("pandas.RangeIndex", stop=10**15), "different lengths|cannot be read"),
+    "other index": (FRAME, replaced("pandas.RangeIndex", stop=10**15), "far more memory and time"),
     "other dtype": (FRAME, replaced("pandas.IntegerArray", dtype="object"), "no column of 'object'"),
     "other number": (FRAME, replaced("pandas.IntegerArray", values=5), "cannot be read"),
     "other codes": (FRAME, replaced("pandas.Categorical", codes=[1]), "different lengths|cannot be read"),

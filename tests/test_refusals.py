@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from cli_runs import run
 from market import LONGER_WORDS as WORDS
@@ -180,7 +181,10 @@ LABELS = [
     ((X, None), ValueError, "requires y to be passed"),
     ((X, X[:, 0]), ValueError, "Unknown label type"),
     ((X, np.where(X[:, 0] > 0, 1.0, np.nan)), ValueError, "NaN"),
-    ((X, np.array(["a", None] * 30, dtype=object)), ValueError, "missing labels"),
+    ((X, np.array(["a", None] * 30, dtype=object)), ValueError, "missing labels, the first for example 1"),
+    ((X, pd.Series(["a", "b", pd.NA] * 20, dtype="string")), ValueError, "missing labels, the first for example 2"),
+    ((X, pd.Series(["a", pd.NA] * 30, dtype=object)), ValueError, "missing labels, the first for example 1"),
+    ((X, pd.Series(pd.to_datetime(["2020", None] * 30))), ValueError, "missing labels, the first for example 1"),
     ((X, np.zeros((60, 2))), ValueError, "1d"),
     ((X, TWO, -np.ones(60)), ValueError, "must not be negative"),
     ((X, TWO, np.zeros(60)), ValueError, "every weight"),
@@ -192,6 +196,7 @@ LABELS = [
     ((WORDS[:1], ["a"]), ValueError, "one class"),
 ]
 TARGETS = [
+    ((X, pd.Series(pd.to_datetime(["2020", None] * 30))), TypeError, "y holds dates or times .* give numbers"),
     ((X, Y[:-1]), ValueError, "inconsistent"),
     ((X, np.where(Y > 0, np.inf, Y)), ValueError, "inf"),
     ((X, np.zeros((60, 2, 2))), ValueError, "dim 3"),

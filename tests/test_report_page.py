@@ -29,7 +29,10 @@ from similitude.report.render.vega import vega_lite
 
 pytestmark = pytest.mark.usefixtures("quick_reports")
 
-ATTACK = "\"'></script><img src=x onerror=window.__pwned=1><svg onload=window.__pwned=1>{{7*7}}<!--\u2028"
+ATTACK = "\"'></script><img src=x onerror=window.__pwned=1><svg onload=window.__pwned=1>{{7*7}}<!--\u2028\u202e"
+
+TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Marks that turn the direction of text."""
 
 LIMIT = 2_000_000
 
@@ -204,6 +207,23 @@ def test_attacks_are_shown_as_text(name):
     assert re.search(r"<title>Report &#34;&#39;&gt;&lt;/script&gt;", source)
 
 
+@pytest.mark.parametrize("name", ["strings", "table", "function"])
+def test_marks_that_turn_text_around_are_shown(name):
+    source = page(name)
+    assert not TURNING.search(source) and "\\u202e" in source
+    data = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', source, re.DOTALL)
+    assert data and not any(TURNING.search(text) for one in data for text in strings_in(json.loads(one)))
+    assert not TURNING.search(str(found(name)))
+
+
+def strings_in(value):
+    """Return every text in a JSON document."""
+    if isinstance(value, str):
+        return [value]
+    parts = [*value.keys(), *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [text for part in parts for text in strings_in(part)]
+
+
 def test_labels_that_say_that_they_are_html_are_not_believed():
     before = found("strings")
     examples = [replace(one, label=Markup("<i>x</i>"), predicted=Markup("<b>y</b>")) for one in before.examples]
@@ -281,7 +301,10 @@ def test_sections_answer_their_questions_first():
 @settings(max_examples=60)
 def test_json_within_scripts_is_safe_and_says_the_same(value):
     text = as_json(value)
-    assert json.loads(text) == value
+    assert strings_in(json.loads(text)) == [
+        TURNING.sub(lambda mark: mark[0].encode("unicode_escape").decode(), one) for one in strings_in(value)
+    ]
+    assert TURNING.search("".join(strings_in(value))) or json.loads(text) == value
     assert not set("<>&\u2028\u2029") & set(text)
 
 

@@ -340,3 +340,12 @@ def test_learners_take_series():
     assert KernelSVC(GlobalAlignment(), C=10.0).fit(X[:40], y[:40]).score(X[40:], y[40:]) > 0.9
     linear = make_pipeline(LandmarkMap(DTW(), n_components=20), LogisticRegression())
     assert linear.fit(X[:40], y[:40]).score(X[40:], y[40:]) > 0.9
+
+
+def test_series_that_begin_at_an_odd_byte():
+    X = np.random.default_rng(0).random((4, 6))
+    room = np.zeros(X.nbytes + 1, np.uint8)
+    odd = room[1:].view(X.dtype).reshape(X.shape)
+    odd[...] = X
+    for kernel in (DTW(1.0), GlobalAlignment(1.0)):
+        np.testing.assert_array_equal(kernel.gram(odd), kernel.gram(X))

@@ -2,6 +2,8 @@
 
 import itertools
 import pickle
+import subprocess
+import sys
 from math import comb
 
 import numpy as np
@@ -378,3 +380,26 @@ def test_a_linear_learner_on_explicit_features():
     k = Spectrum(4).normalized()
     svm = LinearSVC(C=10.0, random_state=0).fit(explicit_map(k, X[::2]), y[::2])
     assert svm.score(explicit_map(k, X[1::2], like=X[::2]), y[1::2]) > 0.7
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="missing: limits of memory")
+def test_lengths_without_end_are_refused_before_anything_is_allocated():
+    code = """
+import resource
+from similitude.kernels import Gapped, Mismatch, Spectrum
+
+resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))
+for kernel in (Spectrum(10**9), Spectrum(10**9, blended=True), Gapped(10**9, 0), Mismatch(10**9, 1, "a")):
+    try:
+        kernel("ab", "abc")
+    except ValueError as error:
+        print(error)
+"""
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said = answer.stdout.splitlines()
+    assert len(said) == 4
+    assert "p = 1,000,000,000 is too large" in said[0] and "1,000,000;" in said[0]
+    assert "all lengths up to p is about 1,414" in said[1]
+    assert "more than 1,000,000 positions" in said[2] and "take a smaller g" in said[2]
+    assert "fewer than 2^63 words" in said[3]
+    assert Spectrum(1_000_000)("ab", "abc") == 0.0 and Spectrum(1_000, blended=True)("ab", "ab") == 3.0

@@ -50,7 +50,7 @@ def message_of(error: Exception, debug: bool) -> tuple[str, int]:
 
 def report_error(message: str, code: int, as_json: bool) -> None:
     """Write a message to standard error, and to standard output as JSON if that was asked for."""
-    from similitude.cli.output import printable
+    from similitude.support import printable
 
     message = printable(message)
     try:

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from similitude.cli.errors import UsageError
 from similitude.cli.options import AsJson, EngineSettings
-from similitude.support import plain
+from similitude.support import plain, printable
 
 if TYPE_CHECKING:
     from similitude.compute.engines import LocalEngine
@@ -169,18 +169,6 @@ def in_options(sentence: str) -> str:
     """
     sentence = re.sub(r"\b(label|object|kind)=(?=')", r"--\1 ", sentence)
     return re.sub(r"\b(label|object|kind)=(?=[\s,:;.)]|$)", r"--\1", sentence)
-
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def printable(text: object) -> str:
-    r"""Escape control characters, except tabs and line ends.
-
-    >>> printable("red: \x1b[31m")
-    'red: \\x1b[31m'
-    """
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
 
 
 def with_interval(estimate: Estimate, share: bool = False) -> str:

@@ -67,9 +67,25 @@ def predict(
     collected: list[dict[str, Any]] = []
     in_document = run.as_json and output == STDOUT
     writing = nullcontext(collected.append) if in_document else files.writer(output)
-    with run.computing(progress=False), writing as write:
+    with run.computing(progress=False), writing as add:
+        write = add if in_document else _noting(run, output, add)
         rows = _predict_all(run, found, given.file, probabilities, nearest, score, write)
     _report(run, output, rows, score, collected)
+
+
+def _noting(run: Computation, output: str, write: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    """Return a function that also says which columns of a text file a spreadsheet would misread."""
+    from similitude.data.files import formula_columns
+
+    def write_and_note(columns: dict[str, Any]) -> None:
+        write(columns)
+        for name in formula_columns(output, columns):
+            run.note(
+                f"column {name!r} has texts that begin with =, +, - or @, written as they are: a spreadsheet takes "
+                f"them for formulas, so import the column as text"
+            )
+
+    return write_and_note
 
 
 def _predict_all(

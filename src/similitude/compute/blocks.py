@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-import os
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -28,7 +27,7 @@ from similitude.compute.encodings import (
     tensor_in,
 )
 from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
-from similitude.support import PairError, brief
+from similitude.support import PairError, brief, complete_file
 
 T = TypeVar("T")
 
@@ -164,15 +163,11 @@ class Blocks:
     def _into_file(self, path: Path) -> np.memmap[Any, Any]:
         if path.exists():
             raise FileExistsError(f"{path} exists already: choose another path or remove it first")
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
         dtype = as_numpy(self.corner()).dtype
-        try:
-            out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=self.shape)
+        with complete_file(path) as file:
+            out = np.lib.format.open_memmap(file.name, mode="w+", dtype=dtype, shape=self.shape)
             self.whole(out)
             out.flush()
-            part.rename(path)
-        finally:
-            part.unlink(missing_ok=True)
         return np.lib.format.open_memmap(path, mode="r+")
 
     def corner(self) -> Any:

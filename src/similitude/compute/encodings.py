@@ -227,7 +227,8 @@ def check_objects(X: Any, name: str = "X") -> int:
 def check_columns(X: Any) -> list[Any]:
     """Validate that a table has columns with different names, and return the names."""
     columns = list(X.columns)
-    twice = next((name for name in columns if columns.count(name) > 1), None)
+    is_different = len(set(columns)) == len(columns)
+    twice = None if is_different else next(name for name in columns if columns.count(name) > 1)
     if not columns or twice is not None:
         raise ValueError("the table has no columns" if not columns else f"column {twice!r} occurs twice")
     return columns

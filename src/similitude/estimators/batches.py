@@ -21,7 +21,7 @@ from similitude.data.sources import (
     errors_in_batch,
     read_ahead,
 )
-from similitude.estimators.passes import Marks, features_of, sums_over
+from similitude.estimators.passes import Marks, covering, features_of, sums_over
 from similitude.estimators.rows import PILOT, Design, Sampling
 from similitude.estimators.targets import Targets
 from similitude.landmarks import FeatureUnion
@@ -150,7 +150,7 @@ class SourceRows:
                 weights[held_out[(held_out >= batch.start) & (held_out < batch.stop)] - batch.start] = 0.0
                 yield replace(batch, encoding=(encodings, Y, weights))
 
-        return sums_over(kept, union, self.n_rows, engine, size, marks)
+        return sums_over(kept, union, self.n_rows, engine, size, covering(marks, self.first_pass.digest()))
 
     def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:
         """Return features, targets and weights of all rows with a weight, in random order."""

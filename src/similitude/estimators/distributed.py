@@ -22,14 +22,14 @@ from similitude.estimators.partitions import (
     partition_sample,
     partition_sums,
 )
-from similitude.estimators.passes import Marks
+from similitude.estimators.passes import Marks, covering
 from similitude.estimators.rows import Design, Sampling
 from similitude.estimators.targets import Targets
 from similitude.landmarks import Candidates, Collection, FeatureUnion, check_alike, key_below
 from similitude.linear import MOST_HELD_OUT, Moments
 from similitude.scikit import InputCheck
 from similitude.similarity import Similarity
-from similitude.support import digest, key_order, random_keys
+from similitude.support import key_order, random_keys
 
 GROUP = 16
 """Partitions whose sums are added on workers; the sums of groups are added, and checkpointed, by the client."""
@@ -111,11 +111,8 @@ class DistributedRows:
             for cut, total in zip(cuts, sums, strict=True):
                 yield PartialSums([total], int(edges[cut.start]), int(edges[min(cut.stop, k)]))
 
-        def marked() -> dict[str, str]:
-            found = marks()
-            return {**found, "data": digest((found["data"], self.sizes), 16).hex()}
-
-        found: Moments = sum_batches(groups, self.n_rows, engine, Moments.from_arrays, marked)
+        marks = covering(marks, self.sizes, [one.digest() for one in self.first_passes])
+        found: Moments = sum_batches(groups, self.n_rows, engine, Moments.from_arrays, marks)
         return found
 
     def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:

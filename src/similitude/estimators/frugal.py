@@ -237,7 +237,7 @@ class _Built:
         at = [0.0] * len(n)
         if people.numbers is not None:
             left_out = [scores[: people.n] for scores in self.scores]
-            at = stopping_margins(n, left_out, self.latest, people.gain(people.scores))
+            at = stopping_margins(left_out, self.latest, people.gain(people.scores))
         scores, calls, going = self.scores[0].copy(), np.full(len(people.places), n[0]), np.arange(len(people.places))
         for k in range(1, len(n)):
             going = going[margins(scores[going]) < at[k - 1]]

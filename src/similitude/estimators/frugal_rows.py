@@ -92,8 +92,14 @@ class FrugalRows:
         return self.budget - self.bought.calls - self.later * len(self.landmarks) * calls_per_pair(self.bought.k)
 
     def price(self, n_columns: int) -> int:
-        """Return the most calls that comparing the active rows, and those predicted later, with columns takes."""
-        return n_columns * (len(self.active) + self.later) * calls_per_pair(self.bought.k)
+        """Return the most calls that comparing the active rows, and those predicted later, with columns takes.
+
+        Of a symmetric similarity, pairs of two landmarks are bought once.
+        """
+        pairs = n_columns * (len(self.active) + self.later)
+        if self.bought.symmetric and len(self.active) == len(self.places):  # all landmarks are among them
+            pairs -= n_columns * len(self.landmarks) + n_columns * (n_columns - 1) // 2
+        return pairs * calls_per_pair(self.bought.k)
 
     def candidates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return all columns that were not bought, as landmarks and whether they are turned, in mixed order."""

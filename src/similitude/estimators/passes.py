@@ -14,13 +14,23 @@ from similitude.compute import Encoding, as_numpy, check_fits, concatenated, run
 from similitude.compute.engines import EncodedBatch, Engine, PartialSums, partial_sums, sum_batches
 from similitude.landmarks import FeatureUnion
 from similitude.linear import Moments
-from similitude.support import pairs_at
+from similitude.support import digest, pairs_at
 
 ALL_FEATURES = 2.5
 """Memory of a fit that goes over all features several times, in units of these features."""
 
 Marks = Callable[[], dict[str, str]]
 """Describes what the sums of a pass belong to, for its checkpoint."""
+
+
+def covering(marks: Marks, *data: Any) -> Marks:
+    """Return marks that also change when these data do: all rows of a pass, or digests of them."""
+
+    def marked() -> dict[str, str]:
+        found = marks()
+        return {**found, "data": digest((found["data"], data), 16).hex()}
+
+    return marked
 
 
 @dataclass(frozen=True)

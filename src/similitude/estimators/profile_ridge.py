@@ -126,7 +126,7 @@ def fit_profiles(F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float
     for relative in PROFILE_WIDTHS if median else PROFILE_WIDTHS[:1]:
         width = None if relative is None else relative * median
         K = _kernel(F, F, center, None) if width is None else np.exp(-apart / width)
-        values, vectors = eigh(root * K * root.T, check_finite=False)
+        values, vectors = eigh(root * K * root.T, check_finite=False, driver="evd")
         turned, ones = vectors.T @ (root * (Y - base)), vectors.T @ root[:, 0]
         unit = max(float(np.trace(K)) / len(K), np.finfo(float).tiny)
         blur = noise * F.shape[1] * (1.0 if width is None else 2.0 / width)

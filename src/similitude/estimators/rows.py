@@ -13,7 +13,7 @@ import numpy as np
 from similitude.compute import Encoding, as_numpy, itemsize, keys, moved, rows
 from similitude.compute.engines import EncodedBatch, Engine
 from similitude.data.sources import MAX_BATCH_ROWS
-from similitude.estimators.passes import Marks, features_where_computed, sums_over
+from similitude.estimators.passes import Marks, covering, features_where_computed, sums_over
 from similitude.landmarks import FeatureUnion, Landmarks
 from similitude.linear import LEAVE_ONE_OUT, Moments, n_fitted, n_held_out, n_judged
 from similitude.similarity import Similarity
@@ -209,6 +209,7 @@ class TrainingRows:
             places = held_out if self.sampling.places is None else self.sampling.places[held_out]
             return everything.sums(self.similarities, union, places, engine, self.itemsize, marks)
         batches = functools.partial(self._batches, held_out)
+        marks = covering(marks, self.encodings, self.Y, self.weights)
         return sums_over(batches, union, self.n_rows, engine, self.itemsize, marks)
 
     def _batches(self, held_out: np.ndarray, start: int) -> Iterator[EncodedBatch]:

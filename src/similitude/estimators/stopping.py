@@ -1,33 +1,36 @@
-"""When predictions of a cascade stop: the margins from which on further landmarks are expected to change too little.
+r"""When predictions of a cascade stop: the margins from which on further landmarks are expected to change too little.
 
 A score is an estimate of what a row's class is worth, so that deciding against the last stage loses what its score is
-ahead there. Rows left out of the fit show how much that is at every stage; their labels are not used.
+ahead there. Rows left out of the fit show by how much the lead of a class changes from a stage to the last one; their
+labels are not used. Stopping at a margin a loses :math:`\max(0, -a - d)` on average over the changes d of the rows with
+the most similar margins. Every stage stops where this is the same small amount: one number is chosen for all stages,
+because a margin for each would follow the accidents of few rows.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from similitude.estimators.cascade import decided, margins
 
-LOST = 0.0005
+LOST = 0.006
 """What stops may lose, relative to the gain over the most frequent class."""
 
-PRICES = np.concatenate([[0.0], np.geomspace(1e-6, 0.1, 60)])
-"""Prices of a call in shares of right predictions that are tried: the largest one that loses little enough is used."""
+AMOUNTS = np.geomspace(1.0, 1e-7, 113)
+"""Expected losses of a single stop that are tried: the largest one is used with which all stops lose little enough."""
+
+SIMILAR = 1 / 3
+"""The share of rows whose changes stand for those of a row with a similar margin."""
 
 
-def stopping_margins(
-    sizes: Sequence[int], scores: Sequence[np.ndarray], latest: Sequence[float], gain: float
-) -> list[float]:
-    """Return the margin of each stage from which on predictions stop, with the fewest calls that lose little enough.
+def stopping_margins(scores: Sequence[np.ndarray], latest: Sequence[float], gain: float) -> list[float]:
+    """Return the margin of each stage from which on predictions stop.
 
     Parameters
     ----------
-    sizes : sequence of int
-        Calls of a prediction up to each stage.
     scores : sequence of arrays
         The scores of rows left out of the fit after each stage.
     latest : sequence of float
@@ -36,41 +39,47 @@ def stopping_margins(
         The share of rows that are right beyond those of the most frequent class.
     """
     ahead = [margins(one) for one in scores]
-    losses = [_lost(one, scores[-1]) for one in scores]
-    best = [*latest[:-1], 0.0]
-    for price in PRICES:
-        found, lost = _at_price(price, sizes, ahead, losses, latest)
-        if lost > LOST * gain:
+    losses = [expected_losses(one, scores[-1]) for one in scores]
+    for amount in AMOUNTS:
+        found = [min(_stop(one, lost, amount), most) for one, lost, most in zip(ahead, losses, latest, strict=True)]
+        if _lost(ahead, losses, found) <= LOST * gain:
             break
-        best = found
-    return best
-
-
-def _lost(scores: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Return what is lost, for each row, by deciding by scores instead of the last ones."""
-    if last.shape[1] == 1:
-        return np.where(decided(scores) == decided(last), 0.0, np.abs(last[:, 0]))
-    found: np.ndarray = (last.max(axis=1) - last[np.arange(len(last)), decided(scores)]) / 2  # codes are -1 and 1
     return found
 
 
-def _at_price(
-    price: float,
-    sizes: Sequence[int],
-    ahead: Sequence[np.ndarray],
-    losses: Sequence[np.ndarray],
-    latest: Sequence[float],
-) -> tuple[list[float], float]:
-    """Return the best margins if a call has a price, and the mean loss; decided from the last stage backwards."""
-    paid, lost, found = losses[-1], losses[-1], [0.0]
-    for k in range(len(sizes) - 2, -1, -1):
-        on = paid + price * (sizes[k + 1] - sizes[k])
-        order = np.argsort(ahead[k], kind="stable")
-        saved = np.concatenate([[0.0], np.cumsum((losses[k] - on)[order])])
-        n_on = len(saved) - 1 - int(saved[::-1].argmax()) if price == 0.0 else int(saved.argmax())
-        margin = np.inf if n_on == len(order) else float(ahead[k][order[n_on]])
-        margin = min(margin, latest[k])
-        goes = ahead[k] < margin
-        paid, lost = np.where(goes, on, losses[k]), np.where(goes, lost, losses[k])
-        found.append(margin)
-    return found[::-1], float(lost.mean())
+def expected_losses(scores: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Return what stopping at a stage is expected to lose for each row; for a larger margin it is never more."""
+    ahead, n = margins(scores), len(scores)
+    order = np.argsort(ahead, kind="stable")
+    margin, change = ahead[order], (_lead(decided(scores), last) - ahead)[order]
+    similar = math.ceil(SIMILAR * n)
+    first = np.clip(np.arange(n) - similar // 2, 0, n - similar)
+    lost = [np.maximum(0.0, -margin[i] - change[first[i] : first[i] + similar]).mean() for i in range(n)]
+    found = np.empty(n)
+    found[order] = np.maximum.accumulate(lost[::-1])[::-1]
+    return found
+
+
+def _lead(classes: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return how far given classes are ahead of all others; negative if one of the others is."""
+    if scores.shape[1] == 1:
+        return np.where(classes == 1, scores[:, 0], -scores[:, 0])
+    rows, others = np.arange(len(scores)), scores.copy()
+    others[rows, classes] = -np.inf
+    found: np.ndarray = scores[rows, classes] - others.max(axis=1)
+    return found
+
+
+def _stop(ahead: np.ndarray, losses: np.ndarray, amount: float) -> float:
+    """Return the smallest margin of a row from which on no more than an amount is lost."""
+    return float(ahead[losses <= amount].min(initial=np.inf))
+
+
+def _lost(ahead: Sequence[np.ndarray], losses: Sequence[np.ndarray], stops: Sequence[float]) -> float:
+    """Return what all stops lose on average."""
+    total, going = 0.0, np.ones(len(ahead[0]), dtype=bool)
+    for margin, lost, stop in zip(ahead, losses, stops, strict=True):
+        here = going & (margin >= stop)
+        total += float(lost[here].sum())
+        going &= ~here
+    return total / len(ahead[0])

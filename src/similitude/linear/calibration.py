@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import namespace
+from similitude.compute import beside, namespace
 
 
 def probabilities(scores: Any, scale: float) -> Any:
     """Return one column per class: the logistic function of a scaled score, or the softmax of several.
 
-    The class with the largest score is the most probable one (the second of two classes if their score is >= 0). A
-    tensor for a tensor.
+    The most probable class is always the one that the scores decide for: the largest, or the second of two classes if
+    their score is >= 0. A tensor for a tensor.
 
     >>> probabilities(np.array([0.0, 2.0]), 1.0).round(2)
     array([[0.5 , 0.5 ],
@@ -22,7 +22,24 @@ def probabilities(scores: Any, scale: float) -> Any:
     xp = namespace(scores)
     both = xp.stack([xp.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores
     powers = xp.exp(scale * (both - xp.max(both, axis=1, keepdims=True)))
-    return powers / xp.sum(powers, axis=1, keepdims=True)
+    return winner_first(powers / xp.sum(powers, axis=1, keepdims=True), scores)
+
+
+def winner_first(chances: Any, scores: Any) -> Any:
+    """Return probabilities, that of the winner moved by its last digit where a tie or rounding let another class win.
+
+    >>> winner_first(np.array([[0.5, 0.5]]), np.array([0.0])).argmax(axis=1)  # as the second of two classes wins at 0
+    array([1])
+    """
+    xp = namespace(chances)
+    winner = 1 * (scores >= 0) if scores.ndim == 1 else xp.argmax(scores, axis=1)
+    behind = xp.argmax(chances, axis=1) != winner
+    if not behind.any():
+        return chances
+    most = xp.max(chances, axis=1, keepdims=True)
+    classes = beside(np.arange(chances.shape[1]), chances)
+    moved = behind[:, None] & (classes[None, :] == winner[:, None])
+    return xp.where(moved, most * (1.0 + 2.0 * xp.finfo(chances.dtype).eps), chances)
 
 
 def temperature(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> float:

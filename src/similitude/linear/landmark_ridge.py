@@ -131,13 +131,10 @@ def fit_by_products(
     fitted = weights.copy()
     fitted[last] = 0.0
     times = float(fitted.sum()) / moments.weight
-    factor = ridge.factor(moments, lam / times)
+    factor = ridge.factor(moments, lam / times, GROUP_JITTER[operator.dtype.itemsize])
     without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without)
     model = ridge.iterate(lam, factor, without)
-    added = None
-    if members is not None:
-        factor = ridge.factor(moments, lam / times, GROUP_JITTER[operator.dtype.itemsize])
-        added = ridge.of_groups(model, factor, members, some, times)
+    added = None if members is None else ridge.of_groups(model, factor, members, some, times)
     return model, judged_by(lam, without), added
 
 

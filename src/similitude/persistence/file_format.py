@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.support import SavedModelError, complete_file
+from similitude.support import SavedModelError, check_path, complete_file
 
 VERSION = (1, 0)
 """The version of the format: files of another major version or a later minor version are refused."""
@@ -83,6 +83,7 @@ def file_pieces(manifest: Any, nodes: Any, arrays: ArrayWriter) -> Iterator[Any]
 
 def write_file(path: Any, manifest: Any, nodes: Any, arrays: ArrayWriter) -> None:
     """Write a file atomically: it appears complete or not at all."""
+    _check_path(path)
     goal = Path(os.path.realpath(path))
     if goal.exists() and not goal.is_file():
         raise SavedModelError(f"cannot write {goal}: it exists and is not a regular file")
@@ -144,6 +145,7 @@ def read_file(path: Any) -> Content:
 
 @contextlib.contextmanager
 def _opened(path: Any) -> Iterator[tuple[Any, int]]:
+    _check_path(path)
     if os.path.exists(path) and not os.path.isfile(path):
         raise SavedModelError(f"cannot read {path}: it is not a regular file")
     try:
@@ -151,6 +153,13 @@ def _opened(path: Any) -> Iterator[tuple[Any, int]]:
             yield file, os.fstat(file.fileno()).st_size
     except OSError as error:
         raise SavedModelError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _check_path(path: Any) -> None:
+    try:
+        check_path(path)
+    except ValueError as error:
+        raise SavedModelError(str(error)) from None
 
 
 def _header(start: bytes, size: int, path: Any) -> Header:

@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.persistence import graphs, instances, standard_forms, tables
+from similitude.persistence import instances
 from similitude.persistence.containers_and_arrays import WRITERS, Described, write_scalar
 from similitude.persistence.file_format import ArrayWriter
-from similitude.persistence.plain_forms import PlainForm
+from similitude.persistence.known_forms import FORMS
+from similitude.persistence.load_budget import Budget, Extent, extent_of
 from similitude.persistence.user_code import RequiredCode
 from similitude.support import SavedModelError, brief
 
-FORMS: dict[str, PlainForm] = {**standard_forms.STANDARD_FORMS, **graphs.GRAPH_FORMS, **tables.TABLE_FORMS}
-"""The types that are stored as plain parts, by package and name."""
+NODE_SIZE, PART_SIZE = 12, 2
+"""Fewest bytes of a node and of one of its parts in a file."""
 
 
 class Place(NamedTuple):
@@ -42,12 +43,15 @@ class ModelWriter:
         self.user_code = RequiredCode()
         self.notes: list[str] = []  # on what comes back in another form
         self._numbers: dict[int, int] = {}  # of the nodes, by the ids of their values
+        self._extents: list[Extent] = []  # of the values of the nodes
+        self._budget = Budget()
         if _is_simple(model):
             raise SavedModelError(f"{brief(model)} is not a model that can be saved")
         try:
             self._write(model)
         except RecursionError as error:
             raise SavedModelError("the model contains keys that are nested too deeply to be stored") from error
+        self._check_loading()
 
     def _write(self, model: Any) -> None:
         """Write the nodes of a model, those of its parts first, with a stack instead of recursion."""
@@ -59,6 +63,7 @@ class ModelWriter:
             key = id(value)
             if key in described:  # its parts are written
                 node, parts = described.pop(key)
+                self._pay_for(node, [part for _, part in parts], value, place)
                 if parts:
                     node["parts"] = [part if _is_simple(part) else [self._numbers[id(part)]] for _, part in parts]
                 self._numbers[key] = len(self.nodes)
@@ -73,6 +78,26 @@ class ModelWriter:
                 if id(part) in described:
                     raise SavedModelError(f"{where} leads back to itself: a {type(part).__name__} that contains itself")
             pending += reversed(inner)
+
+    def _pay_for(self, node: dict[str, Any], parts: list[Any], value: Any, place: Place) -> None:
+        """Keep the account of what loading a node will take."""
+        numbers = [None if _is_simple(part) else self._numbers[id(part)] for part in parts]
+        extents = [
+            extent_of(part) if number is None else self._extents[number]
+            for part, number in zip(parts, numbers, strict=True)
+        ]
+        try:
+            self._budget.pay_for(node, parts, extents)
+        except SavedModelError as error:
+            raise SavedModelError(f"{place}: {error}") from error
+        self._extents.append(extent_of(value, extents))
+
+    def _check_loading(self) -> None:
+        """Refuse a model that `load` would refuse."""
+        n_parts = sum(len(node.get("parts", ())) for node in self.nodes)
+        file_size = self.arrays.size + NODE_SIZE * len(self.nodes) + PART_SIZE * n_parts
+        self._budget.check(file_size)
+        self._budget.check_whole(self._extents[-1])
 
     def _describe(self, value: Any, place: Place) -> Described:
         kind = type(value)

@@ -15,8 +15,19 @@ from similitude.support import SavedModelError
 
 GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 SEED_PARTS = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
-LARGEST_POOL = 1 << 16
-"""Maximum pool size of a seed sequence: it is memory that takes no space in the file."""
+
+
+# Numbers.
+
+
+def _fraction(numerator: int, denominator: int) -> Fraction:
+    if type(numerator) is not int or type(denominator) is not int:  # a text such as "1e9" would be written out
+        raise SavedModelError("a fraction is not one of whole numbers")
+    return Fraction(numerator, denominator)
+
+
+def _work_of_fraction(parts: Parts, size: int) -> int:
+    return size + size**2 // 1024  # the greatest common divisor
 
 
 # Dates.
@@ -78,11 +89,17 @@ def _generator_parts(value: np.random.Generator) -> Parts:
 
 
 def _generator(name: str, state: Any, seed: Any) -> np.random.Generator:
-    if name not in GENERATORS or (seed is not None and not 0 < seed["pool_size"] <= LARGEST_POOL):
-        raise SavedModelError(f"there is no random generator called {str(name)[:40]!r} with such a seed")
+    if name not in GENERATORS:
+        raise SavedModelError(f"there is no random generator called {str(name)[:40]!r}")
     source = getattr(np.random, name)(0 if seed is None else np.random.SeedSequence(**seed))
     source.state = state
     return np.random.Generator(source)
+
+
+def _work_of_generator(parts: Parts, size: int) -> int:
+    """Return the work of mixing the words of a seed, at most one for each byte, into each word of its pool."""
+    pool = 0 if parts["seed"] is None else max(0, int(parts["seed"]["pool_size"]))
+    return size + pool * (pool + size)
 
 
 def _random_state_parts(value: np.random.RandomState) -> Parts:
@@ -116,7 +133,7 @@ STANDARD_FORMS = {
     "builtins.range": PlainForm(_bounds, lambda start, stop, step: range(start, stop, step)),
     "builtins.slice": PlainForm(_bounds, lambda start, stop, step: slice(start, stop, step)),
     "decimal.Decimal": PlainForm(lambda value: {"text": str(value)}, lambda text: Decimal(text)),
-    "fractions.Fraction": PlainForm(attributes("numerator", "denominator"), Fraction),
+    "fractions.Fraction": PlainForm(attributes("numerator", "denominator"), _fraction, _work_of_fraction),
     "datetime.date": PlainForm(attributes("year", "month", "day"), date),
     "datetime.timedelta": PlainForm(attributes("days", "seconds", "microseconds"), timedelta),
     "datetime.datetime": PlainForm(_moment_parts, functools.partial(_moment, datetime)),
@@ -125,7 +142,7 @@ STANDARD_FORMS = {
         lambda value: {"offset": value.utcoffset(None), "name": value.tzname(None)}, _timezone
     ),
     "zoneinfo.ZoneInfo": PlainForm(attributes("key"), _zone),
-    "numpy.Generator": PlainForm(_generator_parts, _generator),
+    "numpy.Generator": PlainForm(_generator_parts, _generator, _work_of_generator),
     "numpy.RandomState": PlainForm(_random_state_parts, _random_state),
     **{
         f"numpy.{type(np.dtype(code)).__name__}": PlainForm(_dtype_parts, lambda text: np.dtype(text))

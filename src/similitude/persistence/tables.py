@@ -150,6 +150,18 @@ def _polars_series(name: str, dtype: Any, values: Any, missing: Any) -> Any:
     return polars.Series(name, _with_missing(values, missing, None), dtype=storage).cast(dtype)
 
 
+def _work_of_polars_series(parts: Parts, size: int) -> int:
+    """Return the work of making a column, where a missing row is as wide as any other."""
+    return size + len(parts["missing"]) * _width(parts["dtype"])
+
+
+def _width(dtype: Any) -> int:
+    """Return the number of values in a row of a type: an array of arrays has many."""
+    inner = [field.dtype for field in getattr(dtype, "fields", ())] or [getattr(dtype, "inner", None)]
+    within = sum([_width(one) for one in inner if one is not None])
+    return max(1, within) * max(1, int(getattr(dtype, "size", 1)))
+
+
 def _is_counted(dtype: Any) -> bool:
     """Tell whether a type is stored as integers: dates and times, for Python's own have no nanoseconds."""
     return bool(re.search("Date|Time|Duration", str(dtype))) and not re.search("Categorical|Decimal|Enum", str(dtype))
@@ -197,7 +209,7 @@ TABLE_FORMS = {
     "polars.DataFrame": PlainForm(
         lambda value: {"columns": value.get_columns()}, lambda columns: library("polars").DataFrame(columns)
     ),
-    "polars.Series": PlainForm(_polars_parts, _polars_series),
+    "polars.Series": PlainForm(_polars_parts, _polars_series, _work_of_polars_series),
     "polars.Field": PlainForm(attributes("name", "dtype"), lambda name, dtype: library("polars").Field(name, dtype)),
     "polars.DataTypeClass": PlainForm(lambda value: {"type": value()}, lambda type: type),
     **{

@@ -28,16 +28,35 @@ def check_label_column(estimator: Any, X: Any, y: Any) -> np.ndarray:
     check_consistent_length(X, y)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
-    if y.dtype == object and any(label is None or label != label for label in y):
-        raise ValueError("y holds missing labels: leave those examples out")
+    if y.dtype.kind in "OMm":
+        missing = [i for i, label in enumerate(y) if is_missing(label)]
+        if missing:
+            raise ValueError(f"y holds missing labels, the first for example {missing[0]}: leave those examples out")
     check_classification_targets(y)
     return np.asarray(y)
+
+
+def is_missing(label: Any) -> bool:
+    """Tell whether a label is None, NaN, NaT or the missing value of pandas.
+
+    >>> import pandas
+    >>> [is_missing(one) for one in (None, float("nan"), pandas.NA, pandas.NaT, "", 0)]
+    [True, True, True, True, False, False]
+    """
+    if label is None:
+        return True
+    unequal = label != label
+    return str(unequal) == "<NA>" or bool(unequal)
 
 
 def check_targets(estimator: Any, X: Any, y: Any) -> np.ndarray:
     """Return the targets as float64, of shape (n,) or (n, outputs); all must be finite."""
     warn_if_rounded(y, "y")
-    y = check_array(_target(estimator, y), ensure_2d=False, dtype=np.float64, input_name="y")
+    y = _target(estimator, y)
+    dtype = getattr(y, "dtype", None)
+    if getattr(dtype, "kind", "") in ("M", "m"):
+        raise TypeError(f"y holds dates or times ({dtype}), not numbers: give numbers, such as days since a date")
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     if y.ndim > 2:
         raise ValueError(f"y must have one row per example, got an array of shape {y.shape}")
     check_consistent_length(X, y)
@@ -130,6 +149,6 @@ def read_labels(y: Any, n: int) -> np.ndarray:
     if len(labels) != n:
         raise ValueError(f"X holds {n} examples and y {len(labels)} labels: one label for each example is needed")
     for i, label in enumerate(labels.tolist()):
-        if label is None or str(label) == "<NA>" or bool(label != label):
+        if is_missing(label):
             raise ValueError(f"the label of example {i} is missing (NaN): leave such examples out")
     return labels

@@ -20,7 +20,7 @@ from similitude.support import brief
 WATCHED = 64
 """Most objects of one argument that are compared before and after the calls of a block."""
 
-CONTAINERS = (list, dict, set, bytearray, tuple)
+COMPARED_TYPES = (list, dict, set, bytearray, tuple)
 
 
 def read_only(value: Any) -> Any:
@@ -54,7 +54,7 @@ def all_read_only(objects: Any) -> Any:
 def unchanged(f: Any, *arguments: Sequence[Any]) -> Iterator[None]:
     """Raise if some objects of the lists of arguments are not what they were at the beginning."""
     watched = [one for listed in arguments if isinstance(listed, list) for one in listed[:WATCHED]]
-    before = [(one, _content(one)) for one in watched if isinstance(one, CONTAINERS)]
+    before = [(one, _content(one)) for one in watched if isinstance(one, COMPARED_TYPES)]
     try:
         yield
     except ValueError as error:

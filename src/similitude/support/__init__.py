@@ -3,7 +3,7 @@
 Nothing here imports NumPy before it is used, so that the command line starts quickly.
 """
 
-from similitude.support.atomic_write import check_place, complete_file
+from similitude.support.atomic_write import check_path, check_place, complete_file, remove_abandoned
 from similitude.support.errors import (
     BudgetError,
     CacheError,
@@ -28,6 +28,7 @@ from similitude.support.errors import (
 )
 from similitude.support.fingerprints import digest, digests
 from similitude.support.outliers import outlier_limits, outlying_rows
+from similitude.support.printable import printable
 from similitude.support.randomness import generator, key_order, random_keys
 from similitude.support.results import (
     CONDITIONAL,

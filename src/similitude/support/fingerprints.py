@@ -25,7 +25,8 @@ def digest(value: Any, size: int = 8) -> bytes:
     """
     spelled = hashlib.blake2b(digest_size=size)
     for piece in _spell(value):
-        spelled.update(_framed(piece))
+        spelled.update(_length(piece))
+        spelled.update(piece)
     return spelled.digest()
 
 
@@ -34,9 +35,13 @@ def digests(values: Iterable[Any]) -> list[bytes]:
     return [digest(one) for one in values]
 
 
+def _length(piece: bytes) -> bytes:
+    """Return what precedes a piece, so that no other sequence of pieces gives the same bytes."""
+    return len(piece).to_bytes(8, "little")
+
+
 def _framed(piece: bytes) -> bytes:
-    """Return a piece preceded by its length, so that no other sequence of pieces gives the same bytes."""
-    return len(piece).to_bytes(8, "little") + piece
+    return _length(piece) + piece
 
 
 def _spell(value: Any, seen: tuple[int, ...] = ()) -> Iterator[bytes]:

@@ -1,4 +1,8 @@
-"""Checkpoints: the partial sums of a long pass in a file, written now and then, read again after a crash."""
+"""Checkpoints: the partial sums of a long pass in a file, written now and then, read again after a crash.
+
+The file is a line of JSON (the number of rows done, and fingerprints of what the sums belong to), the sums as npz, and
+the SHA-256 of everything before it.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support import CheckpointError, CheckpointWarning
+from similitude.support import CheckpointError, CheckpointWarning, complete_file, remove_abandoned
 
 MAGIC = "similitude checkpoint"
+
+DIGEST_LENGTH = 64
+"""Bytes of a SHA-256 in hexadecimal."""
 
 WRITE_INTERVAL = 5.0
 """Fewest seconds between two writes."""
@@ -27,7 +34,7 @@ WRITE_SHARE = 0.02
 MISMATCHES = {
     "version": "by another version of similitude",
     "model": "for another model: its similarity, landmarks or coordinates differ",
-    "data": "for other data: their number, type, values, weights or batches differ",
+    "data": "for other data: the number, type, values, labels or weights of rows differ, or the batches do",
 }
 """What it means if a fingerprint differs."""
 
@@ -98,46 +105,33 @@ class Checkpoint:
         self._due = now + max(WRITE_INTERVAL, (now - began) / WRITE_SHARE)
 
     def write(self, rows: int, sums: Mapping[str, Any]) -> None:
-        """Write to a temporary file in the same folder, and rename it."""
+        """Replace the file."""
         buffer = io.BytesIO()
         arrays: dict[str, Any] = {name: np.asarray(value) for name, value in sums.items()}
         np.savez(buffer, **arrays)
-        body = buffer.getbuffer()
-        digest = hashlib.sha256(body).hexdigest()
-        header = json.dumps({"is": MAGIC, "sha256": digest, "rows": rows, "fingerprints": self.fingerprints})
-        part = _part(self.path)
-        try:
-            with open(part, "wb") as file:
-                file.write(header.encode() + b"\n")
-                file.write(body)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, self.path)
-        finally:
-            part.unlink(missing_ok=True)
+        header = json.dumps({"is": MAGIC, "rows": rows, "fingerprints": self.fingerprints}).encode() + b"\n"
+        digest = hashlib.sha256(header)
+        digest.update(buffer.getbuffer())
+        with complete_file(Path(os.path.realpath(self.path))) as file:
+            file.writelines([header, buffer.getbuffer(), digest.hexdigest().encode()])
 
 
 def remove_checkpoint(path: str | os.PathLike[str] | None) -> None:
     """Remove a checkpoint when the computation is complete, and what a process killed while writing left of it."""
     if path is not None:
         Path(path).unlink(missing_ok=True)
-        _part(Path(path)).unlink(missing_ok=True)
-
-
-def _part(path: Path) -> Path:
-    """Return the temporary file, of the same name in every process, so that none pile up."""
-    return path.with_name(f".{path.name}.part")
+        remove_abandoned(Path(os.path.realpath(path)).parent)
 
 
 def _parsed(content: bytes, path: Path) -> tuple[dict[str, Any], bytes]:
     """Return the header and the body of a file; raise if it is damaged or not a checkpoint."""
-    line, _, body = content.partition(b"\n")
+    line, _, body = content[:-DIGEST_LENGTH].partition(b"\n")
     try:
         header = json.loads(line)
     except ValueError:
         header = None
     if not isinstance(header, dict) or header.get("is") != MAGIC:
         raise CheckpointError(f"{path} is not a checkpoint of similitude: name another file")
-    if hashlib.sha256(body).hexdigest() != header.get("sha256"):
-        raise CheckpointError(f"checkpoint {path} is damaged: remove it to start again")
+    if hashlib.sha256(content[:-DIGEST_LENGTH]).hexdigest().encode() != content[-DIGEST_LENGTH:]:
+        raise CheckpointError(f"checkpoint {path} is damaged or was changed: remove it to start again")
     return header, body

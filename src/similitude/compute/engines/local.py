@@ -243,7 +243,7 @@ def _begin_worker(parent: int) -> None:
 def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(PARENT_WATCH)
-    os._exit(1)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @functools.lru_cache(maxsize=4)

@@ -6,23 +6,26 @@ import numpy as np
 
 import similitude.compute.loops._compiled as _compiled
 from similitude.compute.loops.argument_types import CSR, Array, BagArrays, Keyed, Patterns, Structure
+from similitude.compute.loops.domains import checked
+from similitude.compute.loops.named_functions import SHAPES, SUMS, VALUES
 from similitude.compute.loops.reference import __all__ as __all__
-from similitude.compute.loops.reference.sets import VALUES
-from similitude.compute.loops.reference.vectors import SHAPES, SUMS
 
 # Vectors.
 
 
+@checked
 def apply(values: Any, shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1) -> None:
     """See `reference.vectors.apply`."""
     _compiled.apply(values, *_form(shape, p, q, degree))
 
 
+@checked
 def of_products(products: Any, A: Any, B: Any, a: Any, b: Any, *form: Any) -> None:
     """See `reference.vectors.of_products`."""
     _compiled.of_products(products, A, B, a, b, *_form(*form))
 
 
+@checked
 def of_sums(out: Any, A: Any, B: Any, terms: str, *form: Any) -> None:
     """See `reference.vectors.of_sums`."""
     _compiled.of_sums(out, A, B, SUMS.index(terms), *_form(*form))
@@ -32,16 +35,19 @@ def _form(shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int =
     return SHAPES.index(shape), p, q, degree
 
 
+@checked
 def sparse_products(out: Any, A: CSR, Bt: CSR) -> None:
     """See `reference.vectors.sparse_products`."""
     _compiled.sparse_products(out, *_csr(A), *_csr(Bt))
 
 
+@checked
 def sparse_dense_products(out: Any, A: CSR, Bt: Any) -> None:
     """See `reference.vectors.sparse_dense_products`."""
     _compiled.sparse_dense_products(out, *_csr(A), Bt)
 
 
+@checked
 def of_sparse_sums(out: Any, A: CSR, B: CSR, Bt: CSR, terms: str, *form: Any) -> None:
     """See `reference.vectors.of_sparse_sums`."""
     _compiled.of_sparse_sums(out, *_csr(A), *_csr(B), *_csr(Bt), SUMS.index(terms), *_form(*form))
@@ -50,26 +56,26 @@ def of_sparse_sums(out: Any, A: CSR, B: CSR, Bt: CSR, terms: str, *form: Any) ->
 def _csr(M: CSR) -> CSR:
     """Return the arrays of a sparse matrix with the index types that the loops take."""
     data, indices, starts = M
-    if indices.dtype != np.int32 and (indices.max(initial=0) >= 2**31 or indices.min(initial=0) < 0):
-        raise ValueError("column numbers of sparse rows must be from 0 to 2**31 - 1")
     return data, np.ascontiguousarray(indices, np.int32), np.ascontiguousarray(starts, np.int64)
 
 
 # Matrices and solvers.
 
-mirror = _compiled.mirror
-worst_triple = _compiled.worst_triple
-hadamard = _compiled.hadamard
-smo = _compiled.smo
-add_rows = _compiled.add_rows
-pick = _compiled.pick
+mirror = checked(_compiled.mirror)
+worst_triple = checked(_compiled.worst_triple)
+hadamard = checked(_compiled.hadamard)
+smo = checked(_compiled.smo)
+add_rows = checked(_compiled.add_rows)
+pick = checked(_compiled.pick)
 
 
+@checked
 def cos_sin(turns: Any, sines: Any, scale: float = 1.0) -> None:
     """See `reference.matrices.cos_sin`."""
     _compiled.cos_sin(turns, sines, scale)
 
 
+@checked
 def perceptron_pass(K: Any, y: Any, scores: Any, threshold: float = 0.0, strict: bool = False) -> Array:
     """See `reference.solvers.perceptron_pass`."""
     updated = np.empty(len(K), np.uint8)
@@ -79,21 +85,24 @@ def perceptron_pass(K: Any, y: Any, scores: Any, threshold: float = 0.0, strict:
 
 # Strings.
 
-set_bits = _compiled.set_bits
+set_bits = checked(_compiled.set_bits)
 
 
+@checked
 def window_bags(text: Any, starts: Any, patterns: Patterns) -> BagArrays:
     """See `reference.strings.window_bags`."""
     codes, counts, places, ends = _compiled.windows(text, starts, *patterns)
     return BagArrays(codes, counts, places, ends, text, starts)
 
 
+@checked
 def neighbor_bags(text: Any, starts: Any, letters: int, length: int, most: int) -> BagArrays:
     """See `reference.strings.neighbor_bags`."""
     codes, counts, places, ends = _compiled.neighbors(text, starts, letters, length, most)
     return BagArrays(codes, counts, places, ends, text, starts)
 
 
+@checked
 def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Array, Array, int]:
     """See `reference.strings.shared_features`."""
     a, b = np.empty(len(A.codes), np.int32), np.empty(len(B.codes), np.int32)
@@ -101,6 +110,7 @@ def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Arr
     return a, b, int(_compiled.shared(*next(bags), *next(bags), *patterns, a, b))
 
 
+@checked
 def levenshtein(
     out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, same: bool = False
 ) -> None:
@@ -118,16 +128,19 @@ def _by_length(starts: Any) -> Array:
 # Graphs and histograms.
 
 
+@checked
 def weisfeiler_lehman(graphs: Structure, labels: Any, edge_labels: Any, iterations: int) -> Keyed:
     """See `reference.graphs.weisfeiler_lehman`."""
     return _compiled.weisfeiler_lehman(*graphs, labels, edge_labels, iterations)
 
 
+@checked
 def shortest_paths(graphs: Structure, labels: Any) -> Keyed:
     """See `reference.graphs.shortest_paths`."""
     return _compiled.shortest_paths(*graphs, labels)
 
 
+@checked
 def graphlets(graphs: Structure, p: int, of_code: Any, contains: Any) -> Array:
     """See `reference.graphs.graphlets`."""
     out = np.empty((len(graphs[0]) - 1, len(contains)))
@@ -135,6 +148,7 @@ def graphlets(graphs: Structure, p: int, of_code: Any, contains: Any) -> Array:
     return out
 
 
+@checked
 def keyed_products(out: Any, A: Keyed, B: Keyed) -> None:
     """See `reference.graphs.keyed_products`."""
     _compiled.keyed_products(out, *A, *B)
@@ -143,21 +157,24 @@ def keyed_products(out: Any, A: Keyed, B: Keyed) -> None:
 # Series.
 
 
+@checked
 def dtw(out: Any, A: Any, a: Any, B: Any, b: Any, window: float | None = None, half: bool = False) -> None:
     """See `reference.series.dtw`."""
     radius, fraction = -1, -1.0
     if isinstance(window, (int, np.integer)):
         radius = min(int(window), len(A) + len(B))  # no path is longer
     elif window is not None:
-        fraction = window
+        fraction = float(window)
     _compiled.dtw(out, A, a, B, b, _by_length(b), radius, fraction, half)
 
 
+@checked
 def global_alignment(out: Any, A: Any, a: Any, B: Any, b: Any, scale: float, half: bool = False) -> None:
     """See `reference.series.global_alignment`."""
     _compiled.global_alignment(out, A, a, B, b, _by_length(b), scale, half)
 
 
+@checked
 def self_alignment(A: Any, a: Any, scale: float) -> Array:
     """See `reference.series.self_alignment`."""
     out = np.empty(len(a) - 1)
@@ -167,9 +184,10 @@ def self_alignment(A: Any, a: Any, scale: float) -> Array:
 
 # Sets and tables.
 
-common_bits = _compiled.common_bits
+common_bits = checked(_compiled.common_bits)
 
 
+@checked
 def count_bits(A: Any) -> Array:
     """See `reference.sets.count_bits`."""
     counts = np.empty(len(A), np.int64)
@@ -177,16 +195,19 @@ def count_bits(A: Any) -> Array:
     return counts
 
 
+@checked
 def shared_bits(out: Any, A: Any, B: Any, a: Any, b: Any, value: str) -> None:
     """See `reference.sets.shared_bits`."""
     _compiled.shared_bits(out, A, B, a, b, VALUES.index(value))
 
 
+@checked
 def of_shared(out: Any, a: Any, b: Any, value: str) -> None:
     """See `reference.sets.of_shared`."""
     _compiled.of_shared(out, a, b, VALUES.index(value))
 
 
+@checked
 def gower(out: Any, A: Any, B: Any) -> None:
     """See `reference.tables.gower`."""
     _compiled.gower(out, *A, *B)

@@ -21,4 +21,4 @@ from __future__ import annotations
 
 from similitude.data.files.read_file import batches, read
 from similitude.data.files.schema import KINDS, Data, Schema
-from similitude.data.files.write_file import check_writable, write, writer
+from similitude.data.files.write_file import check_writable, formula_columns, write, writer

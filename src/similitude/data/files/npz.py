@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
@@ -16,9 +15,6 @@ from similitude.support import FileError, brief
 SPARSE_KEYS = ("data", "indices", "indptr", "shape")
 """The parts of a sparse matrix, as ``scipy.sparse.save_npz`` names them."""
 
-DAMAGE = (ValueError, OSError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""Exceptions of NumPy and zipfile for a file that is truncated, damaged, encrypted or oddly compressed."""
-
 
 def read_npz(stream: BinaryIO, request: Request, label_optional: bool, default: str | None = None) -> Data:
     """Read objects (the requested array, `default`, ``X``, or the only one besides the labels) and labels (``y``)."""
@@ -29,10 +25,10 @@ def read_npz(stream: BinaryIO, request: Request, label_optional: bool, default: 
         with np.load(stream, allow_pickle=False) as arrays:
             label = _label_name(arrays, request.label, label_optional)
             name, objects = _objects(arrays, request.object or _if_present(arrays, default), label)
-            labels = None if label is None else _labels(label, arrays[label])
-    except FileError:
+            labels = None if label is None else _labels(label, _array(arrays, label))
+    except (FileError, MemoryError):
         raise
-    except DAMAGE as error:
+    except Exception as error:  # of NumPy, which evaluates a header as Python does, and of zipfile: anything
         if "allow_pickle" in str(error):
             raise FileError("an array holds Python objects (pickle): these are never loaded") from None
         raise FileError(f"truncated, damaged or not an npz file: {brief(str(error))}") from None
@@ -73,14 +69,22 @@ def _objects(arrays: Mapping[str, Any], wanted: str | None, label: str | None) -
     if wanted is None and "X" not in names and len(names) != 1:
         raise FileError(f"which array holds the objects? Choose one with object=: it has {listed(names)}")
     name = wanted or ("X" if "X" in names else names[0])
-    return name, arrays[name]
+    return name, _array(arrays, name)
+
+
+def _array(arrays: Mapping[str, Any], name: str) -> np.ndarray:
+    """Return an array of the archive; other files in it come as bytes."""
+    found = arrays[name]
+    if not isinstance(found, np.ndarray):
+        raise FileError(f"{name!r} in it is not an array")
+    return found
 
 
 def _sparse(arrays: Mapping[str, Any], prefix: str) -> Any:
     from scipy.sparse import csc_matrix, csr_matrix
 
-    data, indices, indptr, shape = (arrays[prefix + part] for part in SPARSE_KEYS)
-    stored = arrays[f"{prefix}format"].item() if f"{prefix}format" in arrays else "csr"
+    data, indices, indptr, shape = (_array(arrays, prefix + part) for part in SPARSE_KEYS)
+    stored = _array(arrays, f"{prefix}format").item() if f"{prefix}format" in arrays else "csr"
     stored = stored.decode() if isinstance(stored, bytes) else stored
     if stored not in ("csr", "csc") or data.dtype.kind not in "biuf":
         raise FileError(f"a sparse matrix must be stored as csr or csc and hold numbers, got {stored} of {data.dtype}")

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+from similitude.data.arrow_text import text_problem
 from similitude.data.files.file_errors import import_optional, listed, separator_hint
 from similitude.data.files.open_file import OpenFile
 from similitude.data.files.utf8 import check_utf8, lines
@@ -50,13 +51,17 @@ def read_columns(file: OpenFile, rows: int | None) -> Iterator[Cells]:
 def _binary_batches(file: OpenFile, rows: int | None) -> Iterator[Any]:
     """Yield the record batches of a Parquet or Arrow file; raise if two columns have one name or it is damaged."""
     pa = import_optional("pyarrow", "a Parquet or Arrow file")
+    before = 0
     try:
         for batch in (parquet_batches if file.format == "parquet" else arrow_batches)(file.stream, rows):
             twice = next((name for name, times in Counter(batch.schema.names).items() if times > 1), None)
             if twice is not None:
                 raise FileError(f"two columns are named {twice!r}: rename one")
+            if problem := text_problem(batch, before):
+                raise FileError(problem)
             batch.validate(full=True)
             yield batch
+            before += batch.num_rows
     except FileError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

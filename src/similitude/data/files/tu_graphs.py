@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ def read_tu(path: Path) -> Data:
     """Read graphs with the labels of graphs, nodes and edges, if there are any; attributes are ignored."""
     parts, name = _parts(path)
     indicator = _integers(parts, "graph_indicator", 1)[:, 0]
+    if not len(indicator):
+        raise FileError(f"{parts['graph_indicator'].name} is empty: it has a line for each node, with its graph")
     edges = _integers(parts, "A", 2) - 1
     node_labels = _integers(parts, "node_labels", None) if "node_labels" in parts else None
     edge_labels = _integers(parts, "edge_labels", None) if "edge_labels" in parts else None
@@ -79,12 +82,12 @@ def _integers(parts: dict[str, Any], part: str, width: int | None) -> np.ndarray
             if row.count(",") != width - 1 or not all(_is_integer(cell) for cell in row.split(",")):
                 wanted = "an integer" if width == 1 else f"{width} integers, separated by commas"
                 raise FileError(f"line {line} of {parts[part].name} is {brief(row)}, not {wanted}") from None
-        raise
+        raise FileError(f"{parts[part].name} does not hold integers alone") from None
     return values.reshape(-1, width)
 
 
 def _is_integer(cell: str) -> bool:
-    return cell.strip().lstrip("+-").isdecimal() and len(cell.strip()) < 18
+    return re.fullmatch(r"[+-]?[0-9]{1,18}", cell.strip()) is not None
 
 
 def _check_count(part: str, values: np.ndarray | None, count: int, what: str) -> None:

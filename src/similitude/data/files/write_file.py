@@ -18,7 +18,7 @@ import numpy as np
 
 from similitude.data.files.file_errors import import_optional, listed
 from similitude.data.files.open_file import ENDINGS, TABULAR
-from similitude.support import FileError, check_place, complete_file
+from similitude.support import FileError, check_path, check_place, complete_file, printable
 
 STANDARD_OUTPUT = "-"
 
@@ -36,6 +36,12 @@ def write(path: str | os.PathLike[str], columns: Columns) -> None:
         one is complete.
     columns : mapping
         The values of each column by its name.
+
+    Notes
+    -----
+    Values are written as they are, so that a file is read again as it was written. A spreadsheet takes texts that begin
+    with ``=``, ``+``, ``-`` or ``@`` in a CSV or TSV file for formulas: import such columns as text, or write JSON
+    Lines or Parquet. On a terminal alone, control characters and marks of the direction of text are shown escaped.
 
     Examples
     --------
@@ -66,7 +72,7 @@ def writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
     """
     format, is_gzipped = _format(path)
     names: list[str] = []
-    with ExitStack() as stack:
+    with _errors_in_writing(path) as callers, ExitStack() as stack:
         stream: Any = stack.enter_context(_opened(path))
         if is_gzipped:
             stream = stack.enter_context(gzip.GzipFile("", "wb", 6, stream, mtime=0))
@@ -80,15 +86,32 @@ def writer(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
             if names and list(columns) != names:
                 raise ValueError(f"columns must be those of the rows before, {names}, got {list(columns)}")
             values = {name: _values(column) for name, column in columns.items()}
-            if add is not None:
-                add(values)
-            else:
-                stream.write(_text(values, format, with_header=not names).encode())
+            with _errors_in_writing(path):
+                if add is not None:
+                    add(values)
+                else:
+                    stream.write(_text(values, format, with_header=not names).encode())
             names[:] = list(columns)
 
-        yield add_checked
+        try:
+            yield add_checked
+        except OSError as error:
+            callers.append(error)
+            raise
         if not names:
             raise ValueError("nothing to write: add columns at least once")
+
+
+@contextmanager
+def _errors_in_writing(path: str | os.PathLike[str]) -> Iterator[list[OSError]]:
+    """Say which file could not be written, and why; errors put into the list are the caller's and pass unchanged."""
+    callers: list[OSError] = []
+    try:
+        yield callers
+    except OSError as error:
+        if error in callers or isinstance(error, BrokenPipeError):  # whoever reads a pipe has seen enough
+            raise
+        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -108,10 +131,40 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         _checked_place(path)
 
 
+def formula_columns(path: str | os.PathLike[str], columns: Columns) -> list[str]:
+    """Return the names of columns with texts that a spreadsheet takes for formulas when it opens the written file.
+
+    >>> formula_columns("labels.csv", {"label": ["a", "=1+1"], "number": [-1, 2], "digits": ["-1", "+2"]})
+    ['label']
+    """
+    if _format(path)[0] not in ("csv", "tsv"):
+        return []
+    return [name for name, column in columns.items() if any(map(_is_formula, {*map(str, _texts(column))}))]
+
+
+def _texts(column: Any) -> list[Any]:
+    return [] if getattr(column, "dtype", np.dtype(object)).kind in "biufcMm" else _values(column)
+
+
+def _is_formula(text: str) -> bool:
+    """Tell whether a text begins as formulas do, and is neither a number nor a sign alone."""
+    if len(text) < 2 or not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
+
+
 def _format(path: str | os.PathLike[str]) -> tuple[str, bool]:
     """Return the format, and whether the file is gzipped."""
     if os.fspath(path) == STANDARD_OUTPUT:
         return "csv", False
+    try:
+        check_path(path)
+    except ValueError as error:
+        raise FileError(str(error)) from None
     place = Path(path)
     is_gzipped = place.suffix == ".gz"
     ending = Path(place.stem).suffix if is_gzipped else place.suffix
@@ -136,7 +189,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, _StandardOutput())
     elif _is_device(path):
         with open(path, "wb") as stream:
-            yield stream
+            yield cast(BinaryIO, _Terminal(stream)) if stream.isatty() else stream
     else:
         with complete_file(_checked_place(path)) as stream:
             yield stream
@@ -149,19 +202,35 @@ def _checked_place(path: str | os.PathLike[str]) -> Path:
         raise FileError(str(error)) from None
 
 
-class _StandardOutput(io.RawIOBase):
-    """Standard output for bytes, even if it has been replaced by a stream of text."""
+class _Terminal(io.RawIOBase):
+    """A terminal, which gets text without control characters."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
+        self.stream.write(printable(bytes(data).decode()).encode())
+        return len(data)
+
+
+class _StandardOutput(io.RawIOBase):
+    """Standard output for bytes, even if it has been replaced by a stream of text; a terminal gets printable text."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        text = bytes(data).decode()
+        text = printable(text) if sys.stdout.isatty() else text
         if hasattr(sys.stdout, "buffer"):
             sys.stdout.flush()
-            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.write(text.encode())
             sys.stdout.buffer.flush()
         else:
-            sys.stdout.write(bytes(data).decode())
+            sys.stdout.write(text)
         return len(data)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import warn_if_rounded
+from similitude.data.arrow_text import text_problem
 from similitude.data.sources.batch import Batch
 from similitude.data.sources.batch_size import MAX_BATCH_ROWS
 from similitude.data.sources.record_batches import arrow_batches, parquet_batches, pyarrow
@@ -99,6 +100,8 @@ def _format(fragment: Any) -> str:
 
 def from_arrow(batch: Any, label: str | None, weight: str | None, name: str) -> tuple[Any, Any, Any]:
     """Return the objects, labels and weights of a record batch."""
+    if problem := text_problem(batch):
+        raise SourceError(f"{name}: {problem}")
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     labels = None if label is None else columns.pop(label)
     weights = None if weight is None else columns.pop(weight)

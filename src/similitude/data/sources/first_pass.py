@@ -39,6 +39,10 @@ class FirstPass:
             self._digests[batch.start, batch.stop] = batch_digest(batch)
             yield batch
 
+    def digest(self) -> bytes:
+        """Return a digest of all rows, and of the bounds of the batches."""
+        return hashlib.sha256(repr(sorted(self._digests.items())).encode()).digest()
+
     def compared(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Yield the batches of a later pass; raise at the first one with other rows."""
         for batch in batches:

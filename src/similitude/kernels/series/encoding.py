@@ -78,7 +78,7 @@ def _of_array(X: np.ndarray) -> Series:
         raise ValueError(f"series 0 is empty (the array has shape {X.shape}): every series needs at least one value")
     X = X.reshape(n, time, -1)
     _check_finite(X.reshape(n * time, -1), lambda row: (row // time, row % time))
-    return Series(np.ascontiguousarray(X).reshape(n * time, -1), np.arange(n + 1, dtype=np.int64) * time)
+    return Series(np.require(X, requirements=["C", "A"]).reshape(n * time, -1), np.arange(n + 1, dtype=np.int64) * time)
 
 
 def _of_list(objects: list[Any]) -> Series:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
-from math import comb, log2
+from math import comb, isqrt, log2
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,8 @@ from similitude.support import brief, check_integer
 MOST_PATTERNS = 5_000
 """The largest number of sets of positions; each gives one feature of every window."""
 
-MOST_NEIGHBORS = 100_000
-"""The largest number of words near a substring; each is a feature."""
+MOST_POSITIONS = 1_000_000
+"""The largest number of positions in all sets together, which are held in memory."""
 
 
 class BagSimilarity(Similarity):
@@ -128,7 +128,14 @@ class Spectrum(WeightedFeatures, BagSimilarity):
 
     def check_params(self) -> None:
         """Validate the length and the weights."""
-        check_integer("p", self.p, 1)
+        p = check_integer("p", self.p, 1)
+        if (p * (p + 1) // 2 if self.blended else p) > MOST_POSITIONS:
+            most = isqrt(2 * MOST_POSITIONS) if self.blended else MOST_POSITIONS
+            lengths = "substrings of all lengths up to p" if self.blended else "substrings"
+            raise ValueError(
+                f"p = {p:,} is too large: the limit for {lengths} is about {most:,}; a p that is longer than all "
+                f"strings finds nothing, so take the length of what they share"
+            )
         super().check_params()
 
     def check_key(self, key: Any) -> None:
@@ -254,6 +261,11 @@ class Gapped(BagSimilarity):
                 f"g = {self.g} and m = {self.m} make more than {MOST_PATTERNS:,} sets of positions: take a smaller g, "
                 f"or an m nearer to 0 or g"
             )
+        if comb(self.g, self.m) * (self.g - self.m) > MOST_POSITIONS:
+            raise ValueError(
+                f"g = {self.g} and m = {self.m} make more than {MOST_POSITIONS:,} positions in all sets together: take "
+                f"a smaller g"
+            )
 
     def patterns(self) -> Patterns:
         """Return each set of positions of a window of length g."""
@@ -325,10 +337,11 @@ class Mismatch(BagSimilarity):
             raise ValueError(f"m must be at most p = {self.p}, got {self.m!r}")
         if self.alphabet is None:
             return
-        letters = max(1, len(self._letters()))
-        if self.p * log2(letters) >= 63 or _near(self.p, self.m, letters) > MOST_NEIGHBORS:
+        letters = len(self._letters())
+        most = loops.MOST_NEIGHBORS
+        if self.p * log2(max(2, letters)) >= 63 or loops.words_near(letters, self.p, self.m) > most:
             raise ValueError(
-                f"p = {self.p}, m = {self.m} and {letters} letters: the limit is {MOST_NEIGHBORS:,} words near each "
+                f"p = {self.p}, m = {self.m} and {letters} letters: the limit is {most:,} words near each "
                 f"substring, out of fewer than 2^63 words; take a smaller p or m, or Gapped(g, m), which needs no "
                 f"alphabet"
             )
@@ -355,8 +368,3 @@ class Mismatch(BagSimilarity):
         known &= places < len(alphabet)
         numbers = np.where(known, places, len(alphabet)).astype(np.uint32)
         return Bags(loops.neighbor_bags(numbers, strings.starts, len(alphabet), int(self.p), int(self.m)))
-
-
-def _near(p: int, m: int, letters: int) -> int:
-    """Return the number of words that differ from one of length p at no more than m positions."""
-    return sum(comb(p, j) * (letters - 1) ** j for j in range(m + 1)) if letters > 1 else 1

@@ -20,7 +20,7 @@ from similitude.learners.representer.regularizers import (
     minimize_regularized,
 )
 from similitude.learners.representer.spans import Span, span_of_landmarks, span_of_objects
-from similitude.linear import Logistic, Loss, as_loss, check_convex
+from similitude.linear import Logistic, Loss, as_loss, check_convex, winner_first
 from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
@@ -277,14 +277,10 @@ class RepresenterRegressor(MultiOutputMixin, RegressorMixin, Representer):
 
 
 def _probabilities(scores: np.ndarray) -> np.ndarray:
-    """Return logistic probabilities, moved by the last digit if rounding would let another class win."""
+    """Return logistic probabilities; those of several classes are divided by their sum."""
     both = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
     logs = log_expit(both)
-    chances = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
-    winner = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-    tied = np.flatnonzero(chances.argmax(axis=1) != winner)
-    chances[tied, winner[tied]] = np.nextafter(chances[tied].max(axis=1), 2.0)
-    return chances
+    return np.asarray(winner_first(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)), scores))
 
 
 def _method(loss: Loss, regularizer: Regularizer) -> str:

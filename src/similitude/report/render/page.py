@@ -7,6 +7,7 @@ import functools
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any
@@ -22,7 +23,7 @@ from similitude.report.render.object_plane import plane_data
 from similitude.report.render.vega import CONFIG, vega_lite
 from similitude.report.render.waterfall import steps
 from similitude.selection import CLASSIFICATION
-from similitude.support import missing_extra
+from similitude.support import missing_extra, printable
 
 try:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -81,7 +82,7 @@ def as_html(found: Findings) -> str:
     drawn, gram = charts_of(found), GramImage.of(found.gram)
     specs = {"config": CONFIG, "specs": {name: vega_lite(one) for name, one in drawn.items()}}
     drawings = PageDrawings(found)
-    return (
+    return printable(
         _environment()
         .get_template("page.html")
         .render(
@@ -137,13 +138,18 @@ def _plain(value: Any) -> Any:
     return str(value) if hasattr(value, "__html__") and type(value) is not Markup else value
 
 
+_DIRECTION = re.compile(r"(?<!\\)((?:\\\\)*)\\(u(?:061c|200[ef]|202[a-e]|206[6-9]))")
+"""A mark of the direction of text in JSON: its escape, after an even number of backslashes."""
+
+
 def as_json(value: Any) -> str:
-    r"""Return JSON that is safe within a script element: it cannot end the script or begin markup.
+    r"""Return JSON that is safe within a script element: it cannot end the script, begin markup or turn text around.
 
     >>> as_json({"label": "</script>"})
     '{"label":"\\u003c/script\\u003e"}'
     """
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    text = _DIRECTION.sub(r"\1\\\\\2", text)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

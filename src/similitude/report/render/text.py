@@ -13,7 +13,7 @@ import numpy as np
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings import MISTAKE, ExampleFinding, Findings, Scores
 from similitude.report.render import sentences
-from similitude.support import brief
+from similitude.support import brief, printable
 from similitude.validity import Validity
 
 LINE_WIDTH = 100
@@ -44,7 +44,7 @@ def as_text(found: Findings) -> str:
     for section, answers in sections.items():
         lines += ["", sentences.SECTIONS[section], *(_wrapped(answer) for answer in answers)]
     again = str(found.reproduce).splitlines()
-    return "\n".join([*lines, "", sentences.SECTIONS["reproduce"], *(f"  {line}" for line in again)])
+    return printable("\n".join([*lines, "", sentences.SECTIONS["reproduce"], *(f"  {line}" for line in again)]))
 
 
 def _wrapped(text: str) -> str:

@@ -4,10 +4,6 @@
 template <class T>
 static std::size_t smo(const In<T> &K, const OutRow<double> &u, const OutRow<double> &beta, const InRow<double> &low,
                        const InRow<double> &high, double tolerance, std::size_t most_steps, bool keep_sum) {
-    const std::size_t n = K.shape(0);
-    require(K.shape(1) == n, "K must be square");
-    require(u.shape(0) == n && beta.shape(0) == n && low.shape(0) == n && high.shape(0) == n,
-            "u, beta, low and high need one entry per variable");
     nb::gil_scoped_release release;
     return functions<T>().smo(in<T>(K), u.data(), beta.data(), low.data(), high.data(), tolerance, most_steps, keep_sum);
 }
@@ -15,23 +11,14 @@ static std::size_t smo(const In<T> &K, const OutRow<double> &u, const OutRow<dou
 template <class T>
 static void add_rows(const In<T> &rows, const InRow<std::int64_t> &which, const InRow<double> &weights,
                      const OutRow<double> &result) {
-    const std::size_t count = which.shape(0);
-    require(weights.shape(0) == count && result.shape(0) == rows.shape(1), "one weight per row, one entry per column");
-    for (std::size_t k = 0; k < count; ++k)
-        require(which.data()[k] >= 0 && static_cast<std::size_t>(which.data()[k]) < rows.shape(0), "no such row");
     nb::gil_scoped_release release;
-    functions<T>().add_rows(in<T>(rows), which.data(), weights.data(), count, result.data());
+    functions<T>().add_rows(in<T>(rows), which.data(), weights.data(), which.shape(0), result.data());
 }
 
 template <class T>
 static void pick(const In<T> &from, const InRow<std::int64_t> &which, const InRow<std::int64_t> &columns,
                  const Out<T> &result) {
     const Matrix<T> to = out<T>(result);
-    require(which.shape(0) == to.rows && columns.shape(0) == to.columns, "one row and one column for each of out");
-    for (std::size_t i = 0; i < to.rows; ++i)
-        require(which.data()[i] >= 0 && static_cast<std::size_t>(which.data()[i]) < from.shape(0), "no such row");
-    for (std::size_t j = 0; j < to.columns; ++j)
-        require(columns.data()[j] >= 0 && static_cast<std::size_t>(columns.data()[j]) < from.shape(1), "no such column");
     const Matrix<const T> rows = in<T>(from);
     const std::int64_t *at = columns.data();
     nb::gil_scoped_release release;

@@ -6,11 +6,6 @@ using Key = std::int64_t;
 static void gower(const Out<double> &result, const In<double> &a_numbers, const In<Key> &a_keys,
                   const In<double> &b_numbers, const In<Key> &b_keys) {
     const Matrix<double> to = out<double>(result);
-    require(a_numbers.shape(0) == to.rows && a_keys.shape(0) == to.rows, "one row of numbers and keys of A for each row");
-    require(b_numbers.shape(0) == to.columns && b_keys.shape(0) == to.columns,
-            "one row of numbers and keys of B for each column");
-    require(a_numbers.shape(1) == b_numbers.shape(1) && a_keys.shape(1) == b_keys.shape(1),
-            "A and B need the same number of columns");
     nb::gil_scoped_release release;
     table().gower(to, {in<double>(a_numbers), in<Key>(a_keys)}, {in<double>(b_numbers), in<Key>(b_keys)});
 }

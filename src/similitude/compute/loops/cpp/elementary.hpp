@@ -2,6 +2,8 @@
 // most 1 (float) and 2 (double); log and tanh at most 2 and 3.
 #pragma once
 
+#include <type_traits>
+
 #include "vector.hpp"
 
 namespace SIMD_NAMESPACE {
@@ -124,17 +126,19 @@ template <> SIMD_INLINE Vector<double> exponential<double>(Vector<double> x) {
 }
 #endif
 
-// log of normal numbers > 0, of infinity and NaN.
+// log of normal numbers > 0, of infinity and NaN; NaN below 0.
 template <class T> SIMD_INLINE Vector<T> logarithm(Vector<T> x) {
     using C = Constants<T>;
+    using Unsigned = Vector<std::make_unsigned_t<Integer<T>>>; // differences of negative numbers' digits may wrap around
     const Integer<T> root_half = bits<Integer<T>>(T(0.70710678118654752440));
-    const Mask<T> shifted = bits<Mask<T>>(x) - root_half;
+    const Mask<T> shifted = bits<Mask<T>>(bits<Unsigned>(x) - static_cast<std::make_unsigned_t<Integer<T>>>(root_half));
     const Mask<T> exponent = shifted >> C::mantissa;
     const Vector<T> m = bits<Vector<T>>((shifted & ((Integer<T>(1) << C::mantissa) - 1)) + root_half);
     const Vector<T> n = bits<Vector<T>>(exponent + bits<Integer<T>>(C::round)) - C::round;
     const Vector<T> f = m - T(1), s = f / (f + T(2)), z = s * s;
     const Vector<T> value = n * C::ln2_high + (f - (s * (f - z * polynomial<T>(z, C::log_terms)) - n * C::ln2_low));
-    return x <= std::numeric_limits<T>::max() ? value : x;
+    const Vector<T> positive = x >= T(0) ? value : all<T>(std::numeric_limits<T>::quiet_NaN());
+    return x <= std::numeric_limits<T>::max() ? positive : x;
 }
 
 template <class T> SIMD_INLINE Vector<T> hyperbolic_tangent(Vector<T> x) {

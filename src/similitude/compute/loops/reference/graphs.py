@@ -8,10 +8,12 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from similitude.compute.loops.argument_types import Array, Keyed, Structure
+from similitude.compute.loops.domains import checked
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
+@checked
 def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iterations: int) -> Keyed:
     """Return the histogram of the labels of the nodes of each graph after 0, 1, …, `iterations` refinements.
 
@@ -65,6 +67,7 @@ def _joined(histograms: list[Counter[int]]) -> Keyed:
     return starts, np.array(keys, np.uint64), np.array(counts, np.float64)
 
 
+@checked
 def shortest_paths(graphs: Structure, labels: Array) -> Keyed:
     """Return the histogram of (label, label, distance) over the unordered pairs of connected nodes of each graph.
 
@@ -102,6 +105,7 @@ def _distances(joined: list[list[int]], root: int) -> dict[int, int]:
     return found
 
 
+@checked
 def graphlets(graphs: Structure, p: int, of_code: Array, contains: Array) -> Array:
     """Return the number of induced subgraphs with p nodes, from 2 to 5, of each type in every graph, by enumeration.
 
@@ -119,6 +123,7 @@ def graphlets(graphs: Structure, p: int, of_code: Array, contains: Array) -> Arr
     return counts
 
 
+@checked
 def keyed_products(out: Array, A: Keyed, B: Keyed) -> None:
     """Write the dot products of histograms into `out`: the sums of the products of the counts of shared keys."""
     starts, keys, counts = B

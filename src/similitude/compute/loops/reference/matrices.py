@@ -3,13 +3,16 @@
 import numpy as np
 
 from similitude.compute.loops.argument_types import Array, Doubles
+from similitude.compute.loops.domains import checked
 
 
+@checked
 def mirror(out: Array, values: Array) -> None:
     """Write the transposed matrix into `out`, which must not overlap with it."""
     out[...] = values.T
 
 
+@checked
 def hadamard(values: Array, signs: Array, size: int) -> None:
     """Replace every piece v of `size` entries of a row by H D_k ... H D_1 v, in place.
 
@@ -21,8 +24,6 @@ def hadamard(values: Array, signs: Array, size: int) -> None:
     >>> values
     array([[10., -2., -4.,  0.]])
     """
-    if size < 1 or size & (size - 1) or values.shape[1] % size or signs.shape[1] != values.shape[1]:
-        raise ValueError("size must be a power of two that divides the number of columns, which signs must have too")
     for sign in signs:
         values *= sign
         h = 1
@@ -33,6 +34,7 @@ def hadamard(values: Array, signs: Array, size: int) -> None:
             h *= 2
 
 
+@checked
 def cos_sin(turns: Array, sines: Array, scale: float = 1.0) -> None:
     """Replace angles, in quarter turns, by their cosines and write their sines into `sines`; both times `scale`.
 
@@ -41,12 +43,11 @@ def cos_sin(turns: Array, sines: Array, scale: float = 1.0) -> None:
     >>> turns.round(3) + 0.0, sines.round(3)
     (array([[1.   , 0.   , 0.707]]), array([[0.   , 1.   , 0.707]]))
     """
-    if sines.shape != turns.shape:
-        raise ValueError("one place for the sine of each angle")
     angles = np.remainder(turns, 4) * (np.pi / 2)  # a small angle loses few digits
     sines[...], turns[...] = scale * np.sin(angles), scale * np.cos(angles)
 
 
+@checked
 def worst_triple(K: Doubles) -> tuple[int, int, int, float]:
     """Find the three items i < j < k with the smallest 3 x 3 determinant; return them (the first of equal ones) and it.
 
@@ -58,10 +59,6 @@ def worst_triple(K: Doubles) -> tuple[int, int, int, float]:
     >>> worst_triple(K)
     (0, 1, 2, -2.888)
     """
-    if K.shape[0] < 3 or K.shape[1] != K.shape[0]:
-        raise ValueError(f"worst_triple needs a square matrix with at least 3 rows, got shape {K.shape}")
-    if not np.isfinite(K).all():
-        raise ValueError("worst_triple needs finite entries")
     worst = (0, 0, 0, np.inf)
     for i in range(len(K) - 2):
         a = K[i, i + 1 :, np.newaxis]

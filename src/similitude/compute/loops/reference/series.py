@@ -11,8 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from similitude.compute.loops.argument_types import Array
+from similitude.compute.loops.domains import checked
 
 
+@checked
 def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None = None, half: bool = False) -> None:
     """Write the dynamic time warping distances of the series of A to those of B, in their precision.
 
@@ -28,7 +30,6 @@ def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None
     >>> out
     array([[ 0., 29.]])
     """
-    _check(out, A, a, B, b)
     for i, j, x, z in _pairs(A, a, B, b):
         D = np.full((len(x) + 1, len(z) + 1), np.inf, out.dtype)
         D[0, 0] = 0
@@ -51,6 +52,7 @@ def band(n: int, m: int, window: float | None) -> tuple[int, int]:
     return min(0, n - m) - int(radius), max(0, n - m) + int(radius)
 
 
+@checked
 def global_alignment(out: Array, A: Array, a: Array, B: Array, b: Array, scale: float, half: bool = False) -> None:
     """Write the logarithms of the global alignment kernel of the series of A with those of B, in float64.
 
@@ -63,11 +65,11 @@ def global_alignment(out: Array, A: Array, a: Array, B: Array, b: Array, scale: 
     >>> np.exp(out)
     array([[3.]])
     """
-    _check(out, A, a, B, b)
     for i, j, x, z in _pairs(A, a, B, b):
         out[i, j] = _log_sum_of_paths(x, z, scale)
 
 
+@checked
 def self_alignment(A: Array, a: Array, scale: float) -> Array:
     """Return the logarithms of the global alignment kernel of each series with itself.
 
@@ -92,13 +94,3 @@ def _pairs(A: Array, a: Array, B: Array, b: Array) -> Iterator[tuple[int, int, A
     for i in range(len(a) - 1):
         for j in range(len(b) - 1):
             yield i, j, A[a[i] : a[i + 1]], B[b[j] : b[j + 1]]
-
-
-def _check(out: Array, A: Array, a: Array, B: Array, b: Array) -> None:
-    for values, starts in ((A, a), (B, b)):
-        if len(starts) == 0 or starts[0] != 0 or starts[-1] != len(values) or (np.diff(starts) < 0).any():
-            raise ValueError("starts must reach from 0 to the end and must not decrease")
-    if A.shape[1] != B.shape[1]:
-        raise ValueError("A and B need the same number of channels")
-    if out.shape != (len(a) - 1, len(b) - 1):
-        raise ValueError("one row of out for each series of A, one column for B")

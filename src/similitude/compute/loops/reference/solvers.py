@@ -4,10 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from similitude.compute.loops.argument_types import Array, Doubles
+from similitude.compute.loops.domains import checked
 
 SMALLEST_CURVATURE = 1e-12
 
 
+@checked
 def smo(
     K: Array, u: Doubles, beta: Doubles, low: Doubles, high: Doubles, tolerance: float, most_steps: int, keep_sum: bool
 ) -> int:
@@ -61,6 +63,7 @@ def _step_on_one(K: Array, u: Doubles, beta: Doubles, low: Doubles, high: Double
     return True
 
 
+@checked
 def add_rows(rows: Array, which: NDArray[np.int64], weights: Doubles, out: Doubles) -> None:
     """Add some rows of a matrix, each times its weight, to `out`.
 
@@ -71,12 +74,11 @@ def add_rows(rows: Array, which: NDArray[np.int64], weights: Doubles, out: Doubl
     >>> out
     array([13., 24.])
     """
-    if len(which) and not (which.min() >= 0 and which.max() < len(rows)):
-        raise ValueError("no such row")
     for row, weight in zip(which, weights, strict=True):
         out += weight * rows[row].astype(np.float64)
 
 
+@checked
 def pick(rows: Array, which: NDArray[np.int64], columns: NDArray[np.int64], out: Array) -> None:
     """Write some columns of some rows of a matrix into `out`.
 
@@ -87,13 +89,10 @@ def pick(rows: Array, which: NDArray[np.int64], columns: NDArray[np.int64], out:
     >>> out
     array([[6., 4.]])
     """
-    if len(which) and not (which.min() >= 0 and which.max() < len(rows)):
-        raise ValueError("no such row")
-    if len(columns) and not (columns.min() >= 0 and columns.max() < rows.shape[1]):
-        raise ValueError("no such column")
     out[...] = rows[np.ix_(which, columns)]
 
 
+@checked
 def perceptron_pass(K: Array, y: Doubles, scores: Doubles, threshold: float = 0.0, strict: bool = False) -> Array:
     """Run a kernel perceptron over one chunk of examples; return which examples caused an update.
 
@@ -107,8 +106,6 @@ def perceptron_pass(K: Array, y: Doubles, scores: Doubles, threshold: float = 0.
     >>> scores
     array([0., 1., 1.])
     """
-    if len(y) and not (np.abs(y) == 1).all():
-        raise ValueError("y must be 1 or -1")
     updated = np.zeros(len(K), bool)
     for i in range(len(K)):
         margin = y[i] * scores[i]

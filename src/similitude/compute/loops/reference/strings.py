@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from similitude.compute.loops.argument_types import Array, BagArrays, Patterns
+from similitude.compute.loops.domains import checked
 
 DIGESTED = 1 << 63
 """The bit of codes that are digests: whether two of them are equal is decided by comparing the windows."""
 
 
+@checked
 def window_bags(text: Array, starts: Array, patterns: Patterns) -> BagArrays:
     """Return the different windows of each string with their counts.
 
@@ -38,6 +40,7 @@ def window_bags(text: Array, starts: Array, patterns: Patterns) -> BagArrays:
     return _bagged(text, starts, features)
 
 
+@checked
 def neighbor_bags(text: Array, starts: Array, letters: int, length: int, most: int) -> BagArrays:
     """Return the words that differ from a window at no more than `most` positions, with the number of such windows.
 
@@ -102,6 +105,7 @@ def _mixed(x: int) -> int:
     return x ^ (x >> 32)
 
 
+@checked
 def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Array, Array, int]:
     """Number the features that occur in both A and B from 0 on, in the order of B.
 
@@ -130,6 +134,7 @@ def _keys(bags: BagArrays, patterns: Patterns) -> list[Any]:
     return keys
 
 
+@checked
 def set_bits(out: NDArray[np.uint64], numbers: Array, starts: Array) -> None:
     """Set bit number k of row i of 64-bit words for each k >= 0 in ``numbers[starts[i]:starts[i + 1]]``."""
     for i, bag in enumerate(_split(numbers, starts)):
@@ -137,19 +142,21 @@ def set_bits(out: NDArray[np.uint64], numbers: Array, starts: Array) -> None:
             out[i, number // 64] |= np.uint64(1 << number % 64)
 
 
+@checked
 def levenshtein(
     out: Array, queries: Array, query_starts: Array, targets: Array, target_starts: Array, same: bool = False
 ) -> None:
     """Write the Levenshtein distances into `out`: the smallest numbers of insertions, deletions and replacements.
 
-    Strings are letters numbered from 0 on, stored consecutively. If queries and targets are the `same` strings, half of
-    the distances suffice.
+    Strings are letters numbered from 0 on, fewer than the letters of all strings together, stored consecutively. If
+    queries and targets are the `same` strings, half of the distances suffice.
 
     Examples
     --------
     >>> import numpy as np
     >>> out = np.empty((1, 2))
-    >>> levenshtein(out, np.array([0, 1, 2]), np.array([0, 3]), np.array([1, 2, 2, 0]), np.array([0, 4, 4]))
+    >>> query, targets = np.array([0, 1, 2], np.int32), np.array([1, 2, 2, 0], np.int32)
+    >>> levenshtein(out, query, np.array([0, 3]), targets, np.array([0, 4, 4]))
     >>> out
     array([[3., 3.]])
     """

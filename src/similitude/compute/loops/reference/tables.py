@@ -3,8 +3,10 @@
 import numpy as np
 
 from similitude.compute.loops.argument_types import Array
+from similitude.compute.loops.domains import checked
 
 
+@checked
 def gower(out: Array, A: tuple[Array, Array], B: tuple[Array, Array]) -> None:
     """Write Gower's coefficient of the rows a_i and b_j into `out`.
 

@@ -1,21 +1,4 @@
-"""Loops over vectors, dense and sparse: functions of dot products and of sums over features.
-
-The `form` of a function of a distance or a dot product is the name of its shape and the numbers `p`, `q`, `degree`:
-
-====================  =======================================  =========================
-shape                 value at x                               x is
-====================  =======================================  =========================
-identity              x                                        anything
-root                  sqrt(x)                                  a squared distance
-gaussian              exp(p x)                                 a (squared) distance
-laplace               exp(p sqrt(x))                           a squared distance
-matern3               (1 + u) exp(-u), u = p sqrt(x)           a squared distance
-matern5               (1 + u + u^2/3) exp(-u), u = p sqrt(x)   a squared distance
-rational_quadratic    (1 + p x)^-q                             a squared distance
-polynomial            (p x + q)^degree                         a dot product
-sigmoid               tanh(p x + q)                            a dot product
-====================  =======================================  =========================
-"""
+"""Loops over vectors, dense and sparse: functions of dot products and of sums over features; see `named_functions`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,42 +6,21 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.loops.argument_types import CSR, Array
-
-PAIR_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "identity": lambda xp, x, p, q, degree: x,
-    "root": lambda xp, x, p, q, degree: xp.sqrt(x),
-    "gaussian": lambda xp, x, p, q, degree: xp.exp(p * x),
-    "laplace": lambda xp, x, p, q, degree: xp.exp(p * xp.sqrt(x)),
-    "matern3": lambda xp, x, p, q, degree: (1 + (u := p * xp.sqrt(x))) * xp.exp(-u),
-    "matern5": lambda xp, x, p, q, degree: (1 + (u := p * xp.sqrt(x)) + u * u / 3) * xp.exp(-u),
-    "rational_quadratic": lambda xp, x, p, q, degree: (1 + p * x) ** -q,
-    "polynomial": lambda xp, x, p, q, degree: (p * x + q) ** degree,
-    "sigmoid": lambda xp, x, p, q, degree: xp.tanh(p * x + q),
-}
-SHAPES = tuple(PAIR_FUNCTIONS)
-
-TERMS: dict[str, Callable[[Array, Array], Array]] = {
-    "squared_difference": lambda s, t: (s - t) ** 2,
-    "absolute_difference": lambda s, t: np.abs(s - t),
-    "smaller": np.minimum,
-}
-SUMS = tuple(TERMS)
+from similitude.compute.loops.domains import checked
+from similitude.compute.loops.named_functions import PAIR_FUNCTIONS, TERMS
 
 CACHED_VALUES = 50_000
 """Number of values that are summed at once, so that they stay in the cache."""
 
 
+@checked
 def apply(values: Array, shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1) -> None:
     """Replace every entry of a matrix by a function of it, in place."""
     with np.errstate(all="ignore"):
         values[...] = PAIR_FUNCTIONS[shape](np, values, p, q, degree)
 
 
-def formula(xp: Any, x: Any, shape: str, p: float = 0.0, q: float = 0.0, degree: int = 1) -> Any:
-    """Return the value of a function of an array or a tensor, by the functions of its library."""
-    return PAIR_FUNCTIONS[shape](xp, x, p, q, degree)
-
-
+@checked
 def of_products(products: Array, A: Array, B: Array, a: Array, b: Array, *form: Any) -> None:
     """Replace dot products <a_i, b_j> by a function of |a_i - b_j|^2 = |a_i|^2 + |b_j|^2 - 2 <a_i, b_j>, in place.
 
@@ -72,6 +34,7 @@ def of_products(products: Array, A: Array, B: Array, a: Array, b: Array, *form: 
     apply(products, *form)
 
 
+@checked
 def of_sums(out: Array, A: Array, B: Array, terms: str, *form: Any) -> None:
     """Write a function of sums over features of the rows of A and B into `out`.
 
@@ -86,6 +49,7 @@ def of_sums(out: Array, A: Array, B: Array, terms: str, *form: Any) -> None:
         apply(part, *form)
 
 
+@checked
 def sparse_products(out: Array, A: CSR, Bt: CSR) -> None:
     """Write the dot products <a_i, b_j> of sparse rows with finite entries into `out`; `Bt` is B transposed."""
     out[...] = 0
@@ -95,6 +59,7 @@ def sparse_products(out: Array, A: CSR, Bt: CSR) -> None:
             np.add.at(row, Bt[1][of_k], a * Bt[0][of_k])
 
 
+@checked
 def sparse_dense_products(out: Array, A: CSR, Bt: Array) -> None:
     """Write the dot products <a_i, b_j> of sparse rows a_i and the columns b_j of a dense `Bt` into `out`."""
     out[...] = 0
@@ -102,6 +67,7 @@ def sparse_dense_products(out: Array, A: CSR, Bt: Array) -> None:
         row += values @ Bt[columns]
 
 
+@checked
 def of_sparse_sums(out: Array, A: CSR, B: CSR, Bt: CSR, terms: str, *form: Any) -> None:
     """Write a function of sums over features of sparse rows into `out`; `Bt` is B transposed, and see `of_sums`.
 

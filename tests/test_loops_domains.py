@@ -1,0 +1,338 @@
+"""The domains of the loops: every version of a loop takes what is inside, and refuses what is outside alike."""
+
+import copy
+
+import numpy as np
+import pytest
+from test_loops import SETS, chosen
+
+from similitude.compute import loops
+from similitude.compute.loops import BagArrays, Patterns, reference
+from similitude.compute.loops.domains import DOMAINS
+from similitude.kernels.graphs.graphlet_types import graphlet_types
+
+rng = np.random.default_rng(0)
+
+
+def numbers(*shape):
+    return rng.normal(size=shape)
+
+
+def words(*shape):
+    return rng.integers(0, 2**63, shape).astype(np.uint64)
+
+
+def starts(*lengths):
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def sparse(dense):
+    rows, columns = np.nonzero(dense)
+    return dense[rows, columns], columns.astype(np.int32), starts(*np.bincount(rows, minlength=len(dense)))
+
+
+A, B = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]), np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 4.0]])
+PAIRS = Patterns(np.array([0, 1]), np.array([0, 2]), np.array([2]))
+TEXT = np.array([0, 1, 300, 0, 1, 2], np.uint32), starts(4, 2)
+BAGS = reference.window_bags(*TEXT, PAIRS)
+PATH = np.array([0, 3, 5]), np.array([0, 1, 3, 4, 5, 6]), np.array([1, 0, 2, 1, 1, 0], np.int32)
+LABELS = np.arange(5, dtype=np.uint64)
+TYPES = graphlet_types(3)
+LETTERS = np.array([0, 1, 2, 1], np.int32), starts(3, 1)
+HISTOGRAMS = starts(2, 1), np.array([3, 5, 3], np.uint64), np.array([1.0, 2.0, 4.0])
+SERIES = numbers(5, 1), starts(3, 2)
+
+INSIDE = {
+    "apply": [np.abs(numbers(2, 3)), "rational_quadratic", 0.5, 2.5],
+    "of_products": [A @ B.T, A, B, (A * A).sum(1), (B * B).sum(1), "root"],
+    "of_sums": [np.zeros((2, 2)), A, B, "absolute_difference", "gaussian", -0.5],
+    "sparse_products": [np.zeros((2, 2)), sparse(A), sparse(B.T)],
+    "sparse_dense_products": [np.zeros((2, 2)), sparse(A), np.ascontiguousarray(B.T)],
+    "of_sparse_sums": [np.zeros((2, 2)), sparse(A), sparse(B), sparse(B.T), "squared_difference"],
+    "mirror": [np.zeros((3, 2)), A],
+    "hadamard": [numbers(2, 8), np.sign(numbers(3, 8)), 4],
+    "cos_sin": [numbers(2, 3), np.zeros((2, 3))],
+    "worst_triple": [np.clip(numbers(4, 4), -1, 1)],
+    "smo": [np.eye(3), numbers(3), np.zeros(3), -np.ones(3), np.ones(3), 1e-3, 50, True],
+    "perceptron_pass": [numbers(3, 3), np.array([1.0, -1.0, 1.0]), np.zeros(3)],
+    "add_rows": [A, np.array([1, 0, 1]), numbers(3), np.zeros(3)],
+    "pick": [A, np.array([1, 0]), np.array([2, 0, 1]), np.zeros((2, 3))],
+    "window_bags": [*TEXT, PAIRS],
+    "neighbor_bags": [np.array([0, 1, 2, 1], np.uint32), starts(3, 1), 2, 2, 1],
+    "shared_features": [BAGS, BAGS, PAIRS],
+    "set_bits": [np.zeros((2, 2), np.uint64), np.array([0, -1, 127], np.int32), starts(2, 1)],
+    "levenshtein": [np.zeros((2, 2)), *LETTERS, *LETTERS, True],
+    "weisfeiler_lehman": [PATH, LABELS, np.zeros(6, np.uint64), 2],
+    "shortest_paths": [PATH, LABELS],
+    "graphlets": [PATH, 3, TYPES.of_code, TYPES.contains],
+    "keyed_products": [np.zeros((2, 2)), HISTOGRAMS, HISTOGRAMS],
+    "dtw": [np.zeros((2, 2)), *SERIES, *SERIES, 0.5, True],
+    "global_alignment": [np.zeros((2, 2)), *SERIES, *SERIES, 0.5],
+    "self_alignment": [*SERIES, 0.5],
+    "common_bits": [np.zeros((2, 3), np.int64), words(2, 2), words(3, 2)],
+    "count_bits": [words(2, 3)],
+    "shared_bits": [np.zeros((2, 3)), words(2, 2), words(3, 2), np.full(2, 90.0), np.full(3, 90.0), "share"],
+    "of_shared": [np.ones((2, 3)), np.full(2, 9.0), np.full(3, 9.0), "share"],
+    "gower": [np.zeros((2, 2)), (A, np.ones((2, 1), np.int64)), (B, np.ones((2, 1), np.int64))],
+}
+"""Arguments of every loop that lie in its domain."""
+
+short, longer = np.array([0, 1]), np.array([0, 1, 2, 3])
+inf, nan = float("inf"), float("nan")
+
+
+def read_only(array):
+    array = array.copy()
+    array.setflags(write=False)
+    return array
+
+
+def unaligned(array):
+    """Return a copy that begins one byte off."""
+    room = np.zeros(array.nbytes + 1, np.uint8)
+    made = room[1:].view(array.dtype).reshape(array.shape)
+    made[...] = array
+    return made
+
+
+def bags(**changed):
+    return BAGS._replace(**changed)
+
+
+def csr(data=None, indices=None, indptr=None):
+    return tuple(old if new is None else new for old, new in zip(sparse(A), (data, indices, indptr), strict=True))
+
+
+OUTSIDE = [
+    ("apply", 0, read_only(A), "read-only"),
+    ("apply", 0, A.astype(int), "must be a matrix of float32 or float64"),
+    ("apply", 0, A.astype(np.float16), "must be a matrix of float32 or float64"),
+    ("apply", 0, A.astype(">f8"), "must be a matrix of float32 or float64"),
+    ("apply", 0, np.ones((4, 4))[:, ::2], "must be neighbors"),
+    ("apply", 0, unaligned(A), "aligned"),
+    ("apply", 0, np.ones(4), "1 dimensions"),
+    ("apply", 0, [[1.0]], "got list"),
+    ("apply", 1, "triangle", "unknown shape 'triangle'"),
+    ("apply", 2, -0.5, "must be at least 0, got -0.5"),
+    ("of_products", 1, np.ones((3, 3)), "one row of A and of B"),
+    ("of_products", 2, np.ones((2, 4)), "the same number of columns"),
+    ("of_products", 3, np.ones(3), "one entry of a"),
+    ("of_products", 1, A.astype(np.float32), "must be a matrix of float64"),
+    ("of_sums", 2, np.ones((3, 3)), "one row of A and of B"),
+    ("of_sums", 1, np.ones((2, 6))[:, ::2], "must be neighbors"),
+    ("of_sums", 3, "larger", "unknown sum 'larger'"),
+    ("sparse_products", 0, np.zeros((3, 2)), "one entry more"),
+    ("sparse_products", 0, np.zeros((2, 1)), "outside of the matrix"),
+    ("sparse_products", 0, np.zeros((2, 2), np.float32), "must be a row of float32"),
+    ("sparse_products", 1, csr(indices=np.array([0, 1, 3])), "outside of the matrix"),
+    ("sparse_products", 1, csr(indices=np.array([0, 1, 2**32])), "outside of the matrix"),
+    ("sparse_products", 1, csr(indices=np.array([0, 1, -1])), "outside of the matrix"),
+    ("sparse_products", 1, csr(indices=np.array([0, 1])), "the same length"),
+    ("sparse_products", 1, csr(indptr=np.array([0, 4, 3])), "must not decrease"),
+    ("sparse_products", 1, csr(indptr=np.array([0, 1, 2])), "from 0 to the end"),
+    ("sparse_products", 1, csr(data=np.array([1.0, inf, 1.0])), "must be finite"),
+    ("sparse_products", 2, (*sparse(B.T)[:2], np.array([], int)), "one entry more"),
+    ("sparse_dense_products", 2, np.ones((3, 3)), "one column for each column"),
+    ("sparse_dense_products", 2, np.ones((2, 2)), "outside of the matrix"),
+    ("of_sparse_sums", 1, csr(indices=np.array([2, 0, 1], np.int32)), "must increase"),
+    ("of_sparse_sums", 3, sparse(np.ones((3, 2))), "B transposed"),
+    ("mirror", 0, np.zeros((2, 3)), "one row of out for each column"),
+    ("mirror", 1, A.astype(np.float32), "must be a matrix of float64"),
+    ("hadamard", 2, 3, "power of two"),
+    ("hadamard", 2, 0, "power of two"),
+    ("hadamard", 2, 16, "power of two that divides"),
+    ("hadamard", 1, np.ones((3, 4)), "one entry per column"),
+    ("cos_sin", 1, np.zeros((3, 2)), "the sine of each angle"),
+    ("worst_triple", 0, np.eye(2), "at least 3 rows"),
+    ("worst_triple", 0, np.ones((3, 4)), "must be square"),
+    ("worst_triple", 0, np.full((3, 3), nan), "must be finite"),
+    ("smo", 0, np.ones((3, 2)), "must be square"),
+    ("smo", 1, np.zeros(2), "one entry per variable"),
+    ("smo", 2, read_only(np.zeros(3)), "read-only"),
+    ("smo", 6, -1, "most_steps must be from 0"),
+    ("perceptron_pass", 0, np.ones((2, 3)), "must be square"),
+    ("perceptron_pass", 1, np.array([0.0, 1.0, 1.0]), "1 or -1"),
+    ("perceptron_pass", 2, np.zeros(4), "one entry per example"),
+    ("perceptron_pass", 2, np.zeros(3, np.float32), "must be a row of float64"),
+    ("add_rows", 1, np.array([2, 0, 0]), "no such row"),
+    ("add_rows", 1, np.array([-1, 0, 0]), "no such row"),
+    ("add_rows", 2, numbers(2), "one weight per row"),
+    ("pick", 1, np.array([2, 0]), "no such row"),
+    ("pick", 2, np.array([0, 1, 3]), "no such column"),
+    ("pick", 3, np.zeros((3, 3)), "one row and one column"),
+    ("window_bags", 1, np.array([0, 2, 1, 6]), "must not decrease"),
+    ("window_bags", 1, np.array([], np.int64), "from 0 to the end"),
+    ("window_bags", 2, PAIRS._replace(spans=np.array([1])), "positions must lie"),
+    ("window_bags", 2, PAIRS._replace(spans=np.array([-1])), "spans must be"),
+    ("window_bags", 2, PAIRS._replace(spans=np.array([2**62])), "spans must be"),
+    ("window_bags", 2, PAIRS._replace(spans=np.array([2, 2])), "one span for each"),
+    ("neighbor_bags", 2, 2**32, "fewer than 2\\^63 words"),
+    ("neighbor_bags", 2, 1_000_000, "words are near each window"),
+    ("neighbor_bags", 3, 63, "length must be from 1 to 62"),
+    ("neighbor_bags", 3, 0, "length must be from 1 to 62"),
+    ("neighbor_bags", 4, -1, "most must be from 0"),
+    ("shared_features", 0, bags(places=BAGS.places + 7), "a place lies outside"),
+    ("shared_features", 0, bags(places=BAGS.places - 7), "a place lies outside"),
+    ("shared_features", 0, bags(places=BAGS.places[:0]), "need their windows"),
+    ("shared_features", 2, Patterns(short[:0], np.array([0]), short[:0]), "need their windows"),
+    ("shared_features", 1, bags(starts=starts(1, 1)), "from 0 to the end"),
+    ("set_bits", 1, np.array([0, -1, 128], np.int32), "has no bit"),
+    ("set_bits", 2, starts(3), "one row of out"),
+    ("levenshtein", 1, np.array([0, 1, 2, 2**31 - 1], np.int32), "without large gaps"),
+    ("levenshtein", 3, np.array([0, 1, 2, -1], np.int32), "without large gaps"),
+    ("levenshtein", 4, starts(2, 2), "to be the same"),
+    ("levenshtein", 0, np.zeros((2, 3)), "one row and column"),
+    ("weisfeiler_lehman", 0, (*PATH[:2], np.array([1, 0, 3, 1, 1, 0], np.int32)), "outside of its graph"),
+    ("weisfeiler_lehman", 0, (*PATH[:2], np.array([1, 2, 0, 1, 1, 0], np.int32)), "must increase"),
+    ("weisfeiler_lehman", 1, LABELS[:4], "one label per node"),
+    ("weisfeiler_lehman", 2, LABELS, "one edge label"),
+    ("weisfeiler_lehman", 3, 10**9, "iterations must be from 0"),
+    ("shortest_paths", 0, (np.array([0, 3, 6]), *PATH[1:]), "from 0 to the end"),
+    ("shortest_paths", 0, (PATH[0], np.array([0, 3, 1, 4, 5, 6]), PATH[2]), "not decrease"),
+    ("graphlets", 1, 4, "one type per code"),
+    ("graphlets", 1, 6, "p must be from 2 to 5"),
+    ("graphlets", 2, TYPES.of_code + np.int32(9), "no such type"),
+    ("graphlets", 3, TYPES.contains[:, 1:].copy(), "per type"),
+    ("keyed_products", 1, (starts(3), *HISTOGRAMS[1:]), "one entry more"),
+    ("keyed_products", 2, (*HISTOGRAMS[:2], np.ones(2)), "one count per key"),
+    ("dtw", 5, inf, "from 0.0 to 1.0, got inf"),
+    ("dtw", 5, nan, "from 0.0 to 1.0, got nan"),
+    ("dtw", 5, 1e300, "from 0.0 to 1.0"),
+    ("dtw", 5, -0.5, "from 0.0 to 1.0"),
+    ("dtw", 5, -1, "window must be at least 0"),
+    ("dtw", 5, "wide", "window must be an integer"),
+    ("dtw", 4, starts(1, 4), "to be the same"),
+    ("dtw", 3, numbers(5, 1), "to be the same"),
+    ("dtw", 2, np.array([0, 4, 3]), "starts must"),
+    ("dtw", 1, numbers(5, 0), "at least one channel"),
+    ("dtw", 1, numbers(5, 2), "the same number of channels"),
+    ("dtw", 1, SERIES[0].astype(np.float32), "must be a matrix of float32"),
+    ("dtw", 0, np.zeros((2, 3)), "one row of out"),
+    ("dtw", 0, np.zeros((2, 2), np.float32), "the precision of the series"),
+    ("global_alignment", 5, -1.0, "scale must be at least 0"),
+    ("global_alignment", 5, nan, "scale must be at least 0"),
+    ("self_alignment", 2, nan, "scale must be at least 0"),
+    ("self_alignment", 0, np.ones((5, 1), int), "must be a matrix"),
+    ("common_bits", 1, words(3, 2), "one row of A and of B"),
+    ("common_bits", 1, words(2, 3), "the same number of columns"),
+    ("common_bits", 1, np.ones((2, 2), np.int64), "must be a matrix of uint64"),
+    ("common_bits", 0, np.zeros((2, 3), np.float32), "must be a matrix of int32"),
+    ("count_bits", 0, words(2, 4)[:, ::2], "must be neighbors"),
+    ("shared_bits", 3, np.ones(3), "one size"),
+    ("shared_bits", 1, words(2, 3), "the same number of columns"),
+    ("shared_bits", 5, "most", "unknown value 'most'"),
+    ("of_shared", 1, np.ones(3), "one size"),
+    ("gower", 0, np.zeros((3, 2)), "of A for each row"),
+    ("gower", 0, np.zeros((2, 3)), "of B for each column"),
+    ("gower", 1, (A[:, :2].copy(), np.ones((2, 1), np.int64)), "the same number of columns"),
+    ("gower", 2, (B, np.ones((2, 2), np.int64)), "the same number of columns"),
+]
+"""A loop, the place of an argument, another value of it that is outside of the domain, and what the error says."""
+
+every_version = pytest.mark.parametrize("version", [*SETS, "reference"])
+
+
+def same(got, expected):
+    """Tell whether two results, or two lists of arguments, are equal up to rounding."""
+    if isinstance(got, (list, tuple)):
+        return len(got) == len(expected) and all(map(same, got, expected))
+    if isinstance(got, (str, bool, type(None))):
+        return got == expected
+    return np.allclose(np.asarray(got, float), np.asarray(expected, float), equal_nan=True)
+
+
+def test_every_loop_has_a_domain_and_both_lists_know_it():
+    assert set(reference.__all__) == set(DOMAINS) == set(INSIDE) == {loop for loop, *_ in OUTSIDE}
+
+
+@every_version
+@pytest.mark.parametrize("loop", INSIDE)
+def test_what_is_inside_is_computed(version, loop):
+    given, twins = copy.deepcopy(INSIDE[loop]), copy.deepcopy(INSIDE[loop])
+    expected = getattr(reference, loop)(*twins)
+    with chosen(version) as module:
+        found = getattr(module, loop)(*given)
+    assert same(found, expected) and same(given, twins)
+
+
+@every_version
+@pytest.mark.parametrize(("loop", "place", "value", "says"), OUTSIDE)
+def test_what_is_outside_is_refused_and_nothing_is_written(version, loop, place, value, says):
+    given = copy.deepcopy(INSIDE[loop])
+    given[place] = value
+    before = copy.deepcopy(given)
+    with chosen(version) as module, pytest.raises((TypeError, ValueError), match=f"^{loop}: .*{says}"):
+        getattr(module, loop)(*given)
+    assert same(given, before) or isinstance(value, list)
+
+
+def leaves(given, path=()):
+    """Yield the path of every array and number in a list of arguments."""
+    for i, one in enumerate(given):
+        if isinstance(one, (list, tuple)):
+            yield from leaves(one, (*path, i))
+        elif not isinstance(one, (str, bool)):
+            yield (*path, i)
+
+
+def replaced(given, path, value):
+    """Return a list of arguments with another value at a path."""
+    if not path:
+        return value
+    parts = [replaced(one, path[1:], value) if i == path[0] else one for i, one in enumerate(given)]
+    return type(given)(*parts) if isinstance(given, (Patterns, BagArrays)) else type(given)(parts)
+
+
+def disturbed(array, rng):
+    """Return an array with an entry changed, entries missing or doubled, or of another type or layout."""
+    way = rng.integers(7)
+    if way == 0 and array.size:
+        extremes = [nan, inf, -1e300] if array.dtype.kind == "f" else [0, 1, np.iinfo(array.dtype).max]
+        extremes += [] if array.dtype.kind == "f" else [np.iinfo(array.dtype).min]
+        array = array.copy()
+        array.flat[rng.integers(array.size)] = extremes[rng.integers(len(extremes))]
+        return array
+    ways = [lambda: array[:-1], lambda: np.concatenate([array, array[-1:]]), lambda: array[::-1].copy()]
+    ways += [lambda: array.astype(np.float32), lambda: np.sort(array, axis=None).reshape(array.shape)]
+    ways += [lambda: array[:0]]
+    return ways[way - 1]() if way else array
+
+
+def value_at(given, path):
+    for i in path:
+        given = given[i]
+    return given
+
+
+@pytest.mark.parametrize("repeat", [0, *(pytest.param(i, marks=pytest.mark.deep) for i in range(1, 30))])
+@pytest.mark.parametrize("loop", INSIDE)
+def test_disturbed_arguments_are_refused_by_all_versions_or_by_none(loop, repeat):
+    rng = np.random.default_rng([repeat, *map(ord, loop)])
+    paths = list(leaves(INSIDE[loop]))
+    for _ in range(40):
+        path = paths[rng.integers(len(paths))]
+        value = value_at(INSIDE[loop], path)
+        numbers = [-1, 0, 1, 7, 0.5, -0.5, 2**31, 2**63, inf, nan, None]
+        numbers = numbers if loop != "smo" else numbers[:6]
+        value = disturbed(value, rng) if isinstance(value, np.ndarray) else numbers[rng.integers(len(numbers))]
+        given = replaced(INSIDE[loop], path, value)
+        answers = [answer(version, loop, given) for version in ("reference", *(SETS if loops.COMPILED else []))]
+        assert all(one[0] == answers[0][0] for one in answers), (loop, path, value, [one[0] for one in answers])
+
+
+def answer(version, loop, given):
+    """Return the error of a loop, or nothing, and what it returns."""
+    with chosen(version) as module, np.errstate(all="ignore"):
+        try:
+            return "", getattr(module, loop)(*copy.deepcopy(given))
+        except (TypeError, ValueError, OverflowError) as error:
+            return f"{type(error).__name__}: {error}", None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@every_version
+def test_a_power_of_a_negative_number_is_not_a_number(version, dtype):
+    values = np.array([[-3.0, -1e30, -1.5, 1.0] * 5], dtype)
+    with chosen(version) as module:
+        module.apply(values, "rational_quadratic", 1.0, 1.3)
+    assert np.isnan(values.reshape(5, 4)[:, :3]).all() and np.allclose(values[0, 3], 2**-1.3)
