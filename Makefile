@@ -5,6 +5,8 @@ GPU_PYTHON ?= python3
 BIN := .venv/bin
 # One worker per core; `make test WORKERS=0` runs in one process, where a debugger can stop it.
 WORKERS ?= auto
+# Of the random moments of `make faults`.
+SEED ?= 0
 # Compiled test modules are kept between runs, and by all processes that tests start: without, each compiles its own.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
@@ -19,7 +21,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test quick torch test-gpu lint fuzz bench bench-gpu theory docs deep clean
-.PHONY: sanitize arm64 coverage mutants versions
+.PHONY: sanitize arm64 coverage mutants faults soak
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
@@ -75,6 +77,8 @@ deep: .venv/test.installed ## run the tests with the long checks, on the readabl
 	sh tools/sanitize.sh $(BIN)/python short
 	@if $(MAKE) .venv/fuzz.installed; then $(BIN)/python tools/fuzz.py --seconds 5; \
 	else echo "atheris cannot be installed here: nothing is fuzzed"; fi
+	$(BIN)/python -m tools.faults --share 0.1
+	$(BIN)/python -m tools.faults.soak --share 0.1
 
 sanitize: .venv/test.installed ## run the tests of the loops under the sanitizers of addresses, undefined behavior and threads
 	sh tools/sanitize.sh $(BIN)/python
@@ -86,6 +90,15 @@ coverage: .venv/coverage.installed ## run the tests and print how many lines and
 	rm -rf build/coverage
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) --dist worksteal
 	$(BIN)/python tools/coverage_table.py
+
+mutants: .venv/test.installed ## change the source in sixty random places, and print the changes that no test notices
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/mutants.py $(MUTANTS)
+
+faults: .venv/test.installed ## kill, interrupt and starve fits at random moments (SEED=0), in less than half an hour
+	$(BIN)/python -m tools.faults --seed $(SEED)
+
+soak: .venv/test.installed ## fit 2,000 models and predict 10^6 rows in one process: nothing may grow
+	$(BIN)/python -m tools.faults.soak
 
 clean: ## remove .venv and all that was built
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -198,7 +198,7 @@ def test_little_memory_is_enough_or_it_is_said_what_to_do():
     with pytest.raises(MemoryError, match=r"loss='logistic' .* loss='squared' with penalty='l2' needs one pass"):
         SimilarityClassifier(loss="logistic", engine=small).fit(many, y)
     plain = SimilarityClassifier(n_landmarks=60).fit(X, TWO)
-    for memory in ("1MB", 100_000):
+    for memory in ("1MB", 300_000):
         tight = SimilarityClassifier(n_landmarks=60, engine=LocalEngine(memory=memory)).fit(X, TWO)
         assert tight.score(X, TWO) >= plain.score(X, TWO) - 0.1
     with pytest.raises(MemoryError, match="fewer"):

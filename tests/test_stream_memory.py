@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,45 @@ def peak_of(kind, rows, budget):
 )
 def test_memory_is_bounded_by_the_budget(kind, rows, budget):
     assert peak_of(kind, rows, budget) < budget + 200
+
+
+BUDGET = """
+    import resource, sys
+    import numpy as np
+    from similitude import SimilarityClassifier
+    from similitude.engines import LocalEngine
+    from similitude.kernels import Gaussian
+
+    def peak():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+    n, m, loss = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    X = np.random.default_rng(0).standard_normal((n, 10))
+    y = X[:, 0] + X[:, 1] ** 2 > 1
+    SimilarityClassifier(Gaussian(sigma=3.0), n_landmarks=10).fit(X[:500], y[:500])
+    before, refused = peak(), False
+    try:
+        engine = LocalEngine(threads=1, memory="100MiB")
+        SimilarityClassifier(Gaussian(sigma=3.0), n_landmarks=m, loss=loss, engine=engine).fit(X, y)
+    except MemoryError:
+        refused = True
+    print(peak() - before, refused)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has another unit elsewhere")
+@pytest.mark.parametrize(
+    ("n", "m", "loss", "refused"),
+    [
+        (12_000, 500, "logistic", True),
+        pytest.param(3_000, 1_400, "squared", True, marks=pytest.mark.deep),
+        pytest.param(3_000, 1_000, "squared", False, marks=pytest.mark.deep),
+        pytest.param(12_000, 400, "logistic", False, marks=pytest.mark.deep),
+    ],
+)
+def test_a_classifier_stays_within_its_budget_or_says_so(n, m, loss, refused):
+    program = [sys.executable, "-c", textwrap.dedent(BUDGET), str(n), str(m), loss]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    grown, found = done.stdout.split()
+    assert (float(grown) < 100, found) == (True, str(refused))

@@ -22,7 +22,7 @@ from similitude.landmarks import (
     describe_choice,
     interleaved,
 )
-from similitude.linear import n_fitted
+from similitude.linear import gram_matrices, n_fitted
 from similitude.support import error_prefix, generator, objects_at
 
 FIRST, PER_CLASS = 100, 20
@@ -141,10 +141,10 @@ def _pilot(options: FitOptions, data: TrainingRows, most: int) -> int:
 
 
 def _rows_that_fit(options: FitOptions, data: TrainingRows, n_landmarks: int) -> int:
-    """Return how many rows of features fit into the memory budget beside three Gram matrices."""
+    """Return how many rows of features fit into the memory budget beside the Gram matrices of the landmarks."""
     one_sided = options.side in ("left", "right") or data.proven
     width = n_landmarks * (1 if one_sided else 2) * len(data.similarities)
-    left = options.engine.budget - 3 * 8 * width**2
+    left = options.engine.budget - gram_matrices(width) * 8 * width**2
     return max(0, left) // (FEATURE_ARRAYS * width * data.itemsize)
 
 

@@ -244,8 +244,9 @@ def fit_with_held_out(
     """
     ridge, n = Ridge(sums), len(Y) - n_judged
     trial = ridge.best(ridge.held_out(F[:n], Y[:n], weights[:n]))
-    final = Ridge(sums + moments, trial.lam)
-    return final, ridge.judged(trial.lam, F[n:], Y[n:], weights[n:]) if n_judged else trial
+    judged = ridge.judged(trial.lam, F[n:], Y[n:], weights[n:]) if n_judged else trial
+    del ridge  # its factors take as much memory as those of the next one
+    return Ridge(sums + moments, trial.lam), judged
 
 
 def all_features(fitted: Fitted, data: TrainingRows, options: FitOptions) -> Design:

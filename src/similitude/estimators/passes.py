@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,9 @@ from similitude.compute.engines import EncodedBatch, Engine, PartialSums, partia
 from similitude.landmarks import FeatureUnion
 from similitude.linear import Moments
 from similitude.support import digest, pairs_at
+
+ALL_FEATURES = 2.5
+"""Memory of a fit that goes over all features several times, in units of these features."""
 
 Marks = Callable[[], dict[str, str]]
 """Describes what the sums of a pass belong to, for its checkpoint."""
@@ -97,7 +101,7 @@ def sums_over(
 def check_features_fit(loss: str, penalty: str, n: int, width: int, size: int, engine: Engine) -> None:
     """Refuse features that do not fit into memory, for a loss or penalty that needs all of them at once."""
     try:
-        check_fits(n, width, 2 * size, engine)
+        check_fits(n, width, math.ceil(ALL_FEATURES * size), engine)
     except MemoryError as error:
         raise MemoryError(
             f"loss={loss!r} with penalty={penalty!r} goes over all features several times; "

@@ -20,6 +20,16 @@ PENALTIES = 10.0 ** np.arange(-9.0, 1.01, 0.5)
 BY_EIGENVECTORS = 2000
 """Features up to which one eigendecomposition serves all penalties; beyond, a Cholesky factor each is cheaper."""
 
+
+def gram_matrices(width: int) -> int:
+    """Return how many matrices of the size of the features' Gram matrix are in memory at once, at most.
+
+    Those are the sums of a pass, the sums of held-out rows and what is left of them when the mean is taken away; then
+    the eigenvectors and twice their size for LAPACK to work in, or a Cholesky factor and a copy of it.
+    """
+    return 7 if width <= BY_EIGENVECTORS else 6
+
+
 LEVERAGE_STRIP = 2048
 """Rows worked on at once."""
 
