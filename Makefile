@@ -21,7 +21,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test quick torch test-gpu lint fuzz bench bench-gpu theory docs deep clean
-.PHONY: sanitize arm64 coverage mutants versions faults soak
+.PHONY: sanitize arm64 coverage mutants faults soak
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
@@ -90,6 +90,9 @@ coverage: .venv/coverage.installed ## run the tests and print how many lines and
 	rm -rf build/coverage
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) --dist worksteal
 	$(BIN)/python tools/coverage_table.py
+
+mutants: .venv/test.installed ## change the source in sixty random places, and print the changes that no test notices
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/mutants.py $(MUTANTS)
 
 faults: .venv/test.installed ## kill, interrupt and starve fits at random moments (SEED=0), in less than half an hour
 	$(BIN)/python -m tools.faults --seed $(SEED)

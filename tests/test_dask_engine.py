@@ -27,7 +27,7 @@ from distributed.utils import get_mp_context  # noqa: E402
 from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel, use_engine  # noqa: E402
 from similitude.checks import check_engine  # noqa: E402
 from similitude.engines import DaskEngine, LocalEngine  # noqa: E402
-from similitude.errors import ClusterError, NotAKernelError, PairError, SourceError  # noqa: E402
+from similitude.errors import CheckpointError, ClusterError, NotAKernelError, PairError, SourceError  # noqa: E402
 from similitude.estimators.rows import Sampling, draw_seed  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
 from similitude.learners import KernelRidge  # noqa: E402
@@ -580,6 +580,22 @@ def test_a_scheduler_that_is_gone_raises_and_the_fit_resumes_on_another(tmp_path
     model = classifier(DaskEngine(client, checkpoint=kept)).fit(*collection(str(again)))
     assert len(again.read_text().split()) == 3 * PARTS - rows // ROWS and not kept.exists()
     assert bits(model) == bits(classifier(DaskEngine(client)).fit(*collection()))
+
+
+def test_a_checkpoint_knows_every_row_of_a_collection(client, tmp_path, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((24_000, 3))
+    y = (np.abs(X).sum(axis=1) > 2).astype(int)
+    model = classifier(DaskEngine(client, checkpoint=tmp_path / "sums"), landmarks=X[:20]).set_params(
+        n_landmarks="auto"
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr("similitude.estimators.fit.remove_checkpoint", lambda path: None)
+        model.fit(da.from_array(X, chunks=(6_000, 3)), da.from_array(y, chunks=6_000))
+    for row in (25, 13_000, 23_999):
+        other = X.copy()
+        other[row] *= 1.001
+        with pytest.raises(CheckpointError, match="for other data"):
+            model.fit(da.from_array(other, chunks=(6_000, 3)), da.from_array(y, chunks=6_000))
 
 
 @pytest.mark.deep

@@ -2,9 +2,11 @@
 
 import gzip
 import io
+import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, reject
@@ -106,3 +108,67 @@ def test_damaged_files_are_read_or_refused_in_one_line(sound, tmp_path, ending):
         except FileError as error:
             refused.append(str(error))
     assert len(refused) > 10 and not any("\n" in one or len(one) > 500 for one in refused)
+
+
+def arrow_file(table):
+    content = io.BytesIO()
+    with pa.ipc.new_file(content, table.schema) as file:
+        file.write_table(table)
+    return content.getvalue()
+
+
+MANY = 10**8
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "match"),
+    [
+        ("x.arrow", lambda: arrow_file(pa.table({"a": pa.nulls(MANY)})), "at least 100,000,000 rows in"),
+        (
+            "x.arrow",
+            lambda: arrow_file(pa.table({"a": pa.RunEndEncodedArray.from_arrays([MANY], [1.5])})),
+            "at least 100,000,000 rows in",
+        ),
+        (
+            "DS/DS_graph_indicator.txt",
+            lambda: b"1\n1\n100000000\n",
+            "there are 3 nodes, and one belongs to graph 100000000",
+        ),
+    ],
+    ids=["missing values", "equal values", "graphs"],
+)
+def test_a_small_file_of_many_rows_is_refused(name, content, match, tmp_path):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_bytes(content())
+    if name.startswith("DS"):
+        (tmp_path / "DS" / "DS_A.txt").write_text("1, 2\n")
+    for read in (files.read, lambda path: list(files.batches(path, rows=10))):
+        with pytest.raises(FileError, match=match):
+            read(tmp_path / name.partition("/")[0])
+
+
+def test_a_sparse_matrix_of_empty_rows_is_refused(tmp_path):
+    parts = {"data": [1.0], "indices": [0], "indptr": [0, 1], "shape": [MANY, 1], "format": b"csc"}
+    np.savez(tmp_path / "x.npz", **parts)
+    with pytest.raises(FileError, match="of 100,000,000 rows has 1 values: leave out empty rows"):
+        files.read(tmp_path / "x.npz")
+
+
+def test_numbers_of_half_precision_are_read(tmp_path):
+    half = pa.array(np.array([1.5, 2.0], np.float16))
+    (tmp_path / "x.arrow").write_bytes(arrow_file(pa.table({"a": half, "b": half})))
+    assert files.read(tmp_path / "x.arrow").objects.tolist() == [[1.5, 1.5], [2.0, 2.0]]
+
+
+def test_letters_that_do_not_exist_are_refused(tmp_path):
+    np.savez(tmp_path / "x.npz", X=np.array([[0x110000]], np.uint32).view("U1")[:, 0], y=np.arange(1))
+    with pytest.raises(FileError, match="'X' has letters that do not exist"):
+        files.read(tmp_path / "x.npz")
+
+
+def test_archives_with_other_files_and_headers_that_python_cannot_read(tmp_path):
+    for content, match in ((b"no array", "is not an array"), (b"\x93NUMPY\1\0\6\0{'a': ", "truncated, damaged")):
+        with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+            archive.writestr("X", content)
+        with pytest.raises(FileError, match=match):
+            files.read(tmp_path / "x.npz")

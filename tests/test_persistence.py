@@ -52,6 +52,13 @@ def test_every_public_class_is_in_the_registry(package):
 
 
 @pytest.mark.usefixtures("few_penalties")
+def test_nothing_that_a_file_may_contain_is_a_sequence_without_end():
+    """Other libraries go on asking an object for its next item until there is an error."""
+    for name, module in registry.MODULES.items():
+        cls = getattr(importlib.import_module(module), name)
+        assert hasattr(cls, "__iter__") or not hasattr(cls, "__getitem__"), name
+
+
 def test_everything_comes_back_as_it_was(tmp_path):
     """Bit for bit, and to the same bytes when saved again; the examples contain every class of the registry.
 

@@ -122,6 +122,10 @@ def objects(rng: np.random.Generator) -> Iterator[Case]:
         expected = after("levenshtein", [out, queries, a, letters, begins, bool(same)], 0)
         more = [by_length(begins), int(letters.max()) + 1, same]
         yield "levenshtein", [out, queries, a, letters, begins, *more], expected, 0.0
+    many = rng.permutation(8000).astype(np.int32)  # more kinds of letters than a table of them may have
+    texts, out = starts([1500, 2500, 0, 4000]), np.zeros((4, 4))
+    expected = after("levenshtein", [out, many, texts, many, texts, True], 0)
+    yield "levenshtein", [out, many, texts, many, texts, by_length(texts), 8000, True], expected, 0.0
     structure, labels, edges = random_graphs(rng)
     given = [structure, labels, edges, 3]
     yield "weisfeiler_lehman", [*structure, labels, edges, 3], after("weisfeiler_lehman", given), 0.0

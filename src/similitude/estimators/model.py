@@ -113,6 +113,8 @@ class LandmarkModel:
     def __getitem__(self, which: Any) -> LandmarkModel:
         return self
 
+    __iter__ = None  # every part is the whole: there would be no end
+
     def movable(self) -> bool:
         """Tell whether a device can hold it: an empty part has nothing to hold."""
         return all(len(part.weights) for part in self.parts)

@@ -38,6 +38,8 @@ class FeatureUnion:
     def __getitem__(self, which: Any) -> FeatureUnion:
         return self
 
+    __iter__ = None  # every part is the whole: there would be no end
+
     @property
     def positions(self) -> np.ndarray | None:
         """The position in X of the landmark of each column; None if some are not rows of X, or parts differ."""

@@ -208,6 +208,8 @@ class LandmarkFeatures:
     def __getitem__(self, which: Any) -> LandmarkFeatures:
         return self
 
+    __iter__ = None  # every part is the whole: there would be no end
+
     def movable(self) -> bool:
         """Tell that a device can hold the landmarks."""
         return True

@@ -159,6 +159,8 @@ class Waves:
     def __getitem__(self, which: Any) -> Waves:
         return self
 
+    __iter__ = None  # every part is the whole: there would be no end
+
     def astype(self, dtype: np.dtype) -> Waves:
         """Return them in another precision."""
         return replace(self, angles=self.angles.astype(dtype))

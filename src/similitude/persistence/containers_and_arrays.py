@@ -122,6 +122,8 @@ def _read_objects(r: Any, node: Any, parts: list[Any]) -> np.ndarray:
 
 def _read_texts(r: Any, node: Any, parts: list[Any]) -> np.ndarray:
     (items,) = parts
+    if type(items) is not list or not all(type(item) is str for item in items):
+        raise SavedModelError("an array of texts is not stored as a list of texts")
     return np.array(items, np.dtypes.StringDType()).reshape(node["shape"])
 
 

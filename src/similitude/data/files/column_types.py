@@ -231,7 +231,7 @@ def is_rounded(column: Column, text: Any) -> bool:
     """
     compute = import_optional("pyarrow.compute", "a table")
     cells = column.cells.flatten() if column.type == "numbers" else column.cells
-    if column.type not in (*NUMERIC, "numbers"):
+    if column.type not in (*NUMERIC, "numbers") or str(cells.type) == "halffloat":  # of which Arrow has no largest
         return False
     ends = compute.min_max(cells).as_py()
     if ends["min"] is None or max(-ends["min"], ends["max"]) <= LARGEST_EXACT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from collections.abc import Mapping
 from typing import Any, BinaryIO
@@ -9,8 +10,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from similitude.data.files.file_errors import listed, unknown_column
+from similitude.data.files.open_file import ROWS_OF_ANY
 from similitude.data.files.schema import Data, Request, Schema
 from similitude.support import FileError, brief
+
+ROWS_PER_VALUE = 1000
+"""Most rows of a sparse matrix for each of its values, if they are stored by columns: empty rows take no space."""
 
 SPARSE_KEYS = ("data", "indices", "indptr", "shape")
 """The parts of a sparse matrix, as ``scipy.sparse.save_npz`` names them."""
@@ -77,6 +82,10 @@ def _array(arrays: Mapping[str, Any], name: str) -> np.ndarray:
     found = arrays[name]
     if not isinstance(found, np.ndarray):
         raise FileError(f"{name!r} in it is not an array")
+    if found.dtype.kind == "U" and found.dtype.itemsize and found.size:
+        letters = np.ascontiguousarray(found).reshape(-1).view(np.dtype(np.uint32).newbyteorder(found.dtype.byteorder))
+        if letters.max() > sys.maxunicode:
+            raise FileError(f"the array {name!r} has letters that do not exist")
     return found
 
 
@@ -88,6 +97,8 @@ def _sparse(arrays: Mapping[str, Any], prefix: str) -> Any:
     stored = stored.decode() if isinstance(stored, bytes) else stored
     if stored not in ("csr", "csc") or data.dtype.kind not in "biuf":
         raise FileError(f"a sparse matrix must be stored as csr or csc and hold numbers, got {stored} of {data.dtype}")
+    if stored == "csc" and shape[0] > ROWS_PER_VALUE * len(data) + ROWS_OF_ANY:
+        raise FileError(f"a sparse matrix of {shape[0]:,} rows has {len(data):,} values: leave out empty rows")
     matrix = (csr_matrix if stored == "csr" else csc_matrix)((_floating(data), indices, indptr), shape=tuple(shape))
     matrix.check_format(full_check=True)
     return matrix.tocsr()

@@ -49,6 +49,9 @@ FILE_FORMATS = {
 TABULAR = ("csv", "tsv", "jsonl", "parquet", "arrow")
 """Formats with columns."""
 
+ROWS_OF_ANY = 10**6
+"""Rows that a file may have however small it is; more must take some space in it."""
+
 READ_WHOLE = ("npz", "ts", "tu")
 """Formats that are read as a whole even if batches are requested."""
 

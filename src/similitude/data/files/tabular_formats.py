@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from similitude.data.arrow_text import text_problem
 from similitude.data.files.file_errors import import_optional, listed, separator_hint
-from similitude.data.files.open_file import OpenFile
+from similitude.data.files.open_file import ROWS_OF_ANY, OpenFile
 from similitude.data.files.utf8 import check_utf8, lines
 from similitude.data.sources import arrow_batches, parquet_batches
 from similitude.support import FileError, brief
@@ -30,6 +30,9 @@ ONE_PER_LINE = "JSON Lines has one object per line: jq -c '.[]' makes them of a 
 
 BLOCKS = (1 << 20, 1 << 24, 1 << 27, 1 << 30)
 """Bytes that are parsed at a time, of which Arrow reads about twenty ahead: more if a row is longer."""
+
+ROWS_PER_BYTE = 10_000
+"""Most rows of a Parquet or Arrow file for each of its bytes: values that are all equal or missing take no space."""
 
 LONG_ROW = "straddling"
 """A word in the message of Arrow for a row that is longer than a block."""
@@ -52,11 +55,18 @@ def _binary_batches(file: OpenFile, rows: int | None) -> Iterator[Any]:
     """Yield the record batches of a Parquet or Arrow file; raise if two columns have one name or it is damaged."""
     pa = import_optional("pyarrow", "a Parquet or Arrow file")
     before = 0
+
+    def check(n_rows: int) -> None:
+        if n_rows > ROWS_PER_BYTE * file.size + ROWS_OF_ANY:
+            raise FileError(f"it has at least {n_rows:,} rows in {file.size:,} bytes: leave out empty columns")
+
     try:
-        for batch in (parquet_batches if file.format == "parquet" else arrow_batches)(file.stream, rows):
+        is_parquet = file.format == "parquet"
+        for batch in parquet_batches(file.stream, rows) if is_parquet else arrow_batches(file.stream, rows, check):
             twice = next((name for name, times in Counter(batch.schema.names).items() if times > 1), None)
             if twice is not None:
                 raise FileError(f"two columns are named {twice!r}: rename one")
+            check(before + batch.num_rows)
             if problem := text_problem(batch, before):
                 raise FileError(problem)
             batch.validate(full=True)

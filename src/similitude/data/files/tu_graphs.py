@@ -29,6 +29,8 @@ def read_tu(path: Path) -> Data:
     _check_count("edge_labels", edge_labels, len(edges), "edges")
     labels = _integers(parts, "graph_labels", 1)[:, 0] if "graph_labels" in parts else None
     count = int(indicator.max()) if labels is None else len(labels)
+    if labels is None and count > len(indicator):
+        raise FileError(f"there are {len(indicator)} nodes, and one belongs to graph {count}: number graphs from 1 on")
     graphs = _graphs(indicator - 1, edges, _hashable(node_labels), _hashable(edge_labels), count)
     notes = [f"{name}: undirected graphs, {_labeled(node_labels, edge_labels)}"]
     left_out = [part for part in IGNORED if part in parts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from io import UnsupportedOperation
 from typing import Any
@@ -39,11 +39,14 @@ def parquet_batches(
     yield from reader.iter_batches(rows, row_groups=row_groups, columns=columns)
 
 
-def arrow_batches(file: Any, rows: int | None = None) -> Iterator[Any]:
+def arrow_batches(
+    file: Any, rows: int | None = None, check: Callable[[int], None] = lambda n_rows: None
+) -> Iterator[Any]:
     """Yield record batches of at most `rows` rows of an open Arrow file, in the file format or the stream format.
 
     A file on disk that is read in parts is memory-mapped, and pages that were used are given back. Record batches that
-    are compressed are held as a whole, for they can be decompressed only as a whole.
+    are compressed are held as a whole, for they can be decompressed only as a whole. `check` is called with the number
+    of rows of each record batch, and raises if there are too many.
     """
     ipc, magic = pyarrow("ipc"), file.read(len(ARROW_MAGIC))
     file.seek(0)
@@ -54,12 +57,13 @@ def arrow_batches(file: Any, rows: int | None = None) -> Iterator[Any]:
         found = map(reader.get_batch, range(reader.num_record_batches))
     else:
         found = ipc.open_stream(content)
-    yield from _in_pieces(found, rows, pages)
+    yield from _in_pieces(found, rows, pages, check)
 
 
-def _in_pieces(batches: Any, rows: int | None, pages: mmap.mmap | None) -> Iterator[Any]:
+def _in_pieces(batches: Any, rows: int | None, pages: mmap.mmap | None, check: Callable[[int], None]) -> Iterator[Any]:
     """Yield the record batches, cut into pieces; after each, the pages that were used are given back."""
     for batch in batches:
+        check(batch.num_rows)
         step = max(1, batch.num_rows if rows is None else rows)
         for start in range(0, max(1, batch.num_rows), step):
             yield batch.slice(start, step)
