@@ -134,14 +134,11 @@ def test_edit_distances(name):
 @pytest.mark.parametrize("name", SETS)
 def test_edit_distances_of_strings_with_many_different_letters(name):
     rng = np.random.default_rng(3)
-    few = 3 * rng.permutation(100_000)[:40]  # those that strings share, among 300,000
-
-    def string(n):
-        letters = np.where(rng.random(n) < 0.7, rng.choice(few, n), rng.integers(0, 300_000, n))
-        return np.append(letters, 299_999)[:n] if n else letters
-
-    A = joined([string(n) for n in (0, 1, 5, 64, 130)], np.int32)
-    B = joined([string(n) for n in (3, 0, 70, 64, 1, 200, *range(60))], np.int32)
+    few = rng.permutation(40_000)[:40]  # those that strings share
+    lengths = (0, 1, 5, 64, 130, 3, 0, 70, 6_000, 1, 200, *range(60))  # a table of bits of all letters would be large
+    strings = [np.where(rng.random(n) < 0.5, rng.choice(few, n), rng.integers(0, 40_000, n)) for n in lengths]
+    numbered = np.split(np.unique(np.concatenate(strings), return_inverse=True)[1], np.cumsum(lengths)[:-1])
+    A, B = joined(numbered[:5], np.int32), joined(numbered[5:], np.int32)
     out, expected = np.full((2, 5, 66), -1.0)
     reference_strings.levenshtein(expected, *A, *B)
     with chosen(name) as these:
@@ -154,16 +151,17 @@ def test_edit_distances_of_strings_with_many_different_letters(name):
 
 
 @compiled_only
-@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has another unit elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak of memory")
 def test_edit_distances_of_long_strings_take_little_memory():
     program = """
-        import resource, numpy as np
+        import numpy as np
         from similitude.kernels import Edit
         rng = np.random.default_rng(0)
         words = ["".join(map(chr, rng.integers(0x4E00, 0x9E00, 20_000))) for _ in range(4)]
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        peak = lambda: int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
+        before = peak()
         Edit().distances(words)
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        print(peak() - before)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
     assert int(done.stdout) < 64 * 1024  # KiB; a table of the bits of all letters takes 800 MiB

@@ -20,7 +20,9 @@ def kill_at_random(rng: np.random.Generator, most: float, job: Any, *arguments: 
     pid = work.forked(job, *arguments)
     time.sleep(float(rng.uniform(0.0, most)))
     os.kill(pid, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    ending = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert ending in (0, -signal.SIGKILL), f"a job ended with {ending} after others were killed"
+    return ending == -signal.SIGKILL
 
 
 def of_checkpointed_fits(rng: np.random.Generator, kills: int) -> dict[str, Any]:
@@ -30,10 +32,11 @@ def of_checkpointed_fits(rng: np.random.Generator, kills: int) -> dict[str, Any]
         began = time.monotonic()
         assert work.completed(work.checkpointed_fit, folder) == 0
         seconds, expected = time.monotonic() - began, (folder / "digest").read_text()
-        killed = completed = 0
-        for turn in range(kills):
+        killed = completed = turn = 0
+        while killed < kills:
+            turn += 1
             killed += kill_at_random(rng, seconds, work.checkpointed_fit, folder)
-            if turn % 5 == 4 or turn == kills - 1:
+            if turn % 5 == 0 or killed == kills:
                 (folder / "digest").unlink(missing_ok=True)
                 assert work.completed(work.checkpointed_fit, folder) == 0, "a fit could not go on"
                 assert (folder / "digest").read_text() == expected, "another model after a fit was killed"
@@ -65,14 +68,15 @@ def of_saving(rng: np.random.Generator, kills: int) -> dict[str, Any]:
 def of_caches(rng: np.random.Generator, kills: int) -> dict[str, Any]:
     """Kill processes that fill one cache: what it holds is right, and the rest is computed."""
     with tempfile.TemporaryDirectory() as name:
-        whole, path = work.cached_gram(Path(name) / "whole"), Path(name) / "pairs"
-        killed = 0
-        for turn in range(kills):
-            killed += kill_at_random(rng, 0.3, work.cached_gram, path)
-            if turn % 5 == 4 or turn == kills - 1:
+        whole, path = work.cached_gram(Path(name) / "whole"), Path(name) / "pairs 0"
+        killed = turn = 0
+        while killed < kills:
+            turn += 1
+            killed += kill_at_random(rng, 0.2, work.cached_gram_only, path)
+            if turn % 3 == 0 or killed == kills:
                 assert np.array_equal(work.cached_gram(path), whole), "a cache gave other values after a kill"
-                path.unlink()
-        return {"killed": killed}
+                path = Path(name) / f"pairs {turn}"
+        return {"killed": killed, "ended before": turn - killed}
 
 
 def of_workers(rng: np.random.Generator, kills: int) -> dict[str, Any]:
