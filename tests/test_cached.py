@@ -21,6 +21,7 @@ from similitude.errors import CacheError, PairError
 from similitude.kernels import Gaussian, Spectrum
 from similitude.learners import KernelSVC
 from similitude.similarity import PairStore, pair_store
+from similitude.similarity.pair_store import errors_of_cache
 
 WORDS = ["kernel", "colonel", "similar", "landmark", "margin", "kern", "mark"]
 
@@ -197,10 +198,19 @@ def len_sum(s, t):
     return float(len(s) + len(t))
 
 
+@pytest.mark.parametrize("text", ["database is locked", "database table is busy"])
+def test_a_cache_that_another_process_holds_is_named(text):
+    held = pytest.raises(CacheError, match=r"pairs\.sqlite: another process has held the cache locked")
+    with held, errors_of_cache("pairs.sqlite"):
+        raise sqlite3.OperationalError(text)
+
+
 def test_files_that_are_no_caches_are_refused(tmp_path):
     (tmp_path / "text.sqlite").write_text("kernel " * 1000)
     with sqlite3.connect(tmp_path / "other.sqlite") as other:
         other.execute("CREATE TABLE people (name TEXT)")
+    other.close()
+    before = (tmp_path / "other.sqlite").read_bytes()
     for name, message in (
         ("text.sqlite", "not a cache of pairs"),
         ("other.sqlite", "not a cache of pairs"),
@@ -209,6 +219,7 @@ def test_files_that_are_no_caches_are_refused(tmp_path):
     ):
         with pytest.raises(CacheError, match=message):
             FromPairs(len_sum).cached(tmp_path / name).gram(["a", "b"])
+    assert (tmp_path / "other.sqlite").read_bytes() == before and not list(tmp_path.glob("other.sqlite-*"))
     with pytest.raises(TypeError, match="must be a text such as"):
         FromPairs(len_sum).cached(name=3)
 

@@ -30,6 +30,8 @@ from similitude.kernels import (
 from similitude.learners import KernelRidge, KernelSVC, SimilarityKNeighborsClassifier
 from similitude.maps import ProjectionMap
 from similitude.validity import stored_witness
+from similitude.validity.elimination import _exhaustive
+from similitude.validity.witness import Tolerance
 
 
 def form(weights, objects, K):
@@ -447,3 +449,12 @@ def test_estimators_project_a_known_non_kernel_on_no_landmarks():
         assert ("counterexample of 4 objects" in model.representation_.reason) == (n < 60)
     (row,) = choose_kernel([Edit()], genes[:30:3] + genes[-30::3], [0] * 10 + [1] * 10, random_state=0).table
     assert row.representation.name == "similarities" and "counterexample" in row.representation.reason
+
+
+def test_of_all_sets_of_a_size_the_one_with_the_lowest_eigenvalue_is_found():
+    K = np.eye(6)
+    K[1, 4] = K[4, 1] = 3.0  # one negative eigenvalue, -2: the second lowest of a set is never negative
+    K[2, 5] = K[5, 2] = 1.5
+    found = _exhaustive(K, 2, Tolerance.of(np.eye(6), 1e-16))
+    assert found is not None and found.tolist() == [1, 4]
+    assert _exhaustive(np.eye(6), 3, Tolerance.of(np.eye(6), 1e-16)) is None

@@ -116,7 +116,9 @@ class PairStore:
             connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         else:
             connection = self._connect_to_file(Path(self.path))
+        self._check_not_foreign(connection)
         if self._writable:
+            connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             _create(connection)
         self._check_format(connection)
@@ -135,10 +137,13 @@ class PairStore:
         beside = path.with_name(f"{path.name}-wal")
         if not self._writable and not beside.exists():
             uri += "&immutable=1"  # a read-only folder has no place for the files beside it that readers share
-        connection = sqlite3.connect(uri, LOCK_SECONDS, check_same_thread=False, isolation_level=None, uri=True)
-        if self._writable:
-            connection.execute("PRAGMA journal_mode = WAL")
-        return connection
+        return sqlite3.connect(uri, LOCK_SECONDS, check_same_thread=False, isolation_level=None, uri=True)
+
+    def _check_not_foreign(self, connection: sqlite3.Connection) -> None:
+        """Refuse the database of another program, before anything in it is changed."""
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        if names and "about" not in names:
+            raise CacheError(f"{self.place} is a database, but not a cache of pairs: choose another path")
 
     def _check_format(self, connection: sqlite3.Connection) -> None:
         """Refuse files that are no caches, and caches of another function."""
@@ -276,8 +281,6 @@ def _create(connection: sqlite3.Connection) -> None:
                 if statement.strip():
                     connection.execute(statement)
             connection.execute("INSERT INTO about VALUES ('format', ?)", (FORMAT,))
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").fetchone():
-        connection.execute("CREATE TEMP TABLE about (key TEXT, value TEXT)")  # another program's database
 
 
 @contextmanager
