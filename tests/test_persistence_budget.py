@@ -224,7 +224,7 @@ def test_models_of_many_similarities_share_their_landmarks(tmp_path):
         np.empty((0, 10**6)),
         pl.Series([[1.0] * 100, None], dtype=pl.Array(pl.Float64, 100)),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_large_numbers_and_ranges_still_load(value, tmp_path):
     (found,) = back([value], tmp_path)
