@@ -45,7 +45,7 @@ def test_of_equal_triples_the_first_is_the_worst(module):
 @pytest.mark.parametrize("module", [loops, reference])
 @pytest.mark.parametrize("K", [np.eye(2), np.ones((3, 4)), np.full((3, 3), np.nan)])
 def test_worst_triple_refuses_what_has_no_triple(module, K):
-    with pytest.raises(ValueError, match="worst_triple needs"):
+    with pytest.raises(ValueError, match=r"worst_triple: .*(square with at least 3 rows|finite)"):
         module.worst_triple(K)
 
 

@@ -68,8 +68,10 @@ def tensors_for_tensors(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _warn_if_rounded(given: Any, X: Any) -> None:
     """Warn of integers in what was given that are other numbers in the validated X; of tables, `as_matrix` did."""
-    if hasattr(given, "dtype"):
-        warn_if_rounded(given.data if is_sparse(given) else given)
+    if is_sparse(given):
+        warn_if_rounded(given.tocsr().data)
+    elif hasattr(given, "dtype"):
+        warn_if_rounded(given)
     elif isinstance(given, (list, tuple)) and not is_sparse(X) and float(np.abs(X).max(initial=0.0)) > LARGEST_EXACT:
         warn_if_rounded(np.asarray(given))
 

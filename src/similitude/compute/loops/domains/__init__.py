@@ -4,6 +4,8 @@ A domain is a function with the signature of its loop. It refuses what the compi
 of range, arrays of another type or shape, sizes that overflow), and what neither version gives a meaning to. Values
 that a function is applied to are not looked at one by one: outside of what `named_functions` says of them, results are
 NaN or mean nothing, and nothing is read or written out of place.
+
+Arrays that come over a network, or are fields of records, may begin anywhere in memory: they are copied.
 """
 
 import functools
@@ -12,6 +14,7 @@ from typing import Any, TypeVar
 
 from similitude.compute.loops.domains.numbers import OF_NUMBERS
 from similitude.compute.loops.domains.objects import MOST_NEIGHBORS, OF_OBJECTS, words_near
+from similitude.compute.loops.domains.requirements import UnalignedError
 
 __all__ = ["DOMAINS", "MOST_NEIGHBORS", "checked", "words_near"]
 
@@ -29,8 +32,23 @@ def checked(loop: Loop) -> Loop:
     def run(*arguments: Any, **named: Any) -> Any:
         try:
             domain(*arguments, **named)
+        except UnalignedError as error:
+            copied, named = _with_copy((arguments, named), error.given, error.given.copy())
+            return run(*copied, **named)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name}: {error}") from None
         return loop(*arguments, **named)
 
     return run  # type: ignore[return-value]
+
+
+def _with_copy(value: Any, given: Any, copied: Any) -> Any:
+    """Return arguments with an array replaced by its copy, inside of tuples and dicts, too."""
+    if value is given:
+        return copied
+    if isinstance(value, dict):
+        return {name: _with_copy(part, given, copied) for name, part in value.items()}
+    if isinstance(value, tuple):
+        parts = [_with_copy(part, given, copied) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value

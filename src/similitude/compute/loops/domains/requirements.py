@@ -13,6 +13,14 @@ FLOAT64 = np.dtype(np.float64)
 FLOAT32_OR_64 = (np.dtype(np.float32), FLOAT64)
 
 
+class UnalignedError(ValueError):
+    """An array that is read does not begin at a multiple of its item size: a copy does."""
+
+    def __init__(self, name: str, given: Array) -> None:
+        super().__init__(f"the entries of {name} must be aligned")
+        self.given = given
+
+
 def require(holds: Any, problem: str) -> None:
     """Refuse arguments that are outside of the domain."""
     if not holds:
@@ -24,31 +32,40 @@ def array(name: str, given: Any, dimensions: int, *types: Any) -> None:
     if not isinstance(given, np.ndarray) or given.ndim != dimensions or given.dtype not in types:
         raise _wrong_type(name, given, "a row" if dimensions == 1 else "a matrix", types)
     flags = given.flags
-    if not (flags.c_contiguous and flags.aligned):
-        raise ValueError(f"the entries of {name} must be neighbors, and aligned")
+    if not flags.c_contiguous:
+        raise ValueError(f"the entries of {name} must be neighbors")
+    if not flags.aligned:
+        raise UnalignedError(name, given)
 
 
 def view(name: str, given: Any, *types: Any) -> None:
     """Require a matrix whose rows may lie apart, with the entries of each row next to each other."""
     if not isinstance(given, np.ndarray) or given.ndim != 2 or given.dtype not in types:
         raise _wrong_type(name, given, "a matrix", types)
-    together = given.strides[1] == given.itemsize or given.size == 0 or given.shape[1] == 1
-    if not (together and given.flags.aligned):
-        raise ValueError(f"the entries of each row of {name} must be neighbors, and aligned")
+    if not (given.strides[1] == given.itemsize or given.size == 0 or given.shape[1] == 1):
+        raise ValueError(f"the entries of each row of {name} must be neighbors")
+    if not given.flags.aligned:
+        raise UnalignedError(name, given)
 
 
 def out_matrix(name: str, given: Any, *types: Any) -> None:
     """Require a matrix that can be written into."""
+    _check_written(name, given)
     view(name, given, *types)
-    if not given.flags.writeable:
-        raise ValueError(f"{name} is read-only")
 
 
 def out_row(name: str, given: Any, *types: Any) -> None:
     """Require a row that can be written into."""
+    _check_written(name, given)
     array(name, given, 1, *types)
-    if not given.flags.writeable:
+
+
+def _check_written(name: str, given: Any) -> None:
+    """Refuse an array that cannot be written into: a copy would not do."""
+    if isinstance(given, np.ndarray) and not given.flags.writeable:
         raise ValueError(f"{name} is read-only")
+    if isinstance(given, np.ndarray) and not given.flags.aligned:
+        raise ValueError(f"the entries of {name} must be aligned")
 
 
 def _wrong_type(name: str, given: Any, kind: str, types: Any) -> TypeError:
