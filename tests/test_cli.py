@@ -205,14 +205,14 @@ RED = "\x1b[31mred\u202e"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
-@pytest.mark.parametrize("place", ["-", "/dev/tty"])
-def test_labels_command_no_terminal_and_reach_files_unchanged(tmp_path, place):
+def test_labels_command_no_terminal_and_reach_files_unchanged(tmp_path):
     rows = write_csv(tmp_path / "rows.csv", {"x": list(range(40)), "class": ["plain"] * 20 + [RED] * 20})
     fit = [*PROGRAM, "fit", str(rows), "--label", "class", "-s", "gaussian", "-o", str(tmp_path / "m.sim")]
     assert "\x1b[31mred" not in terminal(fit, {"TERM": "xterm"})
     predict = [*PROGRAM, "predict", str(tmp_path / "m.sim"), str(rows), "--probabilities"]
-    shown = terminal([*predict, "-o", place], {"TERM": "xterm"})
-    assert "\x1b[31mred" not in shown and "\u202e" not in shown and "\\x1b[31mred\\u202e" in shown
+    for place in ("-", "/dev/tty"):
+        shown = terminal([*predict, "-o", place], {"TERM": "xterm"})
+        assert "\x1b[31mred" not in shown and "\u202e" not in shown and "\\x1b[31mred\\u202e" in shown
     piped = subprocess.run(predict, capture_output=True, check=True).stdout.decode()
     assert RED in piped and f"probability_{RED}" in piped
 

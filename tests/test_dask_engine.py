@@ -59,7 +59,11 @@ def quick_starts():
     """
     with (
         dask.config.set(
-            {"distributed.worker.multiprocessing-method": "forkserver", "distributed.worker.profile.enabled": False}
+            {
+                "distributed.worker.multiprocessing-method": "forkserver",
+                "distributed.worker.profile.enabled": False,
+                "distributed.comm.timeouts.connect": "5s",  # how long a dead worker is asked for results, by others too
+            }
         ),
         pytest.MonkeyPatch.context() as patched,
     ):
@@ -191,9 +195,8 @@ def test_the_same_bits_when_a_worker_is_killed(client, spread, tmp_path):
     log, killed = tmp_path / "made", tmp_path / "killed"
     workers = set(client.run(os.getpid).values())
     in_the_pass = 2 * PARTS + 2  # all are looked at, then drawn from, then added up
-    with dask.config.set({"distributed.comm.timeouts.connect": "5s"}):  # how long a dead worker is asked for results
-        X, y = collection(str(log), in_the_pass, kill_this_worker_once, str(killed))
-        model = classifier(DaskEngine(client)).fit(X, y)
+    X, y = collection(str(log), in_the_pass, kill_this_worker_once, str(killed))
+    model = classifier(DaskEngine(client)).fit(X, y)
     assert bits(model) == bits(spread)
     client.wait_for_workers(2)
     killed = int(killed.read_text())
