@@ -18,7 +18,8 @@ oldest="numpy==1.26.* scipy==1.13.* scikit-learn==1.6.* threadpoolctl==3.3.* clo
 array-api-compat==1.9.* pandas<3 pyarrow<21 typer==0.19.*"
 
 interpreter() { # the Python of a version
-    command -v "python$1" || find "${PYENV_ROOT:-$HOME/.pyenv}/versions" -path "*/$1.*/bin/python3" 2>/dev/null | sort -V | tail -1
+    if "python$1" --version >/dev/null 2>&1; then command -v "python$1"; return; fi # a shim may be there without its version
+    find "${PYENV_ROOT:-$HOME/.pyenv}/versions" -path "*/$1.*/bin/python3" 2>/dev/null | sort -V | tail -1
 }
 
 prepare() { # name, interpreter, requirements
