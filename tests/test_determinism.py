@@ -224,11 +224,16 @@ def test_the_readable_loops_agree_up_to_rounding(tmp_path, usual):
             agree(found[row], usual[row], TABLE[row]["instruction set"], row)
 
 
-@pytest.mark.parametrize("version", sorted(Path("build/environments").glob("found-*.npz")), ids=lambda path: path.stem)
+FOUND = sorted(Path(os.environ.get("FOUND_BY_VERSIONS", os.devnull)).glob("found-*.npz"))
+"""What other versions of Python found; `tools/environments.sh` names their folder."""
+
+
+@pytest.mark.parametrize("version", FOUND, ids=lambda path: path.stem)
 def test_another_version_of_python_found_the_same(version, usual):
     found = read(version)
     for row in ROWS:
-        agree(found[row], usual[row], TABLE[row]["Python version"], row)
+        if TABLE[row]["Python version"] != "-":
+            agree(found[row], usual[row], TABLE[row]["Python version"], row)
 
 
 if __name__ == "__main__":

@@ -53,6 +53,7 @@ for name in "$@"; do
     quick "$name"
     case $name in
     3.*)
+        export OPENBLAS_NUM_THREADS=1 FOUND_BY_VERSIONS="$folder"
         "$folder/$name/bin/python" tests/test_determinism.py "$folder/found-$name.npz"
         "$folder/$name/bin/python" -m pytest -q -n 0 -p no:cacheprovider tests/test_determinism.py -k another_version
         ;;
