@@ -26,7 +26,7 @@ PATIENCE = 6.0
 """Seconds of a warm-up from which on it is a contender's only measurement."""
 
 MOST_SECONDS = 8.0
-"""Seconds for one dataset after which only the fewest repetitions are made: a complete run takes 25 minutes."""
+"""Seconds for one dataset after which only the fewest repetitions are made: there are about a hundred datasets."""
 
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
