@@ -42,7 +42,7 @@ class ModelWriter:
         self.arrays = ArrayWriter()
         self.user_code = RequiredCode()
         self.notes: list[str] = []  # on what comes back in another form
-        self._numbers: dict[int, int] = {}  # of the nodes, by the ids of their values
+        self._numbers: dict[int, int] = {}  # of the nodes, by the identities of their values
         self._extents: list[Extent] = []  # of the values of the nodes
         self._budget = Budget()
         if _is_simple(model):
@@ -60,12 +60,14 @@ class ModelWriter:
         kept = []  # so that the ids of written values are not used again
         while pending:
             value, place = pending[-1]
-            key = id(value)
+            key = _identity(value)
             if key in described:  # its parts are written
                 node, parts = described.pop(key)
                 self._pay_for(node, [part for _, part in parts], value, place)
                 if parts:
-                    node["parts"] = [part if _is_simple(part) else [self._numbers[id(part)]] for _, part in parts]
+                    node["parts"] = [
+                        part if _is_simple(part) else [self._numbers[_identity(part)]] for _, part in parts
+                    ]
                 self._numbers[key] = len(self.nodes)
                 self.nodes.append(node)
             if key in self._numbers:
@@ -75,13 +77,13 @@ class ModelWriter:
             kept.append(value)
             inner = [(part, Place(place, last)) for last, part in parts if not _is_simple(part)]
             for part, where in inner:
-                if id(part) in described:
+                if _identity(part) in described:
                     raise SavedModelError(f"{where} leads back to itself: a {type(part).__name__} that contains itself")
             pending += reversed(inner)
 
     def _pay_for(self, node: dict[str, Any], parts: list[Any], value: Any, place: Place) -> None:
         """Keep the account of what loading a node will take."""
-        numbers = [None if _is_simple(part) else self._numbers[id(part)] for part in parts]
+        numbers = [None if _is_simple(part) else self._numbers[_identity(part)] for part in parts]
         extents = [
             extent_of(part) if number is None else self._extents[number]
             for part, number in zip(parts, numbers, strict=True)
@@ -121,3 +123,8 @@ def _is_simple(value: Any) -> bool:
     if value is None or kind is bool or kind is str:
         return True
     return (kind is int and -(2**63) <= value < 2**63) or (kind is float and math.isfinite(value))
+
+
+def _identity(value: Any) -> int:
+    """Return the id of a value; all empty tuples are one, as Python 3.10 does not see to it in `tuple(iterator)`."""
+    return id(()) if type(value) is tuple and not value else id(value)
