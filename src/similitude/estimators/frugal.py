@@ -108,9 +108,7 @@ def _buy_for_all(task: FrugalTask, people: FrugalRows) -> tuple[list[FrugalStep]
     """Buy columns for all rows; return how rows fared after each purchase, and why no more are bought."""
     steps: list[FrugalStep] = []
     trials: list[Trial] = []
-    n_first = min(_first_landmarks(task, people), people.n)
-    price = people.price(n_first * len(people.directions))
-    new = people.first(n_first, min(SCREENING * price, people.left - price))
+    new = people.first(min(_first_landmarks(task, people), people.n))
     while True:
         try:
             people.compare(*new)

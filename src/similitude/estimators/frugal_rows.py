@@ -12,7 +12,7 @@ import numpy as np
 
 from similitude.estimators.cascade import Stage, decided, margins
 from similitude.estimators.frugal_task import FrugalTask
-from similitude.estimators.profile_ridge import PROFILE_WIDTHS, fit_profiles
+from similitude.estimators.profile_ridge import fit_profiles
 from similitude.estimators.purchases import Purchases
 from similitude.landmarks import interleaved
 from similitude.linear import Trial
@@ -24,9 +24,9 @@ MOST_COMPARED_ROWS = 2_000
 MOST_JUDGING = 300
 """The most rows that judge the model."""
 
-SCREENING, CANDIDATES, FEWEST_SCREENED = 0.3, 8, 3
+SCREENING, CANDIDATES, FEWEST_SCREENED = 0.3, 8, 8
 """What is spent on choosing columns relative to comparing rows with them, candidates for each column, and the fewest
-rows on which all candidates are compared."""
+rows on which candidates are compared."""
 
 LIKELY_CANDIDATES = 0.5
 """The share of candidates that are taken for what is known of them; the others are drawn."""
@@ -76,7 +76,6 @@ class FrugalRows:
         self.active = np.arange(len(some))
         self.landmarks, self.turned = np.empty(0, dtype=np.intp), np.empty(0, dtype=bool)
         self.profiles = np.empty((len(some), 0))
-        self.widths: tuple[float | None, ...] = PROFILE_WIDTHS
 
     @property
     def learned(self) -> np.ndarray:
@@ -110,13 +109,8 @@ class FrugalRows:
         order = self._mixed(at)
         return at[order], turned[order]
 
-    def first(self, n: int, spare: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first columns: the most telling of those drawn, or n landmarks, classes in turn, in all directions."""
-        at, turned = self.candidates()
-        n_columns = n * len(self.directions)
-        best = self._most_telling(at, turned, np.arange(min(CANDIDATES * n_columns, len(at))), n_columns, spare)
-        if best is not None:
-            return at[best], turned[best]
+    def first(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first columns: n landmarks, classes in turn, in every direction."""
         at = self._mixed(np.arange(self.n))[:n]
         return np.tile(at, len(self.directions)), np.repeat(np.array(self.directions), len(at))
 
@@ -131,33 +125,16 @@ class FrugalRows:
         drawn = int((1 - LIKELY_CANDIDATES) * CANDIDATES * n)
         likely = np.argsort(-self._known_gains(at, turned), kind="stable")
         likely = likely[likely >= drawn][: CANDIDATES * n - drawn]
-        best = self._most_telling(at, turned, np.concatenate([np.arange(min(drawn, len(at))), likely]), n, spare)
-        if best is None:
-            best = np.concatenate([likely, np.arange(drawn)])[:n]
-        return at[best], turned[best]
-
-    def _most_telling(
-        self, at: np.ndarray, turned: np.ndarray, some: np.ndarray, n: int, spare: float
-    ) -> np.ndarray | None:
-        """Return which n of some columns explain most on a few rows; None if the calls to spare are too few to tell.
-
-        All are compared with a few rows, the better half with twice as many, and so on, for the same price each time.
-        """
-        rounds = int(np.log2(CANDIDATES))
-        n_rows = int(spare / (rounds * len(some) * calls_per_pair(self.bought.k)))
+        some = np.concatenate([np.arange(min(drawn, len(at))), likely])
+        n_rows = min(len(self.learned), int(spare / (len(some) * calls_per_pair(self.bought.k))))
         if n_rows < FEWEST_SCREENED or len(some) <= n:
-            return None
-        rows = self.learned[self._mixed(self.learned)]
-        for k in range(rounds):
-            known = rows[: (2 ** (k + 1) - 1) * n_rows]
-            with self.meter.spending_on("choosing landmarks"):
-                C = self.bought.columns(self.places[known], self.places[at[some]], turned[some])
-            left = self.Y[known] - self.scores[known]
-            if k + 1 < rounds:
-                gains = _gains(C - C.mean(axis=0), left - left.mean(axis=0))
-                some = some[np.sort(np.argsort(-gains, kind="stable")[: max(n, len(some) // 2)])]
-        found: np.ndarray = some[most_telling(C, left, n)]
-        return found
+            best = np.concatenate([likely, np.arange(drawn)])[:n]
+            return at[best], turned[best]
+        rows = self.learned[self._mixed(self.learned)[:n_rows]]
+        with self.meter.spending_on("choosing landmarks"):
+            C = self.bought.columns(self.places[rows], self.places[at[some]], turned[some])
+        chosen = some[most_telling(C, self.Y[rows] - self.scores[rows], n)]
+        return at[chosen], turned[chosen]
 
     def _known_gains(self, at: np.ndarray, turned: np.ndarray) -> np.ndarray:
         """Return how much of the residuals each column explains on the landmarks, as far as these pairs are known."""
@@ -195,8 +172,7 @@ class FrugalRows:
     def fit_all(self, n_columns: int) -> tuple[Stage, Trial, np.ndarray]:
         """Fit the first columns to all rows; return the stage, the trial of rows left out, and the scores of all."""
         F, n = self.profiles[:, :n_columns], self.n
-        ridge, trial = fit_profiles(F[:n], self.Y[:n], self.weights[:n], self.meter.noise or 0.0, self.widths)
-        self.widths = ridge.near_widths  # that of a few more columns is not far
+        ridge, trial = fit_profiles(F[:n], self.Y[:n], self.weights[:n], self.meter.noise or 0.0)
         scores = np.concatenate([trial.scores, ridge.scores(F[n:])])
         everyone = ridge.refitted(F, self.Y, self.weights)
         return Stage(n_columns, everyone, np.arange(len(F)), False, np.inf), trial, scores
@@ -216,7 +192,6 @@ class FrugalRows:
 
     def reorder(self) -> None:
         """Put the columns first that tell most about the scores that all of them give to rows left out."""
-        self.widths = PROFILE_WIDTHS
         order = most_telling(self.profiles[: self.n], self.scores[: self.n], len(self.landmarks))
         self.profiles, self.landmarks, self.turned = self.profiles[:, order], self.landmarks[order], self.turned[order]
 

@@ -14,8 +14,8 @@ from scipy.linalg import eigh
 
 from similitude.linear import Trial
 
-PROFILE_WIDTHS = (0.1, 0.3, 1.0, 3.0, None)
-"""Kernels of profiles: Gaussian ones by their squared width relative to the median squared distance, and linear."""
+PROFILE_WIDTHS = (None, 0.1, 0.3, 1.0, 3.0)
+"""Kernels of profiles: linear, and Gaussian ones by their squared width relative to the median squared distance."""
 
 PROFILE_PENALTIES = 10.0 ** np.arange(-6.0, 3.1, 0.75)
 """Penalties, relative to the mean of the kernel's diagonal."""
@@ -44,8 +44,6 @@ class ProfileRidge:
         The mean target.
     weights : array of shape (rows,)
         Those of the training rows.
-    relative : float or None
-        The width relative to the median squared distance, one of `PROFILE_WIDTHS`.
     """
 
     profiles: np.ndarray
@@ -55,13 +53,6 @@ class ProfileRidge:
     dual: np.ndarray
     base: np.ndarray
     weights: np.ndarray
-    relative: float | None = None
-
-    @property
-    def near_widths(self) -> tuple[float | None, ...]:
-        """The relative width and its neighbors, among which the width for a few more similarities is."""
-        at = PROFILE_WIDTHS.index(self.relative)
-        return PROFILE_WIDTHS[max(at - 1, 0) : at + 2]
 
     def kernel(self, F: np.ndarray) -> np.ndarray:
         """Return the kernel of profiles and those of the training rows."""
@@ -115,13 +106,7 @@ class ProfileRidge:
         return K
 
 
-def fit_profiles(
-    F: np.ndarray,
-    Y: np.ndarray,
-    weights: np.ndarray,
-    noise: float = 0.0,
-    widths: tuple[float | None, ...] = PROFILE_WIDTHS,
-) -> tuple[ProfileRidge, Trial]:
+def fit_profiles(F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float = 0.0) -> tuple[ProfileRidge, Trial]:
     """Fit the kernel and the penalty with the smallest leave-one-out loss, and return it with the trial of all rows.
 
     Parameters
@@ -132,8 +117,6 @@ def fit_profiles(
         Positive.
     noise : float
         The variance of a similarity. Noise blurs the kernel, and penalties below what it adds are not considered.
-    widths : tuple
-        Those of `PROFILE_WIDTHS` that are tried.
     """
     center = np.average(F, axis=0, weights=weights)
     base, root = np.average(Y, axis=0, weights=weights), np.sqrt(weights)[:, None]
@@ -141,7 +124,7 @@ def fit_profiles(
     median = float(np.median(apart[apart > 0])) if (apart > 0).any() else 0.0
     targets = root * (Y - base)
     best: tuple[ProfileRidge, Trial] | None = None
-    for relative in widths if median else (None,):
+    for relative in PROFILE_WIDTHS if median else PROFILE_WIDTHS[:1]:
         width = None if relative is None else relative * median
         values, vectors, unit = _spectrum(F - center, root, None if width is None else np.exp(-apart / width))
         squares, turned, ones = vectors**2, vectors.T @ targets, vectors.T @ root[:, 0]
@@ -156,25 +139,22 @@ def fit_profiles(
             left = solved / root / free[:, None]
             trial = Trial.of(float(lam), Y - left, Y, weights)
             if best is None or trial.loss < best[1].loss:
-                best = ProfileRidge(F, center, width, float(lam), root * solved, base, weights, relative), trial
+                best = ProfileRidge(F, center, width, float(lam), root * solved, base, weights), trial
     if best is None:
         raise ValueError("no penalty can be evaluated: give more examples, or less uneven weights")
     return best
 
 
-def _spectrum(
-    F: np.ndarray, root: np.ndarray, K: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, float]:
+def _spectrum(F: np.ndarray, root: np.ndarray, K: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float]:
     """Return eigenvalues and eigenvectors of a kernel times roots of weights, and the mean of the kernel's diagonal.
 
     Without a kernel it is the linear one of centered profiles; eigenvectors of the eigenvalue zero may be left out.
     """
-    tiny = float(np.finfo(float).tiny)
     if K is None:
         vectors, lengths, _ = np.linalg.svd(root * F, full_matrices=False)
-        return lengths**2, vectors, max(float((F**2).sum()) / len(F), tiny)
+        return lengths**2, vectors, float((F**2).sum()) / len(F) or 1.0
     values, vectors = eigh(root * K * root.T, check_finite=False, driver="evd")
-    return np.maximum(values, 0.0), vectors, max(float(np.trace(K)) / len(K), tiny)
+    return np.maximum(values, 0.0), vectors, float(np.trace(K)) / len(K)
 
 
 def _kernel(F: np.ndarray, G: np.ndarray, center: np.ndarray, width: float | None) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 
 from similitude.estimators.cascade import decided, margins
 
-LOST = 0.006
+LOST = 0.003
 """What stops may lose, relative to the gain over the most frequent class."""
 
 AMOUNTS = np.geomspace(1.0, 1e-7, 113)

@@ -22,11 +22,13 @@ from similitude.selection.landmark_similarities import LandmarkSimilarities
 from similitude.similarity import Similarity
 
 
-def features_of(k: Similarity, similarities: LandmarkSimilarities) -> tuple[Representation, np.ndarray]:
+def features_of(
+    k: Similarity, similarities: LandmarkSimilarities, side: str = "auto"
+) -> tuple[Representation, np.ndarray]:
     """Return the representation of a similarity, and the features of the examples."""
     K = similarities.left(k)
     M = similarities.landmark_gram(k, K)
-    representation = choose_representation(k, None if k.proven else M[:EXAMINED, :EXAMINED], "auto", False)
+    representation = choose_representation(k, None if k.proven else M[:EXAMINED, :EXAMINED], side, False)
     if representation.name == PROJECTION:
         F = projection(k, similarities.landmarks, K, M)
         if F is not None:

@@ -15,10 +15,11 @@ from similitude.support import ExpressionError, NotAKernelError, PairError, brie
 
 @dataclass(frozen=True, eq=False)
 class NamedSimilarity:
-    """A similarity and its name."""
+    """A similarity and its name; ``side`` is "left" if K(x, z) was seen to equal K(z, x), and "auto" otherwise."""
 
     name: str
     similarity: Similarity
+    side: str = "auto"
 
     def resolved(self, X: Any, random_state: Any) -> NamedSimilarity:
         """Resolve data-dependent parameters; if the name is the repr, it is updated."""

@@ -13,6 +13,7 @@ from similitude.compute import as_numpy, check_objects, itemsize, keys, moved
 from similitude.compute.engines import DistributedEngine, Engine, LocalEngine, current_engine
 from similitude.estimators import error_of_classes
 from similitude.landmarks import Representation
+from similitude.selection.asymmetry import calls_for_a_pair, calls_to_look, with_sides
 from similitude.selection.candidate_features import features_of, with_and_without_normalization
 from similitude.selection.candidates import NamedSimilarity, distinct, naming, validated, with_learned
 from similitude.selection.cross_validation import HeldOutErrors, OuterFold, cross_validate, cross_validate_learned
@@ -98,7 +99,8 @@ def choose_kernel(
         errors are as honest as the others.
     max_calls : int, optional
         The most calls of your own functions, of all candidates together: fewer landmarks are drawn, and if need be
-        fewer examples.
+        fewer examples. Functions that are not claimed to be symmetric are tried on a few pairs: K(l, x) is computed
+        beside K(x, l) only if these differ.
     random_state : int, optional
         Seed of landmarks, folds and samples.
     engine : Engine, optional
@@ -129,12 +131,13 @@ def choose_kernel(
     targets = SelectionTargets.of(y, check_objects(X), task)
     cv = check_cv(cv, targets)
     engine, rng = checked_engine(engine), generator(random_state)
-    sizes = within_calls(_sizes(X, cv, len(targets), engine), [one.similarity for one in named], max_calls)
-    rows = sample_rows(len(targets), targets, sizes.rows, cv if isinstance(cv, int) else 2, rng)
-    seed = int(rng.integers(2**31)) if isinstance(cv, int) else 0
-    data = SampledData(X, rows, sample_landmarks(len(rows), None, sizes.landmarks, rng))
-    sizes.announce("choose_kernel")
+    most = _sizes(X, cv, len(targets), engine)
     with budgeted(max_calls, engine), remembered_images():
+        named, sizes = _within_budget(named, X, most, max_calls, rng)
+        rows = sample_rows(len(targets), targets, sizes.rows, cv if isinstance(cv, int) else 2, rng)
+        seed = int(rng.integers(2**31)) if isinstance(cv, int) else 0
+        data = SampledData(X, rows, sample_landmarks(len(rows), None, sizes.landmarks, rng))
+        sizes.announce("choose_kernel")
         named = distinct([one.resolved(X, random_state) for one in named])
         copies = _copies(named, data)
         folds = make_folds(cv, targets, rows, copies, seed)
@@ -142,6 +145,20 @@ def choose_kernel(
         compared = Comparison(named, data, targets.at(rows), copies, folds, outer)
         tested = list(compared.tested(engine))
     return _selection(tested, compared, sizes)
+
+
+def _within_budget(
+    named: list[NamedSimilarity], X: Any, most: SampleSizes, max_calls: int | None, rng: np.random.Generator
+) -> tuple[list[NamedSimilarity], SampleSizes]:
+    """Return the candidates with the sides that are computed, and the sizes that are within a budget of calls."""
+    if max_calls is None:
+        return named, most
+    looking = calls_to_look(named, X)
+    sizes = within_calls(most, calls_for_a_pair(named), max_calls, looking)  # refuses before the first call
+    if not looking:
+        return named, sizes
+    named = with_sides(named, X, rng)
+    return named, within_calls(most, calls_for_a_pair(named), max_calls, looking)
 
 
 def checked_engine(engine: Engine | None) -> Engine:
@@ -249,7 +266,9 @@ class Comparison:
         """Test a candidate; similarities as features are normalized if that is clearly better, also in outer folds."""
         first, *others = (
             (representation, *cross_validate(F, self.targets, self.folds, self.outer))
-            for representation, F in with_and_without_normalization(*features_of(one.similarity, similarities))
+            for representation, F in with_and_without_normalization(
+                *features_of(one.similarity, similarities, one.side)
+            )
         )
         for other in others:
             outer = [b if b.inside.clearly_better(a.inside) else a for a, b in zip(first[2], other[2], strict=True)]

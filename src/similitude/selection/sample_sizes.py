@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,6 @@ from similitude.compute.engines import Engine, format_bytes
 from similitude.goodness import stratified
 from similitude.landmarks import interleaved
 from similitude.selection.targets import SelectionTargets
-from similitude.similarity import SYMMETRIC, Similarity, calls_per_pair, is_counted
 from similitude.support import BudgetError
 
 MIN_LANDMARKS = 20
@@ -63,21 +62,20 @@ def affordable(n: int, rows: int, landmarks: int, cost: Callable[[int, int], int
     return SampleSizes(r, m, tuple(notes))
 
 
-def within_calls(sizes: SampleSizes, similarities: Sequence[Similarity], max_calls: int | None) -> SampleSizes:
+def within_calls(sizes: SampleSizes, per_pair: int, max_calls: int | None, looking: int = 0) -> SampleSizes:
     """Return the largest sizes at which comparing examples with landmarks is within a budget of calls.
 
-    A similarity that is not claimed to be symmetric may have to be computed in both directions.
+    ``per_pair`` are the calls for an example and a landmark, ``looking`` those that are made beforehand.
     """
-    per_pair = sum(calls_per_pair(k) * (1 if SYMMETRIC in k.claims else 2) for k in similarities if is_counted(k))
     if max_calls is None or not per_pair:
         return sizes
-    pairs = max_calls // per_pair
+    pairs = max(0, max_calls - looking) // per_pair
     r = max(min(sizes.rows, pairs // MIN_LANDMARKS), min(sizes.rows, MIN_SIZE))
     m = min(sizes.landmarks, r, pairs // r)
     if m < 2:
         raise BudgetError(
             f"max_calls = {max_calls:,} does not suffice: comparing {r:,} examples with two landmarks takes "
-            f"{2 * r * per_pair:,} calls for all candidates together"
+            f"{2 * r * per_pair + looking:,} calls for all candidates together"
         )
     return SampleSizes(r, m, (*sizes.notes, f"{r:,} examples and {m:,} landmarks are within max_calls"))
 
