@@ -28,7 +28,7 @@ def problem(n=900, m=80):
 
 
 def by_steps(K, U, F, weights, lam, n=200):
-    """Return ridge regression by steps, whose preconditioner is made of the first n rows; the first are the landmarks."""
+    """Return ridge regression by steps, preconditioned by the first n rows, of which the first are the landmarks."""
     own, others = np.arange(len(U)), np.arange(len(U), n)
     return IteratedRidge(K, U, own, others, F[others].astype(K.dtype), weights, lam)
 
