@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -35,26 +36,40 @@ class SampleFeatures:
     ----------
     k : Similarity
         Resolved.
-    A : encoding
-        The sample.
+    among : encoding
+        The sample, or rows that it is drawn from.
     places : array of int
         Positions of the sample in X.
     landmarks : Landmarks
         Encoded, in the order in which they are used.
     options : FitOptions
+    which : array of int, optional
+        The rows that are the sample, copied when they are first needed; by default all of them.
     """
 
     def __init__(
-        self, k: Similarity, A: Encoding, places: np.ndarray, landmarks: Landmarks, options: FitOptions
+        self,
+        k: Similarity,
+        among: Encoding,
+        places: np.ndarray,
+        landmarks: Landmarks,
+        options: FitOptions,
+        which: np.ndarray | None = None,
     ) -> None:
-        self.k, self.A, self.places, self.landmarks, self.engine = k, A, places, landmarks, options.engine
-        self.proven, self.sparse, self.single = k.proven, options.penalty == "l1", itemsize(A) == 4
+        self.k, self.places, self.landmarks, self.engine = k, places, landmarks, options.engine
+        self._among, self._which = among, which
+        self.proven, self.sparse, self.single = k.proven, options.penalty == "l1", itemsize(among) == 4
         self._blocks: dict[str, list[np.ndarray]] = {"left": [], "right": []}
         self._gram = np.empty((0, 0))
-        self._own = None if isinstance(A, np.ndarray) else rows_of(landmarks.positions, places)
+        self._own = None if isinstance(among, np.ndarray) else rows_of(landmarks.positions, places)
         examined = not (self.proven or self.sparse or options.side in ("right", "both"))
         M = self.gram(min(EXAMINED, len(landmarks))) if examined else None
         self.representation = choose_representation(k, M, options.side, self.sparse, self.single)
+
+    @cached_property
+    def A(self) -> Encoding:
+        """The sample."""
+        return self._among if self._which is None else rows(self._among, self._which)
 
     def features(self, n: int, normalized: bool) -> tuple[LandmarkFeatures, np.ndarray]:
         """Return the features that the first n landmarks give, and their values for the sample."""

@@ -119,21 +119,27 @@ class ByCholesky:
 class Ridge:
     r"""Minimize :math:`\sum_i s_i |y_i - w^\top f_i - b|^2 + \lambda |w|^2`, from moments, for any :math:`\lambda`.
 
-    `only` is the only penalty that will be used, if known.
+    `only` is the only penalty that will be used, if known, and `smallest` a lower bound of the eigenvalues of the
+    centered Gram matrix.
 
     >>> F, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> Ridge(Moments.of(F, Y, np.ones(3))).fit(lam=1.0).scores(np.array([[4.0]])).round(4)
     array([[2.3333]])
     """
 
-    def __init__(self, moments: Moments, only: float | None = None) -> None:
+    def __init__(self, moments: Moments, only: float | None = None, smallest: float = 0.0) -> None:
         self.moments = moments
         self.mean, self.target_mean = moments.means()
         gram, cross = moments.centered()
         rounding = moments.eps * float(np.trace(moments.gram))
         self.unit = max(float(np.trace(gram)), rounding) or 1.0
-        by_cholesky = len(gram) > BY_EIGENVECTORS or (only is not None and only > rounding)
+        by_cholesky = len(gram) > BY_EIGENVECTORS or (only is not None and only + smallest > rounding)
         self.factorization = (ByCholesky if by_cholesky else ByEigenvectors)(gram, cross)
+
+    @property
+    def smallest(self) -> float:
+        """The smallest eigenvalue of the centered Gram matrix, or zero if unknown; more rows do not lower it."""
+        return float(self.factorization.values[0]) if isinstance(self.factorization, ByEigenvectors) else 0.0
 
     def fit(self, lam: float) -> LinearModel:
         """Return the minimizer."""
