@@ -185,7 +185,7 @@ def _numbers_tried(
     Y, weights = data.Y[sample.places], data.weights[sample.places]
     for n in choice.sizes:
         some, start = rows(sample.landmarks.encoding, slice(n)), tried[-1][1].lam if tried else None
-        trial = trial_by_products(sample.k, sample.A, some, Y, weights, options.engine, start)
+        trial = trial_by_products(sample.k, sample.encoding, some, Y, weights, options.engine, start)
         if trial is None:
             return []
         tried.append((n, trial))

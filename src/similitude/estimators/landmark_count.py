@@ -67,7 +67,7 @@ class SampleFeatures:
         self.representation = choose_representation(k, M, options.side, self.sparse, self.single)
 
     @cached_property
-    def A(self) -> Encoding:
+    def encoding(self) -> Encoding:
         """The sample."""
         return self._among if self._which is None else rows(self._among, self._which)
 
@@ -110,7 +110,7 @@ class SampleFeatures:
         """Return the similarities of some rows to the landmarks from `known` to n - 1."""
         new, positions = np.arange(known, n), self.landmarks.positions
         like, columns = sided(self.k, rows(self.landmarks.encoding, new), side)
-        A = self.A if len(which) == len(self.places) else rows(self.A, which)
+        A = self.encoding if len(which) == len(self.places) else rows(self.encoding, which)
         with pairs_at(self.places[which], None if positions is None else positions[new]):
             return Blocks(like, A, columns, engine=self.engine, itemsize=itemsize(A)).whole()
 
@@ -119,7 +119,7 @@ class SampleFeatures:
         old, new = self._own[:known], self._own[known:n]  # type: ignore[index]
         others = np.setdiff1d(np.arange(len(self.places)), [*old, *new])
         with pairs_at(self.places[new], self.places[new]):
-            A = rows(self.A, new)
+            A = rows(self.encoding, new)
             gram = Blocks(self.k, A, symmetric=True, engine=self.engine, itemsize=itemsize(A)).whole()
         values = np.empty((len(self.places), n - known), gram.dtype)
         values[new] = gram
@@ -139,7 +139,7 @@ class SampleFeatures:
         """Return the same for rows in another order, and for some of the landmarks that they were compared with."""
         which = which[which < self.n_known]
         made = copy.copy(self)
-        made.A, made.places, made.landmarks = rows(self.A, order), self.places[order], self.landmarks.only(which)
+        made.encoding, made.places, made.landmarks = rows(self.encoding, order), self.places[order], self.landmarks.only(which)
         made._blocks = {
             side: [np.concatenate(blocks, axis=1)[np.ix_(order, which)]] if blocks else []
             for side, blocks in self._blocks.items()

@@ -47,8 +47,8 @@ class SumsTask:
     def __call__(self, a: Encoding, b: FeatureUnion, out: Any = None) -> Moments:
         """Return the sums over encoded rows ``(encodings, targets, weights)``; those without a weight are left out."""
         encodings, Y, weights = a
-        weighted = np.flatnonzero(weights) if isinstance(weights, np.ndarray) else ()
-        if 0 < len(weighted) < len(weights):
+        if isinstance(weights, np.ndarray) and 0 < np.count_nonzero(weights) < len(weights):
+            weighted = np.flatnonzero(weights)
             with pairs_at(weighted, None):
                 return self(rows(a, weighted), b)
         return b.moments(b.features(encodings), Y, weights)

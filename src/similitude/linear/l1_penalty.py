@@ -49,7 +49,8 @@ def l1_path(
     zero where those of the minimizer are. Targets are -1 or +1 for the squared hinge, numbers for the squared loss; a
     weight of 2 is the same as the row twice. Decreasing penalties are fastest, as each minimizer is found starting from
     the previous one. The tolerance, of all penalties or of each, is the largest duality gap, relative to the objective
-    at w = 0; the `gap` of a model is an upper bound: the objective less that of a feasible point of the dual, in float64.
+    at w = 0; the `gap` of a model is an upper bound: the objective less that of a feasible point of the dual, in
+    float64.
 
     >>> F = np.array([[-2.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [2.0, 1.0]])
     >>> largest = largest_penalty(F, F[:, 0], np.ones(4), Squared())
