@@ -139,7 +139,8 @@ class SampleFeatures:
         """Return the same for rows in another order, and for some of the landmarks that they were compared with."""
         which = which[which < self.n_known]
         made = copy.copy(self)
-        made.encoding, made.places, made.landmarks = rows(self.encoding, order), self.places[order], self.landmarks.only(which)
+        made.encoding, made.places = rows(self.encoding, order), self.places[order]
+        made.landmarks = self.landmarks.only(which)
         made._blocks = {
             side: [np.concatenate(blocks, axis=1)[np.ix_(order, which)]] if blocks else []
             for side, blocks in self._blocks.items()
