@@ -9,13 +9,14 @@ Yuan and Lin, "Model Selection and Estimation in Regression with Grouped Variabl
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from similitude.linear.admm import ADMM, Rho
 from similitude.linear.cholesky import EPS
 from similitude.linear.features import Features
-from similitude.linear.l1_objective import TINY, L1Objective, row_norms
+from similitude.linear.l1_objective import TINY, L1Objective, L1Point, row_norms
 from similitude.linear.l2_penalty import check_penalties
 from similitude.linear.losses import Loss, Squared
 from similitude.linear.model import LinearModel
@@ -120,7 +121,8 @@ class WorkingSets:
         for _ in range(MOST_SETS):
             if gap <= goal:
                 break
-            gap = self._solve(objective, working, goal)
+            point = self._solve(objective, working, point, goal)
+            gap = objective.gap(point, self.gradient)
             if not self._join(working, row_norms(self.gradient[:-1]) > lam):
                 break
         self.last = lam
@@ -136,16 +138,14 @@ class WorkingSets:
             working[:] = True
         return len(more) > 0
 
-    def _solve(self, objective: L1Objective, working: np.ndarray, goal: float) -> float:
-        """Minimize over the working set; return the duality gap of the whole problem."""
+    def _solve(self, objective: L1Objective, working: np.ndarray, point: L1Point, goal: float) -> L1Point:
+        """Minimize over the working set, from a point; return the point reached."""
         chosen = np.flatnonzero(working)
         rows = np.append(chosen, len(self.V) - 1)
         few = objective.features if working.all() else objective.features.columns(chosen)
         part = L1Objective(few, self.loss, objective.penalty)
-        found = ADMM(part, part.at(self.V[rows], self.Z), self.rho).minimize(goal / 2)
-        self.V = np.zeros_like(self.V)
+        found = ADMM(part, replace(point, V=self.V[rows]), self.rho).minimize(goal / 2)
+        self.V, self.Z = np.zeros_like(self.V), found.Z
         self.V[rows] = found.V
-        point = objective.at(self.V, self.features.scores(self.V))
-        self.V, self.Z = point.V, point.Z
-        self.gradient = self.features.combine(point.R)
-        return objective.gap(point, self.gradient)
+        self.gradient = self.features.combine(found.R)
+        return replace(found, V=self.V)
