@@ -308,14 +308,13 @@ def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
     if not values.any():
         return 1.0
     if (weight == weight[0]).all():
-        middle = [(len(values) - 1) // 2, len(values) // 2]
-        lower, upper = np.partition(values, middle)[middle]
+        median = np.median(values)
     else:
         order = np.argsort(values, kind="stable")
-        reached = np.cumsum(weight[order])
-        places = [np.searchsorted(reached, reached[-1] / 2, side=side) for side in ("left", "right")]
-        lower, upper = values[order[places]]
-    median = (lower + upper) / 2
+        values, reached = values[order], np.cumsum(weight[order])
+        half = reached[-1] / 2
+        lower, upper = np.searchsorted(reached, half, side="left"), np.searchsorted(reached, half, side="right")
+        median = (values[lower] + values[upper]) / 2
     if not np.isfinite(median):
         raise ValueError("the vectors are too far apart: their distances overflow, so scale them first")
     return float(median if median > 0 else values[values > 0].mean())
