@@ -154,7 +154,7 @@ def test_rows_that_judge_many_take_part_in_no_choice(many):
     assert np.array_equal(judge().trial.scores, judged.trial.scores)  # and not in the model that they judge
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.deep), 3])
 def test_influences_in_a_classifier_of_many_rows_sum_to_the_score(n_classes):
     X, y = rippled(5_100)
     labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
