@@ -192,6 +192,7 @@ def test_a_stream_is_judged_by_rows_that_it_made_no_choice_on():
     assert all(one.low <= 0.5 <= one.high for one in errors)
 
 
+@pytest.mark.usefixtures("unjudged")
 @pytest.mark.parametrize("times", [2, pytest.param(4, marks=pytest.mark.deep)])
 @pytest.mark.parametrize(("n", "n_classes", "largest"), [(400, 3, 0.03), (100, 2, 0.055)])
 def test_probabilities_are_calibrated(n, n_classes, largest, times):
