@@ -121,15 +121,18 @@ def test_too_little_memory_is_one_line(monkeypatch):
         ("similitude ch", {"check"}),
         ("similitude check {file} --similarity gra", {"graphlet"}),
         ("similitude fit {file} --label sp", {"species"}),
-        pytest.param("similitude fit {file} -o m.sim --object x", {"x0", "x1", "x2", "x3"}, marks=pytest.mark.deep),
+        ("similitude fit {file} -o m.sim --object x", {"x0", "x1", "x2", "x3"}),
         ("similitude fit missing.csv --label s", set()),
     ],
 )
-def test_the_shell_completes(line, offered, flowers):
+def test_the_shell_completes(line, offered, flowers, monkeypatch):
     line = line.format(file=flowers)
     asked = {"_SIMILITUDE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-    found = subprocess.run(PROGRAM, env={**os.environ, **asked}, capture_output=True, text=True, check=True)
-    assert set(found.stdout.split()) == offered and not found.stderr
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["similitude"])
+    found = run()
+    assert found.code == 0 and set(found.out.split()) == offered and not found.err
 
 
 # Writing.

@@ -132,15 +132,18 @@ def rippled(n, seed=0):
 @pytest.fixture(scope="module")
 def many():
     X, y = rippled(5_400)
-    model = SimilarityRegressor("gaussian", random_state=0, engine=ONE)
-    _, judge = model._train(X, y[:, None], np.ones(len(y)), None, None, by_pilot=True)
-    return X, y, model, judge()
+    model, judged = SimilarityRegressor("gaussian", random_state=0, engine=ONE), []
+    with pytest.MonkeyPatch.context() as patched:
+        judge = SimilarityRegressor._judge
+        patched.setattr(SimilarityRegressor, "_judge", lambda self, one: judged.append(one) or judge(self, one))
+        model.fit(X, y)
+    return X, y, model, judged[0]
 
 
 def test_many_rows_are_fitted_by_steps(many):
-    X, y, _, judged = many
+    _, _, model, judged = many
     new, truth = rippled(2_000, seed=1)
-    error = ((SimilarityRegressor("gaussian", random_state=0, engine=ONE).fit(X, y).predict(new) - truth) ** 2).mean()
+    error = ((model.predict(new) - truth) ** 2).mean()
     assert error < 1.35 * 0.04 and judged.trial.loss == pytest.approx(error, rel=0.25)
 
 
