@@ -368,7 +368,6 @@ def test_landmarks_are_shown_as_the_objects_that_they_are():
 # Heads.
 
 
-@pytest.mark.usefixtures("unjudged")
 @pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize(
     ("objective", "labels", "similarity"),
