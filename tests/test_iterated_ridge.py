@@ -41,6 +41,13 @@ def test_steps_end_at_ridge_regression(dtype, atol, first_penalty):
     assert np.allclose(part.scores(F), without.scores(F), atol=atol)
 
 
+def test_with_all_rows_in_the_preconditioner_one_step_is_enough(monkeypatch):
+    monkeypatch.setattr("similitude.linear.iterated_ridge.MOST_STEPS", 1)
+    K, U, F, Y, weights = problem()
+    found = IteratedRidge(K, U, np.arange(len(Y)), F, weights, LAM).fit(Y, weights, LAM)
+    assert np.allclose(found.scores(F), Ridge(Moments.of(F, Y, weights)).fit(LAM).scores(F), atol=1e-8)
+
+
 def test_with_many_outputs_products_are_those_of_matrices():
     K, U, F, Y, weights = problem()
     Y = Y @ np.random.default_rng(1).normal(size=(2, 7))
