@@ -23,15 +23,21 @@ def problem(n=900, m=80):
     k = Gaussian(0.6)
     factor = factor_of_landmarks(k.gram(X[:m]), False)
     K = k.cross(X, X[:m][factor.pivots])
+    assert np.array_equal(factor.pivots, np.arange(m))
     return K, factor.U, solve_rows(K.copy(), solver(factor.U, K.dtype)), Y, rng.uniform(0.5, 2.0, size=n)
+
+
+def by_steps(K, U, F, weights, lam, n=200):
+    """Return ridge regression by steps, preconditioned by the first n rows, of which the first are the landmarks."""
+    own, others = np.arange(len(U)), np.arange(len(U), n)
+    return IteratedRidge(K, U, own, others, F[others].astype(K.dtype), weights, lam)
 
 
 @pytest.mark.parametrize(("dtype", "atol"), [(np.float64, 1e-6), (np.float32, 1e-4)])
 @pytest.mark.parametrize("first_penalty", [LAM, 3 * LAM])
 def test_steps_end_at_ridge_regression(dtype, atol, first_penalty):
     K, U, F, Y, weights = problem()
-    some = np.arange(200)
-    ridge = IteratedRidge(K.astype(dtype), U, some, F[some].astype(dtype), weights, first_penalty)
+    ridge = by_steps(K.astype(dtype), U, F, weights, first_penalty)
     found = ridge.fit(Y, weights, LAM, tolerance=1e-13)
     expected = Ridge(Moments.of(F, Y, weights)).fit(LAM)
     assert np.allclose(found.scores(F), expected.scores(F), atol=atol)
@@ -51,7 +57,7 @@ def test_with_all_rows_in_the_preconditioner_one_step_is_enough(monkeypatch):
 def test_with_many_outputs_products_are_those_of_matrices():
     K, U, F, Y, weights = problem()
     Y = Y @ np.random.default_rng(1).normal(size=(2, 7))
-    ridge = IteratedRidge(K, U, np.arange(200), F[:200], weights, LAM)
+    ridge = by_steps(K, U, F, weights, LAM)
     expected = Ridge(Moments.of(F, Y, weights)).fit(LAM)
     assert np.allclose(ridge.fit(Y, weights, LAM, tolerance=1e-14).scores(F), expected.scores(F), atol=1e-6)
 
@@ -60,7 +66,7 @@ def test_with_many_outputs_products_are_those_of_matrices():
 def test_what_groups_add_sums_to_the_model(first_penalty):
     K, U, F, Y, weights = problem()
     members = Members(np.random.default_rng(2).integers(0, 5, len(Y)), 5, Y)
-    ridge = IteratedRidge(K, U, np.arange(200), F[:200], weights, first_penalty)
+    ridge = by_steps(K, U, F, weights, first_penalty)
     model = ridge.fit(Y, weights, LAM)
     added = ridge.of_groups(model, Y, weights, LAM, members)
     total = added.scores(F).reshape(len(Y), 5, 2).sum(axis=1) + np.average(Y, axis=0, weights=weights)
@@ -74,7 +80,7 @@ def test_groups_add_what_they_do_in_ridge_regression():
     exact.moments.groups = GroupMoments.precisely(F, members, weights)
     W = exact.of_groups(LAM).weights.reshape(-1, 3, 5)
     expected = (W[:, 1:] - base[:, None] * W[:, :1]).transpose(0, 2, 1).reshape(len(W), -1)
-    ridge = IteratedRidge(K, U, np.arange(200), F[:200], weights, LAM)
+    ridge = by_steps(K, U, F, weights, LAM)
     found = ridge.of_groups(exact.fit(LAM), Y, weights, LAM, members, tolerance=1e-14)
     assert np.allclose(F @ found.weights, F @ expected, atol=1e-6)
 
@@ -83,7 +89,7 @@ def test_the_default_accuracy_is_relative_to_what_the_model_leaves():
     """Targets without noise are fitted closely, so that steps which suffice for others would lose most of the fit."""
     K, U, F, _, weights = problem()
     Y = F @ np.random.default_rng(3).normal(size=(F.shape[1], 1))
-    exact, ridge = Ridge(Moments.of(F, Y, weights)), IteratedRidge(K, U, np.arange(200), F[:200], weights, 1e-4)
+    exact, ridge = Ridge(Moments.of(F, Y, weights)), by_steps(K, U, F, weights, 1e-4)
 
     def objective(model):
         return float(weights @ (Y - model.scores(F))[:, 0] ** 2 + 1e-4 * np.square(model.weights).sum())
@@ -94,7 +100,7 @@ def test_the_default_accuracy_is_relative_to_what_the_model_leaves():
 
 def test_a_preconditioner_below_rounding_still_serves():
     K, U, F, Y, weights = problem()
-    ridge = IteratedRidge(K.astype("f4"), U, np.arange(40), F[:40].astype("f4"), weights, 1e-9)
+    ridge = by_steps(K.astype("f4"), U, F, weights, 1e-9, n=len(U))
     assert np.isfinite(ridge.fit(Y, weights, LAM).weights).all()
 
 

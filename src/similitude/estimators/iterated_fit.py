@@ -23,7 +23,7 @@ MOST_SOLVED = 14
 COMPARED_AT = 2e-3
 """The accuracy with which penalties are compared."""
 
-ROWS_PER_LANDMARK = 1.5
+ROWS_PER_LANDMARK = 2.0
 """Rows per landmark of the preconditioner."""
 
 
@@ -69,10 +69,10 @@ def fit_by_steps(
     rows = A.astype(dtype, copy=False)
     K = Blocks(k, rows, rows[own], engine=options.engine, itemsize=dtype.itemsize).whole()
     others = np.setdiff1d(np.arange(min(int(ROWS_PER_LANDMARK * len(U)), len(Y) - 2 * n_judging)), own)
-    F = np.concatenate([U.T.astype(dtype), solve_rows(K[others], solver(U, dtype))])
-    ridge = IteratedRidge(K, U, np.concatenate([own, others]), F, weights, lam)
+    ridge = IteratedRidge(K, U, own, others, solve_rows(K[others], solver(U, dtype)), weights, lam)
     lam, without = _best_penalty(ridge, Y, weights, n_judging)
-    judged = Trial.of(lam, *_last(n_judging, ridge.images(without.weights) + without.intercept, Y, weights))
+    last = slice(len(Y) - n_judging, None)
+    judged = Trial.of(lam, ridge.scores(without, last), Y[last], weights[last])
     linear = ridge.fit(Y, weights, lam, without)
     base = weights @ Y / weights.sum()
     if options.classes and Y.shape[1] > 1:  # codes of classes have the same sum for each row, and so have the scores
@@ -91,16 +91,10 @@ def _best_penalty(ridge: IteratedRidge, Y: np.ndarray, weights: np.ndarray, n: i
     lam, model, least = ridge.lam, None, np.inf
     while True:
         tried = ridge.fit(Y, fitted, lam, model, COMPARED_AT)
-        scores = ridge.images(tried.weights)[compared] + tried.intercept
-        loss = Trial.of(lam, scores, Y[compared], weights[compared]).loss
+        loss = Trial.of(lam, ridge.scores(tried, compared), Y[compared], weights[compared]).loss
         if model is not None and loss >= least:
             return lam * PENALTY_STEP, model
         model, least, lam = tried, loss, lam / PENALTY_STEP
-
-
-def _last(n: int, *arrays: np.ndarray) -> list[np.ndarray]:
-    """Return the last n rows of each array."""
-    return [one[len(one) - n :] for one in arrays]
 
 
 def _influence(

@@ -29,7 +29,7 @@ from similitude.estimators.pilot_choice import (
     few_outputs,
 )
 from similitude.landmarks import Factor, factor_of_landmarks, solve_rows, solver
-from similitude.linear import Moments, downhill
+from similitude.linear import Moments
 from similitude.similarity import Similarity, remembered_images
 
 FIRST_FIT, SECOND_FIT = (200, 1_600), (800, 3_200)
@@ -74,7 +74,7 @@ def choose_for_landmarks(
             trials, place = second.found[second.between(second.best((best,)))]
         else:
             trials = more(k)
-            place = trials.best(downhill(trials.loss, FIRST_PENALTY, 2), 1)
+            place = trials.best(trials.best(FIRST_PENALTY, 2), 1)
     assert isinstance(trials, LandmarkTrials)
     sizes, losses, deviations, enough = trials.numbers(place)
     n_scales = len(PILOT_MULTIPLES) if scales else 1
@@ -158,8 +158,9 @@ class LandmarkTrials(Trials):
         lam = penalty * moments.weight / self.n_fitted * (2 if moments is self.half else 1)
         np.fill_diagonal(centered, centered.diagonal() + lam)
         try:
-            factor = cholesky(centered, lower=True, overwrite_a=True, check_finite=False)
+            factor = cholesky(centered.T, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:  # the penalty is below rounding
             return np.full_like(self.rows.Y, np.inf)
         W = cho_solve((factor, True), cross, check_finite=False)
-        return np.asarray(self.rows.Y - constant - (self.judged[:, :m] - mean[:m]) @ W)
+        constant = constant - mean[:m] @ W
+        return np.asarray(self.rows.Y - constant - self.judged[:, :m] @ W.astype(self.judged.dtype))

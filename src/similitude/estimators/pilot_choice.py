@@ -119,7 +119,7 @@ def choose_on_pilot(
             place = trials.best(start, 1)
         else:
             trials = PenaltyTrials.of(k, objects, rows, PENALTY_PILOT)
-            place = trials.best(downhill(trials.loss, FIRST_PENALTY, 2), 1)
+            place = trials.best(trials.best(FIRST_PENALTY, 2), 1)
     sizes, losses, deviations, enough = _numbers(trials, place)
     n_scales = len(PILOT_MULTIPLES) if scales else 1
     return PilotChoice(trials.k, trials.extrapolated_penalty(place), n_scales, sizes, losses, deviations, enough)
@@ -222,7 +222,12 @@ class Trials:
 
     def best(self, start: int, step: int) -> int:
         """Return the position of the best penalty, downhill from a start; of ties it is the largest."""
-        best = place = downhill(self.loss, start, step)
+        best = start
+        while TIE * self.loss(best - step) < self.loss(best):
+            best -= step
+        while best >= start and self.loss(best + step) < self.loss(best):
+            best += step
+        place = best
         while self.loss(place + step) <= TIE * self.loss(best):
             place += step
         return place

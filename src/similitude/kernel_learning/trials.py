@@ -202,15 +202,17 @@ def solve_ridge(K: np.ndarray, Y: np.ndarray, penalty: float) -> np.ndarray:
 
 
 def ridge_factor(K: np.ndarray, penalty: Any) -> np.ndarray:
-    """Return the lower Cholesky factor of K + diag(penalty); K is overwritten.
+    """Return the lower Cholesky factor of K + diag(penalty), of which the values above the diagonal mean nothing.
 
-    If rounding leaves the matrix indefinite, the penalty is raised.
+    K is overwritten. If rounding leaves the matrix indefinite, the penalty is raised.
     """
     (factor,) = get_lapack_funcs(("potrf",), (K,))  # without the checks of SciPy, which take longer than few rows
     diagonal, least = K.diagonal().copy(), 1e-10
     while True:
         np.fill_diagonal(K, diagonal + np.asarray(penalty, K.dtype))
-        found, failed = factor(K.T, lower=True)  # K.T is in the order of LAPACK
+        found, failed = factor(K.T, lower=True, overwrite_a=True, clean=False)  # K.T is in the order of LAPACK
         if not failed:
             return np.asarray(found)
+        below = np.tril(K, -1)  # is left as it was
+        K[...] = below + below.T
         penalty, least = np.maximum(10 * np.asarray(penalty), least), 10 * least

@@ -1,9 +1,11 @@
 r"""Ridge regression on the projected features of many landmarks, by conjugate gradients on their similarities.
 
 With :math:`K(L, L) = U^\top U` the features of a row with similarities k are :math:`f = U^{-\top} k`. They are never
-computed but for some rows S, whose weighted, centered Gram matrix, enlarged to the weight of all rows, is the
-preconditioner :math:`P = \rho \sum_{i \in S} s_i (f_i - m_S)(f_i - m_S)^\top + \lambda`. Then a step costs two products
-with the similarities, and about ten steps suffice, where the Gram matrix of all rows would take as long as hundreds.
+computed but for some rows S, the landmarks among them, whose weighted, centered Gram matrix, enlarged to the weight of
+all rows, is the preconditioner :math:`P = \rho \sum_{i \in S} s_i (f_i - m_S)(f_i - m_S)^\top + \lambda`. The features
+of the landmarks are the columns of U, so that their part of it is a product of triangles. Then a step costs two
+products with the similarities, and about ten steps suffice, where the Gram matrix of all rows would take as long as
+hundreds.
 
 The model is linear in the targets, so that what groups of rows add to it are the minimizers for the targets of one
 group each, less the mean, and zero elsewhere. Their steps are those of a block of columns. The same preconditioner
@@ -33,8 +35,8 @@ LEAST_OBJECTIVE = 1e-12
 FEW_COLUMNS = 4
 """Number of outputs up to which products with vectors are faster than products of matrices."""
 
-ROWS_SUMMED = 4096
-"""Rows whose sums are computed in the precision of the similarities."""
+ROWS_SUMMED = 512
+"""Rows whose sums are computed in the precision of the similarities, and which are multiplied twice while in cache."""
 
 
 class IteratedRidge:
@@ -46,27 +48,35 @@ class IteratedRidge:
         The similarities of rows to landmarks, in either precision.
     U : array of shape (m, m)
         Upper triangular, :math:`K(L, L) = U^\top U`.
-    some : array of int
-        The rows of the preconditioner.
+    own : array of shape (m,) of int
+        Which rows the landmarks are.
+    others : array of int
+        The other rows of the preconditioner.
     F : array
-        Their features.
+        The features of these.
     weights : array of shape (n,)
     lam : float
         The penalty of the preconditioner.
 
     >>> K, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
-    >>> ridge = IteratedRidge(K, np.eye(1), np.arange(2), K[:2], np.ones(3), lam=1.0)
+    >>> ridge = IteratedRidge(K, np.eye(1), np.array([0]), np.array([1]), K[1:2], np.ones(3), lam=1.0)
     >>> ridge.fit(Y, np.ones(3), lam=1.0).scores(np.array([[4.0]])).round(4)
     array([[2.3333]])
     """
 
     def __init__(
-        self, K: np.ndarray, U: np.ndarray, some: np.ndarray, F: np.ndarray, weights: np.ndarray, lam: float
+        self,
+        K: np.ndarray,
+        U: np.ndarray,
+        own: np.ndarray,
+        others: np.ndarray,
+        F: np.ndarray,
+        weights: np.ndarray,
+        lam: float,
     ) -> None:
-        self.K, self.U, self.lam, s = K, np.asfortranarray(U), lam, weights[some]
-        centered = F - (s @ F / s.sum()).astype(F.dtype)
-        centered *= np.sqrt(weights.sum() / s.sum() * s).astype(F.dtype)[:, None]
-        self.factor = _factor(centered.T @ centered, lam)
+        self.K, self.U, self.lam = K, np.asfortranarray(U), lam
+        s = weights * (weights.sum() / (weights[own].sum() + weights[others].sum()))
+        self.factor = _factor(_centered_gram(U, F, s[own], s[others]), lam)
 
     def fit(
         self,
@@ -78,15 +88,17 @@ class IteratedRidge:
     ) -> LinearModel:
         """Return the minimizer for rows of which some may have no weight, and a penalty, from a start."""
         mean = weights @ Y / weights.sum()
+        center = self._center(weights)
         right, squares = self._adjoint(weights[:, None] * (Y - mean)), weights @ (Y - mean) ** 2
-        W = self._solve(right, squares, weights, lam, None if start is None else start.weights, tolerance)
-        return LinearModel(W, mean - weights @ self.images(W) / weights.sum())
+        W = self._solve(right, squares, weights, center, lam, None if start is None else start.weights, tolerance)
+        return LinearModel(W, mean - center @ W)
 
     def _solve(
         self,
         right: np.ndarray,
         squares: np.ndarray,
         weights: np.ndarray,
+        center: np.ndarray,
         lam: float,
         start: np.ndarray | None,
         tolerance: float,
@@ -98,14 +110,14 @@ class IteratedRidge:
         """
         W, G = np.zeros_like(right), right
         if start is not None:
-            W, G = start, right - self._times(start, weights, lam)
+            W, G = start, right - self._times(start, weights, center, lam)
         Z = self._precondition(G)
         D, size = Z, _products(G, Z)
         for _ in range(MOST_STEPS):
             objective = np.maximum(squares - _products(W, right + G), LEAST_OBJECTIVE * squares)
             if (size <= tolerance * objective).all():
                 break
-            H = self._times(D, weights, lam)
+            H = self._times(D, weights, center, lam)
             length = _quotients(size, _products(D, H))
             W, G = W + length * D, G - length * H
             Z = self._precondition(G)
@@ -113,12 +125,10 @@ class IteratedRidge:
             D = Z + _quotients(size, before) * D
         return W
 
-    def images(self, W: np.ndarray) -> np.ndarray:
-        """Return the scores of all rows for weights of the features, without an intercept."""
-        V = _divided(self.U, W).astype(self.K.dtype)
-        if V.shape[1] > FEW_COLUMNS:
-            return (self.K @ V).astype(np.float64)
-        return np.column_stack([self.K @ column for column in V.T]).astype(np.float64)
+    def scores(self, model: LinearModel, rows: slice) -> np.ndarray:
+        """Return the scores of some rows."""
+        V = _divided(self.U, model.weights).astype(self.K.dtype)
+        return _times(self.K[rows], V).astype(np.float64) + model.intercept
 
     def of_groups(
         self,
@@ -137,43 +147,45 @@ class IteratedRidge:
         n, outputs, total = members.n_groups, Y.shape[1], weights.sum()
         inside = members.group[:, None] == np.arange(n)
         mean, share = weights @ Y / total, weights @ inside / total
-        targets = weights[:, None] * (Y - mean)
-        middle = self._sums(weights[:, None] / total)
-        sums = self._sums_of_groups(targets, members) - middle * (targets.T @ inside).ravel()
+        targets, center = weights[:, None] * (Y - mean), self._center(weights)
+        right = _divided(self.U, self._sums_of_groups(targets, members), transposed=True)
+        right -= np.outer(center, (targets.T @ inside).ravel())
         squares = ((weights[:, None] * (Y - mean) ** 2).T @ inside).ravel()
-        W = self._solve(_divided(self.U, sums, transposed=True), squares, weights, lam, None, tolerance)
+        W = self._solve(right, squares, weights, center, lam, None, tolerance)
         W = W.reshape(-1, outputs, n)
         W = W + (model.weights - W.sum(axis=2))[:, :, None] * share
-        constants = -np.tensordot(_divided(self.U, middle, transposed=True)[:, 0], W, 1)
+        constants = -np.tensordot(center, W, 1)
         constants = constants + (model.intercept - mean - constants.sum(axis=1))[:, None] * share
         return LinearModel(W.transpose(0, 2, 1).reshape(len(W), -1), constants.T.ravel())
 
-    def _times(self, W: np.ndarray, weights: np.ndarray, lam: float) -> np.ndarray:
-        """Return the product with the normal equations."""
-        T = self.images(W)
-        return self._adjoint(weights[:, None] * (T - weights @ T / weights.sum())) + lam * W
+    def _center(self, weights: np.ndarray) -> np.ndarray:
+        """Return the weighted mean of the features."""
+        return self._adjoint(weights[:, None] / weights.sum())[:, 0]
+
+    def _times(self, W: np.ndarray, weights: np.ndarray, center: np.ndarray, lam: float) -> np.ndarray:
+        """Return the product with the normal equations, in one pass over the similarities."""
+        V, mean, total = _divided(self.U, W).astype(self.K.dtype), center @ W, np.zeros_like(W)
+        for rows in self._strips():
+            T = weights[rows, None] * (_times(self.K[rows], V) - mean)
+            total += _times(self.K[rows].T, T.astype(self.K.dtype))
+        return _divided(self.U, total, transposed=True) + lam * W
 
     def _adjoint(self, T: np.ndarray) -> np.ndarray:
-        """Return the sum over rows of their features times T, whose columns sum to zero."""
-        return _divided(self.U, self._sums(T), transposed=True)
-
-    def _sums(self, T: np.ndarray) -> np.ndarray:
-        """Return the sum over rows of their similarities times T."""
+        """Return the sum over rows of their features times T."""
         T, total = T.astype(self.K.dtype), np.zeros((self.K.shape[1], T.shape[1]))
-        for start in range(0, len(T), ROWS_SUMMED):
-            part, K = T[start : start + ROWS_SUMMED], self.K[start : start + ROWS_SUMMED]
-            if T.shape[1] > FEW_COLUMNS:
-                total += K.T @ part
-            else:
-                total += np.column_stack([column @ K for column in part.T])
-        return total
+        for rows in self._strips():
+            total += _times(self.K[rows].T, T[rows])
+        return _divided(self.U, total, transposed=True)
+
+    def _strips(self) -> list[slice]:
+        """Return slices of a few rows each that make up all rows."""
+        return [slice(start, start + ROWS_SUMMED) for start in range(0, len(self.K), ROWS_SUMMED)]
 
     def _sums_of_groups(self, T: np.ndarray, members: Members) -> np.ndarray:
         """Return the sums over the rows of each group of their similarities times T."""
         total = np.zeros((self.K.shape[1], T.shape[1] * members.n_groups))
-        for start in range(0, len(T), ROWS_SUMMED):
-            some = slice(start, start + ROWS_SUMMED)
-            total += sums_of_groups(self.K[some], members[some], list(T[some].T)).T
+        for rows in self._strips():
+            total += sums_of_groups(self.K[rows], members[rows], list(T[rows].T)).T
         return total
 
     def _precondition(self, G: np.ndarray) -> np.ndarray:
@@ -182,14 +194,38 @@ class IteratedRidge:
         return _divided(self.factor, half).astype(np.float64)
 
 
+def _centered_gram(U: np.ndarray, F: np.ndarray, own: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the weighted, centered Gram matrix of the columns of U and the rows of F, in the upper triangle."""
+    (lauum,), (syr2,), (syrk,) = (
+        get_lapack_funcs(("lauum",), (U,)),
+        get_blas_funcs(("syr2",), (U,)),
+        get_blas_funcs(("syrk",), (F,)),
+    )
+    sums = U @ own
+    mean = (sums + others.astype(F.dtype) @ F) / (own.sum() + others.sum())
+    gram, _ = lauum(np.asfortranarray(U * np.sqrt(own)), lower=False, overwrite_c=True)
+    gram = syr2(-1.0, sums - own.sum() / 2 * mean, mean, lower=False, a=gram, overwrite_a=True)
+    centered = (F - mean.astype(F.dtype)) * np.sqrt(others).astype(F.dtype)[:, None]
+    found = syrk(1.0, centered.T, beta=1.0, c=gram.astype(F.dtype), lower=False, overwrite_c=True)
+    return np.asarray(found)
+
+
 def _factor(gram: np.ndarray, lam: float) -> np.ndarray:
-    """Return the upper Cholesky factor of gram + lam; of single precision if that has enough digits."""
+    """Return the upper Cholesky factor of gram + lam, given above the diagonal; of single precision if that will do."""
     (potrf,) = get_lapack_funcs(("potrf",), (gram,))
     np.fill_diagonal(gram, gram.diagonal() + np.asarray(lam, dtype=gram.dtype))
-    found, failed = potrf(gram.T, lower=False)  # symmetric, and in the order of LAPACK
+    found, failed = potrf(gram, lower=False)
     if failed:
-        found = factorize(gram.astype(np.float64), np.finfo(gram.dtype).eps * float(gram.diagonal().max()))
+        whole = np.triu(gram) + np.triu(gram, 1).T
+        found = factorize(whole.astype(np.float64), np.finfo(gram.dtype).eps * float(gram.diagonal().max()))
     return np.asfortranarray(found, dtype=gram.dtype)
+
+
+def _times(K: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return K V, column by column if there are few; otherwise V' K', which takes less time if K is in rows."""
+    if V.shape[1] > FEW_COLUMNS:
+        return np.asarray(np.ascontiguousarray(V.T) @ K.T).T
+    return np.column_stack([K @ column for column in V.T])
 
 
 def _divided(U: np.ndarray, B: np.ndarray, transposed: bool = False) -> np.ndarray:

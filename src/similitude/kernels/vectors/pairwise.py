@@ -304,14 +304,17 @@ def _checked_weights(sample_weight: Any, n: int) -> np.ndarray:
 
 def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
     """Return the weighted median of distances, or a positive number in its place."""
-    order = np.argsort(values, kind="stable")
-    order = order[weight[order] > 0]
-    values, reached = values[order], np.cumsum(weight[order])
-    if len(values) == 0 or values[-1] == 0:
+    values, weight = values[weight > 0], weight[weight > 0]
+    if not values.any():
         return 1.0
-    half = reached[-1] / 2
-    lower, upper = np.searchsorted(reached, half, side="left"), np.searchsorted(reached, half, side="right")
-    median = (values[lower] + values[upper]) / 2
+    if (weight == weight[0]).all():
+        median = np.median(values)
+    else:
+        order = np.argsort(values, kind="stable")
+        values, reached = values[order], np.cumsum(weight[order])
+        half = reached[-1] / 2
+        lower, upper = np.searchsorted(reached, half, side="left"), np.searchsorted(reached, half, side="right")
+        median = (values[lower] + values[upper]) / 2
     if not np.isfinite(median):
         raise ValueError("the vectors are too far apart: their distances overflow, so scale them first")
     return float(median if median > 0 else values[values > 0].mean())
