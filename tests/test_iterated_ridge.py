@@ -50,7 +50,7 @@ def test_steps_end_at_ridge_regression(dtype, atol, first_penalty):
 def test_with_all_rows_in_the_preconditioner_one_step_is_enough(monkeypatch):
     monkeypatch.setattr("similitude.linear.iterated_ridge.MOST_STEPS", 1)
     K, U, F, Y, weights = problem()
-    found = IteratedRidge(K, U, np.arange(len(Y)), F, weights, LAM).fit(Y, weights, LAM)
+    found = by_steps(K, U, F, weights, LAM, n=len(Y)).fit(Y, weights, LAM)
     assert np.allclose(found.scores(F), Ridge(Moments.of(F, Y, weights)).fit(LAM).scores(F), atol=1e-8)
 
 
