@@ -309,6 +309,11 @@ def test_the_largest_penalty_is_where_the_first_weight_appears(loss):
     np.testing.assert_allclose(none.intercept, s @ Y / s.sum())
 
 
+def test_the_largest_penalty_is_one_where_every_penalty_leaves_no_weight():
+    F, _, s = problem(8)
+    assert largest(F, np.ones((len(F), 2)), s, loss="squared") == 1.0
+
+
 def test_a_feature_goes_for_all_outputs_at_once():
     F, codes, s = problem(9, n=200, d=30)
     lam = 0.2 * largest(F, against_rest(codes, 3), s)

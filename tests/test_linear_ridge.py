@@ -113,6 +113,15 @@ def test_moments_of_single_precision_are_kept_in_double():
         np.testing.assert_allclose(getattr(found, name), getattr(exact, name), rtol=1e-4, atol=1e-2)
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_features_far_from_zero_lose_no_digits_in_single_precision_whatever_their_unit(unit):
+    F = (unit * (1000.0 + np.random.default_rng(0).normal(size=(400, 3)))).astype(np.float32)
+    found = Moments.of(F, np.ones((400, 1)), np.ones(400))
+    centered = F.astype(np.float64) - F.astype(np.float64).mean(axis=0)
+    spread = found.gram - np.outer(found.features, found.features) / found.weight
+    np.testing.assert_allclose(spread, centered.T @ centered, rtol=1e-3, atol=1e-2 * unit**2)
+
+
 # The minimizer.
 
 
