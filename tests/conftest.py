@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import quick_tests
 
+from similitude import estimators
+
 
 def pytest_collection_modifyitems(items):
     """Mark the tests that are listed in ``quick_tests.py``."""
@@ -21,6 +23,13 @@ def quick_reports():
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("similitude.report.findings.baselines.MAX_TREES", 5)
         patched.setattr("similitude.report.findings.held_out.REPEATS", 2)
+        yield
+
+
+@pytest.fixture
+def unjudged():
+    """Fits estimate no error on new rows, which takes most of their time: for tests of something else."""
+    with estimators.unjudged():
         yield
 
 

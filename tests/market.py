@@ -273,6 +273,13 @@ if pl is not None:
 
 # Engines.
 
+TELLING = {
+    *("gaussian, float32", "gaussian, sparse", "jaccard, bits", "shares any", "columns", "spectrum, idf"),
+    *("edit, unusual strings", "weisfeiler-lehman", "dtw", "pairs", "precomputed, sparse", "expression", "repaired"),
+    *("cached pairs", "tabular", "pairs of rows", "shifted, polars"),
+}
+"""Similarities of each kind of objects, and of each way to pass them on to other processes."""
+
 
 def agree_on(engine, name, tolerance=1e-12):
     """Check that an engine gives the Gram matrix, cross matrix and diagonal of one thread, and the tiles of it."""

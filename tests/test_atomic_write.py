@@ -150,21 +150,23 @@ LIMITED = """
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
     import signal
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        files.write(sys.argv[1], {"x": [f"{i * 7919 % 100_003:x} {i}" for i in range(100_000)]})
-    except FileError as error:
-        print(error)
+    for path in sys.argv[1:]:
+        try:
+            files.write(path, {"x": [f"{i * 7919 % 100_003:x} {i}" for i in range(100_000)]})
+        except FileError as error:
+            print(error)
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no limits")
-@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.parquet", "a.arrow"])
-def test_a_limit_that_is_met_while_rows_are_written(name, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(LIMITED), tmp_path / name], capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0 and f"{name}: cannot be written: " in done.stdout, done.stderr
-    assert len(done.stdout.splitlines()) == 1 and list(tmp_path.iterdir()) == []
+def test_a_limit_that_is_met_while_rows_are_written(tmp_path):
+    names = ["a.csv", "a.csv.gz", "a.parquet", "a.arrow"]
+    command = [sys.executable, "-c", textwrap.dedent(LIMITED), *(tmp_path / name for name in names)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
+    assert len(said) == len(names) and list(tmp_path.iterdir()) == []
+    assert all(f"{name}: cannot be written: " in line for name, line in zip(names, said, strict=True))
 
 
 def test_errors_of_the_caller_pass_unchanged(tmp_path):

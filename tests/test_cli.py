@@ -121,15 +121,18 @@ def test_too_little_memory_is_one_line(monkeypatch):
         ("similitude ch", {"check"}),
         ("similitude check {file} --similarity gra", {"graphlet"}),
         ("similitude fit {file} --label sp", {"species"}),
-        pytest.param("similitude fit {file} -o m.sim --object x", {"x0", "x1", "x2", "x3"}, marks=pytest.mark.deep),
+        ("similitude fit {file} -o m.sim --object x", {"x0", "x1", "x2", "x3"}),
         ("similitude fit missing.csv --label s", set()),
     ],
 )
-def test_the_shell_completes(line, offered, flowers):
+def test_the_shell_completes(line, offered, flowers, monkeypatch):
     line = line.format(file=flowers)
     asked = {"_SIMILITUDE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-    found = subprocess.run(PROGRAM, env={**os.environ, **asked}, capture_output=True, text=True, check=True)
-    assert set(found.stdout.split()) == offered and not found.stderr
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["similitude"])
+    found = run()
+    assert found.code == 0 and set(found.out.split()) == offered and not found.err
 
 
 # Writing.
@@ -202,18 +205,28 @@ def test_no_control_characters_on_a_dumb_terminal(genes):
 
 
 RED = "\x1b[31mred\u202e"
+ONE_BY_ONE = """
+import json, sys
+from similitude.cli import main
+for command in json.loads(sys.argv[1]):
+    try:
+        main(command)
+    except SystemExit as end:
+        print("exit code", end.code, flush=True)
+"""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 def test_labels_command_no_terminal_and_reach_files_unchanged(tmp_path):
     rows = write_csv(tmp_path / "rows.csv", {"x": list(range(40)), "class": ["plain"] * 20 + [RED] * 20})
-    fit = [*PROGRAM, "fit", str(rows), "--label", "class", "-s", "gaussian", "-o", str(tmp_path / "m.sim")]
-    assert "\x1b[31mred" not in terminal(fit, {"TERM": "xterm"})
-    predict = [*PROGRAM, "predict", str(tmp_path / "m.sim"), str(rows), "--probabilities"]
-    for place in ("-", "/dev/tty"):
-        shown = terminal([*predict, "-o", place], {"TERM": "xterm"})
-        assert "\x1b[31mred" not in shown and "\u202e" not in shown and "\\x1b[31mred\\u202e" in shown
-    piped = subprocess.run(predict, capture_output=True, check=True).stdout.decode()
+    fit = ["fit", str(rows), "--label", "class", "-s", "gaussian", "-o", str(tmp_path / "m.sim")]
+    predict = ["predict", str(tmp_path / "m.sim"), str(rows), "--probabilities"]
+    commands = [fit, [*predict, "-o", "-"], [*predict, "-o", "/dev/tty"]]
+    written = terminal([sys.executable, "-c", ONE_BY_ONE, json.dumps(commands)], {"TERM": "xterm"})
+    shown = written.split("exit code 0")
+    assert len(shown) == 4 and not any("\x1b[31mred" in one or "\u202e" in one for one in shown)
+    assert all("\\x1b[31mred\\u202e" in one for one in shown[1:3])
+    piped = run(*predict).out
     assert RED in piped and f"probability_{RED}" in piped
 
 

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from market import SIMILARITIES, agree_on
+from market import SIMILARITIES, TELLING, agree_on
 
 from similitude import use_engine
 from similitude.checks import check_engine
@@ -21,10 +21,17 @@ def test_contract(engine):
     check_engine(engine)
 
 
-@pytest.mark.parametrize("engine", [LocalEngine(threads=3), LocalEngine(processes=2)], ids=["threads", "processes"])
 @pytest.mark.parametrize("name", SIMILARITIES)
-def test_every_similarity_is_that_of_one_thread(name, engine):
-    agree_on(engine, name)
+def test_every_similarity_is_that_of_one_thread(name):
+    agree_on(LocalEngine(threads=3), name)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in TELLING else pytest.mark.deep) for name in SIMILARITIES]
+)
+def test_every_similarity_is_that_of_worker_processes(name):
+    """In `make test` one of each kind; that every one of them can be sent to another process is in its contract."""
+    agree_on(LocalEngine(processes=2), name)
 
 
 class Counting:

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from market import SIMILARITIES, agree_on
+from market import SIMILARITIES, TELLING, agree_on
 from sklearn.base import clone
 
 dask = pytest.importorskip("dask")
@@ -153,15 +153,8 @@ def test_contract(client):
     check_engine(DaskEngine(client))
 
 
-KEPT = {  # of each kind of objects, and of each way to pass them on
-    *("gaussian, float32", "gaussian, sparse", "jaccard, bits", "shares any", "columns", "spectrum, idf"),
-    *("edit, unusual strings", "weisfeiler-lehman", "dtw", "pairs", "precomputed, sparse", "expression", "repaired"),
-    *("cached pairs", "tabular", "pairs of rows", "shifted, polars"),
-}
-
-
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in KEPT else [pytest.mark.deep]) for name in SIMILARITIES]
+    "name", [pytest.param(name, marks=[] if name in TELLING else [pytest.mark.deep]) for name in SIMILARITIES]
 )
 def test_every_similarity_is_that_of_one_thread(client, name):
     agree_on(DaskEngine(client), name)

@@ -5,6 +5,7 @@ import pytest
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
+from similitude.estimators import unjudged
 from similitude.estimators.nested_folds import assign_folds, error_of_classes, error_of_numbers
 from similitude.kernels import Gaussian
 
@@ -48,6 +49,18 @@ def test_errors_of_classifiers_are_covered(n, noise, n_classes, copies, loss, pr
         error, found = (model.predict(new) != truth).mean(), model.held_out_error_
         covered += found.low - 0.01 <= error <= found.high + 0.01
     assert covered >= fewest(problems, 0.93)
+
+
+@pytest.mark.parametrize("similarity", ["gaussian", "auto"])
+@pytest.mark.parametrize("estimator", [SimilarityClassifier, SimilarityRegressor])
+def test_models_that_are_not_judged_predict_the_same(estimator, similarity):
+    X, y = labeled(60, np.random.default_rng(0), 0.5, 2)
+    judged = estimator(similarity, random_state=0, engine=ONE).fit(X, y)
+    with unjudged():
+        other = estimator(similarity, random_state=0, engine=ONE).fit(X, y)
+    assert np.array_equal(other.predict(X), judged.predict(X))
+    assert hasattr(judged, "held_out_error_") and not hasattr(other, "held_out_error_")
+    assert hasattr(estimator(similarity, engine=ONE).fit(X, y), "held_out_error_")
 
 
 def test_balanced_noise_is_not_predicted_wrongly_on_purpose():
@@ -179,6 +192,7 @@ def test_a_stream_is_judged_by_rows_that_it_made_no_choice_on():
     assert all(one.low <= 0.5 <= one.high for one in errors)
 
 
+@pytest.mark.usefixtures("unjudged")
 @pytest.mark.parametrize("times", [2, pytest.param(4, marks=pytest.mark.deep)])
 @pytest.mark.parametrize(("n", "n_classes", "largest"), [(400, 3, 0.03), (100, 2, 0.055)])
 def test_probabilities_are_calibrated(n, n_classes, largest, times):

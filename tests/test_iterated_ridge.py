@@ -47,6 +47,13 @@ def test_steps_end_at_ridge_regression(dtype, atol, first_penalty):
     assert np.allclose(part.scores(F), without.scores(F), atol=atol)
 
 
+def test_with_all_rows_in_the_preconditioner_one_step_is_enough(monkeypatch):
+    monkeypatch.setattr("similitude.linear.iterated_ridge.MOST_STEPS", 1)
+    K, U, F, Y, weights = problem()
+    found = by_steps(K, U, F, weights, LAM, n=len(Y)).fit(Y, weights, LAM)
+    assert np.allclose(found.scores(F), Ridge(Moments.of(F, Y, weights)).fit(LAM).scores(F), atol=1e-8)
+
+
 def test_with_many_outputs_products_are_those_of_matrices():
     K, U, F, Y, weights = problem()
     Y = Y @ np.random.default_rng(1).normal(size=(2, 7))
@@ -138,15 +145,18 @@ def rippled(n, seed=0):
 @pytest.fixture(scope="module")
 def many():
     X, y = rippled(5_400)
-    model = SimilarityRegressor("gaussian", random_state=0, engine=ONE)
-    _, judge = model._train(X, y[:, None], np.ones(len(y)), None, None, by_pilot=True)
-    return X, y, model, judge()
+    model, judged = SimilarityRegressor("gaussian", random_state=0, engine=ONE), []
+    with pytest.MonkeyPatch.context() as patched:
+        judge = SimilarityRegressor._judge
+        patched.setattr(SimilarityRegressor, "_judge", lambda self, one: judged.append(one) or judge(self, one))
+        model.fit(X, y)
+    return X, y, model, judged[0]
 
 
 def test_many_rows_are_fitted_by_steps(many):
-    X, y, _, judged = many
+    _, _, model, judged = many
     new, truth = rippled(2_000, seed=1)
-    error = ((SimilarityRegressor("gaussian", random_state=0, engine=ONE).fit(X, y).predict(new) - truth) ** 2).mean()
+    error = ((model.predict(new) - truth) ** 2).mean()
     assert error < 1.35 * 0.04 and judged.trial.loss == pytest.approx(error, rel=0.25)
 
 
@@ -160,7 +170,7 @@ def test_rows_that_judge_many_take_part_in_no_choice(many):
     assert np.array_equal(judge().trial.scores, judged.trial.scores)  # and not in the model that they judge
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.deep), 3])
 def test_influences_in_a_classifier_of_many_rows_sum_to_the_score(n_classes):
     X, y = rippled(5_100)
     labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))

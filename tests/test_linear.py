@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 
 from similitude.linear import LinearModel, nonlinear_cg
 from similitude.linear.cholesky import ShiftedFactors
+from similitude.linear.features import FEWEST_NARROW, Features
 from similitude.linear.l1_penalty import l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
 from similitude.linear.line_search import line_minimum
@@ -308,6 +309,11 @@ def test_the_largest_penalty_is_where_the_first_weight_appears(loss):
     np.testing.assert_allclose(none.intercept, s @ Y / s.sum())
 
 
+def test_the_largest_penalty_is_one_where_every_penalty_leaves_no_weight():
+    F, _, s = problem(8)
+    assert largest(F, np.ones((len(F), 2)), s, loss="squared") == 1.0
+
+
 def test_a_feature_goes_for_all_outputs_at_once():
     F, codes, s = problem(9, n=200, d=30)
     lam = 0.2 * largest(F, against_rest(codes, 3), s)
@@ -590,3 +596,25 @@ def test_penalties_that_are_not_positive_are_refused(penalties):
     for fit in (squared_hinge, sparse):
         with pytest.raises(ValueError, match="positive"):
             list(fit(np.ones((4, 2)), np.array([-1, 1, 1, -1]), np.ones(4), penalties))
+
+
+@pytest.mark.parametrize("path", [l1_path, l2_path])
+def test_a_tolerance_for_each_penalty(path):
+    F, codes, s = problem(n=60)
+    lams, y = [30.0, 10.0, 3.0], against_rest(codes, 3)
+    *_, wanted = path(F, y, s, lams, SquaredHinge(), tolerance=1e-10)
+    roughly, _, closely = path(F, y, s, lams, SquaredHinge(), tolerance=np.array([0.5, 0.5, 1e-10]))
+    assert closely.gap <= 1e-10 < roughly.gap
+    np.testing.assert_allclose(closely.weights, wanted.weights, atol=1e-4)
+
+
+def test_rough_products_of_many_rows_are_in_single_precision():
+    rng = np.random.default_rng(0)
+    F, V, R = (rng.standard_normal(shape) for shape in ((400, 200), (201, 3), (400, 3)))
+    assert F.size >= FEWEST_NARROW
+    features = Features(F, rng.uniform(0.5, 2.0, 400))
+    for product, argument in ((features.scores, V), (features.combine, R)):
+        exact, rough = product(argument), product(argument, rough=True)
+        assert exact.dtype == rough.dtype == np.float64
+        error = np.abs(exact - rough).max() / np.abs(exact).max()
+        assert 1e-9 < error < 1e-5

@@ -46,10 +46,10 @@ def solved(objective, F, codes, s, classes, penalties=PATH, **options):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", PRECISIONS)
-@pytest.mark.parametrize("far", [0.0, 100.0])
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("objective", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize(
+    ("objective", "classes", "far", "dtype"),
+    thin(["logistic", "squared_hinge"], [2, 3], [0.0, 100.0], PRECISIONS, together=2),
+)
 def test_the_minimizers_are_those_of_arrays(objective, classes, far, dtype, device):
     F, codes, s = problem(classes=classes, dtype=dtype, far=far)
     wanted = solved(objective, F, codes, s, classes, tolerance=1e-11)
@@ -100,6 +100,7 @@ def vectors(n, dtype=np.float64, seed=0):
     return np.abs(np.random.default_rng(seed).normal(size=(n, 4))).astype(dtype)
 
 
+@pytest.mark.usefixtures("unjudged")
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("objective", "pilot"), thin(["logistic", "squared_hinge"], [20_000, 100]))
 def test_a_classifier_solves_on_the_device(monkeypatch, objective, pilot, device):

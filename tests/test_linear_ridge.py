@@ -8,6 +8,7 @@ from scipy.linalg import LinAlgError
 
 from similitude.linear import PENALTIES, LinearModel, Moments, Ridge, Trial, fit_numbers, penalty_choice
 from similitude.linear import ridge as ridge_module
+from similitude.linear.moments import DIVIDED_AT_ONCE, divide_both_sides
 from similitude.linear.penalty_choice import FOLDS, PATH_PATIENCE
 from similitude.linear.ridge import ByCholesky, ByEigenvectors
 
@@ -110,6 +111,15 @@ def test_moments_of_single_precision_are_kept_in_double():
     for name in ("features", "targets", "gram", "cross"):
         assert getattr(found, name).dtype == np.float64
         np.testing.assert_allclose(getattr(found, name), getattr(exact, name), rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_features_far_from_zero_lose_no_digits_in_single_precision_whatever_their_unit(unit):
+    F = (unit * (1000.0 + np.random.default_rng(0).normal(size=(400, 3)))).astype(np.float32)
+    found = Moments.of(F, np.ones((400, 1)), np.ones(400))
+    centered = F.astype(np.float64) - F.astype(np.float64).mean(axis=0)
+    spread = found.gram - np.outer(found.features, found.features) / found.weight
+    np.testing.assert_allclose(spread, centered.T @ centered, rtol=1e-3, atol=1e-2 * unit**2)
 
 
 # The minimizer.
@@ -444,3 +454,38 @@ def test_a_class_of_one_row_does_not_decide_the_penalty(loss):
     assert (model.scores(F).argmax(axis=1) == numbers)[1:].mean() > 0.95
     held = numbers[judged] < 3
     assert (trial.scores.argmax(axis=1) == numbers[judged])[held].mean() > 0.95
+
+
+@pytest.mark.parametrize("d", [3, DIVIDED_AT_ONCE + 1, 3 * DIVIDED_AT_ONCE])
+def test_a_symmetric_matrix_divided_by_a_triangle_on_both_sides(d):
+    rng = np.random.default_rng(d)
+    U = np.triu(rng.standard_normal((d, d))) / np.sqrt(d) + 2 * np.eye(d)
+    S = rng.standard_normal((d, d))
+    S = S + S.T
+    G = U.T @ S @ U
+    divide_both_sides(G, U)
+    np.testing.assert_allclose(G, S, atol=1e-11 * np.abs(S).max() * d)
+
+
+def test_one_penalty_below_rounding_has_a_cholesky_factor_if_no_eigenvalue_is_small():
+    F, Y, s = problem(3, n=200, d=5, weighted=False, dtype=np.float32)
+    first = Ridge(Moments.of(F[:150], Y[:150], s[:150]))
+    everything, lam = first.moments + Moments.of(F[150:], Y[150:], s[150:]), 1e-9
+    assert isinstance(Ridge(everything, lam).factorization, ByEigenvectors)
+    sure = Ridge(everything, lam, first.smallest)
+    assert isinstance(sure.factorization, ByCholesky)
+    np.testing.assert_allclose(sure.fit(lam).weights, Ridge(everything).fit(lam).weights, rtol=1e-9)
+    twice = Ridge(Moments.of(F[:, [0, 1, 1]], Y, s))  # features that are the same: the smallest eigenvalue is zero
+    assert isinstance(Ridge(twice.moments, lam, twice.smallest).factorization, ByEigenvectors)
+
+
+def test_no_penalty_is_factorized_twice(monkeypatch):
+    factored = []
+    known = ridge_module.upper_cholesky
+    monkeypatch.setattr(ridge_module, "BY_EIGENVECTORS", 0)
+    monkeypatch.setattr(ridge_module, "upper_cholesky", lambda M: factored.append(M[0, 0]) or known(M))
+    F, Y, s = problem(4, n=60)
+    ridge = Ridge(Moments.of(F[:40], Y[:40], s[:40]))
+    trial = ridge.best(ridge.held_out(F[40:50], Y[40:50], s[40:50]))
+    ridge.judged(trial.lam, F[50:], Y[50:], s[50:])
+    assert len(factored) == len(set(factored)) > 2

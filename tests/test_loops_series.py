@@ -145,7 +145,7 @@ LONG_SERIES: dict = {}  # what the readable twin finds, once for all instruction
 
 @pytest.mark.parametrize(("window", "dtype"), thin([None, 0, 7, 0.3], [np.float32, np.float64]))
 def test_long_series(compiled, window, dtype):
-    A = series([1, 190], 1, dtype)
+    A = series([1, 110], 1, dtype)
     lengths = [96] * 17 if window is not None else [1, 95, 96, 97, 130, *range(20, 33)]
     B = series(lengths, 1, dtype, 1)
     if (window, dtype) not in LONG_SERIES:
@@ -190,12 +190,17 @@ def test_each_series_with_itself(either, count, dtype):
     np.testing.assert_allclose(either.self_alignment(*A, 0.3), expected, atol=200 * np.finfo(dtype).eps)
 
 
+RESCALED: dict = {}  # what the readable twin finds, once for all instruction sets
+
+
 @every_float
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e300])
 def test_sums_keep_their_size(compiled, scale, dtype):
     """Sums of long series are rescaled: neither overflow nor zeros, whatever the scale."""
     A = series([60, 40], 1, dtype)
-    expected = aligned(reference_series, *A, *A, scale)
+    if (scale, dtype) not in RESCALED:
+        RESCALED[scale, dtype] = aligned(reference_series, *A, *A, scale)
+    expected = RESCALED[scale, dtype]
     found = aligned(compiled, *A, *A, scale)
     seen = expected > -80  # what is smaller may be zero in float32
     np.testing.assert_allclose(found[seen], expected[seen], atol=2e4 * np.finfo(dtype).eps)

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_triangular
 
-from similitude import SimilarityRegressor
+from similitude import FromPairs, SimilarityRegressor
+from similitude.errors import PairError
+from similitude.estimators.passes import SumsTask
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
+from similitude.landmarks import FeatureUnion, LandmarkFeatures, Landmarks
 from similitude.landmarks.partial_projection import n_leading as leading
 from similitude.landmarks.projection import factor_of_landmarks as projected
 from similitude.landmarks.projection import solve_rows, solver
@@ -21,15 +24,15 @@ def factored(k, L, single):
 @pytest.mark.parametrize(
     ("k", "width", "dtype", "coordinates"),
     [
-        (Gaussian(6.0), 5, np.float64, 128),
+        pytest.param(Gaussian(6.0), 5, np.float64, 128, marks=pytest.mark.deep),
         (Gaussian(6.0), 28, np.float32, 128),
         (Gaussian(6.0), 28, np.float64, 0),
-        (Gaussian(1.0), 5, np.float64, 0),
+        pytest.param(Gaussian(1.0), 5, np.float64, 0, marks=pytest.mark.deep),
         (Gaussian(1.0), 28, np.float32, 0),
-        (Laplace(3.0), 1, np.float64, 128),
+        pytest.param(Laplace(3.0), 1, np.float64, 128, marks=pytest.mark.deep),
         (Laplace(3.0), 5, np.float32, 128),
-        (Laplace(3.0), 28, np.float64, 0),
-        (Polynomial(3), 1, np.float64, 0),
+        pytest.param(Laplace(3.0), 28, np.float64, 0, marks=pytest.mark.deep),
+        pytest.param(Polynomial(3), 1, np.float64, 0, marks=pytest.mark.deep),
         (Polynomial(3), 28, np.float64, 0),
     ],
     ids=repr,
@@ -86,3 +89,21 @@ def test_examples_that_are_like_no_landmark():
     far = np.repeat(np.eye(40), 700, axis=0)  # of forty kinds, three are like a landmark
     model = SimilarityRegressor(Linear(), landmarks=np.eye(40)[:3], random_state=0).fit(far, far[:, 0])
     assert model.predict(far).max() > 0.5
+
+
+def test_rows_without_a_weight_are_left_out_of_sums_and_not_compared():
+    def shared(a, b):
+        return float("nan") if "?" in a else float(len(set(a) & set(b)))
+
+    k = FromPairs(shared)
+    union = FeatureUnion.of([LandmarkFeatures(k, Landmarks(["abc", "cd"]).encoded(k))], 8)
+    words, Y, weights = ["a", "?", "bcd", "dd"], np.arange(4.0)[:, None], np.array([1.0, 0.0, 4.0, 1.0])
+    found = SumsTask(False)(((k.encode(words),), Y, weights), union)
+    F, kept = np.array([[1.0, 0.0], [2.0, 2.0], [0.0, 1.0]]), [0, 2, 3]
+    np.testing.assert_array_equal(found.gram, F.T @ (weights[kept, None] * F))
+    np.testing.assert_array_equal(found.cross, F.T @ (weights[kept, None] * Y[kept]))
+    assert found.weight == 6.0
+    with pytest.raises(PairError, match=r"pair \(2, 0\)"):  # by its position among all rows
+        SumsTask(False)(((k.encode(["a", "b", "?", "dd"]),), Y, weights), union)
+    nothing = SumsTask(False)(((k.encode(["a", "b"]),), Y[:2], np.zeros(2)), union)
+    assert nothing.weight == 0.0 and not nothing.gram.any()

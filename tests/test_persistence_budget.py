@@ -204,6 +204,7 @@ def shared(s, t):
     return float(len(set(s) & set(t)))
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_models_of_many_similarities_share_their_landmarks(tmp_path):
     words = [f"{i * i:x} and {i * 7:o}" for i in range(400)]
     similarities = [FromPairs(shared).pullback(str) * (i + 1.0) for i in range(12)]

@@ -6,11 +6,17 @@ from sklearn.base import is_regressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import SimilarityClassifier, SimilarityRegressor
+from similitude.learners import AlignmentVote, KreinSVC, MarginPerceptron, WeakSimilarityVote
 
 ESTIMATORS = [*CLASSIFIERS, *REGRESSORS, *CLUSTERERS, *MAPS, *MAPS_OF_VECTORS]
 FIRST = {type(one): one for one in reversed(ESTIMATORS)}
 SLOW = (SimilarityClassifier, SimilarityRegressor)
 OF_TARGETS = ("regressor", "supervised_y", "sample_weight", "takes_y")
+LIKE_ANOTHER = (MarginPerceptron, KreinSVC, AlignmentVote, WeakSimilarityVote)
+OF_INPUT = (
+    *("_data", "_dtypes", "dtype_object", "nan_inf", "not_an_array", "pandas", "_list", "sparse", "memmap_input"),
+    *("f_contiguous", "array_api", "positive_only", "fit1d", "fit2d", "pipeline", "n_features_in", "data_messages"),
+)
 OTHER_SETTINGS = [one for one in ESTIMATORS if one is not FIRST[type(one)]]
 
 
@@ -19,12 +25,14 @@ def repeats_another(estimator, check):
 
     Training on read-only arrays of float64 repeats that on writable ones and that on read-only float32, and sparse
     matrices repeat sparse arrays. Every regressor has a classifier of the same family, which is asked for all that
-    does not depend on targets. What takes a second a fit trains in one form.
+    does not depend on targets. Of four classifiers there is another one of the same family, which validates its input
+    in the same way. What takes a second a fit trains in one form.
     """
     name, given = check.func.__name__, check.keywords
     return (
         name == "check_estimator_sparse_matrix"
         or (is_regressor(estimator) and not any(word in name for word in OF_TARGETS))
+        or (isinstance(estimator, LIKE_ANOTHER) and any(word in name for word in OF_INPUT))
         or (name.endswith("s_train") and given == {"readonly_memmap": True})
         or (name.endswith(("s_train", "data_not_an_array")) and not given and type(estimator) in SLOW)
     )

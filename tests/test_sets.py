@@ -202,7 +202,7 @@ def test_sets_of_different_kinds_do_not_meet():
 @every_kernel
 @pytest.mark.parametrize("form", ["bits", "sparse", "items"])
 def test_threads_tiles_and_pickles(k, brute, form):
-    bits = np.repeat(BITS, 60, axis=0)
+    bits = np.repeat(BITS, 30, axis=0)
     X = {
         "bits": bits,
         "sparse": sp.csr_array(bits.astype(float)),
@@ -213,8 +213,8 @@ def test_threads_tiles_and_pickles(k, brute, form):
     with use_engine(LocalEngine(threads=2)):
         np.testing.assert_array_equal(k.gram(X[form]), one)
     A = pickle.loads(pickle.dumps(k.encode(X[form])))
-    some, out = np.array([3, 2399, 77]), np.empty((3, 5))
-    np.testing.assert_array_equal(k.block(rows(A, some), rows(A, slice(0, 2400, 500)), out=out), one[some][:, ::500])
+    some, out = np.array([3, 1199, 77]), np.empty((3, 5))
+    np.testing.assert_array_equal(k.block(rows(A, some), rows(A, slice(0, 1200, 250)), out=out), one[some][:, ::250])
 
 
 def test_maps_learners_and_clones():

@@ -44,7 +44,7 @@ PYTHON_TILE_EDGE = 128
 TILES_PER_WORKER = 5
 """Tiles that one worker may hold in memory: two results in flight, and intermediate arrays."""
 
-STRIP_ROWS = (1024, 4096)
+STRIP_ROWS = (2048, 4096)
 """Fewest and most rows of a strip: with more columns, more rows make a product of the strip worthwhile."""
 
 

@@ -9,6 +9,7 @@ from similitude.estimators.classifier import SimilarityClassifier
 from similitude.estimators.early_stops import EarlyStops
 from similitude.estimators.explanation import Explanation, Explanations
 from similitude.estimators.nested_folds import error_of_classes as error_of_classes
+from similitude.estimators.nested_folds import unjudged as unjudged
 from similitude.estimators.regressor import SimilarityRegressor
 from similitude.landmarks import Representation
 

@@ -104,7 +104,7 @@ def _samples(data: TrainingRows, landmarks: Landmarks, options: FitOptions, whic
     made = []
     for k, A in zip(data.similarities, data.encodings, strict=True):
         known = landmarks.encoded(k, A)
-        made.append(SampleFeatures(k, rows(A, which), which, known, options))
+        made.append(SampleFeatures(k, A, which, known, options, which))
     return made
 
 
@@ -122,7 +122,7 @@ def _fit_sample(
     ridge, trial, judged = best.ridge, best.trial, slice(len(Y) - validation.n_judged, len(Y))
     if validation.n_judged:
         trial = ridge.judged(best.trial.lam, F[judged], Y[judged], weights[judged])
-        ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam)
+        ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam, ridge.smallest)
     linear, features = ridge.fit(trial.lam), _relocated(best.features, data)
     held_out = (Y[judged], weights[judged]) if validation.n_judged else (Y, weights)
     representations, drawn = _representations(samples, features), choice.landmarks.only(np.arange(best.n))
@@ -185,7 +185,7 @@ def _numbers_tried(
     Y, weights = data.Y[sample.places], data.weights[sample.places]
     for n in choice.sizes:
         some, start = rows(sample.landmarks.encoding, slice(n)), tried[-1][1].lam if tried else None
-        trial = trial_by_products(sample.k, sample.A, some, Y, weights, options.engine, start)
+        trial = trial_by_products(sample.k, sample.encoding, some, Y, weights, options.engine, start)
         if trial is None:
             return []
         tried.append((n, trial))
@@ -245,8 +245,9 @@ def fit_with_held_out(
     ridge, n = Ridge(sums), len(Y) - n_judged
     trial = ridge.best(ridge.held_out(F[:n], Y[:n], weights[:n]))
     judged = ridge.judged(trial.lam, F[n:], Y[n:], weights[n:]) if n_judged else trial
+    smallest = ridge.smallest
     del ridge  # its factors take as much memory as those of the next one
-    return Ridge(sums + moments, trial.lam), judged
+    return Ridge(sums + moments, trial.lam, smallest), judged
 
 
 def all_features(fitted: Fitted, data: TrainingRows, options: FitOptions) -> Design:

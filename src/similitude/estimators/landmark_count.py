@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -35,26 +36,40 @@ class SampleFeatures:
     ----------
     k : Similarity
         Resolved.
-    A : encoding
-        The sample.
+    among : encoding
+        The sample, or rows that it is drawn from.
     places : array of int
         Positions of the sample in X.
     landmarks : Landmarks
         Encoded, in the order in which they are used.
     options : FitOptions
+    which : array of int, optional
+        The rows that are the sample, copied when they are first needed; by default all of them.
     """
 
     def __init__(
-        self, k: Similarity, A: Encoding, places: np.ndarray, landmarks: Landmarks, options: FitOptions
+        self,
+        k: Similarity,
+        among: Encoding,
+        places: np.ndarray,
+        landmarks: Landmarks,
+        options: FitOptions,
+        which: np.ndarray | None = None,
     ) -> None:
-        self.k, self.A, self.places, self.landmarks, self.engine = k, A, places, landmarks, options.engine
-        self.proven, self.sparse, self.single = k.proven, options.penalty == "l1", itemsize(A) == 4
+        self.k, self.places, self.landmarks, self.engine = k, places, landmarks, options.engine
+        self._among, self._which = among, which
+        self.proven, self.sparse, self.single = k.proven, options.penalty == "l1", itemsize(among) == 4
         self._blocks: dict[str, list[np.ndarray]] = {"left": [], "right": []}
         self._gram = np.empty((0, 0))
-        self._own = None if isinstance(A, np.ndarray) else rows_of(landmarks.positions, places)
+        self._own = None if isinstance(among, np.ndarray) else rows_of(landmarks.positions, places)
         examined = not (self.proven or self.sparse or options.side in ("right", "both"))
         M = self.gram(min(EXAMINED, len(landmarks))) if examined else None
         self.representation = choose_representation(k, M, options.side, self.sparse, self.single)
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The sample."""
+        return self._among if self._which is None else rows(self._among, self._which)
 
     def features(self, n: int, normalized: bool) -> tuple[LandmarkFeatures, np.ndarray]:
         """Return the features that the first n landmarks give, and their values for the sample."""
@@ -95,7 +110,7 @@ class SampleFeatures:
         """Return the similarities of some rows to the landmarks from `known` to n - 1."""
         new, positions = np.arange(known, n), self.landmarks.positions
         like, columns = sided(self.k, rows(self.landmarks.encoding, new), side)
-        A = self.A if len(which) == len(self.places) else rows(self.A, which)
+        A = self.encoding if len(which) == len(self.places) else rows(self.encoding, which)
         with pairs_at(self.places[which], None if positions is None else positions[new]):
             return Blocks(like, A, columns, engine=self.engine, itemsize=itemsize(A)).whole()
 
@@ -104,7 +119,7 @@ class SampleFeatures:
         old, new = self._own[:known], self._own[known:n]  # type: ignore[index]
         others = np.setdiff1d(np.arange(len(self.places)), [*old, *new])
         with pairs_at(self.places[new], self.places[new]):
-            A = rows(self.A, new)
+            A = rows(self.encoding, new)
             gram = Blocks(self.k, A, symmetric=True, engine=self.engine, itemsize=itemsize(A)).whole()
         values = np.empty((len(self.places), n - known), gram.dtype)
         values[new] = gram
@@ -124,7 +139,8 @@ class SampleFeatures:
         """Return the same for rows in another order, and for some of the landmarks that they were compared with."""
         which = which[which < self.n_known]
         made = copy.copy(self)
-        made.A, made.places, made.landmarks = rows(self.A, order), self.places[order], self.landmarks.only(which)
+        made.encoding, made.places = rows(self.encoding, order), self.places[order]
+        made.landmarks = self.landmarks.only(which)
         made._blocks = {
             side: [np.concatenate(blocks, axis=1)[np.ix_(order, which)]] if blocks else []
             for side, blocks in self._blocks.items()

@@ -20,7 +20,7 @@ from similitude.compute.engines import distributed_engine, use_engine
 from similitude.estimators.batches import Sampled, sample_source
 from similitude.estimators.certificate import NOT_CERTIFIED, set_apart
 from similitude.estimators.distributed import sample_collection
-from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged
+from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, judges
 from similitude.estimators.options import RIDGE
 from similitude.estimators.partial_fit import MOST_OF_STREAM, Stream, held_out_of_batch
 from similitude.estimators.products import reads_memory_map
@@ -69,8 +69,10 @@ class LandmarkEstimator(LandmarkTrainer):
             if self.certify is not None:
                 self._fit_and_certify(X, Y, weights, sample_weight, labels)
                 return
-            judged = self._fitted(X, Y, weights, sample_weight, labels, Sampling(draw_seed(self.random_state)))()
-        self._judge(judged)
+            judge = self._fitted(X, Y, weights, sample_weight, labels, Sampling(draw_seed(self.random_state)))
+            judged = judge() if judges() else None
+        if judged is not None:
+            self._judge(judged)
         self.certificate_ = NOT_CERTIFIED
 
     def _predicted_by_others(

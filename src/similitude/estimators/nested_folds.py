@@ -7,7 +7,9 @@ similarities of its own; the median scale of a costly similarity, which depends 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,6 +62,27 @@ class Judged:
     groups: np.ndarray | None = None
     positions: np.ndarray | None = None
     left_out: Trial | None = None
+
+
+_judges: ContextVar[bool] = ContextVar("judges", default=True)
+
+
+@contextmanager
+def unjudged() -> Iterator[None]:
+    """Return a context in which fits to rows in memory estimate no error on new rows, which takes most of their time.
+
+    The models predict as ever; they lack `held_out_error_`, `constant_error_` and `suspects_`.
+    """
+    token = _judges.set(False)
+    try:
+        yield
+    finally:
+        _judges.reset(token)
+
+
+def judges() -> bool:
+    """Tell whether fits estimate their error on new rows: everywhere but within `unjudged`."""
+    return _judges.get()
 
 
 def judged_by_folds(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, as_numpy, check_fits, concatenated, run_on_strips, strips
+from similitude.compute import Encoding, as_numpy, check_fits, concatenated, rows, run_on_strips, strips
 from similitude.compute.engines import EncodedBatch, Engine, PartialSums, partial_sums, sum_batches
 from similitude.landmarks import FeatureUnion
 from similitude.linear import Moments
@@ -45,8 +45,12 @@ class SumsTask:
         return parts[0] + parts[1]
 
     def __call__(self, a: Encoding, b: FeatureUnion, out: Any = None) -> Moments:
-        """Return the sums over encoded rows ``(encodings, targets, weights)``."""
+        """Return the sums over encoded rows ``(encodings, targets, weights)``; those without a weight are left out."""
         encodings, Y, weights = a
+        if isinstance(weights, np.ndarray) and 0 < np.count_nonzero(weights) < len(weights):
+            weighted = np.flatnonzero(weights)
+            with pairs_at(weighted, None):
+                return self(rows(a, weighted), b)
         return b.moments(b.features(encodings), Y, weights)
 
 

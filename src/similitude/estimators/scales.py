@@ -63,7 +63,8 @@ def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOption
         encoded = first.encoded(k)
         sample = SampleFeatures(k, k.encode(objects), which, encoded, options)
         if by_products and sample.representation.name == PROJECTION:
-            trial = trial_by_products(k, sample.A, encoded.encoding, validation.Y, validation.weights, options.engine)
+            A, B = sample.encoding, encoded.encoding
+            trial = trial_by_products(k, A, B, validation.Y, validation.weights, options.engine)
             if trial is not None:
                 return trial.loss
         return best_level([sample], len(first), validation).trial.loss

@@ -79,6 +79,8 @@ def _left(k: Any, A: np.ndarray, Y: np.ndarray, ridge: np.ndarray, coefficients:
 
 
 def _inverse_diagonal(factor: np.ndarray) -> np.ndarray:
-    """Return the diagonal of the inverse of a matrix with a given lower Cholesky factor."""
+    """Return the diagonal of the inverse of a matrix with a given lower Cholesky factor, which may be empty."""
+    if not len(factor):
+        return np.empty(0)  # SciPy before 1.14 solves no empty systems
     inverse = solve_triangular(factor, np.eye(len(factor), dtype=factor.dtype), lower=True, check_finite=False)
     return np.einsum("ij,ij->j", inverse, inverse).astype(np.float64)

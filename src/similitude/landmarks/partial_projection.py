@@ -9,8 +9,10 @@ for every row and subtracted from its similarities to the others; only the rest 
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg import get_lapack_funcs
 
 from similitude.landmarks.projection import PANEL
 
@@ -53,18 +55,32 @@ def n_leading(U: np.ndarray, F: np.ndarray) -> int | None:
     True
     """
     slack = max(TIMES, HARMLESS / float(np.finfo(F.dtype).eps))
-    inverse, F = np.triu(dtrtri(U)[0]), F[:: -(-len(F) // DECIDING_ROWS)].astype(np.float64)
-    allowed = slack * _largest_square(F)
-    for r in range(0, len(U) // LARGEST_PART + 1, PANEL):
-        left = F[:, r:] @ U[r:, r:]
-        if np.square(left).mean(axis=0).max() * _largest_square(inverse[r:, r:]) * len(F) <= allowed:
-            return r
-    return None
+    F = F[:: -(-len(F) // DECIDING_ROWS)]
+    U = U.astype(F.dtype, copy=False)
+    (inverted,) = get_lapack_funcs(("trtri",), (U,))
+    inverse, left = inverted(U)[0], _left_by(U, F)
+    allowed = slack * _largest_square(F) / len(F)
+    numbers = sorted(left)  # the more, the less is left and the smaller is what remains of the inverse
+    place = bisect_left(numbers, True, key=lambda r: left[r] * _largest_square(inverse[r:, r:]) <= allowed)
+    return numbers[place] if place < len(numbers) else None
+
+
+def _left_by(U: np.ndarray, F: np.ndarray) -> dict[int, float]:
+    """Return, for each number of features that may lead, the largest mean square of a similarity less its projection.
+
+    The last features are added up first: nothing cancels.
+    """
+    left, found, stop = np.zeros_like(F), {}, len(U)
+    for r in reversed(range(0, len(U) // LARGEST_PART + 1, PANEL)):
+        left[:, r:] += F[:, r:stop] @ U[r:stop, r:]
+        found[r] = float(np.square(left[:, r:]).mean(axis=0).max())
+        stop = r
+    return found
 
 
 def _largest_square(A: np.ndarray) -> float:
     """Return the square of the largest singular value, or a little less."""
-    v = A[np.square(A).sum(axis=1).argmax()]
+    v = A[np.einsum("ij,ij->i", A, A).argmax()]
     if not v.any():
         return 0.0
     for _ in range(TURNS):

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from similitude.linear.active_set_newton import newton_on_active_set
-from similitude.linear.cholesky import factorize, solve
+from similitude.linear.cholesky import factorize, inverse, solve
 from similitude.linear.l1_objective import TINY, L1Objective, L1Point, row_norms
 from similitude.linear.losses import Squared
 
@@ -25,7 +25,7 @@ MOST_ROUNDS = 100
 STEPS_PER_ROUND = 20
 """Steps of a round, after which the duality gap is computed."""
 
-MOST_CHANGE = 4.0
+MOST_CHANGE = 1.0
 """By how much rho may grow, relative to itself, between two rounds at first."""
 
 SETTLED = 20
@@ -37,7 +37,7 @@ POLISHED = 4
 INVERTED = 500
 """Features up to which the matrix of the quadratic is inverted: calls of a solver cost more than its work then."""
 
-RELAXED = 1.6
+RELAXED = 1.8
 """Over-relaxation (Boyd et al., section 3.4.3)."""
 
 FEWEST_ACTIVE = 0.02
@@ -165,8 +165,7 @@ class ADMM:
         self.ratio = self.rho.weights / self.rho.scores * self.scale
         factor = factorize(self.features.gram, self.ratio)
         if len(factor) <= INVERTED:
-            inverse = solve(factor, np.eye(len(factor)))
-            self._divide = lambda right: inverse @ right
+            self._divide = inverse(factor).__matmul__
         else:
             self._divide = partial(solve, factor)
 

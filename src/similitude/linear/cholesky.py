@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.linalg.lapack import dpotrs
+from scipy.linalg.lapack import dpotri, dpotrs
 
 from similitude.compute import as_numpy, namespace
 from similitude.linear.lapack import upper_cholesky
@@ -92,3 +92,15 @@ def solve(factor: Any, B: Any) -> Any:
     columns = B if B.ndim == 2 else B[:, None]
     found = triangular(factor, triangular(factor.T, columns, upper=False), upper=True)
     return found.reshape(B.shape)
+
+
+def inverse(factor: np.ndarray) -> np.ndarray:
+    """Return the inverse of U'U, for an upper factor U.
+
+    >>> inverse(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    array([[0.25, 0.  ],
+           [0.  , 1.  ]])
+    """
+    upper = np.triu(dpotri(factor)[0])
+    whole: np.ndarray = upper + np.triu(upper, 1).T
+    return whole

@@ -13,6 +13,9 @@ from similitude.linear.cholesky import ShiftedFactors
 from similitude.linear.model import LinearModel
 from similitude.linear.strips import OFF_CENTER, STRIP_BYTES, products, strips, zeros
 
+FEWEST_NARROW = 2**16
+"""Values of features from which on rough products in single precision save time."""
+
 
 class Features:
     """Weighted rows x of features, centered at their weighted mean m; weights w and intercept b are stacked, b last.
@@ -92,8 +95,17 @@ class Features:
             return None
         return self.F - self.mean
 
+    @cached_property
+    def narrow(self) -> np.ndarray | None:
+        """The centered rows in single precision for rough products, if these save time that way."""
+        if self.centered is None or self.centered.size < FEWEST_NARROW:
+            return None
+        return self.centered.astype(np.float32)
+
     def scores(self, V: Any, *, rough: bool = False) -> Any:
-        """Return (x - m)' w + b for each row; roughly, with products in the precision of the rows."""
+        """Return (x - m)' w + b for each row; roughly, with products in the precision of the rows, or lower."""
+        if rough and self.narrow is not None:
+            return self.narrow @ V[:-1].astype(np.float32) + V[-1]
         if self.centered is not None:
             return self.centered @ V[:-1] + V[-1]
         answer = products(self.F, V[:-1], self.off_center, rough=rough)
@@ -103,11 +115,14 @@ class Features:
     def combine(self, R: Any, *, rough: bool = False) -> Any:
         """Return the sums of r_i (x_i - m), and in the last row those of r_i.
 
-        Roughly, each strip is summed in the precision of the rows, and strips are added in float64.
+        Roughly, each strip is summed in the precision of the rows, or lower, and strips are added in float64.
         """
         if self.centered is not None:
             answer = np.empty((self.F.shape[1] + 1, R.shape[1]))
-            np.matmul(self.centered.T, R, out=answer[:-1])
+            if rough and self.narrow is not None:
+                answer[:-1] = self.narrow.T @ R.astype(np.float32)
+            else:
+                np.matmul(self.centered.T, R, out=answer[:-1])
             np.add.reduce(R, axis=0, out=answer[-1])
             return answer
         answer = zeros((self.F.shape[1] + 1, R.shape[1]), self.F)

@@ -19,6 +19,8 @@ TINY = float(np.finfo(np.float64).tiny)
 
 def row_norms(W: np.ndarray) -> np.ndarray:
     """Return the Euclidean norm of each row."""
+    if W.shape[1] == 1:
+        return np.abs(W[:, 0])
     return np.sqrt(np.einsum("ij,ij->i", W, W))
 
 

@@ -9,13 +9,14 @@ Yuan and Lin, "Model Selection and Estimation in Regression with Grouped Variabl
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from similitude.linear.admm import ADMM, Rho
 from similitude.linear.cholesky import EPS
 from similitude.linear.features import Features
-from similitude.linear.l1_objective import TINY, L1Objective, row_norms
+from similitude.linear.l1_objective import TINY, L1Objective, L1Point, row_norms
 from similitude.linear.l2_penalty import check_penalties
 from similitude.linear.losses import Loss, Squared
 from similitude.linear.model import LinearModel
@@ -30,7 +31,7 @@ MOST_SETS = 30
 FEWEST_CANDIDATES = 50
 """Features that may join a working set, if it does not hold more already."""
 
-SCALING = 1.5
+SCALING = 1.25
 """The power of the penalty with which rho changes along a path: a rule of thumb."""
 
 
@@ -41,15 +42,16 @@ def l1_path(
     penalties: object,
     loss: Loss,
     *,
-    tolerance: float = L1_TOLERANCE,
+    tolerance: float | np.ndarray = L1_TOLERANCE,
 ) -> Iterator[LinearModel]:
     r"""Yield the minimizer of :math:`\sum_i s_i L(y_i, f(x_i)) + \lambda \sum_j |w_j|_2` for each penalty.
 
     :math:`w_j` holds the weights of feature j for all outputs; the intercepts are not penalized. Weights are exactly
     zero where those of the minimizer are. Targets are -1 or +1 for the squared hinge, numbers for the squared loss; a
     weight of 2 is the same as the row twice. Decreasing penalties are fastest, as each minimizer is found starting from
-    the previous one. The tolerance is the largest duality gap, relative to the objective at w = 0; the `gap` of a model
-    is an upper bound: the objective less that of a feasible point of the dual, in float64.
+    the previous one. The tolerance, of all penalties or of each, is the largest duality gap, relative to the objective
+    at w = 0; the `gap` of a model is an upper bound: the objective less that of a feasible point of the dual, in
+    float64.
 
     >>> F = np.array([[-2.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [2.0, 1.0]])
     >>> largest = largest_penalty(F, F[:, 0], np.ones(4), Squared())
@@ -58,9 +60,9 @@ def l1_path(
     (array([0., 0.]), array([0.5, 0. ]))
     """
     features, (whole, start, shift) = Features(F, weights), _centered(loss, targets, weights)
-    search = WorkingSets(features, whole, start, tolerance)
-    for lam in check_penalties(penalties):
-        found = search.minimize(float(lam))
+    search, lams = WorkingSets(features, whole, start), check_penalties(penalties)
+    for lam, gap in zip(lams, np.broadcast_to(tolerance, lams.shape), strict=True):
+        found = search.minimize(float(lam), float(gap))
         yield LinearModel(found.weights, found.intercept + shift, found.gap)
 
 
@@ -96,18 +98,18 @@ class WorkingSets:
     The first one starts from the best constant scores.
     """
 
-    def __init__(self, features: Features, loss: WeightedLoss, start: np.ndarray, tolerance: float) -> None:
+    def __init__(self, features: Features, loss: WeightedLoss, start: np.ndarray) -> None:
         self.features, self.loss = features, loss
         self.V = np.vstack([np.zeros((features.F.shape[1], len(start))), start])
         self.Z = np.tile(start, (len(features.F), 1))
         self.reference = loss.value(self.Z)
-        self.goal = max(tolerance, 4 * EPS) * self.reference
         self.gradient = features.combine(loss.slopes(self.Z))
         self.last = float(row_norms(self.gradient[:-1]).max())
         self.rho = Rho(10.0, 1.0)
 
-    def minimize(self, lam: float) -> LinearModel:
+    def minimize(self, lam: float, tolerance: float) -> LinearModel:
         """Return the minimizer for the next penalty."""
+        goal = max(tolerance, 4 * EPS) * self.reference
         objective = L1Objective(self.features, self.loss, lam)
         self.rho.weights *= min(max(lam / max(self.last, TINY), 1e-6), 1e6) ** SCALING
         point = objective.at(self.V, self.Z)
@@ -117,9 +119,10 @@ class WorkingSets:
         # Lasso-Type Problems", 2012).
         self._join(working, row_norms(self.gradient[:-1]) >= 2 * lam - self.last)
         for _ in range(MOST_SETS):
-            if gap <= self.goal:
+            if gap <= goal:
                 break
-            gap = self._solve(objective, working)
+            point = self._solve(objective, working, point, goal)
+            gap = objective.gap(point, self.gradient)
             if not self._join(working, row_norms(self.gradient[:-1]) > lam):
                 break
         self.last = lam
@@ -135,16 +138,14 @@ class WorkingSets:
             working[:] = True
         return len(more) > 0
 
-    def _solve(self, objective: L1Objective, working: np.ndarray) -> float:
-        """Minimize over the working set; return the duality gap of the whole problem."""
+    def _solve(self, objective: L1Objective, working: np.ndarray, point: L1Point, goal: float) -> L1Point:
+        """Minimize over the working set, from a point; return the point reached."""
         chosen = np.flatnonzero(working)
         rows = np.append(chosen, len(self.V) - 1)
         few = objective.features if working.all() else objective.features.columns(chosen)
         part = L1Objective(few, self.loss, objective.penalty)
-        found = ADMM(part, part.at(self.V[rows], self.Z), self.rho).minimize(self.goal / 2)
-        self.V = np.zeros_like(self.V)
+        found = ADMM(part, replace(point, V=self.V[rows]), self.rho).minimize(goal / 2)
+        self.V, self.Z = np.zeros_like(self.V), found.Z
         self.V[rows] = found.V
-        point = objective.at(self.V, self.features.scores(self.V))
-        self.V, self.Z = point.V, point.Z
-        self.gradient = self.features.combine(point.R)
-        return objective.gap(point, self.gradient)
+        self.gradient = self.features.combine(found.R)
+        return replace(found, V=self.V)

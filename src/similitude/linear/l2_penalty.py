@@ -21,7 +21,7 @@ MOST_OUTPUTS = 64
 
 
 def l2_path(
-    F: Any, targets: Any, weights: Any, penalties: object, loss: Loss, *, tolerance: float = L2_TOLERANCE
+    F: Any, targets: Any, weights: Any, penalties: object, loss: Loss, *, tolerance: float | np.ndarray = L2_TOLERANCE
 ) -> Iterator[LinearModel]:
     r"""Yield the minimizer of :math:`\sum_i s_i L(y_i, f(x_i)) + \lambda |w|^2` for each penalty.
 
@@ -31,8 +31,8 @@ def l2_path(
     tolerance of the infimum. A weight of 2 is the same as the row twice. Decreasing penalties are fastest, as each
     minimizer is found starting from the previous one. If F is a tensor, the work is done on its device.
 
-    The tolerance is how far the objective of an output may be above its minimum, by an estimate, relative to its value
-    at w = 0; the `gap` of a model is the largest such estimate.
+    The tolerance, of all penalties or of each, is how far the objective of an output may be above its minimum, by an
+    estimate, relative to its value at w = 0; the `gap` of a model is the largest such estimate.
 
     >>> from similitude.linear.losses import SquaredHinge
     >>> F, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([-1, -1, 1, 1])

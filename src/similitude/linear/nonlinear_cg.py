@@ -48,7 +48,7 @@ FLAT_SLOPE = 0.05
 
 
 def minimize_path(
-    features: Features, loss: WeightedLoss, penalties: np.ndarray, tolerance: float
+    features: Features, loss: WeightedLoss, penalties: np.ndarray, tolerance: float | np.ndarray
 ) -> Iterator[LinearModel]:
     """Yield the minimizer for each penalty, starting from the previous one, extrapolated.
 
@@ -58,9 +58,10 @@ def minimize_path(
     intercepts, reference = loss.start()
     loss = loss.moved(features.placed)
     V = features.placed(np.vstack([np.zeros((features.F.shape[1], len(intercepts))), intercepts]))
-    Z, enough = features.scores(V), np.maximum(tolerance, 4 * EPS) * reference
+    Z = features.scores(V)
     before: tuple[Any, Any] | None = None
-    for lam in penalties:
+    for lam, gap_allowed in zip(penalties, np.broadcast_to(tolerance, penalties.shape), strict=True):
+        enough = np.maximum(gap_allowed, 4 * EPS) * reference
         objective = L2Objective(features, loss, float(lam))
         last, before = before, (V, Z)
         if last is not None:

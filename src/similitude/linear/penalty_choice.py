@@ -10,8 +10,8 @@ import numpy as np
 
 from similitude.linear.features import Features
 from similitude.linear.held_out import Trial, n_fitted, n_held_out, n_judged
-from similitude.linear.l1_penalty import l1_path, largest_penalty
-from similitude.linear.l2_penalty import l2_path
+from similitude.linear.l1_penalty import L1_TOLERANCE, l1_path, largest_penalty
+from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic
 from similitude.linear.model import LinearModel
 from similitude.support import generator
@@ -29,8 +29,9 @@ PATH_PATIENCE = 2
 """Penalties that may be worse than the best one before a path ends. With folds and an l2 penalty it does not end while
 the strongest penalty is the best: of several fits to few rows, the next ones may all be worse by chance."""
 
-COMPARED_GAPS = {"l1": 1e-2, "l2": 1e-4}
-"""Tolerances of models that are only compared: they differ by less than the folds make them differ."""
+COMPARED_GAPS, FINAL_GAPS = {"l1": 1e-2, "l2": 1e-4}, {"l1": L1_TOLERANCE, "l2": L2_TOLERANCE}
+"""Tolerances of models that are only compared, or are on the way to the last one, and of the last one: the former
+differ by less than the folds make them differ."""
 
 
 def fit_classes(
@@ -83,7 +84,8 @@ def _fit(
         models = compare_path(F[train], targets[train], weights[train], path, loss)
         folds.append(_held_out(models, loss, F[test], targets[test], chosen_on))
     best, held = _best_of_path(folds, at_once=fitted < n or penalty == "l1")
-    model = list(fit_path(F, targets, weights, path[: best + 1], loss))[-1]
+    tolerance = np.append(np.full(best, COMPARED_GAPS[penalty]), FINAL_GAPS[penalty])
+    *_, model = fit_path(F, targets, weights, path[: best + 1], loss, tolerance=tolerance)
     judged = slice(-n_judged(n_held_out(n)) if fitted < n else 0, None)
     rows, held = np.concatenate([test for _, test in splits])[judged], held[judged]
     losses = loss.value(targets[rows], held).sum(axis=1)

@@ -46,7 +46,7 @@ class ByEigenvectors:
     """Solutions for all penalties from one eigendecomposition of the Gram matrix."""
 
     def __init__(self, gram: np.ndarray, cross: np.ndarray) -> None:
-        values, self.vectors = symmetric_eigen(np.array(gram, order="F"))
+        values, self.vectors = symmetric_eigen(gram.T.copy(order="F"))
         self.values = np.maximum(values, 0.0)
         self.along = self.vectors.T @ cross
 
@@ -75,29 +75,31 @@ class ByEigenvectors:
 
 
 class ByCholesky:
-    """Solutions from a Cholesky factor of the Gram matrix for each penalty as it is needed; the last one is kept."""
+    """Solutions from a Cholesky factor of the Gram matrix for each penalty as it is needed; the last factor is kept."""
 
     def __init__(self, gram: np.ndarray, cross: np.ndarray) -> None:
         self.gram, self.cross = gram, cross
-        self._latest: tuple[float, np.ndarray, np.ndarray] | None = None
+        self._latest: tuple[float, np.ndarray] | None = None
+        self._solutions: dict[float, np.ndarray] = {}
 
     def solve(self, lam: float) -> np.ndarray:
         """Return (gram + lam)^-1 cross; raise LinAlgError if the matrix is singular up to rounding."""
-        return self._factor(lam)[1]
+        if lam not in self._solutions:
+            self._solutions[lam] = self.divide(lam, self.cross)
+        return self._solutions[lam]
 
     def divide(self, lam: float, B: np.ndarray) -> np.ndarray:
         """Return (gram + lam)^-1 B."""
-        solution: np.ndarray = cho_solve((self._factor(lam)[0], False), B, check_finite=False)
+        solution: np.ndarray = cho_solve((self._factor(lam), False), B, check_finite=False)
         return solution
 
-    def _factor(self, lam: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return U with U'U = gram + lam, and the solution."""
+    def _factor(self, lam: float) -> np.ndarray:
+        """Return U with U'U = gram + lam."""
         if self._latest is None or self._latest[0] != lam:
-            shifted = self.gram.copy(order="F")
+            shifted = self.gram.T.copy(order="F")  # of a symmetric matrix in C order, the quicker copy
             shifted[np.diag_indices(len(shifted))] += lam
-            U = upper_cholesky(shifted)
-            self._latest = lam, U, cho_solve((U, False), self.cross, check_finite=False)
-        return self._latest[1:]
+            self._latest = lam, upper_cholesky(shifted)
+        return self._latest[1]
 
     def of_rows(self, F: np.ndarray) -> tuple[OfPenalty, OfPenalty]:
         """Return two functions of lam: f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f."""
@@ -107,7 +109,7 @@ class ByCholesky:
 
         def leverages(lam: float) -> np.ndarray:
             solve = strsm if F.dtype == np.float32 else dtrsm
-            U, found = self._factor(lam)[0].astype(F.dtype, order="F"), np.empty(len(F), F.dtype)
+            U, found = self._factor(lam).astype(F.dtype, order="F"), np.empty(len(F), F.dtype)
             for start in range(0, len(F), LEVERAGE_STRIP):
                 V = solve(1.0, U, F[start : start + LEVERAGE_STRIP].T, trans_a=1)  # |U'^-1 f|^2
                 found[start : start + LEVERAGE_STRIP] = np.einsum("ij,ij->j", V, V)
@@ -119,21 +121,27 @@ class ByCholesky:
 class Ridge:
     r"""Minimize :math:`\sum_i s_i |y_i - w^\top f_i - b|^2 + \lambda |w|^2`, from moments, for any :math:`\lambda`.
 
-    `only` is the only penalty that will be used, if known.
+    `only` is the only penalty that will be used, if known, and `smallest` a lower bound of the eigenvalues of the
+    centered Gram matrix.
 
     >>> F, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> Ridge(Moments.of(F, Y, np.ones(3))).fit(lam=1.0).scores(np.array([[4.0]])).round(4)
     array([[2.3333]])
     """
 
-    def __init__(self, moments: Moments, only: float | None = None) -> None:
+    def __init__(self, moments: Moments, only: float | None = None, smallest: float = 0.0) -> None:
         self.moments = moments
         self.mean, self.target_mean = moments.means()
         gram, cross = moments.centered()
         rounding = moments.eps * float(np.trace(moments.gram))
         self.unit = max(float(np.trace(gram)), rounding) or 1.0
-        by_cholesky = len(gram) > BY_EIGENVECTORS or (only is not None and only > rounding)
+        by_cholesky = len(gram) > BY_EIGENVECTORS or (only is not None and only + smallest > rounding)
         self.factorization = (ByCholesky if by_cholesky else ByEigenvectors)(gram, cross)
+
+    @property
+    def smallest(self) -> float:
+        """The smallest eigenvalue of the centered Gram matrix, or zero if unknown; more rows do not lower it."""
+        return float(self.factorization.values[0]) if isinstance(self.factorization, ByEigenvectors) else 0.0
 
     def fit(self, lam: float) -> LinearModel:
         """Return the minimizer."""

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+from collections.abc import Iterable
 from types import MemberDescriptorType
 from typing import Any
 
@@ -42,7 +43,7 @@ def write(w: Any, value: Any, path: Any) -> Described:
             f"strings, arrays, CSR matrices, tables, lists, dicts or sets, or make its class a dataclass"
         )
     state = _stored(w, _state(value), path)
-    bad = next((name for name in state if not _may_have(cls, name)), None)
+    bad = _misplaced(cls, state, _demanded(cls))
     if bad is not None:
         raise SavedModelError(f"{path} has an attribute {bad!r} in the place of a method or property: remove it")
     named = {"is": "object", "type": cls.__name__} if is_ours else {"is": "own", "type": w.user_code.name(cls, path)}
@@ -120,10 +121,13 @@ def _state(value: Any) -> dict[str, Any]:
     return {name: one for name, one in state.items() if not isinstance(getattr(type(value), name, None), cached)}
 
 
+def _misplaced(cls: Any, names: Iterable[str], demanded: set[str]) -> str | None:
+    """Return an attribute that no file may set, beside those that every instance has; None if there is none."""
+    return next((name for name in names if name not in demanded and not _may_have(cls, name)), None)
+
+
 def _may_have(cls: Any, name: str) -> bool:
     """Tell whether a file may set an attribute: it must not replace a method, or a property that cannot be set."""
-    if name in _demanded(cls):
-        return True
     if not hasattr(cls, "get_params") and (dataclasses.is_dataclass(cls) or issubclass(cls, tuple)):
         return False
     defined = inspect.getattr_static(cls, name, None)
@@ -143,8 +147,9 @@ def _read(r: Any, node: Any, parts: list[Any], cls: Any, upgrades: Any = ()) -> 
     attributes = dict(zip(node["names"], parts, strict=True))
     for last, change in upgrades:
         attributes = change(attributes) if r.version <= last else attributes
-    bad = next((name for name in attributes if not _may_have(cls, name)), None)
-    missing = sorted(_demanded(cls) - attributes.keys())
+    demanded = _demanded(cls)
+    bad = _misplaced(cls, attributes, demanded)
+    missing = sorted(demanded - attributes.keys())
     if bad is not None or missing:
         problem = f"an attribute {bad!r}, which cannot be set" if bad is not None else f"no {missing[0]!r}"
         raise SavedModelError(f"a {cls.__name__} in the file has {problem}")

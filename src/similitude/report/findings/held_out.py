@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
+from similitude.estimators import unjudged
 from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
 from similitude.similarity import Similarity
@@ -210,7 +211,7 @@ def predict_held_out(
     fitted: list[FoldModel] = []
 
     def predict(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        with pairs_at(train, train):
+        with pairs_at(train, train), unjudged():
             model = make().fit(take(inputs.X, train), inputs.y[train])
         fitted.append(FoldModel(model, train, test))
         X = take(inputs.X, test)

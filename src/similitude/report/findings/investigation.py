@@ -15,7 +15,7 @@ import numpy as np
 
 from similitude.compute import as_objects, take
 from similitude.compute.engines import Engine, current_engine, use_engine
-from similitude.estimators import EVERY_ROW, SimilarityClassifier, SimilarityRegressor
+from similitude.estimators import EVERY_ROW, SimilarityClassifier, SimilarityRegressor, unjudged
 from similitude.goodness import Goodness, assess, stratified
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
@@ -324,7 +324,9 @@ def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, 
     predictions, folds = predict_held_out(inputs, parts, make)
     if not parts.held_out:
         everything = np.arange(inputs.n)
-        folds = (*folds, FoldModel(make().fit(inputs.X, inputs.y), everything, everything[:0]))
+        with unjudged():
+            model = make().fit(inputs.X, inputs.y)
+        folds = (*folds, FoldModel(model, everything, everything[:0]))
     return parts, predictions, folds
 
 
