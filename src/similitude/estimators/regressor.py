@@ -49,7 +49,7 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
     loss : {"auto", "squared", "huber"}
         ``"auto"``: squared; with ``penalty="l2"`` it takes one pass over the similarities. ``"huber"``: targets count
         as at most 1.345 robust standard deviations away from predictions by other rows, so that outliers have little
-        influence (Huber's loss by modified residuals). It takes seven to eleven times as long, for rows in memory.
+        influence (Huber's loss by modified residuals). It takes seven to twelve times as long, for rows in memory.
     penalty : {"l2", "l1"}
         ``"l2"``: the squared length of the weights. ``"l1"``: the sum over landmarks of the length of their weights,
         so that few landmarks are kept.
