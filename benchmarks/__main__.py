@@ -96,14 +96,27 @@ class Run:
             print(report.line([limit.name, limit.threads, f"{limit.value:.3g} {limit.unit}"]), flush=True)
         return found
 
-    def print_tasks(self, tasks: Sequence[Task]) -> list[Figures]:
-        """Measure all tasks; say on the way how many are left."""
+    def print_tasks(self, tasks: Sequence[Task], found: Sequence[Limit]) -> list[Figures]:
+        """Measure all tasks; say on the way how many are left, and write what was measured after each."""
         start, all_figures = time.monotonic(), []
         for i, task in enumerate(tasks):
             minutes = (time.monotonic() - start) / 60
             print(f"task {i + 1} of {len(tasks)} after {minutes:.1f} min: {task.name}", file=sys.stderr, flush=True)
             all_figures += self.print_task(task)
+            write(self.chosen.json, self.as_json(all_figures, found))
         return all_figures
+
+    def as_json(self, all_figures: Sequence[Figures], found: Sequence[Limit]) -> dict[str, Any]:
+        """Return what was measured so far."""
+        return {
+            "machine": description(),
+            "quick": self.chosen.quick,
+            "repetitions": self.chosen.repetitions,
+            "limits": report.limits_as_json(found),
+            "figures": [report.figures_as_json(one) for one in all_figures],
+            "gates": report.gates_as_json(judge(all_figures)),
+            "skipped": self.skipped,
+        }
 
     def print_task(self, task: Task) -> list[Figures]:
         """Measure a task on each of its datasets and print the lines."""
@@ -153,7 +166,7 @@ def write(path: Path, content: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Measure, print Markdown, write JSON."""
+    """Measure, print Markdown, write JSON after each task."""
     chosen = options()
     run = Run(chosen)
     if chosen.list:
@@ -165,8 +178,7 @@ def main() -> None:
     print(f"{machine['processor']}, {machine['cores']} cores, loops {machine['loops']}\n")
     found = run.print_limits()
     print(f"\n{report.header(report.COLUMNS)}")
-    all_figures = run.print_tasks(chosen_tasks(chosen.only))
-    verdicts = judge(all_figures)
+    verdicts = judge(run.print_tasks(chosen_tasks(chosen.only), found))
     print(f"\n{report.header(['task', 'dataset', 'gate', 'measured', 'met?', 'goal', 'others'])}")
     for verdict in verdicts:
         print(report.line(report.gate_row(verdict)))
@@ -174,18 +186,6 @@ def main() -> None:
     for what in run.skipped:
         print(f"skipped: {what}")
     print(report.summary(verdicts))
-    write(
-        chosen.json,
-        {
-            "machine": description(),
-            "quick": chosen.quick,
-            "repetitions": chosen.repetitions,
-            "limits": report.limits_as_json(found),
-            "figures": [report.figures_as_json(one) for one in all_figures],
-            "gates": report.gates_as_json(verdicts),
-            "skipped": run.skipped,
-        },
-    )
 
 
 if __name__ == "__main__":

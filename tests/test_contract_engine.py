@@ -2,15 +2,19 @@
 
 import threading
 import time
+from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
 from market import SIMILARITIES, TELLING, agree_on
 
-from similitude import use_engine
+from similitude import SimilarityRegressor, use_engine
 from similitude.checks import check_engine
+from similitude.compute.engines import factorizing, one_blas_thread, one_scipy_thread
 from similitude.compute.engines.engine import format_bytes, parse_bytes
 from similitude.engines import LocalEngine, current_engine
+from similitude.kernels import Gaussian
 
 ENGINES = [LocalEngine(), LocalEngine(threads=1), LocalEngine(threads=3), LocalEngine(threads=2, memory="1MiB")]
 
@@ -129,3 +133,46 @@ def test_sizes():
     assert parse_bytes("2GiB") == 2 * 2**30
     assert parse_bytes("3 kB") == 3000
     assert format_bytes(2**40 * 5000) == "5000.0 TiB"
+
+
+def blas_threads():
+    """Return the threads of SciPy's BLAS and of NumPy's."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    found = {Path(one["filepath"]).parent.name: one["num_threads"] for one in threadpoolctl.threadpool_info()}
+    return found.get("scipy.libs"), found.get("numpy.libs")
+
+
+def test_scipy_has_one_thread_in_fits_but_for_large_factorizations():
+    """Threads of two libraries that take turns are in each other's way; the last holder restores what was before."""
+    from threadpoolctl import threadpool_limits
+
+    if None in blas_threads():
+        pytest.skip("NumPy and SciPy do not have a BLAS each")
+    with threadpool_limits(2):
+        with one_scipy_thread:
+            assert blas_threads() == (1, 2)
+            with factorizing(10):
+                assert blas_threads() == (1, 2)
+            with factorizing(10_000):
+                assert blas_threads() == (2, 2)
+                with one_blas_thread:
+                    assert blas_threads() == (1, 1)
+            assert blas_threads() == (1, 2)
+        assert blas_threads() == (2, 2)
+        one_scipy_thread.__enter__()  # as threads do that begin and end at different times
+        one_blas_thread.__enter__()
+        one_scipy_thread.__exit__()
+        assert blas_threads() == (1, 1)
+        one_blas_thread.__exit__()
+        assert blas_threads() == (2, 2)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_fit_restores_the_threads_of_blas(fails):
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(2):
+        before = blas_threads()
+        with pytest.raises(ValueError, match=r"NaN|nan|missing|finite") if fails else nullcontext():
+            SimilarityRegressor(Gaussian(1.0)).fit(np.eye(6), np.r_[1.0, 2, 3, 4, 5, np.nan if fails else 6])
+        assert blas_threads() == before

@@ -16,7 +16,7 @@ from similitude.compute import (
     itemsize,
     take,
 )
-from similitude.compute.engines import distributed_engine, use_engine
+from similitude.compute.engines import distributed_engine, one_scipy_thread, use_engine
 from similitude.estimators.batches import Sampled, sample_source
 from similitude.estimators.certificate import NOT_CERTIFIED, set_apart
 from similitude.estimators.distributed import sample_collection
@@ -56,7 +56,7 @@ class LandmarkEstimator(LandmarkTrainer):
         """
         self._check_params()
         self.__dict__.pop("_stream", None)
-        with self._counting():
+        with self._counting(), one_scipy_thread:
             self._fit_anywhere(X, y, sample_weight)
         return self
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
+from similitude.compute.engines import factorizing
 from similitude.kernel_learning.gradients import gradient_rows, is_city_block, model_gradients
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernels import Laplace
@@ -210,7 +211,8 @@ def ridge_factor(K: np.ndarray, penalty: Any) -> np.ndarray:
     diagonal, least = K.diagonal().copy(), 1e-10
     while True:
         np.fill_diagonal(K, diagonal + np.asarray(penalty, K.dtype))
-        found, failed = factor(K.T, lower=True, overwrite_a=True, clean=False)  # K.T is in the order of LAPACK
+        with factorizing(len(K)):
+            found, failed = factor(K.T, lower=True, overwrite_a=True, clean=False)  # K.T is in the order of LAPACK
         if not failed:
             return np.asarray(found)
         below = np.tril(K, -1)  # is left as it was

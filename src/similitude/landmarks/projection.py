@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from similitude.compute.engines import factorizing
 from similitude.similarity import Similarity
 from similitude.support import Result
 from similitude.validity import stored_witness
@@ -144,7 +145,8 @@ def factorize(M: np.ndarray, tolerance: float) -> Factor:
     from scipy.linalg.lapack import dpstrf
 
     try:
-        U = cholesky(M, check_finite=False)
+        with factorizing(len(M)):
+            U = cholesky(M, check_finite=False)
         if U.diagonal().min() ** 2 > tolerance:
             return Factor(U, np.arange(len(M)), 0.0)
     except LinAlgError:

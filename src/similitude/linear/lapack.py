@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, cython_lapack, eigh
 
+from similitude.compute.engines import factorizing
 from similitude.support import interruptibly
 
 LONG_FACTORIZATION = 1000
@@ -39,7 +40,9 @@ def symmetric_eigen(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     work, indices = np.empty(1), np.empty(1, np.intc)
     solve(work, indices, (-1, -1))  # asks how much room is needed
     work, indices = np.empty(int(work[0])), np.empty(int(indices[0]), np.intc)
-    if interruptibly(solve, work, indices, (len(work), len(indices))) != 0:
+    with factorizing(n):
+        failed = interruptibly(solve, work, indices, (len(work), len(indices)))
+    if failed:
         raise LinAlgError("the eigenvalues did not converge")
     return values, V
 
@@ -55,7 +58,9 @@ def upper_cholesky(M: np.ndarray) -> np.ndarray:
     in_place = M.dtype == np.float64 and M.flags.f_contiguous and M.flags.writeable
     if call is None or len(M) < LONG_FACTORIZATION or not in_place:
         return np.asarray(cholesky(M, overwrite_a=True, check_finite=False))
-    if interruptibly(call, b"U", len(M), M, len(M)) != 0:
+    with factorizing(len(M)):
+        failed = interruptibly(call, b"U", len(M), M, len(M))
+    if failed:
         raise LinAlgError("the matrix is not positive definite")
     for j in range(len(M)):
         M[j + 1 :, j] = 0.0

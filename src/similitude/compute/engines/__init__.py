@@ -10,7 +10,13 @@ from similitude.compute.engines.checkpoints import remove_checkpoint
 from similitude.compute.engines.default_engine import current_engine, engine_for, use_engine
 from similitude.compute.engines.distributed import DistributedEngine, Handle, distributed_engine
 from similitude.compute.engines.engine import TILE_EDGE, Engine, Task, Tile, format_bytes
-from similitude.compute.engines.local import LocalEngine, at_most_blas_threads, one_blas_thread
+from similitude.compute.engines.local import (
+    LocalEngine,
+    at_most_blas_threads,
+    factorizing,
+    one_blas_thread,
+    one_scipy_thread,
+)
 from similitude.compute.engines.progress import with_progress
 from similitude.compute.engines.reduction import EncodedBatch, PartialSums, partial_sums, sum_batches
 from similitude.compute.engines.torch.engine import TorchEngine, check_device

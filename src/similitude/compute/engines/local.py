@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,29 +170,70 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class _OneBlasThread:
-    """Limits BLAS to one thread while anybody in this process holds it; the last holder restores the limits."""
+class _BlasThreads:
+    """Limits on the threads of BLAS while anybody in this process holds them; the last holder restores what was before.
+
+    NumPy and SciPy often come with a BLAS each, whose threads wait busily for the next call. If both use all cores in
+    turn, each is slowed down by the threads of the other: small factorizations by SciPy take ten times as long. So one
+    limit is for SciPy's alone, if it has one of its own, and a large factorization lifts it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._holders = 0
-        self._limits: Any = None
+        self._holders = {"all": 0, "scipy": 0, "lifted": 0}
+        self._before: list[tuple[Any, int]] = []
+
+    def change(self, what: str, by: int) -> None:
+        """Count a holder of a limit more or less, and set the threads of each library."""
+        with self._lock:
+            if not any(self._holders.values()):
+                libraries = _blas_libraries(len(sys.modules)).select(user_api="blas").lib_controllers
+                self._before = [(one, one.num_threads) for one in libraries]
+            self._holders[what] += by
+            apart = any(not _is_scipys(one) for one, _ in self._before)
+            for one, threads in self._before:
+                few = self._holders["all"] or (apart and _is_scipys(one) and self._few_for_scipy())
+                if one.num_threads != (wanted := 1 if few else threads):
+                    one.set_num_threads(wanted)
+
+    def _few_for_scipy(self) -> bool:
+        return self._holders["scipy"] > 0 and not self._holders["lifted"]
+
+
+def _is_scipys(library: Any) -> bool:
+    """Tell whether a library was installed with SciPy."""
+    return f"{os.sep}scipy" in os.path.dirname(library.filepath)
+
+
+_blas_threads = _BlasThreads()
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A context in which a limit is held; it may be entered by several threads at once."""
+
+    what: str
 
     def __enter__(self) -> None:
-        with self._lock:
-            self._limits = self._limits or _blas_libraries(len(sys.modules)).limit(limits=1, user_api="blas")
-            self._holders += 1
+        _blas_threads.change(self.what, 1)
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._holders -= 1
-            if self._holders == 0:
-                self._limits.restore_original_limits()
-                self._limits = None
+        _blas_threads.change(self.what, -1)
 
 
-one_blas_thread = _OneBlasThread()
-"""The context in which BLAS uses one thread; it may be entered by several threads at once."""
+one_blas_thread = _Held("all")
+"""The context in which BLAS uses one thread."""
+
+one_scipy_thread = _Held("scipy")
+"""The context in which SciPy's own BLAS uses one thread, but for large factorizations."""
+
+LARGE_FACTORIZATION = 1500
+"""Number of rows from which several threads pay."""
+
+
+def factorizing(n: int) -> AbstractContextManager[None]:
+    """Return a context for factorizations of n rows by SciPy: of many, with all threads."""
+    return _Held("lifted") if n >= LARGE_FACTORIZATION else nullcontext()
 
 
 @contextmanager
