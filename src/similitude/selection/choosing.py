@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_numpy, check_objects, itemsize, keys, moved
-from similitude.compute.engines import DistributedEngine, Engine, LocalEngine, current_engine
+from similitude.compute.engines import DistributedEngine, Engine, LocalEngine, current_engine, one_scipy_thread
 from similitude.estimators import error_of_classes
 from similitude.landmarks import Representation
 from similitude.selection.asymmetry import calls_for_a_pair, calls_to_look, with_sides
@@ -132,7 +132,7 @@ def choose_kernel(
     cv = check_cv(cv, targets)
     engine, rng = checked_engine(engine), generator(random_state)
     most = _sizes(X, cv, len(targets), engine)
-    with budgeted(max_calls, engine), remembered_images():
+    with budgeted(max_calls, engine), remembered_images(), one_scipy_thread:
         named, sizes = _within_budget(named, X, most, max_calls, rng)
         rows = sample_rows(len(targets), targets, sizes.rows, cv if isinstance(cv, int) else 2, rng)
         seed = int(rng.integers(2**31)) if isinstance(cv, int) else 0

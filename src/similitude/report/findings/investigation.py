@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, take
-from similitude.compute.engines import Engine, current_engine, use_engine
+from similitude.compute.engines import Engine, current_engine, one_scipy_thread, use_engine
 from similitude.estimators import EVERY_ROW, SimilarityClassifier, SimilarityRegressor, unjudged
 from similitude.goodness import Goodness, assess, stratified
 from similitude.kernel_learning import LearnedSummary
@@ -199,7 +199,7 @@ def investigate(
     check_max_calls(max_calls, engine)
     inputs, others = within_budget(inputs, named_similarities(compare), max_calls)
     about = summarize(inputs, title, names, image_shape)
-    with use_engine(engine), budgeted(max_calls, engine) as meter:
+    with use_engine(engine), budgeted(max_calls, engine) as meter, one_scipy_thread:
         found = _findings(inputs, about, command, embedding, others)
     if max_calls is None or not meter.spent:
         return found
