@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
-import math
 import sys
 import time
 from collections.abc import Sequence
@@ -22,11 +21,14 @@ from benchmarks.measure import Figures, measure
 from benchmarks.nouns import OURS, Dataset, Settings, Task
 from benchmarks.tasks import ALL, task_named
 
-PATIENCE = 6.0
+PATIENCE = 3.0
 """Seconds of a warm-up from which on it is a contender's only measurement."""
 
-MOST_SECONDS = 8.0
-"""Seconds for one dataset after which only the fewest repetitions are made: there are about a hundred datasets."""
+ENOUGH = 1.0
+"""Seconds of all repetitions of a contender on one dataset, after which it is not repeated any more."""
+
+RUNS_OF_OURS = 2
+"""Processes in which our first call is measured."""
 
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -74,7 +76,7 @@ class Run:
         self.threads = [number for number in chosen.threads if number <= cores()]
         self.skipped: list[str] = []
         self.had_children = False
-        self.runs_of_ours = 2 if chosen.quick else 3
+        self.start = time.monotonic()
         for number in chosen.threads:
             if number not in self.threads:
                 self.skip(f"{number} threads: this machine has {cores()} core(s)")
@@ -98,13 +100,17 @@ class Run:
 
     def print_tasks(self, tasks: Sequence[Task], found: Sequence[Limit]) -> list[Figures]:
         """Measure all tasks; say on the way how many are left, and write what was measured after each."""
-        start, all_figures = time.monotonic(), []
+        all_figures = []
         for i, task in enumerate(tasks):
-            minutes = (time.monotonic() - start) / 60
-            print(f"task {i + 1} of {len(tasks)} after {minutes:.1f} min: {task.name}", file=sys.stderr, flush=True)
+            done = f"task {i + 1} of {len(tasks)} after {self.minutes():.1f} min"
+            print(f"{done}: {task.name}", file=sys.stderr, flush=True)
             all_figures += self.print_task(task)
             write(self.chosen.json, self.as_json(all_figures, found))
         return all_figures
+
+    def minutes(self) -> float:
+        """Return how long the run has taken so far."""
+        return (time.monotonic() - self.start) / 60
 
     def as_json(self, all_figures: Sequence[Figures], found: Sequence[Limit]) -> dict[str, Any]:
         """Return what was measured so far."""
@@ -112,6 +118,7 @@ class Run:
             "machine": description(),
             "quick": self.chosen.quick,
             "repetitions": self.chosen.repetitions,
+            "minutes": self.minutes(),
             "limits": report.limits_as_json(found),
             "figures": [report.figures_as_json(one) for one in all_figures],
             "gates": report.gates_as_json(judge(all_figures)),
@@ -125,10 +132,16 @@ class Run:
             if dataset.missing(self.settings):
                 self.skip(f"{task.name} on {dataset.name}: {dataset.missing(self.settings)}")
                 continue
-            others = Disturbance()
-            figures = self.measured(task, dataset)
-            if task.in_child:
-                self.measure_in_children(figures, first=not all_figures)
+            others, start = Disturbance(), time.monotonic()
+            try:
+                figures = self.measured(task, dataset)
+            except Exception as error:  # no data, or no truth: contenders that fail are among the figures
+                self.skip(f"{task.name} on {dataset.name}: {type(error).__name__}: {error}")
+                continue
+            figures.took["contenders"] = time.monotonic() - start
+            if task.in_child and not all_figures:
+                self.measure_in_children(figures)
+                figures.took["processes"] = time.monotonic() - start - figures.took["contenders"]
             figures.disturbed = others.cores()
             for series in figures.series:
                 print(report.line(report.row(figures, series)), flush=True)
@@ -144,16 +157,16 @@ class Run:
             else:
                 contenders.append(contender)
         numbers = [number for number in self.threads if task.threads is None or number in task.threads] or [1]
-        patience, most_seconds = (0.8, math.inf) if self.chosen.quick else (PATIENCE, MOST_SECONDS)
-        return measure(task, dataset, contenders, numbers, self.chosen.repetitions, patience, most_seconds)
+        patience = 0.8 if self.chosen.quick else PATIENCE
+        return measure(task, dataset, contenders, numbers, self.chosen.repetitions, patience, ENOUGH)
 
-    def measure_in_children(self, figures: Figures, first: bool) -> None:
-        """Measure memory and first calls, on the first dataset of a task; a quick run measures peers once in all."""
+    def measure_in_children(self, figures: Figures) -> None:
+        """Measure memory and our first calls; a quick run measures the memory of peers once in all."""
         for series in figures.series:
-            name = series.contender.name
-            wanted = first and (name == OURS or not self.chosen.quick or not self.had_children)
+            name, is_limit = series.contender.name, series.contender.is_limit
+            wanted = name == OURS or not (is_limit or (self.chosen.quick and self.had_children))
             if wanted and not series.failed and name not in figures.children:
-                task, dataset, runs = figures.task, figures.dataset, self.runs_of_ours if name == OURS else 1
+                task, dataset, runs = figures.task, figures.dataset, RUNS_OF_OURS if name == OURS else 1
                 found = in_children(task, dataset, series.contender, series.threads, self.settings, runs)
                 figures.children[name] = found
         self.had_children = True
@@ -186,6 +199,7 @@ def main() -> None:
     for what in run.skipped:
         print(f"skipped: {what}")
     print(report.summary(verdicts))
+    print(f"{run.minutes():.1f} minutes", file=sys.stderr)
 
 
 if __name__ == "__main__":

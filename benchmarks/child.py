@@ -1,4 +1,4 @@
-"""Memory and the first call of one contender, each run in a process of its own.
+"""Memory of one contender, and the first call if it is ours, each run in a process of its own.
 
 ``python -m benchmarks.child`` measures and writes JSON; :func:`in_child` calls it.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.contenders import named
 from benchmarks.measure import threads, timed
-from benchmarks.nouns import Contender, Dataset, Settings, Task
+from benchmarks.nouns import OURS, Contender, Dataset, Settings, Task
 
 STATUS = Path("/proc/self/status")
 CHILD_LIMIT = 300
@@ -44,10 +44,12 @@ def forget_highest() -> None:
 
 
 def measure_here(task: Task, dataset: Dataset, contender: Contender, number: int) -> Run:
-    """Return the peak memory of the first call over what was there before, and the times of two calls."""
-    task.load([contender])
+    """Return the peak memory of the first call over what was there before, and the times of two calls if it is ours."""
+    task.load()
+    _ = contender.library
     operation = getattr(contender, task.operation)
-    first_data, second_data = dataset.fresh(1), dataset.fresh(2)
+    first_data = dataset.fresh(1)
+    second_data = dataset.fresh(2) if contender.name == OURS else None
     with threads(number):
         before = set(sys.modules)
         forget_highest()
@@ -55,8 +57,8 @@ def measure_here(task: Task, dataset: Dataset, contender: Contender, number: int
         first, kept = timed(operation, first_data)  # kept, so that the second call needs new memory too
         peak = resident()[1] - baseline
         imported = sorted(set(sys.modules) - before)
-        second, _ = timed(operation, second_data)
-    return {"peak_mb": peak, "first": first, "second": second, "imported": imported, "result": type(kept).__name__}
+        run = {"peak_mb": peak, "imported": imported, "result": type(kept).__name__}
+        return {**run, "first": first, "second": timed(operation, second_data)[0]} if second_data else run
 
 
 def in_child(
@@ -72,7 +74,7 @@ def in_child(
         return {"failed": f"took longer than {CHILD_LIMIT} s"}
     if done.returncode != 0:
         return {"failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}
-    return json.loads(done.stdout)
+    return json.loads(done.stdout.splitlines()[-1])  # a library may have printed something before
 
 
 def in_children(

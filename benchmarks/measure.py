@@ -20,10 +20,6 @@ from similitude.engines import LocalEngine
 
 T = TypeVar("T")
 
-FEWEST_REPETITIONS = 3
-"""Repetitions, if asked for, however long they take."""
-
-
 @contextmanager
 def threads(number: int) -> Iterator[None]:
     """Hold BLAS, OpenMP, torch, oneDAL and our engine to so many threads."""
@@ -85,6 +81,8 @@ class Figures:
         """By contender: its memory and its first two calls, each measured in a process of its own."""
         self.disturbed: float | None = None
         """How many cores others kept busy meanwhile."""
+        self.took: dict[str, float] = {}
+        """Seconds for all contenders in turn, and for the processes that measure memory and first calls."""
 
     def find(self, contender: str, threads: int) -> Series | None:
         """Return a series that has times; one without threads stands for any number of them."""
@@ -120,11 +118,11 @@ def measure(
     thread_counts: Sequence[int],
     repetitions: int,
     patience: float,
-    most_seconds: float = math.inf,
+    enough: float = math.inf,
 ) -> Figures:
     """Measure every contender; a warm-up that exceeds `patience` seconds is that contender's only measurement.
 
-    No more repetitions are begun after `most_seconds`, except for the first few.
+    A contender whose repetitions took `enough` seconds together is not repeated any more.
     """
     all_series = [
         Series(contender, number)
@@ -132,17 +130,32 @@ def measure(
         for contender in contenders
         if contender.uses_threads or number == thread_counts[0]
     ]
-    task.load(contenders)
-    start = time.monotonic()
+    task.load()
+    for series in all_series:
+        series.failed = _why_not_loaded(series.contender)
     for repetition in range(repetitions + 1):
-        if repetition > FEWEST_REPETITIONS and time.monotonic() - start > most_seconds:
+        taking_part = [one for one in all_series if _goes_on(one, enough)]
+        if not taking_part:
             break
         data = dataset.fresh(repetition)
         truth = task.truth(data) if repetition == 0 else None
-        for series in in_turn(all_series, repetition):
-            if not series.failed and 0 not in series.seconds:
-                _take(task, series, repetition, data, truth, patience)
+        for series in in_turn(taking_part, repetition):
+            _take(task, series, repetition, data, truth, patience)
     return Figures(task, dataset, all_series)
+
+
+def _why_not_loaded(contender: Contender) -> str:
+    """Import what a contender needs; return the error where that fails."""
+    try:
+        _ = contender.library
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _goes_on(series: Series, enough: float) -> bool:
+    """Tell whether a contender is measured once more."""
+    return not series.failed and 0 not in series.seconds and sum(series.seconds.values()) < enough
 
 
 def _take(task: Task, series: Series, repetition: int, data: Data, truth: Any, patience: float) -> None:
@@ -152,11 +165,11 @@ def _take(task: Task, series: Series, repetition: int, data: Data, truth: Any, p
     try:
         with threads(series.threads):
             seconds, result = timed(getattr(series.contender, task.operation), mine)
+        if repetition == 0 and not series.contender.is_limit:
+            series.check = task.check(data, result, truth)
     except Exception as error:
         series.failed = f"{type(error).__name__}: {error}"
         series.seconds.clear()
         return
     if repetition > 0 or seconds > patience:
         series.seconds[repetition] = seconds
-    if repetition == 0 and not series.contender.is_limit:
-        series.check = task.check(data, result, truth)

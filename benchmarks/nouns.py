@@ -128,9 +128,7 @@ class Task:
     imports: tuple[str, ...] = ()
     """Modules that a first call would import: they are imported before anything is measured."""
 
-    def load(self, contenders: Sequence[Contender]) -> None:
-        """Import everything that these contenders need."""
-        for contender in contenders:
-            _ = contender.library
+    def load(self) -> None:
+        """Import what a first call would."""
         for name in self.imports:
             importlib.import_module(name)

@@ -56,12 +56,11 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def child_figures(runs: Sequence[dict[str, Any]]) -> tuple[float | None, float | None]:
-    """Return the peak memory in MB and the first call as a multiple of the second: medians over runs."""
-    good = [run for run in runs if "failed" not in run]
-    if not good:
-        return None, None
-    medians = np.median([(run["peak_mb"], run["first"] / run["second"]) for run in good], axis=0)
-    return float(medians[0]), float(medians[1])
+    """Return the peak memory in MB and the first call as a multiple of the second: medians over runs, where known."""
+    peaks = [run["peak_mb"] for run in runs if "peak_mb" in run]
+    firsts = [run["first"] / run["second"] for run in runs if "second" in run]
+    peak, first = (float(np.median(values)) if values else None for values in (peaks, firsts))
+    return peak, first
 
 
 def row(figures: Figures, series: Series) -> list[str]:
@@ -117,6 +116,7 @@ def figures_as_json(figures: Figures) -> dict[str, Any]:
         "series": [_series_as_json(figures, one) for one in figures.series],
         "children": figures.children,
         "disturbed": figures.disturbed,
+        "took": figures.took,
     }
 
 

@@ -63,6 +63,14 @@ def page(tmp_path):
 
 
 @pytest.fixture(autouse=True)
+def gpu(tmp_path, monkeypatch):
+    """Measurements on a GPU of its own."""
+    path = tmp_path / "RESULTS.md"
+    path.write_text("# Measurements on a GPU\n\n## fits\n\n| what | figure |\n| --- | --- |\n| ridge | 0.3 s |\n")
+    monkeypatch.setattr(benchmark_page, "GPU", path)
+
+
+@pytest.fixture(autouse=True)
 def history(tmp_path, monkeypatch):
     """A history of its own."""
     monkeypatch.setattr(benchmark_page, "HISTORY", tmp_path / "history.csv")
@@ -95,11 +103,12 @@ def test_the_benchmark_page(tmp_path, page):
     text = page.read_text()
     assert "Abacus, 2 cores, Python 3.12.0, loops compiled; beads 1.0; similitude 0.2.0, numpy 2.0." in text
     assert "torch" not in text and "quick run" not in text and "busy" not in text and "old" not in text
-    assert "| double | n=5 | 500 ms | quick | 1.00 s | 2 |" in text  # the fastest peer with a right result
+    assert "| double | n=5 | 500 ms | equal | quick | 1.00 s | equal | 2 |" in text  # the fastest peer with a right result
     assert "1 of 2 are met" in text and "| double | n=5 | at least 7 x faster | 6 |" in text
     assert "#### double\n\nTwice the Numbers." in text
     assert "| n=5 | ours | 1 | 500 ms | 0 ms | 1.00 | - | 12 | equal |" in text
     assert "| n=5 | limit | 1 | 200 ms | 0 ms | 0.40 | - | - | limit |" in text
+    assert "### Measurements on a GPU\n\n#### fits\n\n| what | figure |" in text
     assert "equal: WRONG" in text and "| failed | - | - | - | - | RuntimeError: no / way |" in text
 
 
@@ -117,7 +126,7 @@ def test_several_runs_are_put_together_and_the_last_counts(tmp_path, page):
     other["figures"][0]["task"] = "treble"
     benchmark_page.main([*written(tmp_path, a_run(), later, other), "--page", str(page)])
     text = page.read_text()
-    assert "| double | n=5 | 250 ms | slow | 3.00 s | 12 |" in text and "#### treble" in text
+    assert "| double | n=5 | 250 ms | equal | slow | 3.00 s | equal | 12 |" in text and "#### treble" in text
     assert "| double | n=5 | 500 ms" not in text
 
 

@@ -2,7 +2,7 @@
 
 The files are written by ``python -m benchmarks --json PATH``. Several files are merged if they come from the same
 machine and versions; if a task and data set is in several of them, the last one is used. Ratios to the fastest other
-library are also added to benchmarks/history.csv, unless a run was quick.
+library are also added to benchmarks/history.csv, unless a run was quick. The tables of benchmarks/gpu/RESULTS.md come last.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from benchmarks.report import DISTURBED, child_figures, duration, header, line, 
 from tools.benchmark_history import HISTORY, Ratio, add_to_history, by_version, read_history
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+GPU = Path(__file__).parents[1] / "benchmarks" / "gpu" / "RESULTS.md"
 MARKER = "figures"
 OURS = "ours"
 
@@ -84,11 +85,12 @@ def at_a_glance(run: dict[str, Any]) -> str:
     """Return a line per data set with the fastest other library, on one thread."""
     rows = []
     for one, ours, best in _beside_the_fastest(run):
-        times = [duration(ours["median"]), duration(best["median"]), f"{best['to_ours']:.2g}"]
-        rows.append(line([one["task"], one["dataset"], times[0], best["contender"], times[1], times[2]]))
+        mine = [duration(ours["median"]), ours["check"]["says"]]
+        its = [best["contender"], duration(best["median"]), best["check"]["says"], f"{best['to_ours']:.2g}"]
+        rows.append(line([one["task"], one["dataset"], *mine, *its]))
     if not rows:
         return ""
-    columns = ["task", "data", "ours", "fastest peer", "its time", "its time / ours"]
+    columns = ["task", "data", "ours", "our result", "fastest peer", "its time", "its result", "its time / ours"]
     return "\n".join(["### At a glance, one thread\n", header(columns), *rows])
 
 
@@ -165,6 +167,12 @@ def left_out(run: dict[str, Any]) -> str:
     return "\n".join(["### Left out\n", *(f"- {what}" for what in run["skipped"])]) if run["skipped"] else ""
 
 
+def on_a_gpu(path: Path) -> str:
+    """Return the measurements on a GPU, as they stand in their own file, with headings below those of the page."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return "\n".join(f"##{one}" if one.startswith("#") else one for one in lines)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page."""
     parser = argparse.ArgumentParser(prog="python -m tools.benchmark_page", description="Write docs/benchmarks.md.")
@@ -173,11 +181,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--page", type=Path, default=PAGE, help="the page to write into (default: docs/benchmarks.md)")
     parser.add_argument("--history", type=Path, default=HISTORY, help="default: benchmarks/history.csv")
+    parser.add_argument("--gpu", type=Path, default=GPU, help="default: benchmarks/gpu/RESULTS.md")
     options = parser.parse_args(arguments)
     try:
         run = merged(options.files)
         history = read_history(options.history) if run["quick"] else add_to_history(options.history, ratios(run))
-        put_between_markers(options.page, MARKER, text(run, history))
+        put_between_markers(options.page, MARKER, f"{text(run, history)}\n\n{on_a_gpu(options.gpu)}")
     except (OSError, ValueError, KeyError) as error:
         print(f"the page was not written: {error}", file=sys.stderr)
         return 1

@@ -6,6 +6,7 @@ holds one family of operations; here they come together.
 
 from benchmarks.contenders import (
     cluster,
+    fits,
     graphs,
     learners,
     machine,
@@ -21,6 +22,7 @@ from benchmarks.nouns import Contender
 
 class Ours(
     cluster.Ours,
+    fits.Ours,
     graphs.Ours,
     learners.Ours,
     machine.Ours,
@@ -66,6 +68,7 @@ ALL: tuple[Contender, ...] = (
     matrices.SciPy(),
     matrices.Torch(),
     matrices.NumPy(),
+    fits.BoostedTrees(),
     machine.Clip(),
     machine.Flip(),
     machine.Shift(),

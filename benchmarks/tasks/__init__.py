@@ -3,6 +3,7 @@
 from benchmarks.nouns import Task
 from benchmarks.tasks import (
     cluster,
+    fits,
     gaussian,
     graphs,
     laplace,
@@ -41,6 +42,7 @@ ALL: tuple[Task, ...] = (
     learners.KMEANS,
     machine.FIT,
     machine.DEFAULTS,
+    fits.TASK,
     machine.INDEFINITE,
     streams.FIT,
     streams.FLIGHTS,
