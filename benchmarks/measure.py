@@ -20,6 +20,7 @@ from similitude.engines import LocalEngine
 
 T = TypeVar("T")
 
+
 @contextmanager
 def threads(number: int) -> Iterator[None]:
     """Hold BLAS, OpenMP, torch, oneDAL and our engine to so many threads."""
@@ -59,6 +60,8 @@ class Series:
     """By repetition; repetition 0, the warm-up, stands here only where it was too long to repeat."""
     check: Check | None = None
     failed: str = ""
+    spent: float = 0.0
+    """Seconds of all repetitions, with what a result that brings its own time does not count."""
 
     @property
     def median(self) -> float:
@@ -87,7 +90,7 @@ class Figures:
     def find(self, contender: str, threads: int) -> Series | None:
         """Return a series that has times; one without threads stands for any number of them."""
         for one in self.series:
-            fits = one.threads == threads or not one.contender.uses_threads
+            fits = one.threads == threads or not one.contender.scales(self.task.operation)
             if one.contender.name == contender and fits and one.seconds:
                 return one
         return None
@@ -128,11 +131,14 @@ def measure(
         Series(contender, number)
         for number in thread_counts
         for contender in contenders
-        if contender.uses_threads or number == thread_counts[0]
+        if contender.scales(task.operation) or number == thread_counts[0]
     ]
     task.load()
     for series in all_series:
         series.failed = _why_not_loaded(series.contender)
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()  # or else every collection visits all objects of all libraries, a seventh of a second each time
     for repetition in range(repetitions + 1):
         taking_part = [one for one in all_series if _goes_on(one, enough)]
         if not taking_part:
@@ -155,21 +161,25 @@ def _why_not_loaded(contender: Contender) -> str:
 
 def _goes_on(series: Series, enough: float) -> bool:
     """Tell whether a contender is measured once more."""
-    return not series.failed and 0 not in series.seconds and sum(series.seconds.values()) < enough
+    return not series.failed and 0 not in series.seconds and series.spent < enough
 
 
 def _take(task: Task, series: Series, repetition: int, data: Data, truth: Any, patience: float) -> None:
     """Measure one contender once; the warm-up is checked."""
     mine = copied(data)
-    gc.collect()
+    gc.collect()  # of what came after the contenders were loaded
+    start = time.monotonic()
     try:
         with threads(series.threads):
             seconds, result = timed(getattr(series.contender, task.operation), mine)
+        spent = time.monotonic() - start
         if repetition == 0 and not series.contender.is_limit:
             series.check = task.check(data, result, truth)
     except Exception as error:
         series.failed = f"{type(error).__name__}: {error}"
         series.seconds.clear()
         return
-    if repetition > 0 or seconds > patience:
+    if repetition > 0 or spent > patience:
         series.seconds[repetition] = seconds
+    if repetition > 0:
+        series.spent += spent

@@ -76,6 +76,12 @@ class Contender:
     is_limit = False
     """Does less than the whole operation: what the machine can do at best. Its result is not checked."""
     uses_threads = True
+    on_one_thread: tuple[str, ...] = ()
+    """Operations that use one thread, however many there are: they are measured once."""
+
+    def scales(self, operation: str) -> bool:
+        """Tell whether an operation uses the threads it is given."""
+        return self.uses_threads and operation not in self.on_one_thread
 
     def missing(self) -> str:
         """Return why the contender cannot take part; nothing if it can."""

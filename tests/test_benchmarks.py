@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import __main__ as main  # noqa: E402
 from benchmarks import contenders, gates, growth, instructions, report  # noqa: E402
 from benchmarks.measure import Figures, Series, in_turn, measure, timed  # noqa: E402
 from benchmarks.nouns import Check, Contender, Dataset, Gate, SelfTimed, Settings, Task  # noqa: E402
@@ -95,14 +96,50 @@ def test_a_long_warm_up_is_the_only_measurement():
     assert list(figures.series[0].seconds) == [0]
 
 
+def test_what_took_long_enough_is_not_repeated():
+    once, again = (
+        measure(a_task(), numbers(), [Twice()], [1], repetitions=3, patience=10.0, enough=enough)
+        for enough in (1e-12, 10.0)
+    )
+    assert [list(one.series[0].seconds) for one in (once, again)] == [[1], [1, 2, 3]]
+
+
+def test_an_operation_on_one_thread_is_measured_once_and_stands_for_any_number():
+    alone = Twice()
+    alone.on_one_thread = ("double",)
+    figures = measure(a_task(), numbers(), [alone, InPlace()], [1, 2], repetitions=1, patience=10.0)
+    assert [(one.contender.name, one.threads) for one in figures.series] == [
+        *(("ours", 1), ("in place", 1)),
+        ("in place", 2),
+    ]
+    assert figures.find("ours", 2) is figures.find("ours", 1)
+
+
 def test_a_contender_that_fails_is_reported_and_the_others_go_on():
     broken = Broken()
     assert "no_such_package" in broken.missing()
+    figures = measure(a_task(), numbers(), [broken, Twice()], [1], repetitions=1, patience=10.0)
+    assert figures.series[0].failed == "ModuleNotFoundError: No module named 'no_such_package'"
+    assert figures.find("ours", 1).check.passed
+    broken = Broken()
     broken.packages = ()
     figures = measure(a_task(), numbers(), [broken, Twice()], [1], repetitions=1, patience=10.0)
     assert figures.series[0].failed == "RuntimeError: no"
     assert "failed" in report.row(figures, figures.series[0])
     assert figures.find("ours", 1).check.passed
+
+
+def test_a_data_set_that_cannot_be_made_is_named_and_the_others_go_on(monkeypatch, capsys):
+    def fails(rng):
+        raise OSError("file is damaged")
+
+    monkeypatch.setattr(main, "that_can", lambda operation: [Twice()])
+    run = main.Run(main.options(["--threads", "1", "--repetitions", "1"]))
+    damaged = Dataset("damaged", fails)
+    figures = run.print_task(a_task(datasets=lambda settings: [damaged, numbers()], in_child=False))
+    assert [one.dataset.name for one in figures] == ["n=5"] and figures[0].took["contenders"] > 0
+    assert run.skipped == ["double on damaged: OSError: file is damaged"]
+    assert "| double | n=5 | ours | 1 |" in capsys.readouterr().out
 
 
 def test_ratios_are_taken_on_the_same_data():

@@ -103,7 +103,9 @@ def test_the_benchmark_page(tmp_path, page):
     text = page.read_text()
     assert "Abacus, 2 cores, Python 3.12.0, loops compiled; beads 1.0; similitude 0.2.0, numpy 2.0." in text
     assert "torch" not in text and "quick run" not in text and "busy" not in text and "old" not in text
-    assert "| double | n=5 | 500 ms | equal | quick | 1.00 s | equal | 2 |" in text  # the fastest peer with a right result
+    assert (
+        "| double | n=5 | 500 ms | equal | quick | 1.00 s | equal | 2 |" in text
+    )  # the fastest peer with a right result
     assert "1 of 2 are met" in text and "| double | n=5 | at least 7 x faster | 6 |" in text
     assert "#### double\n\nTwice the Numbers." in text
     assert "| n=5 | ours | 1 | 500 ms | 0 ms | 1.00 | - | 12 | equal |" in text

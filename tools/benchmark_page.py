@@ -2,7 +2,8 @@
 
 The files are written by ``python -m benchmarks --json PATH``. Several files are merged if they come from the same
 machine and versions; if a task and data set is in several of them, the last one is used. Ratios to the fastest other
-library are also added to benchmarks/history.csv, unless a run was quick. The tables of benchmarks/gpu/RESULTS.md come last.
+library are also added to benchmarks/history.csv, unless a run was quick. Last come the tables of
+benchmarks/gpu/RESULTS.md.
 """
 
 from __future__ import annotations

@@ -40,6 +40,10 @@ class ScikitLearn(
     learners.ScikitLearn, machine.ScikitLearn, matrices.ScikitLearn, streams.ScikitLearn, strings.ScikitLearn
 ):
     packages = ("sklearn.cluster", "sklearn.svm", "sklearn.kernel_approximation", "sklearn.metrics.pairwise")
+    on_one_thread = (
+        *("laplace", "sparse_gram", "spectrum"),
+        *("svc", "svc_classes", "svc_predict", "machine_defaults"),  # by LIBSVM
+    )
 
 
 class ScikitLearnIntelex(learners.ScikitLearnIntelex, matrices.ScikitLearnIntelex):

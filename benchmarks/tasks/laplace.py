@@ -22,10 +22,8 @@ def vectors(n: int, d: int, dtype: str) -> Dataset:
 
 
 def datasets(settings: Settings) -> list[Dataset]:
-    """Return vectors of two lengths."""
-    n = settings.size(4000, 2000)
-    some = [vectors(n, 50, "float64"), vectors(n, 100, "float64")]
-    return some if settings.quick else [*some, vectors(n, 50, "float32"), vectors(n, 100, "float32")]
+    """Return the same vectors in both precisions."""
+    return [vectors(settings.size(3000, 2000), 50, dtype) for dtype in ("float64", "float32")]
 
 
 def truth(data: Data) -> Truth:

@@ -35,7 +35,7 @@ TASK = Task(
     name="polynomial",
     computes="the polynomial kernel of degree 3 of all pairs of two sets of vectors",
     operation="polynomial",
-    datasets=lambda settings: [vectors(settings.size(4000, 2000), 784, dtype) for dtype in ("float64", "float32")],
+    datasets=lambda settings: [vectors(settings.size(3000, 2000), 784, dtype) for dtype in ("float64", "float32")],
     truth=truth,
     check=against_truth,
     gates=(at_most(1.2, "NumPy GEMM", of="ours (block)"), scaling(1.7)),

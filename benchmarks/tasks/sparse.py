@@ -46,7 +46,7 @@ def a9a(n: int, settings: Settings) -> Dataset:
 
 def datasets(settings: Settings) -> list[Dataset]:
     """Return real rows and rows like them."""
-    n = settings.size(8000, 3000)
+    n = settings.size(5000, 3000)
     return [like_a9a(n), a9a(n, settings)]
 
 
