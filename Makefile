@@ -52,8 +52,8 @@ lint: .venv/dev.installed ## check style, types, spelling and the layers of impo
 fuzz: .venv/test.installed .venv/fuzz.installed ## look for files and expressions that readers and load do not survive (25 minutes)
 	$(BIN)/python tools/fuzz.py
 
-bench: .venv/test.installed ## run the benchmarks
-	$(BIN)/python -m benchmarks
+bench: .venv/test.installed ## run the benchmarks (BENCH="--data DIR --only 'svc*'")
+	$(BIN)/python -m benchmarks $(BENCH)
 
 test-gpu: ## run the tests of TorchEngine on the GPU, with the Python in PATH (GPU_PYTHON=...): needs torch
 	PYTHONPATH=src:$$PYTHONPATH $(GPU_PYTHON) -m pytest --noconftest -q tests/test_torch_*.py

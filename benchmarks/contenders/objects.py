@@ -9,12 +9,11 @@ import numpy as np
 
 from benchmarks.nouns import OURS, Contender
 from benchmarks.tasks.objects import FULL
-from similitude.kernels import Gapped, GlobalAlignment, Spectrum, WeisfeilerLehman
+from similitude.kernels import GlobalAlignment, Spectrum, WeisfeilerLehman
 
 KERNELS: dict[str, Callable[[], Any]] = {
     "weisfeiler_lehman": lambda: WeisfeilerLehman(3).normalized(),
     "global_alignment": GlobalAlignment,
-    "gapped": lambda: Gapped(8, 2).normalized(),
     "blended": lambda: Spectrum(4, blended=True).normalized(),
 }
 

@@ -116,7 +116,7 @@ SVC_CLASSES = Task(
     name="svc_classes",
     computes="a support vector machine of ten classes: fit and predict",
     operation="svc_classes",
-    datasets=lambda settings: [ten_digits(settings.size(10_000, 2_000), settings)],
+    datasets=lambda settings: [ten_digits(settings.size(5_000, 2_000), settings)],
     check=accuracy,
     gates=(faster(1.0, INTELEX, goal=2.0),),
     in_child=False,

@@ -71,7 +71,6 @@ def all_kinds(settings: Settings) -> list[Dataset]:
         recordings("ArrowHead", settings),
         recordings("ItalyPowerDemand", settings),
         recordings("JapaneseVowels", settings),
-        letters(strings.enhancers(settings), "gapped"),
         letters(strings.messages(settings), "blended"),
     ]
 
