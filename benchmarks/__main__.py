@@ -24,7 +24,7 @@ from benchmarks.tasks import ALL, task_named
 PATIENCE = 3.0
 """Seconds of a warm-up from which on it is a contender's only measurement."""
 
-ENOUGH = 1.0
+ENOUGH = 1.5
 """Seconds of all repetitions of a contender on one dataset, after which it is not repeated any more."""
 
 RUNS_OF_OURS = 2

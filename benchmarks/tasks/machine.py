@@ -70,12 +70,12 @@ FIT = Task(
 
 VECTORS = ("letter", "satellite", "adbench_magic_gamma", "musk", "sonar")
 
-MOST_ROWS = 4_000
+MOST_ROWS = 6_000
 """Rows of a real data set: a grid search on all 20,000 letters takes minutes."""
 
 
 def standardized(name: str, settings: Settings) -> Dataset:
-    """Return standardized vectors of a real data set, 4,000 at most, a quarter of them held back."""
+    """Return standardized vectors of a real data set, 6,000 at most, a quarter of them held back."""
 
     def make(rng: np.random.Generator) -> Data:
         X, y, new, truth = _read(name, Path(settings.data or "."), rng)
@@ -84,7 +84,7 @@ def standardized(name: str, settings: Settings) -> Dataset:
         return {"X": (X - mean) / deviation, "y": y, "new": (new - mean) / deviation, "truth": truth}
 
     file = f"{name}.csv.gz" if name == "musk" else f"{name}.npz"
-    return Dataset(f"{name} standardized", make, needs=file)
+    return Dataset(f"{name} standardized n<={MOST_ROWS}", make, needs=file)
 
 
 def _read(name: str, folder: Path, rng: np.random.Generator) -> tuple[np.ndarray, ...]:

@@ -169,7 +169,7 @@ def right(bound: float, where: str) -> Gate:
     return Gate(f"{OURS}: at least {bound:.1%} right", measure, bound, at_least=True, where=where)
 
 
-NAMES = ("GunPoint", "ArrowHead", "ItalyPowerDemand", "JapaneseVowels", "BasicMotions")
+NAMES = ("GunPoint", "ArrowHead", "ItalyPowerDemand", "BasicMotions")
 
 ACCURACY = Task(
     name="series_accuracy",

@@ -63,7 +63,7 @@ def files(settings: Settings) -> list[Dataset]:
     """Return files of several lengths."""
     if settings.quick:
         return [rows(100_000, 200)]
-    return [rows(300_000, 500), rows(100_000, 1_000), rows(100_000, 1_000, noisy=0.0)]
+    return [rows(200_000, 500), rows(60_000, 1_000), rows(60_000, 1_000, noisy=0.0)]
 
 
 FIT = Task(
