@@ -123,7 +123,7 @@ def measure(
     patience: float,
     enough: float = math.inf,
 ) -> Figures:
-    """Measure every contender; a warm-up that exceeds `patience` seconds is that contender's only measurement.
+    """Measure every contender; a warm-up that exceeds `patience` seconds is its only measurement, unless it compiled.
 
     A contender whose repetitions took `enough` seconds together is not repeated any more.
     """
@@ -179,7 +179,7 @@ def _take(task: Task, series: Series, repetition: int, data: Data, truth: Any, p
         series.failed = f"{type(error).__name__}: {error}"
         series.seconds.clear()
         return
-    if repetition > 0 or spent > patience:
+    if repetition > 0 or (spent > patience and not series.contender.compiles):
         series.seconds[repetition] = seconds
     if repetition > 0:
         series.spent += spent

@@ -75,6 +75,8 @@ class Contender:
     """Modules to import before anything is measured."""
     is_limit = False
     """Does less than the whole operation: what the machine can do at best. Its result is not checked."""
+    compiles = False
+    """Compiles at its first call, which therefore never counts."""
     uses_threads = True
     on_one_thread: tuple[str, ...] = ()
     """Operations that use one thread, however many there are: they are measured once."""

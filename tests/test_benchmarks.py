@@ -94,6 +94,10 @@ def test_every_repetition_has_its_own_data_and_everybody_the_same():
 def test_a_long_warm_up_is_the_only_measurement():
     figures = measure(a_task(), numbers(), [Twice()], [1], repetitions=3, patience=0.0)
     assert list(figures.series[0].seconds) == [0]
+    compiled = Twice()
+    compiled.compiles = True
+    figures = measure(a_task(), numbers(), [compiled], [1], repetitions=1, patience=0.0)
+    assert list(figures.series[0].seconds) == [1]
 
 
 def test_what_took_long_enough_is_not_repeated():

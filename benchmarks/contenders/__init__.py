@@ -56,6 +56,7 @@ class Gemm(machine.Gemm, matrices.Gemm):
 
 class TsLearn(learners.TsLearn, series.TsLearn):
     packages = ("tslearn.metrics", "tslearn.clustering")
+    compiles = True
 
 
 ALL: tuple[Contender, ...] = (

@@ -86,6 +86,7 @@ def chosen(X: Any, y: np.ndarray) -> tuple[float, float]:
 class Aeon(Contender):
     name = "aeon"
     packages = ("aeon.distances",)
+    compiles = True
 
     def dtw(self, X):
         return self.library.dtw_pairwise_distance(X[:, None, :], n_jobs=_threads())
