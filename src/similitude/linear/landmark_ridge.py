@@ -7,22 +7,15 @@ the condition number is at most about :math:`((1 + c^{-1/2}) / (1 - c^{-1/2}))^2
 suffice. (Rudi, Carratino and Rosasco, "FALKON: an optimal large scale kernel method", 2017, where the rows are the
 landmarks themselves, c = 1, which mostly takes two to five times as many steps.)
 
-What groups of rows add to the model follows from one more pass. With the means :math:`\mu` of the similarities
-:math:`k_i` and residuals :math:`r_i`, the minimizer has :math:`\lambda G a = \sum_i s_i (k_i - \mu)\, r_i`, where G =
-K(L, L). The preconditioner is :math:`P = \rho \sum_{i \in S} s_i (k_i - \mu_S)(k_i - \mu_S)^\top + \lambda G`. With its
-first part added to both sides,
-
-.. math:: a = \sum_i P^{-1} \big[ s_i (k_i - \mu)\, r_i + \rho\, s_i [i \in S]\, (k_i - \mu_S)\,(f_i - \bar f_S) \big]
-
-is a sum over rows: those in S stand for all with their scores as targets, and the residuals of all correct them. If S
-is all rows, it is the sum over rows of ridge regression itself (`similitude.linear.ridge`).
+What groups of rows add to the model are the minimizers for targets that are zero outside of one group: steps for a
+block of columns, one for each group.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -58,6 +51,9 @@ MOST_CG_STEPS = 50
 
 ROUGH_STEPS: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
 """The accuracy with which penalties are compared."""
+
+GROUP_STEPS: dict[str, Any] = {"steps": 10, "tolerance": 3e-2}
+"""The accuracy with which groups of rows are told apart."""
 
 CG_PATIENCE = 8
 """Steps without a smaller gradient after which only rounding is left."""
@@ -134,7 +130,7 @@ def fit_by_products(
     factor = ridge.factor(moments, lam / times, GROUP_JITTER[operator.dtype.itemsize])
     without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without)
     model = ridge.iterate(lam, factor, without)
-    added = None if members is None else ridge.of_groups(model, factor, members, some, times)
+    added = None if members is None else ridge.of_groups(model, factor, members, lam)
     return model, judged_by(lam, without), added
 
 
@@ -248,23 +244,23 @@ class LandmarkRidge:
         a = solve(factor, moments.cross - moments.features[:, None] * means)
         return LinearModel(as_numpy(a), as_numpy(means - moments.features @ a / moments.weight))
 
-    def of_groups(
-        self, model: LinearModel, factor: Any, members: Members, some: np.ndarray | None = None, times: float = 1.0
-    ) -> LinearModel:
+    def of_groups(self, model: LinearModel, factor: Any, members: Members, lam: float | None = None) -> LinearModel:
         """Return what groups of rows add to the model: a column for each group, and in it for each output.
 
-        The factor is that of the normal equations of some rows, or of all; their weights and the penalty times `times`
-        are those of all rows.
+        The factor is that of the normal equations of all rows, or of some if a penalty is given. Then there are steps,
+        and what they leave of the model is added in proportion to the weights of the groups.
         """
-        s, scores = self.weights, self.scores(model)
-        responses = scores if some is not None else self.Y
-        rows_of = np.arange(len(s)) if some is None else some
-        weights = times * s[rows_of]
-        own = weights[:, None] * (responses[rows_of] - weights @ responses[rows_of] / weights.sum())
-        R = self.only(rows_of)._sums_of_groups(own, members.group[rows_of], members.n_groups, precisely=True)
-        if some is not None:
-            R = R + self._sums_of_groups(s[:, None] * (self.Y - scores), members.group, members.n_groups)
-        W = as_numpy(solve(factor, R)) / times
+        s, m, n = self.weights, self.m, members.n_groups
+        targets = s[:, None] * (self.Y - s @ self.Y / s.sum())
+        R = self._sums_of_groups(targets, members.group, n, precisely=lam is None)
+        if lam is None:
+            W = as_numpy(solve(factor, R))
+        else:
+            R, curvature = R / self.total, partial(self._curvature, lam)
+            found, _ = conjugate_gradients(curvature, partial(solve, factor), R, R, **GROUP_STEPS)
+            apart = as_numpy(found).reshape(m, n, -1)
+            share = np.bincount(members.group, s, n) / s.sum()
+            W = (apart + np.multiply.outer(share, model.weights - apart.sum(axis=1)).swapaxes(0, 1)).reshape(m, -1)
         return LinearModel(W, -(as_numpy(self._mean) @ W))
 
     def _sums_of_groups(self, targets: np.ndarray, group: np.ndarray, n_groups: int, precisely: bool = False) -> Any:
@@ -310,6 +306,13 @@ class LandmarkRidge:
         right = self.operator.transposed_times(wanted) / self.total
         return right, self._mean, middle
 
+    def _curvature(self, lam: float, p: Any) -> Any:
+        """Return the covariance of the similarities, plus the penalty, times p."""
+        means, dtype = self._mean, self.operator.dtype
+        G, rest = self.operator.normal(in_precision(p, dtype), self._weights, in_precision(means @ p, dtype))
+        covariance = (G - means[:, None] * rest) / self.total
+        return covariance + lam / self.total * (self.gram @ p + self.jitter * p)
+
     def iterate(
         self, lam: float, factor: Any, start: LinearModel, steps: int = MOST_CG_STEPS, tolerance: float = CG_TOLERANCE
     ) -> LinearModel:
@@ -318,17 +321,10 @@ class LandmarkRidge:
         The factor is that of the normal equations of some of the rows, for the penalty times their part of all weights.
         """
         right, means, middle = self._sides
-        dtype = self.operator.dtype
-
-        def curvature(p: Any) -> Any:
-            """Return the covariance of the similarities, plus the penalty, times p."""
-            G, rest = self.operator.normal(in_precision(p, dtype), self._weights, in_precision(means @ p, dtype))
-            covariance = (G - means[:, None] * rest) / self.total
-            return covariance + lam / self.total * (self.gram @ p + self.jitter * p)
-
+        curvature = partial(self._curvature, lam)
         a = self.operator.move(start.weights)
         z, residual = conjugate_gradients(
-            curvature, lambda r: solve(factor, r), right, right - curvature(a), steps, tolerance
+            curvature, partial(solve, factor), right, right - curvature(a), steps, tolerance
         )
         a = a + z
         return LinearModel(as_numpy(a), as_numpy(middle - means @ a), residual)
