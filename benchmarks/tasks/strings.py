@@ -13,6 +13,7 @@ from benchmarks.nouns import Check, Data, Dataset, Settings, Task
 
 CORNER = 40
 """Strings that are compared with a plain loop."""
+CORNER_OF_EDITS = 20
 
 
 def random_strings(n: int, length: int, rng: np.random.Generator) -> list[str]:
@@ -88,7 +89,7 @@ def edits(data: Data) -> np.ndarray:
     """Return the edit distances of the first strings by the recurrence."""
     from similitude.compute.loops.reference.strings import _edits
 
-    codes = [np.frombuffer(s.encode(), np.uint8) for s in data["X"][:CORNER]]
+    codes = [np.frombuffer(s.encode(), np.uint8) for s in data["X"][:CORNER_OF_EDITS]]
     return np.array([[_edits(a, b) for b in codes] for a in codes], float)
 
 
