@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,9 +50,9 @@ MOST_CG_STEPS = 50
 """Maximum number of steps."""
 
 ROUGH_STEPS: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
-"""The accuracy with which penalties are compared."""
+"""The accuracy with which penalties are compared and the model is judged: losses are off by about its square."""
 
-GROUP_STEPS: dict[str, Any] = {"steps": 10, "tolerance": 3e-2}
+GROUP_STEPS: dict[str, Any] = {"steps": 15, "tolerance": 1e-2}
 """The accuracy with which groups of rows are told apart."""
 
 CG_PATIENCE = 8
@@ -81,11 +81,10 @@ def fit_by_products(
     order: np.ndarray,
     held: tuple[np.ndarray, np.ndarray],
     start: float | None = None,
-    members: Members | None = None,
-) -> tuple[LinearModel, Trial, LinearModel | None]:
+) -> tuple[LinearModel, Trial, Equations]:
     """Return the model of all rows with the penalty that is best for some held-out rows, and how the judged ones fared.
 
-    The third is what groups of rows add to it, if `members` names them: a column for each group and output.
+    The third are its equations, which tell what groups of rows add to it.
 
     The operator is K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it. `order` holds the
     rows with a weight in random order; those on which the penalty is chosen and those judged, which no choice is made
@@ -111,10 +110,8 @@ def fit_by_products(
             lambda lam, _: ridge.solve(moments, ridge.factor(moments, lam)), trial_of, unit, start
         )
         moments += ridge.only(np.sort(last)).moments
-        factor = ridge.factor(moments, lam)
-        model = ridge.solve(moments, factor)
-        added = None if members is None else ridge.of_groups(model, factor, members)
-        return model, judged_by(lam, without), added
+        equations = Equations(ridge, lam, None, ridge.factor(moments, lam))
+        return ridge.solve(moments, equations.factor), judged_by(lam, without), equations
     some = np.sort(learned[: PRECONDITIONED_BY * m])
     moments = ridge.only(some).moments
     part = ridge.only(np.sort(learned[: CHOSEN_ON * m]))
@@ -128,10 +125,9 @@ def fit_by_products(
     fitted[last] = 0.0
     times = float(fitted.sum()) / moments.weight
     factor = ridge.factor(moments, lam / times, GROUP_JITTER[operator.dtype.itemsize])
-    without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without)
+    without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without, **ROUGH_STEPS)
     model = ridge.iterate(lam, factor, without)
-    added = None if members is None else ridge.of_groups(model, factor, members, lam)
-    return model, judged_by(lam, without), added
+    return model, judged_by(lam, without), Equations(ridge, lam, some, factor)
 
 
 def _best_penalty(
@@ -155,6 +151,39 @@ def _best_penalty(
     first = START if start is None else start / unit
     place = downhill(loss, int(np.abs(np.log(PENALTIES / first)).argmin()), STRIDE)
     return unit * float(PENALTIES[place]), tried[place][1]
+
+
+class Equations(NamedTuple):
+    """The normal equations of a fit for its penalty, or their preconditioner.
+
+    Attributes
+    ----------
+    ridge : LandmarkRidge
+        On all rows.
+    lam : float
+    some : array of int, or None
+        The rows that the factor is of, if it is a preconditioner.
+    factor : array
+    """
+
+    ridge: LandmarkRidge
+    lam: float
+    some: np.ndarray | None
+    factor: Any
+
+    @classmethod
+    def of(cls, operator: Any, Y: np.ndarray, weights: np.ndarray, lam: float, some: np.ndarray | None) -> Equations:
+        """Compute them again."""
+        ridge = LandmarkRidge(operator, Y, weights)
+        if some is None:
+            return cls(ridge, lam, None, ridge.factor(ridge.moments, lam))
+        moments = ridge.only(some).moments
+        part = moments.weight / float(weights.sum())
+        return cls(ridge, lam, some, ridge.factor(moments, lam * part, GROUP_JITTER[operator.dtype.itemsize]))
+
+    def of_groups(self, model: LinearModel, members: Members) -> LinearModel:
+        """Return what groups of rows add to the model: a column for each group, and in it for each output."""
+        return self.ridge.of_groups(model, self.factor, members, None if self.some is None else self.lam)
 
 
 class LandmarkRidge:
@@ -247,20 +276,20 @@ class LandmarkRidge:
     def of_groups(self, model: LinearModel, factor: Any, members: Members, lam: float | None = None) -> LinearModel:
         """Return what groups of rows add to the model: a column for each group, and in it for each output.
 
-        The factor is that of the normal equations of all rows, or of some if a penalty is given. Then there are steps,
-        and what they leave of the model is added in proportion to the weights of the groups.
+        The factor is that of the normal equations of all rows, or of some if a penalty is given: then there are steps.
+        What steps or rounding leave of the model is added in proportion to the weights of the groups.
         """
-        s, m, n = self.weights, self.m, members.n_groups
+        s, n = self.weights, members.n_groups
         targets = s[:, None] * (self.Y - s @ self.Y / s.sum())
         R = self._sums_of_groups(targets, members.group, n, precisely=lam is None)
         if lam is None:
-            W = as_numpy(solve(factor, R))
+            found = solve(factor, R)
         else:
             R, curvature = R / self.total, partial(self._curvature, lam)
             found, _ = conjugate_gradients(curvature, partial(solve, factor), R, R, **GROUP_STEPS)
-            apart = as_numpy(found).reshape(m, n, -1)
-            share = np.bincount(members.group, s, n) / s.sum()
-            W = (apart + np.multiply.outer(share, model.weights - apart.sum(axis=1)).swapaxes(0, 1)).reshape(m, -1)
+        W = as_numpy(found).reshape(self.m, n, -1)
+        left, share = model.weights - W.sum(axis=1), np.bincount(members.group, s, n) / s.sum()
+        W = (W + left[:, None] * share[:, None]).reshape(self.m, -1)
         return LinearModel(W, -(as_numpy(self._mean) @ W))
 
     def _sums_of_groups(self, targets: np.ndarray, group: np.ndarray, n_groups: int, precisely: bool = False) -> Any:
