@@ -19,6 +19,7 @@ from similitude.linear.l1_penalty import l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
 from similitude.linear.line_search import line_minimum
 from similitude.linear.losses import Logistic, MultinomialLogistic, Squared, SquaredHinge
+from similitude.linear.weighted_loss import WeightedLoss
 
 TIGHT = 1e-15
 PATH = [30.0, 3.0, 0.3]
@@ -540,6 +541,23 @@ def test_the_factor_of_a_singular_matrix_is_a_preconditioner():
     found = ShiftedFactors(np.asfortranarray(A)).solve(np.full(3, 1e-20), np.eye(5)[:, :3])
     assert np.isfinite(found).all()
     assert (found.diagonal() > 0).all()
+
+
+@pytest.mark.parametrize("loss", [Squared(), SquaredHinge(), Logistic()], ids=repr)
+def test_the_last_preconditioner_is_the_inverse_hessian_of_each_output(loss):
+    F, codes, s = problem(5, n=60, d=4)
+    features, data = Features(F, s), WeightedLoss.of(loss, against_rest(codes, 3), s)
+    objective = nonlinear_cg.L2Objective(features, data, 3.0)
+    rng = np.random.default_rng(0)
+    V, R, step = rng.standard_normal((5, 3)), rng.standard_normal((5, 3)), 1e-6
+    objective.update_hessians(features.scores(V))
+    P = objective.precondition(R)
+
+    def gradient(V):
+        return features.combine(data.slopes(features.scores(V))) + 2 * 3.0 * np.vstack([V[:-1], np.zeros((1, 3))])
+
+    change = (gradient(V + step * P) - gradient(V - step * P)) / (2 * step)  # the Hessian times P
+    np.testing.assert_allclose(change, R, atol=1e-6)
 
 
 def test_factors_lie_near_the_shift_asked_for():
