@@ -495,3 +495,19 @@ def test_no_penalty_is_factorized_twice(monkeypatch):
     trial = ridge.best(ridge.held_out(F[40:50], Y[40:50], s[40:50]))
     ridge.judged(trial.lam, F[50:], Y[50:], s[50:])
     assert len(factored) == len(set(factored)) > 2
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("best", [0, 1, 2, 5])
+def test_a_path_ends_when_the_loss_keeps_getting_worse(best, at_once):
+    losses, tried = np.abs(np.arange(9.0) - best), []
+
+    def fold(name):
+        for i, loss in enumerate(losses):
+            tried.append((name, i))
+            yield np.full((2, 1), 10.0 * name + i), loss
+
+    place, scores = penalty_choice._best_of_path([fold(0), fold(1)], at_once=at_once)
+    assert place == best and scores[:, 0].tolist() == [best, best, 10.0 + best, 10.0 + best]
+    last = best + PATH_PATIENCE if best or at_once else 8
+    assert tried == [(name, i) for i in range(last + 1) for name in (0, 1)]
