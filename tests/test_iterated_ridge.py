@@ -1,11 +1,15 @@
 """Ridge regression on landmark features by conjugate gradients, and the fits of many rows that use it."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
 from similitude.estimators import landmark_pilot
+from similitude.estimators.delayed_influence import DelayedInfluence
+from similitude.estimators.group_influence import GroupInfluence
 from similitude.estimators.pilot_choice import UNIT_PENALTIES, PilotTargets
 from similitude.kernels import Gaussian
 from similitude.landmarks import factor_of_landmarks, solve_rows, solver
@@ -179,3 +183,28 @@ def test_influences_in_a_classifier_of_many_rows_sum_to_the_score(n_classes):
     for explanation in model.explain(X[:20]):
         assert np.isclose(explanation.base + sum(explanation.influences), explanation.score, atol=1e-9)
     assert scores.shape == ((20,) if n_classes == 2 else (20, 3))
+
+
+def test_influences_wait_until_they_are_asked_for_and_are_those_of_ridge_regression(many):
+    X, y, model, _ = many
+    new = rippled(30, seed=3)[0]
+    assert isinstance(model._influence, DelayedInfluence)
+    influence, L = model._influence.found, np.asarray(model.landmarks_)
+    found = model.similarity_.cross(new, L) @ influence.weights[0] + influence.constants
+    factor = factor_of_landmarks(model.similarity_.gram(L), False)
+    features = [model.similarity_.cross(rows, L)[:, factor.pivots] for rows in (X, new)]
+    F, F_new = (solve_rows(K, solver(factor.U, K.dtype)) for K in features)
+    group = influence.heads[model.similarity_.cross(X, L[influence.heads]).argmax(axis=1)]
+    apart = (group[:, None] == influence.heads) * (y - y.mean())[:, None]
+    expected = Ridge(Moments.of(F, apart, np.ones(len(y)))).fit(model.lam_).scores(F_new) - apart.mean(axis=0)
+    assert np.abs(found - expected).max() < 0.015 * np.abs(expected).max()
+    assert np.array_equal(influence.counts, (group[:, None] == influence.heads).sum(axis=0))
+
+
+def test_a_pickled_model_has_its_influences_and_no_rows(many):
+    X, _, model, _ = many
+    assert len(pickle.dumps(model)) < X.nbytes + 120 * len(model.landmarks_) * 8
+    again = pickle.loads(pickle.dumps(model))
+    assert isinstance(again._influence, GroupInfluence)
+    pairs = zip(model.explain(X[:5]), again.explain(X[:5]), strict=True)
+    assert all(np.array_equal(here.influences, there.influences) for here, there in pairs)

@@ -14,6 +14,8 @@ from similitude.compute.encodings import as_numpy
 from similitude.engines import LocalEngine, TorchEngine, current_engine, engine_for
 from similitude.errors import PairError
 from similitude.estimators import choose_landmarks, fit, landmark_estimator, products, scales
+from similitude.estimators.delayed_influence import DelayedInfluence
+from similitude.estimators.group_influence import GroupInfluence
 from similitude.kernels import (
     Cosine,
     Gaussian,
@@ -471,6 +473,35 @@ def test_a_memory_map_is_solved_by_products_too(monkeypatch, tmp_path, device, m
     np.testing.assert_array_equal(from_file.decision_function(X), from_array.decision_function(X))
     np.testing.assert_allclose(from_file.decision_function(mapped), from_file.decision_function(X), atol=1e-5)
     assert not isinstance(from_file.landmarks_, np.memmap) and from_file.score(mapped, y) > 0.9
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("most_kept", [0, 2**31], ids=["in the fit", "when asked for"])
+def test_influences_by_products_are_those_of_ridge_regression(monkeypatch, device, most_kept):
+    """Four rows per landmark stand for the others in the preconditioner, but not in what groups of rows add."""
+    monkeypatch.setattr(choose_landmarks, "PILOT", 100)
+    monkeypatch.setattr(TorchEngine, "products_from", 20)
+    monkeypatch.setattr(products, "MOST_KEPT", most_kept)
+    monkeypatch.setattr(landmark_ridge, "DIRECT_WORK", {"cuda": 0.0, "cpu": 0.0})
+    X, new, k = vectors(3_000), vectors(20, seed=1), Gaussian(sigma=1.5)
+    y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.1 * np.random.default_rng(0).normal(size=len(X))
+    model = SimilarityRegressor(k, n_landmarks=60, random_state=0, engine=TorchEngine(device=device)).fit(X, y)
+    assert isinstance(model._influence, DelayedInfluence if most_kept else GroupInfluence)
+    given, L = X.copy(), model.landmarks_
+    X[:] = 0.0  # the model has a copy
+    explained = model.explain(new, by="examples")
+    influence = model.__getstate__()["_influence"]
+    group = k.cross(given, L[influence.heads]).argmax(axis=1)
+    apart = (group[:, None] == np.arange(len(influence.heads))) * (y - y.mean())[:, None]
+    values, V = np.linalg.eigh(k.gram(L))
+    F, F_new = (k.cross(rows, L) @ V / np.sqrt(values) for rows in (given, new))
+    center = F.mean(axis=0)
+    A = (F - center).T @ (F - center) + model.lam_ * np.eye(len(L))
+    wanted = (F_new - center) @ np.linalg.solve(A, (F - center).T @ apart)
+    found = k.cross(new, L) @ influence.weights[0] + influence.constants
+    np.testing.assert_allclose(found, wanted, atol=0.03 * np.abs(wanted).max())
+    for one, row in zip(explained, found, strict=True):
+        assert np.isclose(one.influences.sum() + one.rest, row.sum(), atol=1e-6)
 
 
 def test_a_model_fitted_to_tensors_is_saved_as_one_of_arrays(tmp_path):

@@ -27,6 +27,7 @@ from similitude.compute.encodings import (
     keys,
     moved,
     namespace,
+    nbytes,
     rows,
     stacked,
     take,

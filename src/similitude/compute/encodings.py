@@ -86,6 +86,13 @@ def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:
     return move(encoding) if movable else encoding
 
 
+def nbytes(encoding: Encoding) -> int:
+    """Return the number of bytes of an encoding; 0 for parts of unknown size."""
+    if isinstance(encoding, tuple):
+        return sum(map(nbytes, encoding))
+    return int(getattr(encoding, "nbytes", 0))
+
+
 def tensor_in(encoding: Encoding) -> Any:
     """Return the first tensor in an encoding, or None."""
     if isinstance(encoding, tuple):

@@ -64,7 +64,7 @@ class Explanation(Result):
 
     ``score = base + influences.sum() + rest``. A positive influence speaks for the predicted class, or for a larger
     number. With the squared loss, had the label of an example been average (those of a group), ``score - base`` would
-    be lower by exactly its influence, at the same penalty; by 2 or 3 % more or less after fits in steps (kernels of
+    be lower by exactly its influence, at the same penalty; by about 1 % more or less after fits in steps (kernels of
     5,000 to 20,000 vectors, fits on a GPU), whose influences come from steps too.
 
     Attributes

@@ -17,8 +17,8 @@ from similitude.compute import as_numpy, rows
 from similitude.compute.engines import remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.choose_landmarks import LandmarkChoice
-from similitude.estimators.group_influence import GroupInfluence
-from similitude.estimators.influence import Influence, influence_in_ridge
+from similitude.estimators.group_influence import GroupInfluence, solved_groups
+from similitude.estimators.influence import FitInfluence, influence_in_ridge
 from similitude.estimators.landmark_count import LandmarkCurve, Level, SampleFeatures, Validation, doubled
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.passes import check_features_fit, features_of
@@ -50,7 +50,7 @@ class Fitted:
         What was computed to choose among models, one for each similarity.
     design : tuple of arrays, or None
         Features, targets and weights of all rows, if they are in memory.
-    influence : Influence or None
+    influence : FitInfluence or None
         What training rows add to the scores, by the features; None if it is not known.
     """
 
@@ -63,7 +63,7 @@ class Fitted:
     landmarks: Landmarks
     samples: Sequence[SampleFeatures]
     design: Design | None
-    influence: Influence | None = None
+    influence: FitInfluence | None = None
 
 
 def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> Fitted:
@@ -151,7 +151,7 @@ def _fit_by_products(
             return None
     n = min(tried[-2:], key=lambda one: one[1].loss)[0] if tried else choice.sizes[0]
     landmarks, outputs = sample.landmarks.only(np.arange(n)), data.Y.shape[1]
-    groups = Groups.around(landmarks, outputs, classes=options.classes, numbers=outputs)
+    groups = solved_groups(landmarks, outputs, options.classes)
     found = solve_by_products(
         sample.k,
         data.encodings[0],

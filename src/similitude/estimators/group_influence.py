@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding
-from similitude.estimators.model import KeptLandmarks, LandmarkModel
-from similitude.landmarks import Groups, most_numbers
+from similitude.estimators.model import LandmarkModel
+from similitude.landmarks import Groups, LandmarkFeatures, Landmarks, most_numbers
 from similitude.linear import LinearModel, NewtonStep, Ridge
 from similitude.scikit import class_codes
 
@@ -29,6 +29,9 @@ BYTES_PER_LANDMARK, SHARE_OF_MODEL = 256, 0.3
 
 BYTES_PER_OUTPUT, BYTES_IN_ALL = 28, 1536
 """What is kept besides the columns: base, constants and a group for each output; names and shapes of the arrays."""
+
+MOST_SOLVED = 14
+"""About how many groups of rows are kept apart, times the number of outputs, if each costs a solution."""
 
 MODEL_PER_OUTPUT, MODEL_IN_ALL = 16, 5000
 """Bytes of a saved model besides its weights, at least: an intercept and a class for each output, and all else."""
@@ -45,6 +48,12 @@ def most_columns(n_landmarks: int, outputs: int) -> int:
     allowed = max(BYTES_PER_LANDMARK * n_landmarks, SHARE_OF_MODEL * model)
     left = allowed - BYTES_IN_ALL - BYTES_PER_OUTPUT * outputs
     return max(1, min(outputs, int(left / (4 * n_landmarks + 8))))
+
+
+def solved_groups(landmarks: Landmarks, outputs: int, classes: bool) -> Groups:
+    """Return a few groups around landmarks, each of which costs a solution in steps."""
+    numbers = outputs * max(1, round(most_numbers(len(landmarks)) / MOST_SOLVED))
+    return Groups.around(landmarks, outputs, classes=classes, numbers=numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,11 +184,17 @@ class GroupInfluence:
         terms[:, -1] = scores - (terms.sum(axis=1) - kept) + self.other_constants
         return terms, near
 
-    def stored(self, heads: np.ndarray, kept: Sequence[KeptLandmarks]) -> GroupInfluence:
-        """Return the same by the similarities to the landmarks that a model keeps, in as few bytes as will do."""
+    def by_similarities(self, features: LandmarkFeatures) -> GroupInfluence:
+        """Return the same by the similarities to all landmarks, in as few bytes as will do."""
+        W = self.weights[0]
+        double = self.precision == np.float64
+        return self.stored(self.heads, [features.similarity_weights(W) if double else features.rounded_weights(W)])
+
+    def stored(self, heads: np.ndarray, weights: Sequence[np.ndarray]) -> GroupInfluence:
+        """Return the same by weights of the similarities to the landmarks of a model, in as few bytes as will do."""
         arrays = {"heads": heads, "counts": self.counts, "labels": self.labels, "columns": self.columns}
         short: dict[str, Any] = {name: one if one is None else self._short(one) for name, one in arrays.items()}
-        return replace(self, weights=tuple([one.others for one in kept]), **short)
+        return replace(self, weights=tuple(weights), **short)
 
     def _short(self, array: np.ndarray) -> np.ndarray:
         """Return integers in as few bytes as will do, and means of targets in single precision if columns are few."""

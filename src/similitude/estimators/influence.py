@@ -29,6 +29,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from similitude.compute import Encoding, as_numpy, beside, itemsize
 from similitude.estimators.blend_influence import BlendInfluence
+from similitude.estimators.delayed_influence import DelayedInfluence
 from similitude.estimators.group_influence import GroupInfluence, Terms, some_columns
 from similitude.estimators.landmark_count import rows_of
 from similitude.estimators.model import LandmarkModel, WeightedLandmarks
@@ -158,10 +159,13 @@ class ExampleInfluence:
 
 Influence = GroupInfluence | ExampleInfluence | BlendInfluence
 
+FitInfluence = Influence | DelayedInfluence
+"""What a fit knows of the influence of rows."""
+
 
 def weighted_landmarks(
-    features: Sequence[LandmarkFeatures], pieces: Sequence[np.ndarray], influence: Influence | None
-) -> tuple[tuple[WeightedLandmarks, ...], Influence | None]:
+    features: Sequence[LandmarkFeatures], pieces: Sequence[np.ndarray], influence: FitInfluence | None
+) -> tuple[tuple[WeightedLandmarks, ...], FitInfluence | None]:
     """Return the landmarks that have a weight or an influence, and the influence by their similarities.
 
     `pieces` are the weights of the features of each similarity; the influence is still that by the features.
@@ -173,12 +177,14 @@ def weighted_landmarks(
     if isinstance(influence, GroupInfluence):
         by_features = np.split(influence.weights[0], np.cumsum(list(map(len, pieces)))[:-1])
     heads = [np.empty(0, dtype=np.intp)] * n
-    if influence is not None:
-        heads = [influence.heads, *heads[1:]] if isinstance(influence, GroupInfluence) else [influence.heads] * n
+    if isinstance(influence, GroupInfluence):
+        heads[0] = influence.heads
+    elif influence is not None:
+        heads = [np.arange(len(one.landmarks)) for one in features]
     precision = influence.precision if isinstance(influence, GroupInfluence) else np.float64
     made = [WeightedLandmarks.of(*one, precision) for one in zip(features, pieces, by_features, heads, strict=True)]
     if isinstance(influence, GroupInfluence):
-        influence = influence.stored(np.searchsorted(made[0].used, influence.heads), made)
+        influence = influence.stored(np.searchsorted(made[0].used, influence.heads), [one.others for one in made])
     return tuple([one.part for one in made]), influence
 
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from similitude.compute import Blocks
-from similitude.estimators.group_influence import ClassInfluence, GroupInfluence
+from similitude.compute.engines import one_scipy_thread
+from similitude.estimators.delayed_influence import DelayedInfluence
+from similitude.estimators.group_influence import ClassInfluence, GroupInfluence, solved_groups
 from similitude.estimators.landmark_pilot import working_precision
 from similitude.estimators.options import FitOptions
-from similitude.landmarks import Groups, LandmarkFeatures, most_numbers, solve_rows, solver
-from similitude.linear import IteratedRidge, LinearModel, Trial
+from similitude.landmarks import LandmarkFeatures, solve_rows, solver
+from similitude.linear import IteratedRidge, LinearModel, Trial, factorize
 
 PENALTY_STEP = 10.0**0.5
 """The ratio of penalties that are compared."""
-
-MOST_SOLVED = 14
-"""About how many groups of rows are kept apart, times the number of outputs: each costs a solution."""
 
 COMPARED_AT = 2e-3
 """The accuracy with which penalties are compared."""
@@ -32,7 +31,7 @@ class IteratedFit(NamedTuple):
 
     linear: LinearModel
     judged: Trial
-    influence: GroupInfluence
+    influence: DelayedInfluence
 
 
 def fit_by_steps(
@@ -63,22 +62,21 @@ def fit_by_steps(
     options : FitOptions
     """
     Y, weights = targets
-    k, U = features.similarity, features.factor
-    assert U is not None
-    dtype = np.dtype(working_precision(k, A, U))
-    rows = A.astype(dtype, copy=False)
-    K = Blocks(k, rows, rows[own], engine=options.engine, itemsize=dtype.itemsize).whole()
-    others = np.setdiff1d(np.arange(min(int(ROWS_PER_LANDMARK * len(U)), len(Y) - 2 * n_judging)), own)
-    ridge = IteratedRidge(K, U, own, others, solve_rows(K[others], solver(U, dtype)), weights, lam)
+    learned = len(Y) - 2 * n_judging
+    others = np.setdiff1d(np.arange(min(int(ROWS_PER_LANDMARK * len(own)), learned)), own)
+    rows = RowsOfSteps(features, A, Y, weights, own, others, options)
+    ridge = rows.ridge(rows.similarities(), lam)
     lam, without = _best_penalty(ridge, Y, weights, n_judging)
     last = slice(len(Y) - n_judging, None)
     judged = Trial.of(lam, ridge.scores(without, last), Y[last], weights[last])
     linear = ridge.fit(Y, weights, lam, without)
-    base = weights @ Y / weights.sum()
     if options.classes and Y.shape[1] > 1:  # codes of classes have the same sum for each row, and so have the scores
         W, b = linear.weights, linear.intercept
-        linear = LinearModel(W - W.mean(axis=1, keepdims=True), b - b.mean() + base.mean())
-    return IteratedFit(linear, judged, _influence(ridge, linear, lam, features, Y, weights, options.classes))
+        linear = LinearModel(W - W.mean(axis=1, keepdims=True), b - b.mean() + rows.base.mean())
+    by_similarities = LinearModel(features.similarity_weights(linear.weights), linear.intercept)
+    kept = replace(rows, features=replace(features, factor=None))
+    influence = DelayedInfluence(rows.base, lambda: kept.influence(by_similarities, lam))
+    return IteratedFit(linear, judged, influence)
 
 
 def _best_penalty(ridge: IteratedRidge, Y: np.ndarray, weights: np.ndarray, n: int) -> tuple[float, LinearModel]:
@@ -97,32 +95,78 @@ def _best_penalty(ridge: IteratedRidge, Y: np.ndarray, weights: np.ndarray, n: i
         model, least, lam = tried, loss, lam / PENALTY_STEP
 
 
-def _influence(
-    ridge: IteratedRidge,
-    linear: LinearModel,
-    lam: float,
-    features: LandmarkFeatures,
-    Y: np.ndarray,
-    weights: np.ndarray,
-    classes: bool,
-) -> GroupInfluence:
-    """Return what groups of rows add to the scores; `weights` of it are those of the features."""
-    outputs, m, base = Y.shape[1], len(features.landmarks), weights @ Y / weights.sum()
-    numbers = outputs * max(1, round(most_numbers(m) / MOST_SOLVED))
-    groups = Groups.around(features.landmarks, outputs, classes=classes, numbers=numbers)
-    near: Any = replace(features, factor=None)  # the nearest landmark is the most similar one
-    members = groups.members(*groups.nearness(near), ridge.K, Y)
-    counts = np.bincount(members.group, weights > 0, len(groups)).astype(np.intp)
-    filled = counts > 0
-    heads, counts = groups.landmarks[filled], counts[filled]
-    if groups.classes is not None and len(groups) == outputs > 2:
-        return ClassInfluence.of(linear, base, heads, counts, groups.classes[filled])
-    added = ridge.of_groups(linear, Y, weights, lam, members)
-    W = added.weights.reshape(m, len(groups), outputs)[:, filled].reshape(m, -1)
-    b = added.intercept.reshape(len(groups), outputs)[filled].ravel()
-    if groups.classes is not None:
-        kinds = groups.classes[filled]
-    else:
-        inside = (members.group[:, None] == np.flatnonzero(filled)) * weights[:, None]
-        kinds = inside.T @ Y / inside.sum(axis=0)[:, None]
-    return GroupInfluence(heads, counts, kinds, base, (W,), b).with_columns(m)
+@dataclass(frozen=True, eq=False)
+class RowsOfSteps:
+    """All rows of a fit in steps, encoded, with targets and weights.
+
+    Attributes
+    ----------
+    features : LandmarkFeatures
+        Their factor is None while rows are only kept: it is as large as the square of the landmarks.
+    A, Y, weights : array
+    own, others : array of int
+        Which rows the landmarks are, and the other rows of the preconditioner.
+    options : FitOptions
+    """
+
+    features: LandmarkFeatures
+    A: np.ndarray
+    Y: np.ndarray
+    weights: np.ndarray
+    own: np.ndarray
+    others: np.ndarray
+    options: FitOptions
+
+    @property
+    def base(self) -> np.ndarray:
+        """The weighted mean of the targets."""
+        mean: np.ndarray = self.weights @ self.Y / self.weights.sum()
+        return mean
+
+    @property
+    def factor(self) -> np.ndarray:
+        """The factor of the features."""
+        assert self.features.factor is not None
+        return self.features.factor
+
+    def similarities(self) -> np.ndarray:
+        """Return the similarities of all rows to the landmarks, in the precision that leaves enough digits."""
+        k = self.features.similarity
+        dtype = np.dtype(working_precision(k, self.A, self.factor))
+        A = self.A.astype(dtype, copy=False)
+        return Blocks(k, A, A[self.own], engine=self.options.engine, itemsize=dtype.itemsize).whole()
+
+    def ridge(self, K: np.ndarray, lam: float) -> IteratedRidge:
+        """Return ridge regression on the features of similarities, preconditioned for a penalty."""
+        F = solve_rows(K[self.others], solver(self.factor, K.dtype))
+        return IteratedRidge(K, self.factor, self.own, self.others, F, self.weights, lam)
+
+    def influence(self, model: LinearModel, lam: float) -> GroupInfluence:
+        """Return what groups of rows add to the scores of a model by similarities, which has minimized a penalty."""
+        with one_scipy_thread:
+            L = self.A[self.own]
+            U = factorize(self.features.similarity.block(L, L), 0.0)
+            features = replace(self.features, factor=U)
+            found = replace(self, features=features)._by_features(LinearModel(U @ model.weights, model.intercept), lam)
+            return found.by_similarities(features)
+
+    def _by_features(self, linear: LinearModel, lam: float) -> GroupInfluence:
+        """Return what groups of rows add to the scores, with weights of the features."""
+        Y, weights, m, outputs = self.Y, self.weights, len(self.own), self.Y.shape[1]
+        groups = solved_groups(self.features.landmarks, outputs, self.options.classes)
+        K, near = self.similarities(), replace(self.features, factor=None)  # the nearest landmark: the most similar one
+        members = groups.members(*groups.nearness(near), K, Y)
+        counts = np.bincount(members.group, weights > 0, len(groups)).astype(np.intp)
+        filled = counts > 0
+        heads, counts = groups.landmarks[filled], counts[filled]
+        if groups.classes is not None and len(groups) == outputs > 2:
+            return ClassInfluence.of(linear, self.base, heads, counts, groups.classes[filled])
+        added = self.ridge(K, lam).of_groups(linear, Y, weights, lam, members)
+        W = added.weights.reshape(m, len(groups), outputs)[:, filled].reshape(m, -1)
+        b = added.intercept.reshape(len(groups), outputs)[filled].ravel()
+        if groups.classes is not None:
+            kinds: Any = groups.classes[filled]
+        else:
+            inside = (members.group[:, None] == np.flatnonzero(filled)) * weights[:, None]
+            kinds = inside.T @ Y / inside.sum(axis=0)[:, None]
+        return GroupInfluence(heads, counts, kinds, self.base, (W,), b).with_columns(m)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -24,8 +23,9 @@ from similitude.compute.engines import LocalEngine, distributed_engine
 from similitude.data.sources import Source, errors_in_batch, looks_like_source
 from similitude.estimators.batches import batches_to_predict
 from similitude.estimators.cascade import Cascade, CascadeInfluence
+from similitude.estimators.delayed_influence import DelayedInfluence
 from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
-from similitude.estimators.influence import Influence, weighted_landmarks
+from similitude.estimators.influence import FitInfluence, weighted_landmarks
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.model import LandmarkModel
 from similitude.estimators.parameters import LandmarkParameters
@@ -59,11 +59,11 @@ class LandmarkPredictor(LandmarkParameters):
     n_similarity_calls_: int
     intercept_: np.ndarray
     _model: LandmarkModel | Cascade
-    _influence: Influence | CascadeInfluence | None = None  # models of versions without influences have none
+    _influence: FitInfluence | CascadeInfluence | None = None  # models of versions without influences have none
     _mean_calls: float
 
     def _set_model(
-        self, features: tuple[LandmarkFeatures, ...], linear: LinearModel, influence: Influence | None
+        self, features: tuple[LandmarkFeatures, ...], linear: LinearModel, influence: FitInfluence | None
     ) -> None:
         """Make a linear function of the features the model, and keep what training rows add to it."""
         edges = np.cumsum([len(one) if one.factor is None else len(one.factor) for one in features])
@@ -75,6 +75,12 @@ class LandmarkPredictor(LandmarkParameters):
         self.landmarks_ = kept[0].objects if alone else [one.objects for one in kept]
         self.landmark_indices_ = kept[0].positions if alone else [one.positions for one in kept]
         self.n_similarity_calls_ = sum([part.n_used for part in parts])
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if isinstance(self._influence, DelayedInfluence):
+            state["_influence"] = self._influence.found
+        return state
 
     @property
     def landmark_weights_(self) -> Any:
@@ -111,9 +117,9 @@ class LandmarkPredictor(LandmarkParameters):
         if "_model" not in vars(self):
             check_is_fitted(self)
         if is_distributed(X):
-            engine, helper = distributed_engine(self._engine), copy.copy(self)
-            helper.engine = LocalEngine(threads=1, memory=engine.memory)
-            helper.landmarks, helper.unlabeled = "auto", None
+            engine, helper = distributed_engine(self._engine), cast(Any, object.__new__(type(self)))
+            local = LocalEngine(threads=1, memory=engine.memory)
+            vars(helper).update(vars(self), engine=local, landmarks="auto", unlabeled=None, _influence=None)
             asked = Prediction(helper, method, of_scores(np.zeros((1, len(self.intercept_)))))
             return engine.lazy_array(partition_prediction, asked, X, asked.like)
         if not is_tensor(X):
@@ -200,4 +206,5 @@ class LandmarkPredictor(LandmarkParameters):
                 "this model keeps no influence of training examples: it was saved by a version without influences; "
                 "explain(X, by='landmarks') shows weights of landmarks"
             )
-        return explain_by_examples(model, encodings, self._influence, asked, classes, together=by == "auto")
+        influence = self._influence.found if isinstance(self._influence, DelayedInfluence) else self._influence
+        return explain_by_examples(model, encodings, influence, asked, classes, together=by == "auto")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import numbers
 import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, as_numpy, count, in_precision
+from similitude.compute import Encoding, as_numpy, count, in_precision, is_tensor, moved, nbytes
 from similitude.compute.engines import Engine
+from similitude.estimators.delayed_influence import DelayedInfluence
 from similitude.estimators.group_influence import ClassInfluence, GroupInfluence
-from similitude.estimators.influence import class_numbers
+from similitude.estimators.influence import FitInfluence, class_numbers
 from similitude.landmarks import Groups
-from similitude.linear import LinearModel, Members, Trial, fit_by_products, n_held_out
+from similitude.linear import Equations, LinearModel, Members, Trial, fit_by_products, n_held_out
 from similitude.scikit import FLOAT_DTYPES
+
+MOST_KEPT = 2**31
+"""Bytes of rows up to which a model keeps a copy of them, to compute influences when they are asked for."""
 
 
 def reads_memory_map(X: Any, y: Any, one_pass: bool, n_landmarks: Any, engine: Engine) -> bool:
@@ -42,7 +48,7 @@ def solve_by_products(
     engine: Engine,
     start: float | None = None,
     groups: Groups | None = None,
-) -> tuple[LinearModel, Trial, GroupInfluence | None] | None:
+) -> tuple[LinearModel, Trial, FitInfluence | None] | None:
     """Fit to all rows with the penalty that is best for some held-out rows, and judge by others, the last of all.
 
     The search for the penalty begins near `start`, if given.
@@ -56,9 +62,14 @@ def solve_by_products(
         operator = engine.operator(similarity, A, landmarks)
         if operator is None:
             return None
-        members = None if groups is None else _members(operator, Y, groups)
-        linear, trial, added = fit_by_products(operator, Y, weights, order, held, start, members)
-        return linear, trial, None if groups is None else _influence(linear, added, members, groups, Y, weights)
+        linear, trial, equations = fit_by_products(operator, Y, weights, order, held, start)
+        if groups is None:
+            return linear, trial, None
+        rows = RowsOfProducts(similarity, A, landmarks, Y, weights, groups, engine)
+        if rows.classes_are_groups or nbytes(A) > MOST_KEPT:
+            return linear, trial, rows.influence(linear, operator, equations)
+        base, lam, some = weights @ Y / weights.sum(), equations.lam, equations.some
+        return linear, trial, DelayedInfluence(base, rows.copy().influence_later(linear, lam, some))
 
 
 def trial_by_products(
@@ -81,45 +92,68 @@ def trial_by_products(
     return None if found is None else found[1]
 
 
-def _members(operator: Any, Y: np.ndarray, groups: Groups) -> Members | None:
-    """Return the group of each row: that of the nearest landmark in feature space, among those of its class.
+@dataclass(frozen=True, eq=False)
+class RowsOfProducts:
+    """All rows of a fit by products, encoded, with targets, weights, and groups."""
 
-    None where each of several classes is one group: what these add follows from the scores.
-    """
-    if groups.classes is not None and len(groups) == Y.shape[1] > 1:
-        return None
-    heads = operator.to_columns(groups.landmarks)
-    squares = heads.similarity.block(heads.b, heads.b).diagonal()
-    near = heads.times(in_precision(heads.move(np.eye(len(groups))), heads.dtype)) - squares / 2
-    if groups.classes is not None:
-        near[heads.move(class_numbers(Y))[:, None] != heads.move(groups.classes)] = -np.inf
-    return Members(as_numpy(near.argmax(1)), len(groups))
+    similarity: Any
+    A: Encoding
+    landmarks: Encoding
+    Y: np.ndarray
+    weights: np.ndarray
+    groups: Groups
+    engine: Engine
 
+    def copy(self) -> RowsOfProducts:
+        """Return the same with copies of what is the user's, and may change."""
+        A = moved(self.A, lambda array: array.clone() if is_tensor(array) else array.copy())
+        return replace(self, A=A, Y=self.Y.copy(), weights=self.weights.copy())
 
-def _influence(
-    linear: LinearModel,
-    added: LinearModel | None,
-    members: Members | None,
-    groups: Groups,
-    Y: np.ndarray,
-    weights: np.ndarray,
-) -> GroupInfluence:
-    """Return the influence of groups of rows; without members, that of each class, which follows from the scores."""
-    base = weights @ Y / weights.sum()
-    counted = (weights > 0).astype(float)
-    if added is None or members is None:
-        assert groups.classes is not None
-        first = np.unique(groups.classes, return_index=True)[1]
-        counts = np.bincount(class_numbers(Y), counted, Y.shape[1]).astype(np.intp)
+    @property
+    def classes_are_groups(self) -> bool:
+        """Whether each of several classes is one group: what they add follows from the scores."""
+        return self.groups.classes is not None and len(self.groups) == self.Y.shape[1] > 1
+
+    def influence_later(self, linear: LinearModel, lam: float, some: np.ndarray | None) -> Callable[[], GroupInfluence]:
+        """Return a function that computes the influence by the similarities to all landmarks."""
+
+        def compute() -> GroupInfluence:
+            with self.engine.linear_algebra(f"the equations of {count(self.landmarks):,} landmarks"):
+                operator = self.engine.operator(self.similarity, self.A, self.landmarks)
+                equations = Equations.of(operator, self.Y, self.weights, lam, some)
+                found = self.influence(linear, operator, equations)
+            return found.stored(found.heads, [found.weights[0].astype(found.precision)])
+
+        return compute
+
+    def influence(self, linear: LinearModel, operator: Any, equations: Equations) -> GroupInfluence:
+        """Return the influence of groups of rows."""
+        Y, weights, groups = self.Y, self.weights, self.groups
+        base, counted = weights @ Y / weights.sum(), (weights > 0).astype(float)
+        if groups.classes is not None and self.classes_are_groups:
+            first = np.unique(groups.classes, return_index=True)[1]
+            counts = np.bincount(class_numbers(Y), counted, Y.shape[1]).astype(np.intp)
+            filled = np.flatnonzero(counts)
+            return ClassInfluence.of(linear, base, groups.landmarks[first][filled], counts[filled], filled)
+        members = self._members(operator)
+        added = equations.of_groups(linear, members)
+        counts = np.bincount(members.group, counted, len(groups)).astype(np.intp)
         filled = np.flatnonzero(counts)
-        return ClassInfluence.of(linear, base, groups.landmarks[first][filled], counts[filled], filled)
-    counts = np.bincount(members.group, counted, len(groups)).astype(np.intp)
-    filled = np.flatnonzero(counts)
-    labels = groups.classes
-    if labels is None:
-        sums = np.stack([np.bincount(members.group, weights * y, len(groups)) for y in Y.T], axis=1)
-        labels = sums / np.maximum(np.bincount(members.group, weights, len(groups)), 1e-300)[:, None]
-    W = added.weights.reshape(len(added.weights), len(groups), -1)[:, filled].reshape(len(added.weights), -1)
-    b = added.intercept.reshape(len(groups), -1)[filled].ravel()
-    found = GroupInfluence(groups.landmarks[filled], counts[filled], labels[filled], base, (W,), b)
-    return found.with_columns(len(W))
+        labels = groups.classes
+        if labels is None:
+            sums = np.stack([np.bincount(members.group, weights * y, len(groups)) for y in Y.T], axis=1)
+            labels = sums / np.maximum(np.bincount(members.group, weights, len(groups)), 1e-300)[:, None]
+        W = added.weights.reshape(len(added.weights), len(groups), -1)[:, filled].reshape(len(added.weights), -1)
+        b = added.intercept.reshape(len(groups), -1)[filled].ravel()
+        found = GroupInfluence(groups.landmarks[filled], counts[filled], labels[filled], base, (W,), b)
+        return found.with_columns(len(W))
+
+    def _members(self, operator: Any) -> Members:
+        """Return the group of each row: that of the nearest landmark in feature space, among those of its class."""
+        groups = self.groups
+        heads = operator.to_columns(groups.landmarks)
+        squares = heads.similarity.block(heads.b, heads.b).diagonal()
+        near = heads.times(in_precision(heads.move(np.eye(len(groups))), heads.dtype)) - squares / 2
+        if groups.classes is not None:
+            near[heads.move(class_numbers(self.Y))[:, None] != heads.move(groups.classes)] = -np.inf
+        return Members(as_numpy(near.argmax(1)), len(groups))

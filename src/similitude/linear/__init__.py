@@ -1,6 +1,7 @@
 """Linear models of features: losses, weighted sums over a pass, ridge, logistic and squared hinge, sparse models."""
 
 from similitude.linear.calibration import probabilities, temperature, winner_first
+from similitude.linear.cholesky import factorize
 from similitude.linear.dual_ridge import fit_dual_ridge, unit_of
 from similitude.linear.held_out import (
     HELD_OUT_SHARE,
@@ -13,7 +14,7 @@ from similitude.linear.held_out import (
 )
 from similitude.linear.iterated_ridge import IteratedRidge
 from similitude.linear.l2_penalty import l2_path
-from similitude.linear.landmark_ridge import fit_by_products
+from similitude.linear.landmark_ridge import Equations, fit_by_products
 from similitude.linear.losses import (
     LOSSES,
     EpsilonInsensitive,

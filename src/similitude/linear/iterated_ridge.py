@@ -26,7 +26,7 @@ from similitude.linear.moments import Members, sums_of_groups
 STEP_TOLERANCE, MOST_STEPS = 5e-4, 60
 """The relative error of the objective at which conjugate gradients stop, as they estimate it, and the most steps."""
 
-GROUP_TOLERANCE = 2e-3
+GROUP_TOLERANCE = 3e-5
 """The same for what groups of rows add to a model."""
 
 LEAST_OBJECTIVE = 1e-12

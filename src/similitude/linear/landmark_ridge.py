@@ -7,23 +7,16 @@ the condition number is at most about :math:`((1 + c^{-1/2}) / (1 - c^{-1/2}))^2
 suffice. (Rudi, Carratino and Rosasco, "FALKON: an optimal large scale kernel method", 2017, where the rows are the
 landmarks themselves, c = 1, which mostly takes two to five times as many steps.)
 
-What groups of rows add to the model follows from one more pass. With the means :math:`\mu` of the similarities
-:math:`k_i` and residuals :math:`r_i`, the minimizer has :math:`\lambda G a = \sum_i s_i (k_i - \mu)\, r_i`, where G =
-K(L, L). The preconditioner is :math:`P = \rho \sum_{i \in S} s_i (k_i - \mu_S)(k_i - \mu_S)^\top + \lambda G`. With its
-first part added to both sides,
-
-.. math:: a = \sum_i P^{-1} \big[ s_i (k_i - \mu)\, r_i + \rho\, s_i [i \in S]\, (k_i - \mu_S)\,(f_i - \bar f_S) \big]
-
-is a sum over rows: those in S stand for all with their scores as targets, and the residuals of all correct them. If S
-is all rows, it is the sum over rows of ridge regression itself (`similitude.linear.ridge`).
+What groups of rows add to the model are the minimizers for targets that are zero outside of one group: steps for a
+block of columns, one for each group.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,7 +50,10 @@ MOST_CG_STEPS = 50
 """Maximum number of steps."""
 
 ROUGH_STEPS: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
-"""The accuracy with which penalties are compared."""
+"""The accuracy with which penalties are compared and the model is judged: losses are off by about its square."""
+
+GROUP_STEPS: dict[str, Any] = {"steps": 15, "tolerance": 1e-2}
+"""The accuracy with which groups of rows are told apart."""
 
 CG_PATIENCE = 8
 """Steps without a smaller gradient after which only rounding is left."""
@@ -85,11 +81,10 @@ def fit_by_products(
     order: np.ndarray,
     held: tuple[np.ndarray, np.ndarray],
     start: float | None = None,
-    members: Members | None = None,
-) -> tuple[LinearModel, Trial, LinearModel | None]:
+) -> tuple[LinearModel, Trial, Equations]:
     """Return the model of all rows with the penalty that is best for some held-out rows, and how the judged ones fared.
 
-    The third is what groups of rows add to it, if `members` names them: a column for each group and output.
+    The third are its equations, which tell what groups of rows add to it.
 
     The operator is K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it. `order` holds the
     rows with a weight in random order; those on which the penalty is chosen and those judged, which no choice is made
@@ -115,10 +110,8 @@ def fit_by_products(
             lambda lam, _: ridge.solve(moments, ridge.factor(moments, lam)), trial_of, unit, start
         )
         moments += ridge.only(np.sort(last)).moments
-        factor = ridge.factor(moments, lam)
-        model = ridge.solve(moments, factor)
-        added = None if members is None else ridge.of_groups(model, factor, members)
-        return model, judged_by(lam, without), added
+        equations = Equations(ridge, lam, None, ridge.factor(moments, lam))
+        return ridge.solve(moments, equations.factor), judged_by(lam, without), equations
     some = np.sort(learned[: PRECONDITIONED_BY * m])
     moments = ridge.only(some).moments
     part = ridge.only(np.sort(learned[: CHOSEN_ON * m]))
@@ -132,10 +125,9 @@ def fit_by_products(
     fitted[last] = 0.0
     times = float(fitted.sum()) / moments.weight
     factor = ridge.factor(moments, lam / times, GROUP_JITTER[operator.dtype.itemsize])
-    without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without)
+    without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without, **ROUGH_STEPS)
     model = ridge.iterate(lam, factor, without)
-    added = None if members is None else ridge.of_groups(model, factor, members, some, times)
-    return model, judged_by(lam, without), added
+    return model, judged_by(lam, without), Equations(ridge, lam, some, factor)
 
 
 def _best_penalty(
@@ -159,6 +151,39 @@ def _best_penalty(
     first = START if start is None else start / unit
     place = downhill(loss, int(np.abs(np.log(PENALTIES / first)).argmin()), STRIDE)
     return unit * float(PENALTIES[place]), tried[place][1]
+
+
+class Equations(NamedTuple):
+    """The normal equations of a fit for its penalty, or their preconditioner.
+
+    Attributes
+    ----------
+    ridge : LandmarkRidge
+        On all rows.
+    lam : float
+    some : array of int, or None
+        The rows that the factor is of, if it is a preconditioner.
+    factor : array
+    """
+
+    ridge: LandmarkRidge
+    lam: float
+    some: np.ndarray | None
+    factor: Any
+
+    @classmethod
+    def of(cls, operator: Any, Y: np.ndarray, weights: np.ndarray, lam: float, some: np.ndarray | None) -> Equations:
+        """Compute them again."""
+        ridge = LandmarkRidge(operator, Y, weights)
+        if some is None:
+            return cls(ridge, lam, None, ridge.factor(ridge.moments, lam))
+        moments = ridge.only(some).moments
+        part = moments.weight / float(weights.sum())
+        return cls(ridge, lam, some, ridge.factor(moments, lam * part, GROUP_JITTER[operator.dtype.itemsize]))
+
+    def of_groups(self, model: LinearModel, members: Members) -> LinearModel:
+        """Return what groups of rows add to the model: a column for each group, and in it for each output."""
+        return self.ridge.of_groups(model, self.factor, members, None if self.some is None else self.lam)
 
 
 class LandmarkRidge:
@@ -248,23 +273,23 @@ class LandmarkRidge:
         a = solve(factor, moments.cross - moments.features[:, None] * means)
         return LinearModel(as_numpy(a), as_numpy(means - moments.features @ a / moments.weight))
 
-    def of_groups(
-        self, model: LinearModel, factor: Any, members: Members, some: np.ndarray | None = None, times: float = 1.0
-    ) -> LinearModel:
+    def of_groups(self, model: LinearModel, factor: Any, members: Members, lam: float | None = None) -> LinearModel:
         """Return what groups of rows add to the model: a column for each group, and in it for each output.
 
-        The factor is that of the normal equations of some rows, or of all; their weights and the penalty times `times`
-        are those of all rows.
+        The factor is that of the normal equations of all rows, or of some if a penalty is given: then there are steps.
+        What steps or rounding leave of the model is added in proportion to the weights of the groups.
         """
-        s, scores = self.weights, self.scores(model)
-        responses = scores if some is not None else self.Y
-        rows_of = np.arange(len(s)) if some is None else some
-        weights = times * s[rows_of]
-        own = weights[:, None] * (responses[rows_of] - weights @ responses[rows_of] / weights.sum())
-        R = self.only(rows_of)._sums_of_groups(own, members.group[rows_of], members.n_groups, precisely=True)
-        if some is not None:
-            R = R + self._sums_of_groups(s[:, None] * (self.Y - scores), members.group, members.n_groups)
-        W = as_numpy(solve(factor, R)) / times
+        s, n = self.weights, members.n_groups
+        targets = s[:, None] * (self.Y - s @ self.Y / s.sum())
+        R = self._sums_of_groups(targets, members.group, n, precisely=lam is None)
+        if lam is None:
+            found = solve(factor, R)
+        else:
+            R, curvature = R / self.total, partial(self._curvature, lam)
+            found, _ = conjugate_gradients(curvature, partial(solve, factor), R, R, **GROUP_STEPS)
+        W = as_numpy(found).reshape(self.m, n, -1)
+        left, share = model.weights - W.sum(axis=1), np.bincount(members.group, s, n) / s.sum()
+        W = (W + left[:, None] * share[:, None]).reshape(self.m, -1)
         return LinearModel(W, -(as_numpy(self._mean) @ W))
 
     def _sums_of_groups(self, targets: np.ndarray, group: np.ndarray, n_groups: int, precisely: bool = False) -> Any:
@@ -310,6 +335,13 @@ class LandmarkRidge:
         right = self.operator.transposed_times(wanted) / self.total
         return right, self._mean, middle
 
+    def _curvature(self, lam: float, p: Any) -> Any:
+        """Return the covariance of the similarities, plus the penalty, times p."""
+        means, dtype = self._mean, self.operator.dtype
+        G, rest = self.operator.normal(in_precision(p, dtype), self._weights, in_precision(means @ p, dtype))
+        covariance = (G - means[:, None] * rest) / self.total
+        return covariance + lam / self.total * (self.gram @ p + self.jitter * p)
+
     def iterate(
         self, lam: float, factor: Any, start: LinearModel, steps: int = MOST_CG_STEPS, tolerance: float = CG_TOLERANCE
     ) -> LinearModel:
@@ -318,17 +350,10 @@ class LandmarkRidge:
         The factor is that of the normal equations of some of the rows, for the penalty times their part of all weights.
         """
         right, means, middle = self._sides
-        dtype = self.operator.dtype
-
-        def curvature(p: Any) -> Any:
-            """Return the covariance of the similarities, plus the penalty, times p."""
-            G, rest = self.operator.normal(in_precision(p, dtype), self._weights, in_precision(means @ p, dtype))
-            covariance = (G - means[:, None] * rest) / self.total
-            return covariance + lam / self.total * (self.gram @ p + self.jitter * p)
-
+        curvature = partial(self._curvature, lam)
         a = self.operator.move(start.weights)
         z, residual = conjugate_gradients(
-            curvature, lambda r: solve(factor, r), right, right - curvature(a), steps, tolerance
+            curvature, partial(solve, factor), right, right - curvature(a), steps, tolerance
         )
         a = a + z
         return LinearModel(as_numpy(a), as_numpy(middle - means @ a), residual)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from similitude.compute.encodings import Encoding, as_numpy, moved, tensor_in
+from similitude.compute.encodings import Encoding, as_numpy, moved, nbytes, tensor_in
 from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, deliver, parse_bytes, tile_inputs
 from similitude.compute.engines.local import LocalEngine
 from similitude.support import PairError, check_choice, missing_extra
@@ -148,7 +148,7 @@ class TorchEngine(Engine):
         self, task: Any, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
     ) -> Iterator[Any]:
         """Yield the results of the device; those of a tile are copied back while the next tile is computed."""
-        from similitude.compute.engines.torch.transfer import DeviceCopier, nbytes, prefetched
+        from similitude.compute.engines.torch.transfer import DeviceCopier, prefetched
 
         copy, keep_tensors = DeviceCopier(self.torch_device), tensor_in(A) is not None
         B_there = moved(B, copy) if nbytes(B) <= self.budget // 4 else B
@@ -182,7 +182,7 @@ class TorchEngine(Engine):
 
     def to_device(self, encoding: Encoding, reserve: int = 0) -> Encoding:
         """Return an encoding on the device, or unchanged if it is too large (see `Engine.to_device`)."""
-        from similitude.compute.engines.torch.transfer import DeviceCopier, is_movable, nbytes
+        from similitude.compute.engines.torch.transfer import DeviceCopier, is_movable
 
         fits = is_movable(encoding) and nbytes(encoding) + reserve <= HELD_SHARE * self.budget
         return moved(encoding, DeviceCopier(self.torch_device)) if fits else encoding

@@ -84,10 +84,3 @@ def is_movable(encoding: Encoding) -> bool:
     if hasattr(encoding, "movable"):
         return bool(encoding.movable())
     return is_tensor(encoding) and not is_sparse(encoding)
-
-
-def nbytes(encoding: Encoding) -> int:
-    """Return the number of bytes of an encoding; 0 for parts of unknown size."""
-    if isinstance(encoding, tuple):
-        return sum(map(nbytes, encoding))
-    return int(getattr(encoding, "nbytes", 0))
