@@ -8,6 +8,7 @@ from similitude.engines import LocalEngine
 from similitude.estimators import unjudged
 from similitude.estimators.nested_folds import assign_folds, error_of_classes, error_of_numbers
 from similitude.kernels import Gaussian
+from similitude.linear.held_out import LEAVE_ONE_OUT, MOST_HELD_OUT, n_fitted, n_held_out, n_judged
 
 ONE = LocalEngine(threads=1)
 PROBLEMS = [12, pytest.param(200, marks=pytest.mark.deep)]
@@ -25,6 +26,14 @@ def fewest(problems, level):
     from scipy.stats import binom
 
     return binom.ppf(1e-4, problems, level)
+
+
+def test_rows_are_left_to_fit_to_however_few_there_are():
+    for n in (*range(1, 40), 4_999, 5_000, 5_001, 24_999, 25_000, 25_001, 10**9):
+        assert 0 <= n_held_out(n) < n and n_held_out(n) <= MOST_HELD_OUT
+        assert n_held_out(n) >= min(2, n - 1) and 0 <= n_judged(n_held_out(n)) <= n_held_out(n) / 2
+        assert n_fitted(n) == n if n <= LEAVE_ONE_OUT else n_fitted(n) + round(0.2 * n) == n
+    assert n_held_out(100) == n_held_out(98) == 20 and n_held_out(10**6) == MOST_HELD_OUT and n_judged(7) == 3
 
 
 @pytest.mark.parametrize("problems", PROBLEMS)

@@ -12,13 +12,14 @@ from scipy.special import logsumexp
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
 from sklearn.svm import LinearSVC
 
-from similitude.linear import LinearModel, nonlinear_cg
+from similitude.linear import LinearModel, newton_step, nonlinear_cg
 from similitude.linear.cholesky import ShiftedFactors
 from similitude.linear.features import FEWEST_NARROW, Features
 from similitude.linear.l1_penalty import l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
 from similitude.linear.line_search import line_minimum
 from similitude.linear.losses import Logistic, MultinomialLogistic, Squared, SquaredHinge
+from similitude.linear.weighted_loss import WeightedLoss
 
 TIGHT = 1e-15
 PATH = [30.0, 3.0, 0.3]
@@ -540,6 +541,83 @@ def test_the_factor_of_a_singular_matrix_is_a_preconditioner():
     found = ShiftedFactors(np.asfortranarray(A)).solve(np.full(3, 1e-20), np.eye(5)[:, :3])
     assert np.isfinite(found).all()
     assert (found.diagonal() > 0).all()
+
+
+@pytest.mark.parametrize("loss", [Squared(), SquaredHinge(), Logistic()], ids=repr)
+def test_the_last_preconditioner_is_the_inverse_hessian_of_each_output(loss):
+    F, codes, s = problem(5, n=60, d=4)
+    features, data = Features(F, s), WeightedLoss.of(loss, against_rest(codes, 3), s)
+    objective = nonlinear_cg.L2Objective(features, data, 3.0)
+    rng = np.random.default_rng(0)
+    V, R, step = rng.standard_normal((5, 3)), rng.standard_normal((5, 3)), 1e-6
+    objective.update_hessians(features.scores(V))
+    P = objective.precondition(R)
+
+    def gradient(V):
+        return features.combine(data.slopes(features.scores(V))) + 2 * 3.0 * np.vstack([V[:-1], np.zeros((1, 3))])
+
+    change = (gradient(V + step * P) - gradient(V - step * P)) / (2 * step)  # the Hessian times P
+    np.testing.assert_allclose(change, R, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", [Squared(), SquaredHinge(), Logistic()], ids=repr)
+def test_lines_are_searched_with_both_derivatives_of_the_objective(loss, monkeypatch):
+    F, codes, s = problem(6, n=60, d=4)
+    features, data = Features(F, s), WeightedLoss.of(loss, against_rest(codes, 3), s)
+    objective = nonlinear_cg.L2Objective(features, data, 3.0)
+    rng = np.random.default_rng(0)
+    V, P = rng.standard_normal((5, 3)), rng.standard_normal((5, 3))
+    seen = []
+    monkeypatch.setattr(nonlinear_cg, "line_minimum", lambda along, t, *flat: seen.append(along) or t + 0.25)
+    there, scores = objective.stepped(V, features.scores(V), P, features.scores(P))
+    np.testing.assert_allclose(there, V + 0.25 * P)
+    np.testing.assert_allclose(scores, features.scores(there))
+
+    def value(t):
+        W = V + t * P
+        losses = s @ loss.value(data.targets, features.scores(W))
+        return losses + 3.0 * (W[:-1] ** 2).sum(axis=0)
+
+    h, t = 1e-5, np.full(3, 0.25)
+    np.testing.assert_allclose(seen[0](t)[0], (value(t + h) - value(t - h)) / (2 * h), rtol=1e-6)
+    np.testing.assert_allclose(seen[0](t)[1], (seen[0](t + h)[0] - seen[0](t - h)[0]) / (2 * h), rtol=1e-6)
+
+
+def weighted_least_squares(F, z, c, penalty):
+    """The minimizer of sum_i c_i (z_i - w'x_i - b)^2 + penalty |w|^2 by its normal equations."""
+    A = np.hstack([F, np.ones((len(F), 1))])
+    return np.linalg.solve(A.T @ (c[:, None] * A) + np.diag([penalty] * F.shape[1] + [0.0]), A.T @ (c * z))
+
+
+@pytest.mark.parametrize("own_apart", [False, True])
+@pytest.mark.parametrize(("loss", "classes"), [("squared_hinge", 2), ("squared_hinge", 3), ("logistic", 2)])
+def test_the_last_step_is_least_squares_and_a_sum_over_groups(loss, classes, own_apart):
+    F, codes, s = problem(7, n=90, d=5, classes=classes)
+    s = s / 4  # weights below one, and some of zero
+    Y = against_rest(codes, classes)[:, : 1 if classes == 2 else None]
+    [before] = l2_path(F, Y, s, [2.0], {"logistic": Logistic(), "squared_hinge": SquaredHinge()}[loss], tolerance=1e-8)
+    members = None if own_apart else np.eye(4)[np.arange(90) % 4]
+    step = newton_step(loss, "l2", F, Y, s, before, 2.0, members)
+    same(step.model, before, atol=1e-3)
+    margins = Y * before.scores(F)
+    if loss == "squared_hinge":
+        np.testing.assert_allclose(step.weights, np.where(margins <= 1.1, 2.0 * s[:, None], 0.0), rtol=1e-6)
+    assert (step.weights[s == 0] == 0).all()
+    np.testing.assert_allclose(step.group_weights.sum(axis=1), step.model.weights, atol=1e-12)
+    np.testing.assert_allclose(step.group_constants.sum(axis=0) + step.base, step.model.intercept, atol=1e-12)
+    for j in range(Y.shape[1]):
+        c, sums = step.weights[:, j], step.sums[:, j]
+        z = np.divide(sums, c, out=np.zeros(90), where=c > 0)
+        assert step.base[j] == pytest.approx(np.average(z, weights=c))
+        W = weighted_least_squares(F, z, c, 2 * 2.0)
+        np.testing.assert_allclose(step.model.weights[:, j], W[:-1], atol=1e-9)
+        assert step.model.intercept[j] == pytest.approx(W[-1], abs=1e-9)
+        groups = np.stack([Y[:, j] > 0, Y[:, j] < 0], axis=1) if own_apart else members
+        for g in range(groups.shape[1]):  # the fit where all other rows have the mean response, less its own mean
+            responses = np.where(groups[:, g] > 0, z, step.base[j])
+            alone = weighted_least_squares(F, responses, c, 2 * 2.0)
+            np.testing.assert_allclose(step.group_weights[:, g, j], alone[:-1], atol=1e-9)
+            assert step.group_constants[g, j] == pytest.approx(alone[-1] - np.average(responses, weights=c), abs=1e-9)
 
 
 def test_factors_lie_near_the_shift_asked_for():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError
 
-from similitude.linear import PENALTIES, LinearModel, Moments, Ridge, Trial, fit_numbers, penalty_choice
+from similitude.linear import PENALTIES, LinearModel, Moments, Ridge, Trial, fit_numbers, moments, penalty_choice
 from similitude.linear import ridge as ridge_module
 from similitude.linear.moments import DIVIDED_AT_ONCE, divide_both_sides
 from similitude.linear.penalty_choice import FOLDS, PATH_PATIENCE
@@ -70,13 +70,19 @@ def test_moments_are_the_sums_that_they_say(n, d, k, seed, weighted):
     np.testing.assert_allclose(cross, (s[:, None] * (F - mean)).T @ (Y - middle), atol=1e-10)
 
 
-def test_moments_of_codes_of_many_classes_are_sums_over_classes():
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (0.0, 1.0), (-0.5, 2.0)])
+def test_moments_of_codes_of_many_classes_are_sums_over_classes(low, high, monkeypatch):
     F, _, weights = problem(3, n=90, d=5)
-    codes = np.where(np.arange(40) == np.random.default_rng(0).integers(40, size=90)[:, None], 1.0, -1.0)
-    found = Moments.of(F, codes, weights)
-    np.testing.assert_allclose(found.cross, F.T @ (weights[:, None] * codes), atol=1e-11)
+    summed, calls = moments.sums_of_groups, []
+    monkeypatch.setattr(moments, "sums_of_groups", lambda *args: calls.append(args) or summed(*args))
+    codes = np.where(np.arange(40) == np.random.default_rng(0).integers(40, size=90)[:, None], high, low)
+    found = moments._cross_of_codes(F, codes, weights, weights @ F)
+    np.testing.assert_allclose(found, F.T @ (weights[:, None] * codes), atol=1e-11)
+    np.testing.assert_array_equal(Moments.of(F, codes, weights).cross, found)
+    assert len(calls) == 2
     codes[3] = 0.5  # no code of a class: the sums would be wrong
     np.testing.assert_allclose(Moments.of(F, codes, weights).cross, F.T @ (weights[:, None] * codes), atol=1e-11)
+    assert len(calls) == 2
 
 
 @settings(max_examples=15, deadline=None)
@@ -489,3 +495,19 @@ def test_no_penalty_is_factorized_twice(monkeypatch):
     trial = ridge.best(ridge.held_out(F[40:50], Y[40:50], s[40:50]))
     ridge.judged(trial.lam, F[50:], Y[50:], s[50:])
     assert len(factored) == len(set(factored)) > 2
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("best", [0, 1, 2, 5])
+def test_a_path_ends_when_the_loss_keeps_getting_worse(best, at_once):
+    losses, tried = np.abs(np.arange(9.0) - best), []
+
+    def fold(name):
+        for i, loss in enumerate(losses):
+            tried.append((name, i))
+            yield np.full((2, 1), 10.0 * name + i), loss
+
+    place, scores = penalty_choice._best_of_path([fold(0), fold(1)], at_once=at_once)
+    assert place == best and scores[:, 0].tolist() == [best, best, 10.0 + best, 10.0 + best]
+    last = best + PATH_PATIENCE if best or at_once else 8
+    assert tried == [(name, i) for i in range(last + 1) for name in (0, 1)]

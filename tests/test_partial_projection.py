@@ -8,7 +8,7 @@ from similitude import FromPairs, SimilarityRegressor
 from similitude.errors import PairError
 from similitude.estimators.passes import SumsTask
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
-from similitude.landmarks import FeatureUnion, LandmarkFeatures, Landmarks
+from similitude.landmarks import FeatureUnion, LandmarkFeatures, Landmarks, partial_projection
 from similitude.landmarks.partial_projection import n_leading as leading
 from similitude.landmarks.projection import factor_of_landmarks as projected
 from similitude.landmarks.projection import solve_rows, solver
@@ -54,6 +54,17 @@ def test_rounding_is_that_of_complete_features(k, width, dtype, coordinates):
     assert error <= max(10 * usual, 1e-11 * largest)
     np.testing.assert_allclose(later.cross, exact.cross, atol=1e-5 * np.sqrt(largest * len(X)))
     np.testing.assert_allclose(later.features, exact.features, atol=1e-5 * np.sqrt(largest * len(X)))
+
+
+@pytest.mark.parametrize(("m", "numbers"), [(11, [0]), (12, [0, 4]), (23, [0, 4]), (24, [0, 4, 8])])
+def test_at_most_a_third_leads_and_what_it_leaves_is_measured(m, numbers, monkeypatch):
+    monkeypatch.setattr(partial_projection, "PANEL", 4)
+    U, F = np.triu(rng.standard_normal((m, m))), rng.standard_normal((30, m))
+    found, K = partial_projection._left_by(U, F), F @ U
+    assert sorted(found) == numbers
+    for r, largest in found.items():
+        left = K[:, r:] - F[:, :r] @ U[:r, r:]
+        assert largest == pytest.approx((left**2).mean(axis=0).max())
 
 
 def test_few_coordinates_are_enough_where_objects_are_much_alike():

@@ -28,9 +28,10 @@ from typing import Any
 PACKAGE = Path("src/similitude")
 
 TESTS = {
-    "landmarks": "landmark_rules partial_projection maps contract_map guarantees distributed_landmarks estimators "
-    "dask_engine",
-    "linear": "linear linear_ridge losses iterated_ridge held_out_error ties linear_device torch_engine estimators",
+    "landmarks": "landmark_groups landmark_rules partial_projection distributed_landmarks partitions guarantees maps "
+    "contract_map estimators dask_engine",
+    "linear": "linear linear_ridge losses ridge iterated_ridge held_out_error ties linear_device torch_engine "
+    "estimators",
     "persistence": "persistence_files persistence_objects persistence_functions persistence",
     "similarity": "algebra adapters calling cached claims_and_hints expressions similarity_input contract_similarity",
     "theory": "bounds guarantees theory certificate",
