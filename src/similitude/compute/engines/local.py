@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ContextDecorator, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -209,8 +209,8 @@ _blas_threads = _BlasThreads()
 
 
 @dataclass(frozen=True)
-class _Held:
-    """A context in which a limit is held; it may be entered by several threads at once."""
+class _Held(ContextDecorator):
+    """A context, or a decorator of functions, in which a limit is held; several threads at once may enter it."""
 
     what: str
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows
-from similitude.compute.engines import Engine
+from similitude.compute.engines import Engine, one_blas_thread
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.svm.dual import GramRows, Rows, SVMSolution, solve_svc
 from similitude.learners.svm.hard_margin import solve_hard
@@ -114,6 +114,7 @@ class BaseSVC(ScoreClassifier, BaseSVM):
     class_weight: Any
 
     @all_or_nothing
+    @one_blas_thread  # its other threads would wait busily beside those of the engine
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit to labeled objects.
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from similitude.compute.engines import Engine
+from similitude.compute.engines import Engine, one_blas_thread
 from similitude.learners.svm.dual import solve_svr
 from similitude.learners.svm.svc import BaseSVM
 from similitude.scikit import all_or_nothing, check_targets, check_weights
@@ -65,6 +65,7 @@ class KernelSVR(RegressorMixin, BaseSVM):
         self.engine = engine
 
     @all_or_nothing
+    @one_blas_thread  # its other threads would wait busily beside those of the engine
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVR:
         """Fit to objects and their targets.
 
