@@ -18,6 +18,9 @@ from benchmarks.nouns import OURS, Check, Contender, Data, Dataset, SelfTimed, T
 from similitude import use_engine
 from similitude.engines import LocalEngine
 
+PAUSE = 0.04
+"""Seconds before each measurement: threads of BLAS and OpenMP that the one before has left wait busily for so long."""
+
 T = TypeVar("T")
 
 
@@ -168,6 +171,7 @@ def _take(task: Task, series: Series, repetition: int, data: Data, truth: Any, p
     """Measure one contender once; the warm-up is checked."""
     mine = copied(data)
     gc.collect()  # of what came after the contenders were loaded
+    time.sleep(PAUSE)
     start = time.monotonic()
     try:
         with threads(series.threads):

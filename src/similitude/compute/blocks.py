@@ -35,7 +35,7 @@ WIDE_TILE = (2048, 4096)
 """Most rows and columns of a tile that is written in place and not mirrored: the loops then fill long pieces of rows,
 and matrix products of many rows rearrange the columns less often."""
 
-HEAVY_TILE_EDGE = 64
+HEAVY_TILE_EDGE = 16
 """The smallest edge of a tile of a similarity with expensive values, which several workers share."""
 
 PYTHON_TILE_EDGE = 128
@@ -251,7 +251,7 @@ class Blocks:
             return min(PYTHON_TILE_EDGE, affordable, max(16, math.ceil(size / (2 * math.sqrt(workers)))))
         edge = min(self.engine.tile_edge, affordable)
         shared = workers > 1 and self.task.heavy
-        return min(edge, max(HEAVY_TILE_EDGE, math.ceil(size / (workers + 1)))) if shared else edge
+        return min(edge, max(HEAVY_TILE_EDGE, math.ceil(size / (2 * workers)))) if shared else edge
 
 
 class _Matrix:

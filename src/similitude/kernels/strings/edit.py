@@ -37,7 +37,7 @@ class Edit(Similarity):
     objects = "strings"
     claims = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
     reason = "edit distances do not embed into a Euclidean space: 'ab', 'ba', 'aba', 'bab' have a negative eigenvalue"
-    hints = Hints(finite=True)
+    hints = Hints(finite=True, heavy=True)
 
     def counterexamples(self) -> list[Any]:
         """Return the four strings of the reason."""
@@ -68,7 +68,7 @@ class _EditDistance(Similarity):
 
     objects = "strings"
     claims = frozenset({SYMMETRIC})
-    hints = Hints(finite=True)
+    hints = Hints(finite=True, heavy=True)
 
     def encode(self, objects: Any) -> Encoding:
         """Return the letters of each string."""
