@@ -180,7 +180,7 @@ def test_small_matrices_are_cut_so_that_threads_share_them():
         return len(list(resolved.blocks(A, engine=LocalEngine(threads=threads)).tiles()))
 
     for k in (DTW(), GlobalAlignment(), GlobalAlignment() * 2.0):
-        assert pieces(k, 1) == 1 and pieces(k, 2) == 6
+        assert pieces(k, 1) == 1 and pieces(k, 2) == 10
 
 
 # Time warping.

@@ -223,8 +223,7 @@ class GlobalAlignment(SeriesSimilarity):
         logs = np.empty((len(A), len(B)))
         first, second = A.values.astype(both, copy=False), B.values.astype(both, copy=False)
         loops.global_alignment(logs, first, A.starts, second, B.starts, self._scale(), half=same)
-        logs -= A.norms[:, None]
-        logs -= B.norms
+        logs -= A.norms[:, None] + B.norms  # the same bits if both sides are swapped
         np.minimum(logs, 0.0, out=logs)  # positive only by rounding (Cauchy-Schwarz)
         return np.exp(logs, out=logs).astype(A.dtype, copy=False)
 

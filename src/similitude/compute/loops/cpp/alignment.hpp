@@ -51,7 +51,7 @@ template <class T> struct SumOfPaths {
         constexpr T gauge = static_cast<T>(ways), inverse = static_cast<T>(1 / ways);
         const Vector<T> k = exponential<T>(squares * -scale);
         const Vector<T> local = k / (2 * gauge - k * gauge);
-        return local * ((diagonal * inverse + before) + above);
+        return local * (diagonal * inverse + (before + above)); // the same bits if both series are swapped
     }
     static SIMD_INLINE Vector<T> gap(Vector<T> x, Vector<T> z) { return x - z; }
     SIMD_INLINE Vector<T> cell_of_gap(Vector<T> diagonal, Vector<T> before, Vector<T> above, Vector<T> gap) const {
@@ -94,10 +94,12 @@ template <class T> SumOfPaths<T> sum_of_paths(double scale) {
     return {static_cast<T>(scale < greatest ? scale : greatest)}; // infinity times zero would be no number
 }
 
+// The powers of two depend on which series is which; what the logarithm is taken of does not.
 template <class T> double logarithm_of(T cell, T power, std::size_t times) {
     constexpr double ln2 = 0.693147180559945309417, ln_ways = 0.881373587019543025232;
-    return std::log(static_cast<double>(cell)) + static_cast<double>(power) * ln2 +
-           static_cast<double>(times) * ln_ways;
+    int more = 0;
+    const double fraction = std::frexp(static_cast<double>(cell), &more);
+    return std::log(fraction) + (static_cast<double>(power) + more) * ln2 + static_cast<double>(times) * ln_ways;
 }
 
 template <class T>
